@@ -1,0 +1,56 @@
+"""Who may do what: the one table of roles."""
+
+from collections.abc import Collection, Mapping
+from enum import StrEnum
+from types import MappingProxyType
+
+from memnet.domain.document import Actor
+from memnet.domain.errors import RoleRequired, TenantForbidden
+from memnet.domain.write import Reason
+
+
+class Role(StrEnum):
+    """The application roles a token can carry in `roles`."""
+
+    READ = "Memory.Read"
+    WRITE = "Memory.Write"
+    REPLAY = "Memory.Replay"
+    ADMIN = "Memory.Admin"
+    AUDIT = "Memory.Audit"
+
+
+ROLES: Mapping[str, frozenset[Role]] = MappingProxyType(
+    {
+        "get_document": frozenset({Role.READ, Role.ADMIN}),
+        "list_documents": frozenset({Role.READ, Role.ADMIN}),
+        "assemble_context": frozenset({Role.READ, Role.ADMIN}),
+        "patch_document": frozenset({Role.WRITE, Role.REPLAY, Role.ADMIN}),
+        "replace_document": frozenset({Role.ADMIN}),
+        "delete_document": frozenset({Role.ADMIN}),
+        "list_audit": frozenset({Role.ADMIN, Role.AUDIT}),
+    }
+)
+"""Operation -> the roles of which the caller needs one."""
+
+ROLE_OF_REASON: Mapping[Reason, Role] = MappingProxyType(
+    {
+        Reason.LIVE_UPDATE: Role.WRITE,
+        Reason.REPLAY_UPDATE: Role.REPLAY,
+        Reason.ADMIN_MIGRATION: Role.ADMIN,
+    }
+)
+"""A patch's reason -> the role it takes: the reason is audited, so nobody may claim one that is not theirs."""
+
+
+def permit(
+    operation: str, actor: Actor, tenants: Collection[str], tenant_id: str, reason: Reason | None = None
+) -> None:
+    """Return if `actor`, whose token names `tenants`, may run `operation` on this tenant (for this `reason`).
+
+    Raises TenantForbidden first, then RoleRequired with the roles of which one would do.
+    """
+    if tenant_id not in tenants:
+        raise TenantForbidden
+    needed = ROLES[operation] if reason is None else frozenset({ROLE_OF_REASON[reason]})
+    if not needed & actor.roles:
+        raise RoleRequired(roles=sorted(needed))

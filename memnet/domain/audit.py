@@ -1,0 +1,190 @@
+"""Audit records: what one says, how they chain, and what a chain proves.
+
+A record is canonical JSON, so its bytes follow from its members. Each names the hash of the one before it; the
+document's own blob names the last.
+"""
+
+from dataclasses import dataclass
+from typing import Any
+
+import orjson
+
+from memnet.domain import patch
+from memnet.domain.document import ETag, Json
+from memnet.domain.draft import NO_CONTENT_HASH, Draft
+from memnet.domain.envelope import Envelope, Record, change_id
+from memnet.domain.errors import MemnetError
+from memnet.domain.json_text import canonical, digest
+from memnet.domain.path_policy import ROOT
+from memnet.domain.write import WriteCommand
+
+RECORD_VERSION = 1
+FIRST_HASH = "0" * 64
+"""What the first record of a document names as the hash before it."""
+
+
+def lineage(idempotency_key: str) -> str | None:
+    """The key of the attempt that this one rebases ("<key>#rebase-<n>"); None if it is no rebase."""
+    first, separator, number = idempotency_key.rpartition("#rebase-")
+    return first if separator and first and number.isdecimal() else None
+
+
+def build(
+    command: WriteCommand,
+    draft: Draft,
+    *,
+    doc_id: str,
+    sequence: int,
+    timestamp: str,
+    pre_etag: ETag | None,
+    post_etag: ETag,
+    previous_record_hash: str,
+) -> Record:
+    """The record of one change; `pre_etag` is None if the change creates the document."""
+    return {
+        "record_version": RECORD_VERSION,
+        "change_id": change_id(doc_id, sequence),
+        "sequence": sequence,
+        "timestamp": timestamp,
+        "source_time": draft.source_time,
+        "actor": command.actor.principal,
+        "reason": draft.reason.value,
+        "note": draft.note,
+        "tenant_id": command.key.scope.tenant_id,
+        "user_id": command.key.scope.user_id,
+        "doc_id": doc_id,
+        "namespace": command.key.namespace,
+        "path": command.key.path,
+        "binding_id": draft.binding_id,
+        "profile_id": draft.profile_id,
+        "profile_version": draft.profile_version,
+        "schema_id": draft.schema_id,
+        "schema_version": draft.schema_version,
+        "pre_etag": pre_etag,
+        "post_etag": post_etag,
+        "ops": draft.ops,
+        "ops_hash": digest(canonical(draft.ops)),
+        "content_hash_before": draft.hash_before,
+        "content_hash": draft.hash_after,
+        "evidence": draft.evidence,
+        "confidence": draft.confidence,
+        "redirected": list(draft.redirected),
+        "idempotency_key": command.idempotency_key,
+        "request_hash": command.request_hash(),
+        "lineage": lineage(command.idempotency_key),
+        "previous_record_hash": previous_record_hash,
+    }
+
+
+def record_bytes(record: Record) -> bytes:
+    """The bytes that stand in audit/."""
+    return canonical(record)
+
+
+def record_hash(record: Record) -> str:
+    """The hash that the next record names."""
+    return digest(record_bytes(record))
+
+
+@dataclass(frozen=True, slots=True)
+class Version:
+    """A document as one change left it: the visible members, or None after a deletion."""
+
+    sequence: int
+    change_id: str
+    etag: ETag
+    timestamp: str
+    document: Json | None
+    created_sequence: int
+
+
+class BrokenChain(Exception):
+    """A record does not fit: `change_id` says which is the first, `reason` how, without content."""
+
+    def __init__(self, change: str, reason: str) -> None:
+        """Name the first record that does not fit."""
+        super().__init__(f"{change}: {reason}")
+        self.change_id = change
+        self.reason = reason
+
+
+@dataclass(slots=True)
+class Fold:
+    """Rebuilds a document by taking its records one after the other, checking each link on the way."""
+
+    doc_id: str
+    sequence: int = 0
+    previous_hash: str = FIRST_HASH
+    etag: ETag | None = None
+    content_hash: str = NO_CONTENT_HASH
+    created_at: str = ""
+    created_sequence: int = 0
+    state: Json = None
+
+    def take(self, record: Record) -> Version:
+        """Apply the next record; return the version it made. Raises BrokenChain."""
+        expected = change_id(self.doc_id, self.sequence + 1)
+        try:
+            return self._take(record, expected)
+        except (KeyError, TypeError, ValueError) as error:
+            raise BrokenChain(expected, "the record lacks a member or has one of another type") from error
+
+    def _take(self, record: Record, expected: str) -> Version:
+        _require(record.get("record_version") == RECORD_VERSION, expected, "unknown record version")
+        _require(record["change_id"] == expected, expected, "the record is another's or out of order")
+        _require(record["previous_record_hash"] == self.previous_hash, expected, "the link before it is broken")
+        _require(record["pre_etag"] == self.etag, expected, "pre_etag is not the ETag before it")
+        _require(record["content_hash_before"] == self.content_hash, expected, "content before it differs")
+        _require(record["ops_hash"] == digest(canonical(record["ops"])), expected, "ops do not match their hash")
+        self._apply(record, expected)
+        self.sequence += 1
+        self.previous_hash = record_hash(record)
+        return self._version(record)
+
+    def _apply(self, record: Record, expected: str) -> None:
+        state = {} if self.state is None else {ROOT: self.state}
+        try:
+            patched = patch.apply(state, orjson.loads(canonical(record["ops"])))
+        except MemnetError as error:
+            raise BrokenChain(expected, "ops do not apply to the version before") from error
+        deleted = ROOT not in patched
+        self.state = None if deleted else patched[ROOT]
+        self.content_hash = NO_CONTENT_HASH if deleted else digest(canonical(self.state))
+        _require(record["content_hash"] == self.content_hash, expected, "ops do not give the content hash")
+
+    def _version(self, record: Record) -> Version:
+        if self.etag is None:
+            self.created_at, self.created_sequence = record["timestamp"], self.sequence
+        deleted = self.content_hash == NO_CONTENT_HASH
+        self.etag = None if deleted else ETag(record["post_etag"])
+        document: dict[str, Any] = {
+            "created_at": self.created_at,
+            "doc_id": self.doc_id,
+            "schema_id": record["schema_id"],
+            "schema_version": record["schema_version"],
+            "updated_at": record["timestamp"],
+            "updated_by": record["actor"],
+            ROOT: None if deleted else orjson.loads(canonical(self.state)),
+        }
+        return Version(
+            sequence=self.sequence,
+            change_id=record["change_id"],
+            etag=ETag(record["post_etag"]),
+            timestamp=record["timestamp"],
+            document=None if deleted else document,
+            created_sequence=self.created_sequence,
+        )
+
+
+def check_head(fold: Fold, head: Envelope) -> None:
+    """Raise BrokenChain unless the document's own blob is the end of the chain that was folded."""
+    last = change_id(head.doc_id, head.commit.sequence)
+    _require(fold.sequence == head.commit.sequence, last, "the document is at another change than its records")
+    _require(fold.previous_hash == head.commit.record_hash, last, "the document names another last record")
+    stored = NO_CONTENT_HASH if head.deleted else digest(canonical(head.content))
+    _require(fold.content_hash == stored, last, "the document's content is not what its records give")
+
+
+def _require(holds: bool, change: str, reason: str) -> None:
+    if not holds:
+        raise BrokenChain(change, reason)

@@ -1,0 +1,48 @@
+"""The catalog: every profile and every schema version this service works by, fixed from its start to its end."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from types import MappingProxyType
+
+from memnet.domain.document import Actor, DocumentKey
+from memnet.domain.draft import Governance, check_binding
+from memnet.domain.errors import BindingNotFound, ProfileForbidden, ProfileNotFound
+from memnet.domain.profile import Profile
+from memnet.domain.schema import Schema
+
+
+@dataclass(frozen=True, slots=True)
+class Catalog:
+    """Profiles by id; schemas by (schema_id, version). Every binding's schema is among them."""
+
+    profiles: Mapping[str, Profile]
+    schemas: Mapping[tuple[str, str], Schema]
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "profiles", MappingProxyType(dict(self.profiles)))
+        object.__setattr__(self, "schemas", MappingProxyType(dict(self.schemas)))
+
+    def profile(self, profile_id: str) -> Profile:
+        """The profile of that id. Raises ProfileNotFound."""
+        try:
+            return self.profiles[profile_id]
+        except KeyError:
+            raise ProfileNotFound from None
+
+    def schema(self, schema_id: str, version: str) -> Schema:
+        """That version of the schema. Raises KeyError: a binding's own is always there."""
+        return self.schemas[schema_id, version]
+
+    def governance(self, profile_id: str, binding_id: str, actor: Actor, key: DocumentKey) -> Governance:
+        """The rules for what `actor` writes to the document through the binding.
+
+        Raises ProfileNotFound, ProfileForbidden, BindingNotFound, BindingMismatch.
+        """
+        profile = self.profile(profile_id)
+        if not profile.admits(actor.principal):
+            raise ProfileForbidden
+        binding = profile.binding(binding_id)
+        if binding is None:
+            raise BindingNotFound
+        check_binding(key, binding)
+        return Governance(profile, binding, self.schema(binding.schema_id, binding.schema_version))

@@ -1,0 +1,211 @@
+"""The commit protocol, pure: is this request new, a repetition or too late, and what single blob makes it durable.
+
+A change is one conditional PUT of the document's blob. The blob carries with the content a receipt of the request and
+the audit record, so that neither can be missing or doubled, however often the PUT is tried. What the store answers to
+that PUT proves nothing but success; anything else means: read, `settle` and decide again.
+"""
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+
+from memnet.domain import audit
+from memnet.domain.document import DocumentKey, ETag
+from memnet.domain.draft import Draft
+from memnet.domain.envelope import Commit, Envelope, Receipt, Record, change_id, visible
+from memnet.domain.errors import (
+    DocumentExists,
+    DocumentNotFound,
+    ETagMismatch,
+    IdempotencyKeyReused,
+    MemnetError,
+)
+from memnet.domain.json_text import canonical, digest
+from memnet.domain.write import IfAbsent, IfMatch, WriteCommand, WriteResult
+
+RING = 64
+"""Requests that the blob itself remembers, each exactly."""
+OUTBOX_RECORDS = 16
+OUTBOX_BYTES = 65_536
+"""What may wait in the blob for its place in audit/; a writer who finds more flushes first."""
+ETAG = re.compile(r'"(\d{1,15})-[0-9a-f]{16}"', re.ASCII)
+
+
+@dataclass(frozen=True, slots=True)
+class Elsewhere:
+    """The request is stale, and older than the ring: only the audit record of this change can tell if it was applied.
+
+    A request that names the ETag of change n can only have become change n + 1, so there is one record to look at.
+    """
+
+    change_id: str
+    refusal: MemnetError
+
+
+def settle(head: Envelope | None, command: WriteCommand) -> Receipt | Elsewhere | None:
+    """Compare a request with the newest version of its document, before anything is said about its content.
+
+    Returns the receipt if it was applied before, None if it is to be decided now, Elsewhere if the audit must be asked.
+    Raises IdempotencyKeyReused, ETagMismatch, DocumentExists, DocumentNotFound.
+    """
+    if head is not None:
+        hashed = key_hash(command.key, command.idempotency_key)
+        for receipt in reversed(head.commit.receipts):
+            if receipt.key_hash == hashed:
+                return _same_request(receipt, command)
+    refusal = _refusal(head, command)
+    if head is None or refusal is None:
+        if refusal:
+            raise refusal
+        return None
+    sequence = _possible_sequence(head, command)
+    if sequence is None or sequence > head.commit.sequence - RING:
+        raise refusal
+    return Elsewhere(head.change_id(sequence), refusal)
+
+
+def recognise(record: Record | None, elsewhere: Elsewhere, command: WriteCommand) -> Receipt:
+    """Return the receipt that an audit record gives for this request.
+
+    Raises the refusal if the record is another request's, IdempotencyKeyReused if the key came with another body.
+    """
+    if record is None or record["idempotency_key"] != command.idempotency_key:
+        raise elsewhere.refusal
+    receipt = Receipt(
+        key_hash=key_hash(command.key, command.idempotency_key),
+        request_hash=record["request_hash"],
+        sequence=record["sequence"],
+        etag=ETag(record["post_etag"]),
+        created=record["pre_etag"] is None,
+        redirected=tuple(record["redirected"]),
+    )
+    return _same_request(receipt, command)
+
+
+def next_version(
+    head: Envelope | None,
+    command: WriteCommand,
+    draft: Draft,
+    *,
+    now: str,
+    new_doc_id: str,
+    carried: tuple[Record, ...],
+) -> Envelope:
+    """The blob that commits `draft` over `head`: content, receipt and record together.
+
+    `carried` are the records of the head's outbox that are not known to stand in audit/. `new_doc_id` is used if
+    there is no blob yet. Recorded time never runs backwards along a document's history.
+    """
+    created = head is None or head.deleted
+    doc_id = head.doc_id if head else new_doc_id
+    sequence = head.commit.sequence + 1 if head else 1
+    timestamp = max(now, head.updated_at) if head else now
+    previous = head.commit.record_hash if head else audit.FIRST_HASH
+    etag = _etag(sequence, doc_id, previous, command, draft)
+    record = audit.build(
+        command,
+        draft,
+        doc_id=doc_id,
+        sequence=sequence,
+        timestamp=timestamp,
+        pre_etag=None if created or head is None else head.commit.etag,
+        post_etag=etag,
+        previous_record_hash=previous,
+    )
+    receipt = Receipt(
+        key_hash=key_hash(command.key, command.idempotency_key),
+        request_hash=command.request_hash(),
+        sequence=sequence,
+        etag=etag,
+        created=created,
+        redirected=draft.redirected,
+    )
+    return Envelope(
+        doc_id=doc_id,
+        schema_id=draft.schema_id,
+        schema_version=draft.schema_version,
+        created_at=timestamp if created or head is None else head.created_at,
+        updated_at=timestamp,
+        updated_by=command.actor.principal,
+        content=draft.content,
+        deleted=draft.deleted,
+        commit=Commit(
+            sequence=sequence,
+            etag=etag,
+            record_hash=audit.record_hash(record),
+            created_sequence=sequence if created or head is None else head.commit.created_sequence,
+            outbox=(*carried, record),
+            receipts=(*(head.commit.receipts if head else ()), receipt)[-RING:],
+        ),
+    )
+
+
+def unflushed(head: Envelope | None, stands: Callable[[str], bool]) -> tuple[Record, ...]:
+    """The records of the outbox that this process does not know to stand in audit/."""
+    return tuple(r for r in head.commit.outbox if not stands(r["change_id"])) if head else ()
+
+
+def outbox_is_full(carried: tuple[Record, ...]) -> bool:
+    """Whether the records must be flushed before another change may be committed."""
+    if len(carried) >= OUTBOX_RECORDS:
+        return True
+    return bool(carried) and sum(len(canonical(record)) for record in carried) >= OUTBOX_BYTES
+
+
+def trimmed(head: Envelope) -> Envelope:
+    """The same version, logical ETag included, with an empty outbox: to be written once its records stand in audit/."""
+    return replace(head, commit=replace(head.commit, outbox=()))
+
+
+def result(doc_id: str, receipt: Receipt, *, replayed: bool) -> WriteResult:
+    """The answer to a request that was applied now or before."""
+    return WriteResult(
+        etag=receipt.etag,
+        change_id=change_id(doc_id, receipt.sequence),
+        sequence=receipt.sequence,
+        created=receipt.created,
+        replayed=replayed,
+        redirected=receipt.redirected,
+    )
+
+
+def preview(version: Envelope) -> WriteResult:
+    """The answer to a dry run: what would be answered, and the document as it would be."""
+    answer = result(version.doc_id, version.commit.receipts[-1], replayed=False)
+    return replace(answer, dry_run=True, document=None if version.deleted else visible(version))
+
+
+def key_hash(key: DocumentKey, idempotency_key: str) -> str:
+    """A key is the document's own: the same text used on another document is another key."""
+    return digest(f"{key.blob_name}\n{idempotency_key}".encode())[:32]
+
+
+def _same_request(receipt: Receipt, command: WriteCommand) -> Receipt:
+    if receipt.request_hash != command.request_hash():
+        raise IdempotencyKeyReused()
+    return receipt
+
+
+def _refusal(head: Envelope | None, command: WriteCommand) -> MemnetError | None:
+    exists = head is not None and not head.deleted
+    if isinstance(command.precondition, IfAbsent):
+        return DocumentExists(latest_etag=head.commit.etag) if exists and head else None
+    if not exists or head is None:
+        return DocumentNotFound()
+    if command.precondition.etag != head.commit.etag:
+        return ETagMismatch(latest_etag=head.commit.etag)
+    return None
+
+
+def _possible_sequence(head: Envelope, command: WriteCommand) -> int | None:
+    """The only change that this request can have become, if it was applied."""
+    if isinstance(command.precondition, IfMatch):
+        named = ETAG.fullmatch(command.precondition.etag)
+        return int(named[1]) + 1 if named else None
+    return head.commit.created_sequence
+
+
+def _etag(sequence: int, doc_id: str, previous: str, command: WriteCommand, draft: Draft) -> ETag:
+    # The hash of the record before makes it unique in the chain, the request makes it unique among rivals.
+    seed = [doc_id, previous, command.idempotency_key, command.request_hash(), draft.hash_after]
+    return ETag(f'"{sequence}-{digest(canonical(seed))[:16]}"')

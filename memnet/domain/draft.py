@@ -1,0 +1,204 @@
+"""What a write would make of a document, before anything is committed: the whole pipeline of checks, pure."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import orjson
+
+from memnet.domain import confidence, patch, path_policy
+from memnet.domain.document import DocumentKey, Json
+from memnet.domain.envelope import Envelope
+from memnet.domain.errors import BindingMismatch, LimitExceeded, PathNotWritable, SchemaViolation
+from memnet.domain.json_text import MAX_DEPTH, canonical, check_depth, digest
+from memnet.domain.patch import Op
+from memnet.domain.path_policy import ROOT
+from memnet.domain.profile import Binding, Profile
+from memnet.domain.schema import Schema
+from memnet.domain.write import DeleteDocument, Evidence, PatchDocument, Reason, ReplaceDocument
+
+NO_CONTENT_HASH = digest(b"")
+"""Stands for the content of a document that does not exist."""
+
+
+@dataclass(frozen=True, slots=True)
+class Governance:
+    """The rules a write is decided by: one profile's binding and its schema."""
+
+    profile: Profile
+    binding: Binding
+    schema: Schema
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Draft:
+    """The outcome of a decision: the next content and what the audit record says of it."""
+
+    schema_id: str
+    schema_version: str
+    content: Json
+    ops: list[Op]
+    """Folded over the version before, they give `content`: the audit record alone rebuilds it."""
+    hash_before: str
+    hash_after: str
+    reason: Reason
+    binding_id: str | None = None
+    profile_id: str | None = None
+    profile_version: str | None = None
+    note: str | None = None
+    evidence: Evidence | None = None
+    confidence: float | None = None
+    source_time: str | None = None
+    redirected: tuple[dict[str, Any], ...] = ()
+    deleted: bool = False
+
+
+def check_binding(key: DocumentKey, binding: Binding) -> None:
+    """Raise BindingMismatch unless the binding is about this document."""
+    if not binding.covers(key):
+        raise BindingMismatch(binding_id=binding.binding_id)
+
+
+def draft_patch(
+    command: PatchDocument, rules: Governance, head: Envelope | None, *, proposed_at: str, proposal_id: str
+) -> Draft:
+    """Decide a PATCH on the version `head` (None: create from the binding's initial content).
+
+    Raises PatchMalformed, PathNotWritable, FieldDenied, PatchNotApplicable, PatchTestFailed, SchemaViolation,
+    LimitExceeded, BindingMismatch, ConfidenceTooLow, EvidenceRequired, PendingItemForged, ProposerCannotConfirm.
+    """
+    ops = _permitted_ops(command, rules, head)
+    before = _base(rules.binding, head)
+    base_bytes = canonical(before)
+    content = _apply(orjson.loads(base_bytes), ops)
+    path_policy.check_denied(ops, rules.profile.denied_fields, before, content)
+    content_bytes = _checked(content, rules, base_bytes, before)
+    effective, redirected = confidence.gate(
+        command, rules.profile, ops, before, proposed_at=proposed_at, proposal_id=proposal_id
+    )
+    if redirected:
+        content = _apply(orjson.loads(base_bytes), effective)
+        content_bytes = _checked(content, rules, base_bytes, before)
+    confidence.check_pending(command, rules.profile, effective, before, content)
+    created = head is None or head.deleted
+    return Draft(
+        schema_id=rules.schema.schema_id,
+        schema_version=rules.schema.version,
+        content=content,
+        ops=[_whole(before), *effective] if created else effective,
+        hash_before=NO_CONTENT_HASH if created else digest(base_bytes),
+        hash_after=digest(content_bytes),
+        reason=command.reason,
+        binding_id=rules.binding.binding_id,
+        profile_id=rules.profile.profile_id,
+        profile_version=rules.profile.version,
+        evidence=command.evidence,
+        confidence=command.confidence,
+        source_time=command.source_time,
+        redirected=redirected,
+    )
+
+
+def draft_replacement(command: ReplaceDocument, rules: Governance, head: Envelope | None) -> Draft:
+    """Decide a PUT over the version `head` (None: there is none). Raises as `draft_patch`, but for the patch's own."""
+    if (command.schema_id, command.schema_version) != (rules.schema.schema_id, rules.schema.version):
+        raise BindingMismatch(
+            "The binding takes documents of another schema or version.",
+            schema_id=rules.schema.schema_id,
+            schema_version=rules.schema.version,
+        )
+    path_policy.check_content(command.content, rules.profile.denied_fields)
+    content_bytes = _checked(command.content, rules, b"", None)
+    return Draft(
+        schema_id=rules.schema.schema_id,
+        schema_version=rules.schema.version,
+        content=command.content,
+        ops=[_whole(command.content)],
+        hash_before=_hash_before(head),
+        hash_after=digest(content_bytes),
+        reason=Reason.ADMIN_MIGRATION,
+        binding_id=rules.binding.binding_id,
+        profile_id=rules.profile.profile_id,
+        profile_version=rules.profile.version,
+        note=command.note,
+        evidence=command.evidence,
+    )
+
+
+def draft_deletion(command: DeleteDocument, head: Envelope) -> Draft:
+    """Decide a DELETE of the version `head`."""
+    return Draft(
+        schema_id=head.schema_id,
+        schema_version=head.schema_version,
+        content=None,
+        ops=[{"op": "remove", "path": f"/{ROOT}"}],
+        hash_before=_hash_before(head),
+        hash_after=NO_CONTENT_HASH,
+        reason=Reason.ADMIN_MIGRATION,
+        note=command.note,
+        deleted=True,
+    )
+
+
+def _permitted_ops(command: PatchDocument, rules: Governance, head: Envelope | None) -> list[Op]:
+    profile, binding = rules.profile, rules.binding
+    ops = patch.check_form(command.ops)
+    if not ops:
+        raise LimitExceeded("A patch needs at least one operation.", limit="min_ops", allowed=1, found=0)
+    if len(ops) > profile.max_ops:
+        raise LimitExceeded(limit="max_ops", allowed=profile.max_ops, found=len(ops))
+    if binding.write_mode == "read_only":
+        raise PathNotWritable("The binding is read-only.", binding_id=binding.binding_id)
+    path_policy.check_writable(ops, profile.writable_path_rules.get(binding.binding_id, ()))
+    if head and not head.deleted:
+        stored = (head.schema_id, head.schema_version)
+        if stored != (rules.schema.schema_id, rules.schema.version):
+            raise BindingMismatch(
+                "The document has another schema or version than the binding; it must be migrated first.",
+                schema_id=head.schema_id,
+                schema_version=head.schema_version,
+            )
+    return ops
+
+
+def _base(binding: Binding, head: Envelope | None) -> Json:
+    if head is None or head.deleted:
+        return binding.initial_content or {}
+    return head.content
+
+
+def _whole(content: Json) -> Op:
+    return {"op": "add", "path": f"/{ROOT}", "value": content}
+
+
+def _apply(base: Json, ops: list[Op]) -> Json:
+    patched = patch.apply({ROOT: base}, ops)
+    if not isinstance(patched, dict) or ROOT not in patched:
+        raise PathNotWritable("A patch cannot remove the content as a whole.")
+    return patched[ROOT]
+
+
+def _checked(content: Json, rules: Governance, bytes_before: bytes, before: Json) -> bytes:
+    """The canonical bytes of `content`, once it obeys its schema and limits."""
+    violations = rules.schema.violations(content)
+    if violations:
+        raise SchemaViolation(**violations.details(f"/{ROOT}"))
+    check_depth(content, MAX_DEPTH)
+    data = canonical(content)
+    size = len(data.decode())
+    # What is over a limit already, because the profile became stricter, may shrink step by step.
+    if size > rules.binding.max_chars and not size < len(bytes_before.decode()):
+        raise LimitExceeded(limit="max_chars", allowed=rules.binding.max_chars, found=size)
+    for name, allowed in rules.profile.array_limits(rules.binding.binding_id).items():
+        found = _length(content, name)
+        if found > allowed and not found < _length(before, name):
+            raise LimitExceeded(limit=f"max_{name}", allowed=allowed, found=found, path=f"/{ROOT}/{name}")
+    return data
+
+
+def _length(content: Json, name: str) -> int:
+    section = content.get(name) if isinstance(content, dict) else None
+    return len(section) if isinstance(section, list) else 0
+
+
+def _hash_before(head: Envelope | None) -> str:
+    return NO_CONTENT_HASH if head is None or head.deleted else digest(canonical(head.content))

@@ -1,0 +1,281 @@
+"""Every way memnet says no: one closed set of codes, one class a code, the docstring is the message."""
+
+from enum import StrEnum
+from inspect import getdoc
+from typing import Any, ClassVar
+
+
+class ErrorCode(StrEnum):
+    """The stable codes of the error body. A code is never renamed or reused."""
+
+    MALFORMED_REQUEST = "MALFORMED_REQUEST"
+    INVALID_IDENTIFIER = "INVALID_IDENTIFIER"
+    INVALID_PRECONDITION = "INVALID_PRECONDITION"
+    INVALID_CURSOR = "INVALID_CURSOR"
+    IDEMPOTENCY_KEY_REQUIRED = "IDEMPOTENCY_KEY_REQUIRED"
+    PATCH_MALFORMED = "PATCH_MALFORMED"
+    UNAUTHENTICATED = "UNAUTHENTICATED"
+    ROLE_REQUIRED = "ROLE_REQUIRED"
+    TENANT_FORBIDDEN = "TENANT_FORBIDDEN"
+    PROFILE_FORBIDDEN = "PROFILE_FORBIDDEN"
+    PROPOSER_CANNOT_CONFIRM = "PROPOSER_CANNOT_CONFIRM"
+    ROUTE_NOT_FOUND = "ROUTE_NOT_FOUND"
+    DOCUMENT_NOT_FOUND = "DOCUMENT_NOT_FOUND"
+    VERSION_NOT_FOUND = "VERSION_NOT_FOUND"
+    PROFILE_NOT_FOUND = "PROFILE_NOT_FOUND"
+    BINDING_NOT_FOUND = "BINDING_NOT_FOUND"
+    METHOD_NOT_ALLOWED = "METHOD_NOT_ALLOWED"
+    IDEMPOTENCY_KEY_REUSED = "IDEMPOTENCY_KEY_REUSED"
+    ETAG_MISMATCH = "ETAG_MISMATCH"
+    DOCUMENT_EXISTS = "DOCUMENT_EXISTS"
+    BODY_TOO_LARGE = "BODY_TOO_LARGE"
+    UNSUPPORTED_MEDIA_TYPE = "UNSUPPORTED_MEDIA_TYPE"
+    BINDING_MISMATCH = "BINDING_MISMATCH"
+    PATCH_NOT_APPLICABLE = "PATCH_NOT_APPLICABLE"
+    PATCH_TEST_FAILED = "PATCH_TEST_FAILED"
+    PATH_NOT_WRITABLE = "PATH_NOT_WRITABLE"
+    FIELD_DENIED = "FIELD_DENIED"
+    SCHEMA_VIOLATION = "SCHEMA_VIOLATION"
+    LIMIT_EXCEEDED = "LIMIT_EXCEEDED"
+    CONFIDENCE_TOO_LOW = "CONFIDENCE_TOO_LOW"
+    EVIDENCE_REQUIRED = "EVIDENCE_REQUIRED"
+    PENDING_ITEM_FORGED = "PENDING_ITEM_FORGED"
+    PRECONDITION_REQUIRED = "PRECONDITION_REQUIRED"
+    QUOTA_EXCEEDED = "QUOTA_EXCEEDED"
+    INTERNAL = "INTERNAL"
+    HISTORY_BROKEN = "HISTORY_BROKEN"
+    UNAVAILABLE = "UNAVAILABLE"
+
+
+class MemnetError(Exception):
+    """A refusal with a stable code. `details` go to the client as they are."""
+
+    code: ClassVar[ErrorCode]
+
+    def __init__(self, message: str | None = None, **details: Any) -> None:
+        """`message` replaces the class's docstring where more can be said; it must hold no memory content."""
+        self.message = message or " ".join((getdoc(type(self)) or "").split())
+        self.details = details
+        super().__init__(self.message)
+
+
+class MalformedRequest(MemnetError):
+    """The request body, a header or a query parameter is not what this call takes."""
+
+    code = ErrorCode.MALFORMED_REQUEST
+
+
+class InvalidIdentifier(MemnetError):
+    """An identifier or path segment must match [A-Za-z0-9][A-Za-z0-9._-]{0,127}, at most 8 segments a path."""
+
+    code = ErrorCode.INVALID_IDENTIFIER
+
+
+class InvalidPrecondition(MemnetError):
+    """If-Match takes one ETag and If-None-Match, on a write, takes *; exactly one of the two is sent."""
+
+    code = ErrorCode.INVALID_PRECONDITION
+
+
+class InvalidCursor(MemnetError):
+    """The cursor is not one that this list handed out."""
+
+    code = ErrorCode.INVALID_CURSOR
+
+
+class IdempotencyKeyRequired(MemnetError):
+    """A write needs an Idempotency-Key header of 1 to 255 printable ASCII characters."""
+
+    code = ErrorCode.IDEMPOTENCY_KEY_REQUIRED
+
+
+class PatchMalformed(MemnetError):
+    """The operations are not a JSON Patch (RFC 6902)."""
+
+    code = ErrorCode.PATCH_MALFORMED
+
+
+class Unauthenticated(MemnetError):
+    """A valid bearer token is required."""
+
+    code = ErrorCode.UNAUTHENTICATED
+
+
+class RoleRequired(MemnetError):
+    """The token has none of the roles this call needs."""
+
+    code = ErrorCode.ROLE_REQUIRED
+
+
+class TenantForbidden(MemnetError):
+    """The token is not for this tenant."""
+
+    code = ErrorCode.TENANT_FORBIDDEN
+
+
+class ProfileForbidden(MemnetError):
+    """The profile does not admit this principal."""
+
+    code = ErrorCode.PROFILE_FORBIDDEN
+
+
+class ProposerCannotConfirm(MemnetError):
+    """A pending item is confirmed by another principal than its proposer."""
+
+    code = ErrorCode.PROPOSER_CANNOT_CONFIRM
+
+
+class RouteNotFound(MemnetError):
+    """There is no such route."""
+
+    code = ErrorCode.ROUTE_NOT_FOUND
+
+
+class DocumentNotFound(MemnetError):
+    """There is no such document."""
+
+    code = ErrorCode.DOCUMENT_NOT_FOUND
+
+
+class VersionNotFound(MemnetError):
+    """The document had no version then."""
+
+    code = ErrorCode.VERSION_NOT_FOUND
+
+
+class ProfileNotFound(MemnetError):
+    """There is no such profile."""
+
+    code = ErrorCode.PROFILE_NOT_FOUND
+
+
+class BindingNotFound(MemnetError):
+    """The profile has no such binding."""
+
+    code = ErrorCode.BINDING_NOT_FOUND
+
+
+class MethodNotAllowed(MemnetError):
+    """The route does not take this method."""
+
+    code = ErrorCode.METHOD_NOT_ALLOWED
+
+
+class IdempotencyKeyReused(MemnetError):
+    """The Idempotency-Key was used on this document with another request."""
+
+    code = ErrorCode.IDEMPOTENCY_KEY_REUSED
+
+
+class ETagMismatch(MemnetError):
+    """If-Match does not match the latest document version."""
+
+    code = ErrorCode.ETAG_MISMATCH
+
+
+class DocumentExists(MemnetError):
+    """If-None-Match: * was sent, but the document exists."""
+
+    code = ErrorCode.DOCUMENT_EXISTS
+
+
+class BodyTooLarge(MemnetError):
+    """The request body is over the limit."""
+
+    code = ErrorCode.BODY_TOO_LARGE
+
+
+class UnsupportedMediaType(MemnetError):
+    """The request body must be application/json."""
+
+    code = ErrorCode.UNSUPPORTED_MEDIA_TYPE
+
+
+class BindingMismatch(MemnetError):
+    """The binding does not cover this document, or not with this schema."""
+
+    code = ErrorCode.BINDING_MISMATCH
+
+
+class PatchNotApplicable(MemnetError):
+    """An operation names a place that the document does not have."""
+
+    code = ErrorCode.PATCH_NOT_APPLICABLE
+
+
+class PatchTestFailed(MemnetError):
+    """A test operation found another value."""
+
+    code = ErrorCode.PATCH_TEST_FAILED
+
+
+class PathNotWritable(MemnetError):
+    """The profile does not let this binding write there."""
+
+    code = ErrorCode.PATH_NOT_WRITABLE
+
+
+class FieldDenied(MemnetError):
+    """The profile refuses this field anywhere in the document."""
+
+    code = ErrorCode.FIELD_DENIED
+
+
+class SchemaViolation(MemnetError):
+    """The document would not match its schema."""
+
+    code = ErrorCode.SCHEMA_VIOLATION
+
+
+class LimitExceeded(MemnetError):
+    """The write would pass a limit of the profile."""
+
+    code = ErrorCode.LIMIT_EXCEEDED
+
+
+class ConfidenceTooLow(MemnetError):
+    """The confidence is below the profile's threshold, and there is no pending section to hold the proposal."""
+
+    code = ErrorCode.CONFIDENCE_TOO_LOW
+
+
+class EvidenceRequired(MemnetError):
+    """A write to a durable section, and every replay, needs evidence with at least one pointer."""
+
+    code = ErrorCode.EVIDENCE_REQUIRED
+
+
+class PendingItemForged(MemnetError):
+    """A pending item must be an object that names the writing principal in proposed_by."""
+
+    code = ErrorCode.PENDING_ITEM_FORGED
+
+
+class PreconditionRequired(MemnetError):
+    """A write needs If-Match with the document's ETag or, to create it, If-None-Match: *."""
+
+    code = ErrorCode.PRECONDITION_REQUIRED
+
+
+class QuotaExceeded(MemnetError):
+    """The quota is used up; try again after the seconds in Retry-After."""
+
+    code = ErrorCode.QUOTA_EXCEEDED
+
+
+class Internal(MemnetError):
+    """The service failed; the request may or may not have been applied."""
+
+    code = ErrorCode.INTERNAL
+
+
+class HistoryBroken(MemnetError):
+    """The audit records of this document do not form one chain; run memnet audit verify."""
+
+    code = ErrorCode.HISTORY_BROKEN
+
+
+class Unavailable(MemnetError):
+    """A dependency did not answer in time; repeat the request with the same Idempotency-Key."""
+
+    code = ErrorCode.UNAVAILABLE

@@ -1,0 +1,33 @@
+"""The characters that ids, namespaces and paths are made of, so that none can leave its place in storage."""
+
+import re
+
+from memnet.domain.errors import InvalidIdentifier
+
+SEGMENT = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,127}", re.ASCII)
+MAX_SEGMENTS = 8
+
+
+def check_identifier(kind: str, value: str) -> str:
+    """Return `value` unchanged if it is one segment; raise InvalidIdentifier naming `kind` otherwise."""
+    if not SEGMENT.fullmatch(value):
+        raise InvalidIdentifier(kind=kind)
+    return value
+
+
+def check_path(value: str) -> str:
+    """Return `value` unchanged if it is 1 to 8 segments joined by '/'; raise InvalidIdentifier otherwise."""
+    segments = value.split("/")
+    if len(segments) > MAX_SEGMENTS or not all(SEGMENT.fullmatch(s) for s in segments):
+        raise InvalidIdentifier(kind="path")
+    return value
+
+
+def check_path_prefix(value: str) -> str:
+    """Return `value` unchanged if some valid path starts with it; raise InvalidIdentifier otherwise."""
+    head, _, tail = value.rpartition("/")
+    if head:
+        check_path(head)
+    if (tail and not SEGMENT.fullmatch(tail)) or value.startswith("/"):
+        raise InvalidIdentifier(kind="prefix")
+    return value

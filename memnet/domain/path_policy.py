@@ -1,0 +1,121 @@
+"""Where a binding may write: an allowlist of sections, a denylist of fields, both matched segment by segment.
+
+Rules are JSON Pointers relative to `content`, a segment `*` standing for any one. Segments are compared after
+unescaping, so no spelling of a pointer reaches beside its rule. A denied name is matched in any case.
+"""
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+
+from memnet.domain.document import Json
+from memnet.domain.errors import FieldDenied, PathNotWritable
+from memnet.domain.json_text import canonical
+from memnet.domain.patch import WITH_FROM, WITH_VALUE, Op, Pointer, pointer, pointer_text
+
+ROOT = "content"
+
+
+def content_pointer(text: str) -> Pointer:
+    """The segments of an operation's pointer below /content. Raises PathNotWritable for anything outside of it."""
+    segments = pointer(text)
+    if not segments or segments[0] != ROOT:
+        raise PathNotWritable("Operations reach only what lies below /content.", path=text)
+    return segments[1:]
+
+
+def lies_within(target: Pointer, rule: Pointer) -> bool:
+    """Whether `target` is the place the rule names, or below it."""
+    return len(target) >= len(rule) and all(_matches(r, t) for r, t in zip(rule, target, strict=False))
+
+
+def touches(target: Pointer, rule: Pointer) -> bool:
+    """Whether writing at `target` can change what the rule names: it lies within it, or contains it."""
+    return all(_matches(r, t) for r, t in zip(rule, target, strict=False))
+
+
+def check_writable(ops: Sequence[Op], allowed: Iterable[str]) -> None:
+    """Raise PathNotWritable for the first operation that writes, moves from or copies from outside the rules.
+
+    `test` only reads, and may look anywhere below /content.
+    """
+    rules = [pointer(rule) for rule in allowed]
+    for index, op in enumerate(ops):
+        target = content_pointer(op["path"])
+        if op["op"] == "test":
+            continue
+        places = [(op["path"], target)]
+        if op["op"] in WITH_FROM:
+            places.append((op["from"], content_pointer(op["from"])))
+        for text, place in places:
+            if not any(lies_within(place, rule) for rule in rules):
+                raise PathNotWritable(op_index=index, path=text)
+
+
+def check_denied(ops: Sequence[Op], denied: Sequence[str], before: Json, after: Json) -> None:
+    """Raise FieldDenied if a patch brings in a field the profile denies.
+
+    What an operation carries is looked at where it would land. With move and copy only the outcome tells, so then
+    no denied field may be in `after` that was not in `before`.
+    """
+    if not denied:
+        return
+    for index, op in enumerate(ops):
+        if op["op"] in WITH_VALUE and op["op"] != "test":
+            _refuse_any(_denied_in(op["value"], content_pointer(op["path"]), denied), index)
+        elif op["op"] in WITH_FROM:
+            _refuse_any(_denied_on(content_pointer(op["path"]), denied), index)
+    if any(op["op"] in WITH_FROM for op in ops):
+        had = Counter(canonical(value) for _, value in _denied_in(before, (), denied))
+        has = Counter(canonical(value) for _, value in _denied_in(after, (), denied))
+        if has - had:
+            raise FieldDenied()
+
+
+def check_content(content: Json, denied: Sequence[str]) -> None:
+    """Raise FieldDenied, with the pointer, if `content` holds a denied field anywhere."""
+    for place, _ in _denied_in(content, (), denied):
+        raise FieldDenied(path=pointer_text((ROOT, *place)))
+
+
+def _refuse_any(found: Iterator[tuple[Pointer, Json]], index: int) -> None:
+    for place, _ in found:
+        raise FieldDenied(op_index=index, path=pointer_text((ROOT, *place)))
+
+
+def _denied_on(place: Pointer, denied: Sequence[str]) -> Iterator[tuple[Pointer, Json]]:
+    """The place itself, if it is denied or lies in something denied."""
+    for rule in denied:
+        if rule.startswith("/"):
+            denied_here = lies_within(place, pointer(rule))
+        else:
+            denied_here = rule.casefold() in {segment.casefold() for segment in place}
+        if denied_here:
+            yield place, None
+
+
+def _denied_in(value: Json, place: Pointer, denied: Sequence[str]) -> Iterator[tuple[Pointer, Json]]:
+    """Every denied field that `value`, landing at `place`, would be, be part of, or hold."""
+    yield from _denied_on(place, denied)
+    names = {rule.casefold() for rule in denied if not rule.startswith("/")}
+    patterns = [pointer(rule) for rule in denied if rule.startswith("/")]
+    waiting: list[tuple[Pointer, Json]] = [(place, value)]
+    while waiting:
+        here, node = waiting.pop()
+        members: Iterable[tuple[str, Json]] = ()
+        if isinstance(node, dict):
+            members = node.items()
+        elif isinstance(node, list):
+            members = ((str(index), element) for index, element in enumerate(node))
+        for name, child in members:
+            there = (*here, name)
+            if (isinstance(node, dict) and name.casefold() in names) or any(_is(there, rule) for rule in patterns):
+                yield there, child
+            waiting.append((there, child))
+
+
+def _is(place: Pointer, rule: Pointer) -> bool:
+    return len(place) == len(rule) and lies_within(place, rule)
+
+
+def _matches(rule: str, segment: str) -> bool:
+    return rule in ("*", segment)

@@ -1,0 +1,121 @@
+"""A profile: which documents an agent or product sees, what they obey, and what it may write. Data, not code.
+
+The shape is the JSON of profiles/<profile_id>.json. What a profile leaves out is the strictest choice: no writable
+path, no durable section, no redirection.
+"""
+
+from typing import Annotated, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, StringConstraints
+
+from memnet.domain.document import DocumentKey, UserScope
+from memnet.domain.identifiers import SEGMENT
+
+Identifier = Annotated[str, StringConstraints(pattern=rf"^{SEGMENT.pattern}$")]
+Pointer = Annotated[str, StringConstraints(pattern=r"^(/([^~/]|~[01])*)*$", max_length=512)]
+"""A JSON Pointer (RFC 6901) relative to `content`; in rules a segment `*` stands for any one segment."""
+DeniedField = Annotated[str, StringConstraints(min_length=1, max_length=512)]
+"""A pointer pattern if it starts with '/', else a member name, refused at any depth."""
+Confidence = Annotated[float, Field(ge=0, le=1)]
+
+
+class ProfilePart(BaseModel):
+    """Frozen; an unknown member is an error, because a misspelt rule would silently not hold."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
+
+
+class Binding(ProfilePart):
+    """One document, or one family of documents by template, and its limits."""
+
+    binding_id: Identifier
+    namespace: Identifier
+    path: str | None = None
+    path_template: str | None = None
+    schema_id: Identifier
+    schema_version: Identifier
+    max_chars: Annotated[int, Field(ge=2)]
+    read_priority: int
+    write_mode: Literal["restricted_patch", "read_only"] = "restricted_patch"
+    initial_content: dict[str, object] | None = None
+
+    def variable(self) -> str | None:
+        """The name between the braces of `path_template`; None for a fixed path."""
+        if self.path_template is None:
+            return None
+        return self.path_template.partition("{")[2].partition("}")[0]
+
+    def resolve(self, scope: UserScope, value: str | None = None) -> DocumentKey:
+        """The document of `scope` this binding names; `value` fills the variable. Raises InvalidIdentifier."""
+        path = self.path
+        if self.path_template is not None:
+            path = self.path_template.replace(f"{{{self.variable()}}}", value or "")
+        return DocumentKey(scope, self.namespace, path or "")
+
+    def covers(self, key: DocumentKey) -> bool:
+        """Whether the document is this binding's: same namespace, and the path fits."""
+        if key.namespace != self.namespace:
+            return False
+        if self.path_template is None:
+            return key.path == self.path
+        before, _, rest = self.path_template.partition("{")
+        after = rest.partition("}")[2]
+        value = key.path[len(before) : len(key.path) - len(after)]
+        return key.path == before + value + after and SEGMENT.fullmatch(value) is not None
+
+
+class ConfidenceRules(ProfilePart):
+    """Thresholds in 0..1; a write without a confidence is below every threshold."""
+
+    min_confidence_for_durable_fact: Confidence = 0.0
+    min_confidence_for_auto_apply: Confidence = 0.0
+
+
+class RetentionRules(ProfilePart):
+    """Days that each kind of record is kept; None: no rule."""
+
+    snapshots_days: Annotated[int, Field(ge=1)] | None = None
+    events_days: Annotated[int, Field(ge=1)] | None = None
+    audit_days: Annotated[int, Field(ge=1)] | None = None
+
+
+class RoutingRules(ProfilePart):
+    """Where the deterministic routing finds its entries, and what in an entry is an id, an alias, a keyword."""
+
+    source_binding: Identifier
+    entries: Pointer
+    id_field: str
+    alias_fields: tuple[str, ...] = ()
+    keyword_fields: tuple[str, ...] = ()
+    min_score: Confidence = 0.5
+
+
+class Profile(ProfilePart):
+    """One agent's or product's view of a user's memory. Maps are keyed by binding_id."""
+
+    profile_id: Identifier
+    version: Identifier = "1.0.0"
+    document_bindings: Annotated[tuple[Binding, ...], Field(min_length=1)]
+    writable_path_rules: dict[str, tuple[Pointer, ...]] = {}
+    denied_fields: tuple[DeniedField, ...] = ()
+    durable_sections: dict[str, tuple[Pointer, ...]] = {}
+    pending_sections: dict[str, Pointer] = {}
+    max_ops: Annotated[int, Field(ge=1, le=1000)] = 50
+    allowed_principals: tuple[str, ...] | None = None
+    retention_rules: RetentionRules = RetentionRules()
+    confidence_rules: ConfidenceRules = ConfidenceRules()
+    compaction_rules: dict[str, dict[str, Annotated[int, Field(ge=0)]]] = {}
+    routing: RoutingRules | None = None
+
+    def binding(self, binding_id: str) -> Binding | None:
+        """The binding of that id, or None."""
+        return next((b for b in self.document_bindings if b.binding_id == binding_id), None)
+
+    def admits(self, principal: str) -> bool:
+        """Whether this principal may use the profile: everyone, unless it lists its principals."""
+        return self.allowed_principals is None or principal in self.allowed_principals
+
+    def array_limits(self, binding_id: str) -> dict[str, int]:
+        """Longest allowed array by the name of the top-level member that holds it ("max_<name>": length)."""
+        rules = self.compaction_rules.get(binding_id, {})
+        return {rule.removeprefix("max_"): length for rule, length in rules.items()}

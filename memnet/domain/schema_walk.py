@@ -1,0 +1,60 @@
+"""Every subschema of a JSON Schema document, and where it stands."""
+
+from collections.abc import Iterator
+
+from memnet.domain.document import Json
+from memnet.domain.patch import pointer_text
+
+ONE = (
+    "items",
+    "contains",
+    "additionalProperties",
+    "propertyNames",
+    "if",
+    "then",
+    "else",
+    "not",
+    "unevaluatedItems",
+    "unevaluatedProperties",
+    "contentSchema",
+)
+LISTED = ("allOf", "anyOf", "oneOf", "prefixItems")
+NAMED = ("properties", "patternProperties", "dependentSchemas", "$defs")
+REFERENCES = ("$ref", "$dynamicRef")
+ANNOTATIONS = frozenset(
+    {"$comment", "$anchor", "$defs", "title", "description", "default", "deprecated", "readOnly", "writeOnly"}
+    | {"examples", "contentEncoding", "contentMediaType"}
+)
+ASSERTIONS = frozenset(
+    {"type", "const", "enum", "multipleOf", "maximum", "exclusiveMaximum", "minimum", "exclusiveMinimum"}
+    | {"maxLength", "minLength", "pattern", "maxItems", "minItems", "uniqueItems", "maxContains", "minContains"}
+    | {"maxProperties", "minProperties", "required", "dependentRequired", "format"}
+)
+IDENTITY = frozenset({"$schema", "$id", "$vocabulary", "$dynamicAnchor"})
+KEYWORDS = ANNOTATIONS | ASSERTIONS | IDENTITY | {*ONE, *LISTED, *NAMED, *REFERENCES}
+"""The keywords of Draft 2020-12. What starts with "x-" is an author's own."""
+
+
+def walk(schema: Json, segments: tuple[str, ...] = ()) -> Iterator[tuple[str, dict[str, Json]]]:
+    """Yield (pointer, subschema) for the document and every schema object in it.
+
+    Only keywords that hold schemas are entered: a "$ref" among the values of `const` or `enum` is data. A keyword
+    whose value is not of its kind is passed over.
+    """
+    if not isinstance(schema, dict):
+        return
+    yield pointer_text(segments), schema
+    for place, part in _parts(schema):
+        yield from walk(part, (*segments, *place))
+
+
+def _parts(schema: dict[str, Json]) -> Iterator[tuple[tuple[str, ...], Json]]:
+    for keyword in ONE:
+        if keyword in schema:
+            yield (keyword,), schema[keyword]
+    for keyword in LISTED:
+        if isinstance(schema.get(keyword), list):
+            yield from (((keyword, str(index)), part) for index, part in enumerate(schema[keyword]))
+    for keyword in NAMED:
+        if isinstance(schema.get(keyword), dict):
+            yield from (((keyword, name), part) for name, part in schema[keyword].items())

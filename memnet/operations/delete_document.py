@@ -1,0 +1,32 @@
+"""End a document; its history stays."""
+
+from memnet.domain.draft import Draft, draft_deletion
+from memnet.domain.envelope import Envelope
+from memnet.domain.errors import DocumentNotFound
+from memnet.domain.write import DeleteDocument, WriteResult
+from memnet.operations.commit_change import commit_change
+from memnet.ports import AuditLog, Background, Clock, DocumentStore, IdGenerator
+
+
+async def delete_document(
+    command: DeleteDocument,
+    *,
+    documents: DocumentStore,
+    audit: AuditLog,
+    clock: Clock,
+    ids: IdGenerator,
+    background: Background,
+) -> WriteResult:
+    """Delete the document, exactly once. A later creation goes on in the same history, with ETags of its own.
+
+    Raises what `commit_change` raises; then nothing has changed.
+    """
+
+    def decide(head: Envelope | None) -> Draft:
+        if head is None:
+            raise DocumentNotFound()
+        return draft_deletion(command, head)
+
+    return await commit_change(
+        command, decide, documents=documents, audit=audit, clock=clock, ids=ids, background=background
+    )

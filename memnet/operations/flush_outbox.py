@@ -1,0 +1,19 @@
+"""Give committed records their place in audit/."""
+
+from collections.abc import Sequence
+
+from memnet.domain.audit import record_bytes
+from memnet.domain.document import UserScope
+from memnet.domain.envelope import Record
+from memnet.ports import AuditLog
+
+
+async def flush_outbox(scope: UserScope, records: Sequence[Record], *, audit: AuditLog) -> None:
+    """Append records of a committed version that are not known to stand there; any number of times, by anyone.
+
+    Only what a confirmed read or write of the document held may be passed: an attempt that was not committed must
+    leave no record. Raises HistoryBroken, Unavailable.
+    """
+    for record in records:
+        if not audit.stands(scope, record["change_id"]):
+            await audit.append(scope, record["change_id"], record_bytes(record))

@@ -1,0 +1,29 @@
+"""Read one document, as it is or as it was."""
+
+from memnet.domain import envelope, history
+from memnet.domain.document import DocumentKey
+from memnet.domain.envelope import DocumentView
+from memnet.domain.errors import DocumentNotFound
+from memnet.operations.read_records import read_records
+from memnet.ports import AuditLog, DocumentStore
+
+
+async def get_document(
+    key: DocumentKey, *, as_of: str | None = None, documents: DocumentStore, audit: AuditLog
+) -> DocumentView:
+    """Return the newest version or, with `as_of` (an RFC 3339 time or a change_id), the one that was newest then.
+
+    An earlier version is rebuilt from the audit records alone, each link checked. Raises DocumentNotFound,
+    VersionNotFound, MalformedRequest for an `as_of` that is neither, HistoryBroken, Unavailable.
+    """
+    stored = await documents.get(key)
+    if stored is None:
+        raise DocumentNotFound()
+    head = envelope.load(stored.data)
+    if as_of is None:
+        if head.deleted:
+            raise DocumentNotFound()
+        return DocumentView(head.commit.etag, envelope.visible(head))
+    moment = history.parse_moment(as_of, head)
+    records = await read_records(key.scope, head, 1, history.last_needed(moment, head), audit=audit)
+    return history.version_at(moment, head.doc_id, records)

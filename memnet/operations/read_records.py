@@ -1,0 +1,34 @@
+"""Read the audit records of one document in the order they happened."""
+
+import asyncio
+from collections.abc import Sequence
+
+import orjson
+
+from memnet.domain.document import UserScope
+from memnet.domain.envelope import Envelope, Record
+from memnet.domain.errors import HistoryBroken
+from memnet.ports import AuditLog
+
+PARALLEL = 16
+
+
+async def read_records(scope: UserScope, head: Envelope, first: int, last: int, *, audit: AuditLog) -> Sequence[Record]:
+    """Return the records of changes `first` to `last`, those still in the document's outbox included.
+
+    Raises HistoryBroken with the first record that is missing, Unavailable.
+    """
+    waiting = {record["change_id"]: record for record in head.commit.outbox}
+    gate = asyncio.Semaphore(PARALLEL)
+
+    async def one(change_id: str) -> Record:
+        if change_id in waiting:
+            return waiting[change_id]
+        async with gate:
+            data = await audit.read(scope, change_id)
+        if data is None:
+            raise HistoryBroken(change_id=change_id)
+        record: Record = orjson.loads(data)
+        return record
+
+    return await asyncio.gather(*(one(head.change_id(n)) for n in range(first, last + 1)))

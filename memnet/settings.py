@@ -1,0 +1,89 @@
+"""The only reader of the environment: MEMNET_* variables, one URL per port, checked once at the start."""
+
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass, fields
+from pathlib import Path
+from typing import Literal
+
+ROOT = Path(__file__).resolve().parent.parent
+PREFIX = "MEMNET_"
+
+
+class SettingsError(Exception):
+    """One or more environment variables are missing or cannot be used; the message lists them all, one a line."""
+
+    def __init__(self, *problems: str) -> None:
+        """Each problem names its variable."""
+        super().__init__("\n".join(problems))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Settings:
+    """What can be set, each as MEMNET_<NAME>; a field without a default is required."""
+
+    storage_url: str
+    """The blob container: https://<account>.blob.core.windows.net/<container>."""
+    storage_key: str | None = None
+    """Account key, for the local emulator only; None: Entra credentials (managed identity, az login)."""
+    storage_timeout_seconds: float = 10.0
+    """How long one try of one storage call may take."""
+    issuer_url: str
+    """The one trusted token issuer, as in `iss`; its OpenID configuration names the signing keys."""
+    audience: str
+    """The one accepted `aud`."""
+    tenant_claim: str = "tid"
+    """The claim with the tenants a token may touch: a string or a list."""
+    profiles_dir: Path = ROOT / "profiles"
+    schemas_dir: Path = ROOT / "schemas"
+    quota_url: str = "memory://"
+    """Where quotas are counted: memory:// (this process) or redis://host:port/db (shared)."""
+    quota_per_user: str = "60000/minute"
+    """Requests that one user's documents may receive, over all principals."""
+    quota_per_principal: str = "600000/minute"
+    """Requests that one principal may send, per tenant."""
+    max_body_bytes: int = 1_048_576
+    routing_debug: Literal["always", "on_request", "never"] = "always"
+    cache_bytes: int = 67_108_864
+    """Documents remembered by this process, in bytes of their blobs."""
+    sweep_seconds: float = 900.0
+    """How often this process looks for records that a crashed one left behind; 0: never."""
+    log_level: Literal["debug", "info", "warning", "error"] = "info"
+    host: str = "127.0.0.1"
+    """The address the API listens on."""
+    port: int = 8080
+
+
+def load(environment: Mapping[str, str] | None = None) -> Settings:
+    """Read the settings from `environment` (default: the process's). Raises SettingsError with every problem."""
+    source = os.environ if environment is None else environment
+    values: dict[str, object] = {}
+    problems: list[str] = []
+    for field in fields(Settings):
+        name = PREFIX + field.name.upper()
+        text = source.get(name)
+        if text is None or text == "":
+            if field.default is field.default_factory:
+                problems.append(f"{name} is required")
+            continue
+        try:
+            values[field.name] = _convert(field.type, text)
+        except ValueError as error:
+            problems.append(f"{name}: {error}")
+    if problems:
+        raise SettingsError(*problems)
+    return Settings(**values)  # type: ignore[arg-type]
+
+
+def _convert(kind: object, text: str) -> object:
+    if kind in (int, float):
+        number = kind(text)
+        if number < 0:
+            raise ValueError("must not be negative")
+        return number
+    if kind is Path:
+        return Path(text)
+    choices = getattr(kind, "__args__", ())
+    if choices and all(isinstance(choice, str) for choice in choices) and text not in choices:
+        raise ValueError(f"must be one of {', '.join(choices)}")
+    return text
