@@ -35,7 +35,9 @@ class Settings:
     tenant_claim: str = "tid"
     """The claim with the tenants a token may touch: a string or a list."""
     profiles_dir: Path = ROOT / "profiles"
+    """The profiles, one JSON file each; checked at the start."""
     schemas_dir: Path = ROOT / "schemas"
+    """The schemas that the profiles name: <schema_id>/<version>.json."""
     quota_url: str = "memory://"
     """Where quotas are counted: memory:// (this process) or redis://host:port/db (shared)."""
     quota_per_user: str = "60000/minute"
@@ -43,15 +45,19 @@ class Settings:
     quota_per_principal: str = "600000/minute"
     """Requests that one principal may send, per tenant."""
     max_body_bytes: int = 1_048_576
+    """The longest request body; a longer one is refused unread."""
     routing_debug: Literal["always", "on_request", "never"] = "always"
+    """When context:assemble tells how it chose: on_request means when the body asks for it."""
     cache_bytes: int = 67_108_864
     """Documents remembered by this process, in bytes of their blobs."""
     sweep_seconds: float = 900.0
     """How often this process looks for records that a crashed one left behind; 0: never."""
     log_level: Literal["debug", "info", "warning", "error"] = "info"
+    """What goes to stderr, as one JSON object a line."""
     host: str = "127.0.0.1"
     """The address the API listens on."""
     port: int = 8080
+    """The port the API listens on."""
 
 
 def load(environment: Mapping[str, str] | None = None) -> Settings:
@@ -73,6 +79,18 @@ def load(environment: Mapping[str, str] | None = None) -> Settings:
     if problems:
         raise SettingsError(*problems)
     return Settings(**values)  # type: ignore[arg-type]
+
+
+def load_storage(environment: Mapping[str, str] | None = None) -> Settings | None:
+    """Read the settings for a tool that talks to the storage alone, so without a token issuer.
+
+    None if no storage is set. Raises SettingsError.
+    """
+    source = os.environ if environment is None else environment
+    if not source.get(f"{PREFIX}STORAGE_URL"):
+        return None
+    given = {name: text for name, text in source.items() if text}
+    return load({f"{PREFIX}ISSUER_URL": "none", f"{PREFIX}AUDIENCE": "none", **given})
 
 
 def _convert(kind: object, text: str) -> object:

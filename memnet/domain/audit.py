@@ -81,6 +81,15 @@ def record_bytes(record: Record) -> bytes:
     return canonical(record)
 
 
+def read_record(data: bytes) -> Record | None:
+    """Read what stands in audit/; None for any bytes that `record_bytes` would not have written."""
+    try:
+        record = orjson.loads(data)
+        return record if isinstance(record, dict) and record_bytes(record) == data else None
+    except (ValueError, TypeError):
+        return None
+
+
 def record_hash(record: Record) -> str:
     """The hash that the next record names."""
     return digest(record_bytes(record))
@@ -108,6 +117,10 @@ class BrokenChain(Exception):
         self.reason = reason
 
 
+class BrokenLink(BrokenChain):
+    """A record names another hash than that of the record before it: one of the two was altered."""
+
+
 @dataclass(slots=True)
 class Fold:
     """Rebuilds a document by taking its records one after the other, checking each link on the way."""
@@ -130,19 +143,23 @@ class Fold:
             raise BrokenChain(expected, "the record lacks a member or has one of another type") from error
 
     def _take(self, record: Record, expected: str) -> Version:
-        _require(record.get("record_version") == RECORD_VERSION, expected, "unknown record version")
-        _require(record["change_id"] == expected, expected, "the record is another's or out of order")
-        _require(record["previous_record_hash"] == self.previous_hash, expected, "the link before it is broken")
+        own = record["change_id"] == expected and record["doc_id"] == self.doc_id
+        own = own and record["sequence"] == self.sequence + 1
+        _require(own, expected, "the record is missing, another's or out of order")
+        _require(record["record_version"] == RECORD_VERSION, expected, "unknown record version")
+        if record["previous_record_hash"] != self.previous_hash:
+            raise BrokenLink(expected, "the link to the record before it is broken")
         _require(record["pre_etag"] == self.etag, expected, "pre_etag is not the ETag before it")
         _require(record["content_hash_before"] == self.content_hash, expected, "content before it differs")
         _require(record["ops_hash"] == digest(canonical(record["ops"])), expected, "ops do not match their hash")
+        _require(isinstance(record["timestamp"], str), expected, "its timestamp is no text")
         self._apply(record, expected)
         self.sequence += 1
         self.previous_hash = record_hash(record)
         return self._version(record)
 
     def _apply(self, record: Record, expected: str) -> None:
-        state = {} if self.state is None else {ROOT: self.state}
+        state = {} if self.content_hash == NO_CONTENT_HASH else {ROOT: self.state}
         try:
             patched = patch.apply(state, orjson.loads(canonical(record["ops"])))
         except MemnetError as error:
@@ -178,8 +195,10 @@ class Fold:
 
 def check_head(fold: Fold, head: Envelope) -> None:
     """Raise BrokenChain unless the document's own blob is the end of the chain that was folded."""
-    last = change_id(head.doc_id, head.commit.sequence)
-    _require(fold.sequence == head.commit.sequence, last, "the document is at another change than its records")
+    last = change_id(head.doc_id, fold.sequence)
+    following = change_id(head.doc_id, min(fold.sequence, head.commit.sequence) + 1)
+    _require(fold.sequence >= head.commit.sequence, following, "the record is missing")
+    _require(fold.sequence == head.commit.sequence, following, "the document is older than this record")
     _require(fold.previous_hash == head.commit.record_hash, last, "the document names another last record")
     stored = NO_CONTENT_HASH if head.deleted else digest(canonical(head.content))
     _require(fold.content_hash == stored, last, "the document's content is not what its records give")

@@ -39,7 +39,8 @@ class Elsewhere:
     """
 
     change_id: str
-    refusal: MemnetError
+    refusal: MemnetError | None
+    """What it is told if it was not applied; None: it may still be (a creation over a deleted document)."""
 
 
 def settle(head: Envelope | None, command: WriteCommand) -> Receipt | Elsewhere | None:
@@ -54,23 +55,23 @@ def settle(head: Envelope | None, command: WriteCommand) -> Receipt | Elsewhere 
             if receipt.key_hash == hashed:
                 return _same_request(receipt, command)
     refusal = _refusal(head, command)
-    if head is None or refusal is None:
+    sequence = _possible_sequence(head, command) if head else None
+    if head is None or sequence is None or sequence > head.commit.sequence - RING:
         if refusal:
             raise refusal
         return None
-    sequence = _possible_sequence(head, command)
-    if sequence is None or sequence > head.commit.sequence - RING:
-        raise refusal
     return Elsewhere(head.change_id(sequence), refusal)
 
 
-def recognise(record: Record | None, elsewhere: Elsewhere, command: WriteCommand) -> Receipt:
-    """Return the receipt that an audit record gives for this request.
+def recognise(record: Record | None, elsewhere: Elsewhere, command: WriteCommand) -> Receipt | None:
+    """Return the receipt that an audit record gives for this request; None if it is new after all.
 
     Raises the refusal if the record is another request's, IdempotencyKeyReused if the key came with another body.
     """
     if record is None or record["idempotency_key"] != command.idempotency_key:
-        raise elsewhere.refusal
+        if elsewhere.refusal:
+            raise elsewhere.refusal
+        return None
     receipt = Receipt(
         key_hash=key_hash(command.key, command.idempotency_key),
         request_hash=record["request_hash"],

@@ -5,6 +5,7 @@ was proposed. It is confirmed by an ordinary patch of another principal than its
 """
 
 from collections import Counter
+from collections.abc import Collection, Iterator
 from typing import Any
 
 import orjson
@@ -18,13 +19,16 @@ from memnet.domain.errors import (
     ProposerCannotConfirm,
 )
 from memnet.domain.json_text import canonical
-from memnet.domain.patch import WITH_FROM, WITH_VALUE, Op, Pointer, pointer, resolve
+from memnet.domain.patch import WITH_FROM, WITH_VALUE, Op, Pointer, apply, pointer, resolve
 from memnet.domain.path_policy import ROOT, content_pointer, lies_within, touches
 from memnet.domain.profile import Profile
 from memnet.domain.write import Evidence, PatchDocument, Reason
 
 POINTERS = ("conversation_id", "message_ids", "snapshot_uri", "event_id")
 """The members of evidence that point somewhere."""
+
+MAX_TEXT = 1000
+"""Characters of a pending item's text; its target holds the whole value."""
 
 Redirection = dict[str, Any]
 
@@ -34,22 +38,20 @@ def gate(
 ) -> tuple[list[Op], tuple[Redirection, ...]]:
     """Return the operations to apply instead, and what was redirected; the same operations if nothing falls short.
 
-    `base` is the content before the patch. Raises ConfidenceTooLow where there is no pending section, and
-    EvidenceRequired where what does not fall short lacks evidence.
+    `base` is the content before the patch, to which `ops` apply; it is not changed. Raises ConfidenceTooLow where
+    there is no pending section, and EvidenceRequired where what does not fall short lacks evidence.
     """
     pending = profile.pending_sections.get(command.binding_id)
-    effective: list[Op] = []
+    short = {index: lack for index, op in enumerate(ops) if (lack := _shortfall(command, profile, op)) is not None}
+    if short and pending is None:
+        raise ConfidenceTooLow(op_index=min(short), required=short[min(short)])
+    effective = list(ops)
     redirected: list[Redirection] = []
-    for index, op in enumerate(ops):
-        threshold = _shortfall(command, profile, op)
-        if threshold is None:
-            effective.append(op)
-            continue
-        if pending is None:
-            raise ConfidenceTooLow(op_index=index, required=threshold)
+    for index, text in _texts(ops, short, base):
+        op = ops[index]
         pending_id = proposal_id if not redirected else f"{proposal_id}-{len(redirected) + 1}"
-        item = _pending_item(command, op, base, pending_id, proposed_at)
-        effective.append({"op": "add", "path": f"/{ROOT}{pending}/-", "value": item})
+        item = _pending_item(command, op, text, pending_id, proposed_at)
+        effective[index] = {"op": "add", "path": f"/{ROOT}{pending}/-", "value": item}
         redirected.append({"op_index": index, "path": op["path"], "to": f"/{ROOT}{pending}", "pending_id": pending_id})
     _check_evidence(command, profile, effective)
     return effective, tuple(redirected)
@@ -120,10 +122,10 @@ def _points_somewhere(evidence: Evidence | None) -> bool:
     return evidence is not None and any(evidence.get(name) for name in POINTERS)
 
 
-def _pending_item(command: PatchDocument, op: Op, base: Json, pending_id: str, proposed_at: str) -> Json:
+def _pending_item(command: PatchDocument, op: Op, text: str, pending_id: str, proposed_at: str) -> Json:
     return {
         "id": pending_id,
-        "text": _text(op, base),
+        "text": text,
         "confidence": command.confidence,
         "evidence": command.evidence,
         "proposed_at": proposed_at,
@@ -132,17 +134,24 @@ def _pending_item(command: PatchDocument, op: Op, base: Json, pending_id: str, p
     }
 
 
-def _text(op: Op, base: Json) -> str:
+def _texts(ops: list[Op], wanted: Collection[int], base: Json) -> Iterator[tuple[int, str]]:
+    """What each of the wanted operations is about, as the operations before it leave the document."""
+    if not wanted:
+        return
+    state = {ROOT: orjson.loads(canonical(base))}
+    for index, op in enumerate(ops):
+        if index in wanted:
+            yield index, _text(op, state)
+        state = apply(state, [op])
+
+
+def _text(op: Op, state: Json) -> str:
     """What the proposal is about, for the person who confirms it: the value's own text where it has one."""
-    source = op["from"] if op["op"] in WITH_FROM else op["path"]
-    try:
-        value = op["value"] if op["op"] in WITH_VALUE else resolve({ROOT: base}, source)
-    except PatchNotApplicable:
-        # An earlier operation of the same patch makes the place that this one takes from.
-        value = source
+    value = op["value"] if op["op"] in WITH_VALUE else resolve(state, op["from" if op["op"] in WITH_FROM else "path"])
     if isinstance(value, dict) and isinstance(value.get("text"), str):
         value = value["text"]
-    return value if isinstance(value, str) else canonical(value).decode()
+    text = value if isinstance(value, str) else canonical(value).decode()
+    return text if len(text) <= MAX_TEXT else f"{text[: MAX_TEXT - 1]}…"
 
 
 def _items(content: Json, section: str) -> Counter[bytes]:

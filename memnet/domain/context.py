@@ -94,7 +94,9 @@ def pack(
         dropped += [_row(candidate, Dropped.MAX_DOCS) for candidate in kept[max_docs:]]
         kept = kept[:max_docs]
     if max_chars_total is not None:
-        while kept and sum(candidate.size for candidate in kept) > max_chars_total:
+        total = sum(candidate.size for candidate in kept)
+        while total > max_chars_total:
+            total -= kept[-1].size
             dropped.append(_row(kept.pop(), Dropped.MAX_CHARS))
     return [candidate.found for candidate in kept if candidate.found], dropped
 

@@ -69,15 +69,12 @@ def draft_patch(
     ops = _permitted_ops(command, rules, head)
     before = _base(rules.binding, head)
     base_bytes = canonical(before)
-    content = _apply(orjson.loads(base_bytes), ops)
-    path_policy.check_denied(ops, rules.profile.denied_fields, before, content)
-    content_bytes = _checked(content, rules, base_bytes, before)
+    content, content_bytes = _patched(ops, rules, before, base_bytes)
     effective, redirected = confidence.gate(
         command, rules.profile, ops, before, proposed_at=proposed_at, proposal_id=proposal_id
     )
     if redirected:
-        content = _apply(orjson.loads(base_bytes), effective)
-        content_bytes = _checked(content, rules, base_bytes, before)
+        content, content_bytes = _patched(effective, rules, before, base_bytes)
     confidence.check_pending(command, rules.profile, effective, before, content)
     created = head is None or head.deleted
     return Draft(
@@ -106,8 +103,9 @@ def draft_replacement(command: ReplaceDocument, rules: Governance, head: Envelop
             schema_id=rules.schema.schema_id,
             schema_version=rules.schema.version,
         )
+    content_bytes = _bounded(command.content, rules, b"")
     path_policy.check_content(command.content, rules.profile.denied_fields)
-    content_bytes = _checked(command.content, rules, b"", None)
+    _check_shape(command.content, rules, None)
     return Draft(
         schema_id=rules.schema.schema_id,
         schema_version=rules.schema.version,
@@ -170,6 +168,15 @@ def _whole(content: Json) -> Op:
     return {"op": "add", "path": f"/{ROOT}", "value": content}
 
 
+def _patched(ops: list[Op], rules: Governance, before: Json, base_bytes: bytes) -> tuple[Json, bytes]:
+    """What `ops` make of `before`, which stays as it is, and the canonical bytes of it, once it obeys the rules."""
+    content = _apply(orjson.loads(base_bytes), ops)
+    data = _bounded(content, rules, base_bytes)
+    path_policy.check_denied(ops, rules.profile.denied_fields, before, content)
+    _check_shape(content, rules, before)
+    return content, data
+
+
 def _apply(base: Json, ops: list[Op]) -> Json:
     patched = patch.apply({ROOT: base}, ops)
     if not isinstance(patched, dict) or ROOT not in patched:
@@ -177,22 +184,26 @@ def _apply(base: Json, ops: list[Op]) -> Json:
     return patched[ROOT]
 
 
-def _checked(content: Json, rules: Governance, bytes_before: bytes, before: Json) -> bytes:
-    """The canonical bytes of `content`, once it obeys its schema and limits."""
-    violations = rules.schema.violations(content)
-    if violations:
-        raise SchemaViolation(**violations.details(f"/{ROOT}"))
-    check_depth(content, MAX_DEPTH)
+def _bounded(content: Json, rules: Governance, bytes_before: bytes) -> bytes:
+    """The canonical bytes of `content`, if few enough: asked first, because every other check costs by size."""
+    check_depth({ROOT: content}, MAX_DEPTH)
     data = canonical(content)
     size = len(data.decode())
     # What is over a limit already, because the profile became stricter, may shrink step by step.
     if size > rules.binding.max_chars and not size < len(bytes_before.decode()):
         raise LimitExceeded(limit="max_chars", allowed=rules.binding.max_chars, found=size)
+    return data
+
+
+def _check_shape(content: Json, rules: Governance, before: Json) -> None:
+    """Raise SchemaViolation or LimitExceeded if `content` has another shape than it may have."""
+    violations = rules.schema.violations(content)
+    if violations:
+        raise SchemaViolation(**violations.details(f"/{ROOT}"))
     for name, allowed in rules.profile.array_limits(rules.binding.binding_id).items():
         found = _length(content, name)
         if found > allowed and not found < _length(before, name):
             raise LimitExceeded(limit=f"max_{name}", allowed=allowed, found=found, path=f"/{ROOT}/{name}")
-    return data
 
 
 def _length(content: Json, name: str) -> int:

@@ -11,6 +11,7 @@ from typing import Any
 import orjson
 
 from memnet.domain.document import ETag, Json
+from memnet.domain.errors import HistoryBroken
 from memnet.domain.json_text import canonical
 
 Record = dict[str, Any]
@@ -123,9 +124,17 @@ def dump(envelope: Envelope) -> bytes:
 
 
 def load(data: bytes) -> Envelope:
-    """Read a blob that `dump` wrote; every call gives fresh, unshared content."""
-    members = orjson.loads(data)
+    """Read a blob that `dump` wrote; every call gives fresh, unshared content. Raises HistoryBroken for any other."""
+    try:
+        return _load(orjson.loads(data))
+    except (ValueError, KeyError, TypeError, IndexError) as error:
+        raise HistoryBroken("The stored document cannot be read; run memnet audit verify.") from error
+
+
+def _load(members: dict[str, Any]) -> Envelope:
     commit = members["commit"]
+    if not isinstance(commit["sequence"], int) or not all(isinstance(r["change_id"], str) for r in commit["outbox"]):
+        raise TypeError
     return Envelope(
         doc_id=members["doc_id"],
         schema_id=members["schema_id"],

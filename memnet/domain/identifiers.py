@@ -17,17 +17,18 @@ def check_identifier(kind: str, value: str) -> str:
 
 def check_path(value: str) -> str:
     """Return `value` unchanged if it is 1 to 8 segments joined by '/'; raise InvalidIdentifier otherwise."""
-    segments = value.split("/")
-    if len(segments) > MAX_SEGMENTS or not all(SEGMENT.fullmatch(s) for s in segments):
+    if not _is_path(value):
         raise InvalidIdentifier(kind="path")
     return value
 
 
 def check_path_prefix(value: str) -> str:
     """Return `value` unchanged if some valid path starts with it; raise InvalidIdentifier otherwise."""
-    head, _, tail = value.rpartition("/")
-    if head:
-        check_path(head)
-    if (tail and not SEGMENT.fullmatch(tail)) or value.startswith("/"):
+    if not (_is_path(value) or _is_path(f"{value}0")):
         raise InvalidIdentifier(kind="prefix")
     return value
+
+
+def _is_path(value: str) -> bool:
+    segments = value.split("/")
+    return len(segments) <= MAX_SEGMENTS and all(SEGMENT.fullmatch(segment) for segment in segments)

@@ -51,22 +51,21 @@ def digest(data: bytes) -> str:
 
 def check_depth(value: Json, limit: int) -> None:
     """Raise MalformedRequest if arrays and objects nest deeper than `limit`. Needs no recursion of its own."""
-    level = [value]
-    for _ in range(limit + 1):
-        level = children(level)
-        if not level:
-            return
-    raise MalformedRequest(f"The JSON is nested deeper than {limit} levels.")
+    level = containers([value])
+    for _ in range(limit):
+        level = containers(children(level))
+    if level:
+        raise MalformedRequest(f"The JSON is nested deeper than {limit} levels.")
+
+
+def containers(level: list[Json]) -> list[Json]:
+    """The arrays and objects among these values, empty ones too."""
+    return [node for node in level if isinstance(node, (dict, list))]
 
 
 def children(level: list[Json]) -> list[Json]:
-    """The members and elements one level below these values."""
-    return [
-        child
-        for node in level
-        if isinstance(node, (dict, list))
-        for child in (node.values() if isinstance(node, dict) else node)
-    ]
+    """The members and elements of these arrays and objects."""
+    return [child for node in level for child in (node.values() if isinstance(node, dict) else node)]
 
 
 def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:

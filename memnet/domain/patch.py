@@ -8,14 +8,17 @@ import jsonpointer
 
 from memnet.domain.document import Json
 from memnet.domain.errors import LimitExceeded, PatchMalformed, PatchNotApplicable, PatchTestFailed
-from memnet.domain.json_text import MAX_DEPTH, children
+from memnet.domain.json_text import MAX_DEPTH, children, containers
 
 OPERATIONS = frozenset({"add", "remove", "replace", "move", "copy", "test"})
 WITH_VALUE = frozenset({"add", "replace", "test"})
 WITH_FROM = frozenset({"move", "copy"})
 MAX_POINTER_CHARS = 2048
-MAX_COPIED_VALUES = 50_000
-"""Each copy can double a document; without a bound, fifty of them would fill any memory."""
+MAX_CARRIED = 1_000_000
+"""Values and characters that the copies and moves of one patch may carry.
+
+Each copy can double a document: without a bound, fifty of them would fill any memory, and as many moves any time.
+"""
 
 Op = dict[str, Any]
 Pointer = tuple[str, ...]
@@ -24,8 +27,10 @@ Pointer = tuple[str, ...]
 
 def pointer(text: object) -> Pointer:
     """Split a JSON Pointer into its unescaped segments. Raises PatchMalformed if it is none."""
-    if not isinstance(text, str) or len(text) > MAX_POINTER_CHARS:
+    if not isinstance(text, str):
         raise PatchMalformed("A JSON Pointer must be a string.")
+    if len(text) > MAX_POINTER_CHARS:
+        raise PatchMalformed(f"A JSON Pointer is limited to {MAX_POINTER_CHARS} characters.")
     try:
         return tuple(jsonpointer.JsonPointer(text).parts)
     except jsonpointer.JsonPointerException as error:
@@ -79,16 +84,17 @@ def apply(document: Json, ops: list[Op]) -> Json:
     Returns the patched document. Raises PatchNotApplicable, PatchTestFailed or LimitExceeded (copies that explode,
     a value nested too deep), each with the operation's index.
     """
-    budget = MAX_COPIED_VALUES
+    budget = MAX_CARRIED
     for index, op in enumerate(ops):
         try:
             if op["op"] != "test" and op["op"] != "remove":
                 budget -= _check_growth(document, op, budget)
             document = jsonpatch.JsonPatch([op]).apply(document, in_place=True)
-        except jsonpatch.JsonPatchTestFailed as error:
-            raise PatchTestFailed(op_index=index, path=op["path"]) from error
-        except (jsonpatch.JsonPatchException, jsonpointer.JsonPointerException) as error:
-            raise PatchNotApplicable(op_index=index, path=op["path"]) from error
+        except jsonpatch.JsonPatchTestFailed:
+            # Not chained: the library's message quotes the document, and a traceback would print it.
+            raise PatchTestFailed(op_index=index, path=op["path"]) from None
+        except (jsonpatch.JsonPatchException, jsonpointer.JsonPointerException):
+            raise PatchNotApplicable(op_index=index, path=op["path"]) from None
         except LimitExceeded as error:
             raise LimitExceeded(error.message, op_index=index) from error
     return document
@@ -97,21 +103,34 @@ def apply(document: Json, ops: list[Op]) -> Json:
 def resolve(document: Json, text: str) -> Json:
     """Return the value at a pointer. Raises PatchNotApplicable if there is none."""
     try:
-        return jsonpointer.JsonPointer(text).resolve(document)
-    except jsonpointer.JsonPointerException as error:
-        raise PatchNotApplicable(path=text) from error
+        value = jsonpointer.JsonPointer(text).resolve(document)
+    except jsonpointer.JsonPointerException:
+        raise PatchNotApplicable(path=text) from None
+    if isinstance(value, jsonpointer.EndOfList):
+        raise PatchNotApplicable(path=text)
+    return value
 
 
 def _check_growth(document: Json, op: Op, budget: int) -> int:
-    """Refuse what would nest too deep or copy too much; return how many values a copy adds."""
-    value = op["value"] if op["op"] in WITH_VALUE else jsonpointer.JsonPointer(op["from"]).resolve(document)
-    depth, count, level = len(jsonpointer.JsonPointer(op["path"]).parts), 0, [value]
+    """Refuse what would nest too deep or carry too much; return how much a copy or move carries."""
+    carries = op["op"] in WITH_FROM
+    value = jsonpointer.JsonPointer(op["from"]).resolve(document) if carries else op["value"]
+    depth, weight, level = len(jsonpointer.JsonPointer(op["path"]).parts), 0, [value]
     while level:
-        count += len(level)
-        if depth > MAX_DEPTH:
-            raise LimitExceeded(f"The document would be nested deeper than {MAX_DEPTH} levels.")
-        if op["op"] == "copy" and count > budget:
-            raise LimitExceeded(f"The copies of one patch are limited to {MAX_COPIED_VALUES} values.")
-        level = children(level)
+        if carries:
+            weight += sum(map(_weight, level))
+        if weight > budget:
+            raise LimitExceeded(f"The copies and moves of one patch are limited to {MAX_CARRIED} characters.")
+        level = containers(level)
         depth += 1
-    return count if op["op"] == "copy" else 0
+        if level and depth > MAX_DEPTH:
+            raise LimitExceeded(f"The document would be nested deeper than {MAX_DEPTH} levels.")
+        level = children(level)
+    return weight
+
+
+def _weight(value: Json) -> int:
+    """One, and the characters of a string or of an object's names."""
+    if isinstance(value, dict):
+        return 1 + sum(map(len, value))
+    return 1 + len(value) if isinstance(value, str) else 1

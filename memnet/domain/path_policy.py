@@ -40,22 +40,18 @@ def check_writable(ops: Sequence[Op], allowed: Iterable[str]) -> None:
     """
     rules = [pointer(rule) for rule in allowed]
     for index, op in enumerate(ops):
-        target = content_pointer(op["path"])
-        if op["op"] == "test":
-            continue
-        places = [(op["path"], target)]
-        if op["op"] in WITH_FROM:
-            places.append((op["from"], content_pointer(op["from"])))
-        for text, place in places:
-            if not any(lies_within(place, rule) for rule in rules):
+        for text in [op["path"], op["from"]] if op["op"] in WITH_FROM else [op["path"]]:
+            place = _content_pointer_of(index, text)
+            if op["op"] != "test" and not any(lies_within(place, rule) for rule in rules):
                 raise PathNotWritable(op_index=index, path=text)
 
 
 def check_denied(ops: Sequence[Op], denied: Sequence[str], before: Json, after: Json) -> None:
     """Raise FieldDenied if a patch brings in a field the profile denies.
 
-    What an operation carries is looked at where it would land. With move and copy only the outcome tells, so then
-    no denied field may be in `after` that was not in `before`.
+    What an operation carries is looked at where it would land. Where only the outcome tells (after move and copy, and
+    for a rule about one element of an array, whose place others can take), no denied field may be in `after` that was
+    not in `before`.
     """
     if not denied:
         return
@@ -64,7 +60,7 @@ def check_denied(ops: Sequence[Op], denied: Sequence[str], before: Json, after: 
             _refuse_any(_denied_in(op["value"], content_pointer(op["path"]), denied), index)
         elif op["op"] in WITH_FROM:
             _refuse_any(_denied_on(content_pointer(op["path"]), denied), index)
-    if any(op["op"] in WITH_FROM for op in ops):
+    if any(op["op"] in WITH_FROM for op in ops) or any(map(_names_an_element, denied)):
         had = Counter(canonical(value) for _, value in _denied_in(before, (), denied))
         has = Counter(canonical(value) for _, value in _denied_in(after, (), denied))
         if has - had:
@@ -75,6 +71,13 @@ def check_content(content: Json, denied: Sequence[str]) -> None:
     """Raise FieldDenied, with the pointer, if `content` holds a denied field anywhere."""
     for place, _ in _denied_in(content, (), denied):
         raise FieldDenied(path=pointer_text((ROOT, *place)))
+
+
+def _content_pointer_of(index: int, text: str) -> Pointer:
+    try:
+        return content_pointer(text)
+    except PathNotWritable as error:
+        raise PathNotWritable(error.message, op_index=index, path=text) from None
 
 
 def _refuse_any(found: Iterator[tuple[Pointer, Json]], index: int) -> None:
@@ -96,25 +99,43 @@ def _denied_on(place: Pointer, denied: Sequence[str]) -> Iterator[tuple[Pointer,
 def _denied_in(value: Json, place: Pointer, denied: Sequence[str]) -> Iterator[tuple[Pointer, Json]]:
     """Every denied field that `value`, landing at `place`, would be, be part of, or hold."""
     yield from _denied_on(place, denied)
-    names = {rule.casefold() for rule in denied if not rule.startswith("/")}
-    patterns = [pointer(rule) for rule in denied if rule.startswith("/")]
-    waiting: list[tuple[Pointer, Json]] = [(place, value)]
-    while waiting:
+    yield from _denied_by_name(value, place, {rule.casefold() for rule in denied if not rule.startswith("/")})
+    for rule in denied:
+        if rule.startswith("/"):
+            yield from _denied_by_place(value, place, pointer(rule))
+
+
+def _denied_by_name(value: Json, place: Pointer, names: set[str]) -> Iterator[tuple[Pointer, Json]]:
+    waiting = [(place, value)]
+    while waiting and names:
         here, node = waiting.pop()
-        members: Iterable[tuple[str, Json]] = ()
-        if isinstance(node, dict):
-            members = node.items()
-        elif isinstance(node, list):
-            members = ((str(index), element) for index, element in enumerate(node))
-        for name, child in members:
-            there = (*here, name)
-            if (isinstance(node, dict) and name.casefold() in names) or any(_is(there, rule) for rule in patterns):
-                yield there, child
-            waiting.append((there, child))
+        for name, child in _members(node):
+            if isinstance(node, dict) and name.casefold() in names:
+                yield (*here, name), child
+            if isinstance(child, (dict, list)):
+                waiting.append(((*here, name), child))
 
 
-def _is(place: Pointer, rule: Pointer) -> bool:
-    return len(place) == len(rule) and lies_within(place, rule)
+def _denied_by_place(value: Json, place: Pointer, rule: Pointer) -> Iterator[tuple[Pointer, Json]]:
+    """What a rule names below `place`."""
+    if len(rule) <= len(place) or not touches(place, rule):
+        return
+    found = [(place, value)]
+    for segment in rule[len(place) :]:
+        found = [
+            ((*here, name), child) for here, node in found for name, child in _members(node) if _matches(segment, name)
+        ]
+    yield from found
+
+
+def _members(node: Json) -> Iterable[tuple[str, Json]]:
+    if isinstance(node, dict):
+        return node.items()
+    return ((str(index), child) for index, child in enumerate(node)) if isinstance(node, list) else ()
+
+
+def _names_an_element(rule: str) -> bool:
+    return rule.startswith("/") and any(segment.isdecimal() for segment in pointer(rule))
 
 
 def _matches(rule: str, segment: str) -> bool:

@@ -9,12 +9,12 @@ from typing import Annotated, Literal
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints
 
 from memnet.domain.document import DocumentKey, UserScope
-from memnet.domain.identifiers import SEGMENT
+from memnet.domain.identifiers import SEGMENT, check_identifier
 
 Identifier = Annotated[str, StringConstraints(pattern=rf"^{SEGMENT.pattern}$")]
 Pointer = Annotated[str, StringConstraints(pattern=r"^(/([^~/]|~[01])*)*$", max_length=512)]
 """A JSON Pointer (RFC 6901) relative to `content`; in rules a segment `*` stands for any one segment."""
-DeniedField = Annotated[str, StringConstraints(min_length=1, max_length=512)]
+DeniedField = Annotated[str, StringConstraints(pattern=r"^(?s:[^/].*|(/([^~/]|~[01])*)+)$", max_length=512)]
 """A pointer pattern if it starts with '/', else a member name, refused at any depth."""
 Confidence = Annotated[float, Field(ge=0, le=1)]
 
@@ -46,11 +46,16 @@ class Binding(ProfilePart):
         return self.path_template.partition("{")[2].partition("}")[0]
 
     def resolve(self, scope: UserScope, value: str | None = None) -> DocumentKey:
-        """The document of `scope` this binding names; `value` fills the variable. Raises InvalidIdentifier."""
-        path = self.path
-        if self.path_template is not None:
-            path = self.path_template.replace(f"{{{self.variable()}}}", value or "")
-        return DocumentKey(scope, self.namespace, path or "")
+        """The document of `scope` this binding names; `value`, one segment, fills the variable.
+
+        Raises InvalidIdentifier.
+        """
+        path = self.path or ""
+        variable = self.variable()
+        if self.path_template is not None and variable is not None:
+            filled = check_identifier(variable, value or "")
+            path = self.path_template.replace(f"{{{variable}}}", filled)
+        return DocumentKey(scope, self.namespace, path)
 
     def covers(self, key: DocumentKey) -> bool:
         """Whether the document is this binding's: same namespace, and the path fits."""

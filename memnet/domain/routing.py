@@ -9,6 +9,7 @@ import unicodedata
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
+from operator import itemgetter
 from typing import Any
 
 from memnet.domain.document import Json
@@ -17,6 +18,8 @@ from memnet.domain.identifiers import SEGMENT
 from memnet.domain.patch import resolve
 from memnet.domain.profile import RoutingRules
 
+MAX_TEXT = 32_000
+"""Characters of a text that are looked at, from its beginning: comparing takes time for each."""
 WORDS = re.compile(r"\w+")
 ALIAS_SCORE = 0.9
 WORD_BONUS = 0.02
@@ -40,13 +43,20 @@ class RoutingReason(StrEnum):
     NO_ROUTING = "profile_has_no_routing"
 
 
+Phrase = tuple[str, ...]
+"""Words that are looked for one after the other."""
+
+
 @dataclass(frozen=True, slots=True)
 class Entry:
     """One thing that can be meant."""
 
     id: str
-    aliases: tuple[tuple[str, ...], ...]
-    keywords: tuple[tuple[str, ...], ...]
+    aliases: tuple[Phrase, ...]
+    keywords: tuple[Phrase, ...]
+
+
+NOTHING = (0.0, RoutingReason.NO_MATCH)
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,11 +79,12 @@ class Route:
         return {**told, "candidates": list(self.candidates)} if self.candidates else told
 
 
-def fold(text: str) -> tuple[str, ...]:
+def fold(text: str) -> Phrase:
     """The words of a text without case and accents; '_' and '-' part words as spaces do."""
-    decomposed = unicodedata.normalize("NFKD", text.casefold().replace("_", " "))
+    # Decomposition brings capitals out of ligatures and styled letters: hence case is folded on both sides of it.
+    decomposed = unicodedata.normalize("NFKD", text.casefold()).casefold()
     bare = "".join(char for char in decomposed if not unicodedata.combining(char))
-    return tuple(WORDS.findall(bare))
+    return tuple(WORDS.findall(bare.replace("_", " ")))
 
 
 def read_entries(content: Json, rules: RoutingRules) -> list[Entry]:
@@ -94,10 +105,14 @@ def read_entries(content: Json, rules: RoutingRules) -> list[Entry]:
 
 def route(text: str, entries: Sequence[Entry], rules: RoutingRules) -> Route:
     """Choose among `entries` by names and keywords; none when unsure."""
-    words = fold(text)
+    words = fold(text[:MAX_TEXT])
     if not words:
         return Route(None, RoutingReason.NO_TEXT)
-    scores = {entry.id: _score(words, entry) for entry in entries}
+    said = _said(words, {phrase for entry in entries for phrase in (*entry.aliases, *entry.keywords)})
+    scores: dict[str, tuple[float, RoutingReason]] = {}
+    for entry in entries:
+        # An id may have several entries.
+        scores[entry.id] = max(scores.get(entry.id, NOTHING), _score(said, entry), key=itemgetter(0))
     best = max((score for score, _ in scores.values()), default=0.0)
     if best <= 0 or best < rules.min_score:
         return Route(None, RoutingReason.NO_MATCH, best)
@@ -118,18 +133,20 @@ def disambiguate(decision: Route, scores: Sequence[float] | None) -> Route:
     return replace(decision, id=winners[0], reason=RoutingReason.SEMANTIC, semantic_score=best)
 
 
-def _score(words: tuple[str, ...], entry: Entry) -> tuple[float, RoutingReason]:
-    alias_words = max((len(alias) for alias in entry.aliases if _contains(words, alias)), default=0)
+def _score(said: set[Phrase], entry: Entry) -> tuple[float, RoutingReason]:
+    alias_words = max((len(alias) for alias in entry.aliases if alias in said), default=0)
     if alias_words:
         return min(MAX_SCORE, round(ALIAS_SCORE + WORD_BONUS * alias_words, 4)), RoutingReason.ALIAS
-    hits = sum(_contains(words, keyword) for keyword in set(entry.keywords))
+    hits = len(said.intersection(entry.keywords))
     if hits:
         return min(MAX_KEYWORD_SCORE, round(KEYWORD_SCORE + KEYWORD_BONUS * (hits - 1), 4)), RoutingReason.KEYWORD
-    return 0.0, RoutingReason.NO_MATCH
+    return NOTHING
 
 
-def _contains(words: tuple[str, ...], phrase: tuple[str, ...]) -> bool:
-    return any(words[i : i + len(phrase)] == phrase for i in range(len(words) - len(phrase) + 1))
+def _said(words: Phrase, wanted: set[Phrase]) -> set[Phrase]:
+    """Those of the wanted phrases that occur; each word of the text is looked at once for each length of a phrase."""
+    lengths = {len(phrase) for phrase in wanted}
+    return {p for n in lengths for i in range(len(words) - n + 1) if (p := words[i : i + n]) in wanted}
 
 
 def _texts(row: Mapping[str, Any], names: Sequence[str]) -> list[str]:
@@ -139,5 +156,5 @@ def _texts(row: Mapping[str, Any], names: Sequence[str]) -> list[str]:
     ]
 
 
-def _folded(texts: Sequence[str]) -> tuple[tuple[str, ...], ...]:
+def _folded(texts: Sequence[str]) -> tuple[Phrase, ...]:
     return tuple(words for words in map(fold, texts) if words)

@@ -1,5 +1,6 @@
 """Which places a schema has: asked when profiles are loaded, because their rules name places by JSON Pointer."""
 
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import chain
@@ -13,8 +14,11 @@ from memnet.domain.schema_walk import ANNOTATIONS, REFERENCES
 
 ANY_SEGMENT = "*"
 APPEND = "-"
+INDEX = re.compile("0|[1-9][0-9]*", re.ASCII)
 ALTERNATIVES = ("allOf", "anyOf", "oneOf")
-MEMBERS = ("properties", "patternProperties", "additionalProperties", "unevaluatedProperties")
+COMBINING = frozenset({*REFERENCES, *ALTERNATIVES, "if", "then", "else", "dependentSchemas"})
+MEMBERS = frozenset({"properties", "patternProperties", "additionalProperties", "unevaluatedProperties"})
+ITEMS = frozenset({"prefixItems", "items", "unevaluatedItems"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +56,7 @@ class Shape:
 
 def _children(place: Place, segment: str) -> list[Place]:
     alternatives = list(_expand(place, set()))
-    if all(_is_open(alternative.schema) for alternative in alternatives):
+    if alternatives and all(_is_open(alternative.schema) for alternative in alternatives):
         return [Place(place.resolver, True)]
     return [
         Place(alternative.resolver, child)
@@ -91,7 +95,9 @@ def _follow(place: Place, reference: str) -> Place:
 
 
 def _is_open(schema: Json) -> bool:
-    return schema is True or (isinstance(schema, dict) and not schema.keys() - ANNOTATIONS)
+    if not isinstance(schema, dict):
+        return schema is True
+    return all(keyword in ANNOTATIONS or keyword.startswith("x-") for keyword in schema)
 
 
 def _members(schema: dict[str, Any], segment: str) -> Iterator[Json]:
@@ -103,7 +109,7 @@ def _members(schema: dict[str, Any], segment: str) -> Iterator[Json]:
     yield from patterned
     if not (declared or patterned) or segment == ANY_SEGMENT:
         yield schema.get("additionalProperties", False)
-        yield not any(keyword in schema for keyword in MEMBERS) and schema.get("type") == "object"
+        yield schema.get("type") == "object" and not schema.keys() & (MEMBERS | COMBINING)
 
 
 def _named_by(segment: str, pattern: str) -> bool:
@@ -116,13 +122,14 @@ def _items(schema: dict[str, Any], segment: str) -> Iterator[Json]:
     if not _permits(schema, "array"):
         return
     fixed = schema.get("prefixItems", [])
-    rest = schema.get("items", bool(fixed) or schema.get("type") == "array")
+    untold = schema.get("type") == "array" and not schema.keys() & (ITEMS | COMBINING)
+    rest = schema.get("items", bool(fixed) or untold)
     if segment == ANY_SEGMENT:
         yield from fixed
         yield rest
     elif segment == APPEND:
         yield rest
-    elif segment.isascii() and segment.isdigit():
+    elif INDEX.fullmatch(segment):
         yield fixed[int(segment)] if int(segment) < len(fixed) else rest
 
 

@@ -43,10 +43,9 @@ async def assemble_context(
 
 
 def _explicit(command: AssembleContext, bindings: Sequence[Binding]) -> dict[str, str]:
+    """The given ids that fill a variable of the profile; what else the orchestrator hints at is not for us."""
     variables = {b.variable() for b in bindings}
-    for name, value in command.explicit_ids.items():
-        check_identifier(name, value)
-    return {name: value for name, value in command.explicit_ids.items() if name in variables}
+    return {n: check_identifier(n, value) for n, value in command.explicit_ids.items() if n in variables}
 
 
 async def _fetch(

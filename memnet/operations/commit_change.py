@@ -2,12 +2,11 @@
 
 from collections.abc import Callable
 
-import orjson
-
 from memnet.domain import commit, envelope
+from memnet.domain.audit import read_record
 from memnet.domain.draft import Draft
-from memnet.domain.envelope import Envelope, Receipt, Record
-from memnet.domain.errors import Unavailable
+from memnet.domain.envelope import Envelope, Receipt
+from memnet.domain.errors import HistoryBroken, Unavailable
 from memnet.domain.timestamps import to_text
 from memnet.domain.write import IfMatch, WriteCommand, WriteResult
 from memnet.operations.flush_outbox import flush_outbox
@@ -31,8 +30,9 @@ async def commit_change(
 ) -> WriteResult:
     """Apply `command`, whose outcome `decide` works out from the newest version, exactly once.
 
-    Raises what `decide` and `domain.commit.settle` raise, having changed nothing, and Unavailable when the store left
-    the outcome open: the same request with the same key finds out.
+    Raises what `decide` and `domain.commit.settle` raise, having changed nothing, HistoryBroken when stored bytes are
+    not what was written, and Unavailable when the store left the outcome open: the same request with the same key
+    finds out.
     """
     scope = command.key.scope
     for attempt in range(ATTEMPTS):
@@ -87,5 +87,7 @@ async def _earlier_receipt(head: Envelope | None, command: WriteCommand, audit: 
     if not isinstance(settled, commit.Elsewhere):
         return settled
     data = await audit.read(command.key.scope, settled.change_id)
-    record: Record | None = orjson.loads(data) if data else None
+    record = None if data is None else read_record(data)
+    if data is not None and record is None:
+        raise HistoryBroken(change_id=settled.change_id)
     return commit.recognise(record, settled, command)

@@ -26,4 +26,4 @@ async def get_document(
         return DocumentView(head.commit.etag, envelope.visible(head))
     moment = history.parse_moment(as_of, head)
     records = await read_records(key.scope, head, 1, history.last_needed(moment, head), audit=audit)
-    return history.version_at(moment, head.doc_id, records)
+    return history.version_at(moment, head, records)

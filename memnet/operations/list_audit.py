@@ -6,7 +6,7 @@ from memnet.domain import cursor as cursors
 from memnet.domain import envelope
 from memnet.domain.audit import record_bytes
 from memnet.domain.document import DocumentKey, UserScope
-from memnet.domain.errors import MalformedRequest
+from memnet.domain.errors import InvalidCursor, MalformedRequest
 from memnet.domain.identifiers import check_identifier
 from memnet.operations.read_records import read_records
 from memnet.ports import AuditLog, DocumentStore, Page
@@ -71,4 +71,6 @@ def _read_cursor(listing: str, text: str | None) -> tuple[str, int]:
     if text is None:
         return "", 0
     sequence, _, name = cursors.decode(listing, text).partition(":")
+    if not (sequence.isascii() and sequence.isdecimal()):
+        raise InvalidCursor()
     return name, int(sequence)

@@ -3,8 +3,7 @@
 import asyncio
 from collections.abc import Sequence
 
-import orjson
-
+from memnet.domain.audit import read_record
 from memnet.domain.document import UserScope
 from memnet.domain.envelope import Envelope, Record
 from memnet.domain.errors import HistoryBroken
@@ -16,7 +15,7 @@ PARALLEL = 16
 async def read_records(scope: UserScope, head: Envelope, first: int, last: int, *, audit: AuditLog) -> Sequence[Record]:
     """Return the records of changes `first` to `last`, those still in the document's outbox included.
 
-    Raises HistoryBroken with the first record that is missing, Unavailable.
+    Raises HistoryBroken with a record that is missing or is not what was written, Unavailable.
     """
     waiting = {record["change_id"]: record for record in head.commit.outbox}
     gate = asyncio.Semaphore(PARALLEL)
@@ -26,9 +25,9 @@ async def read_records(scope: UserScope, head: Envelope, first: int, last: int, 
             return waiting[change_id]
         async with gate:
             data = await audit.read(scope, change_id)
-        if data is None:
+        record = None if data is None else read_record(data)
+        if record is None:
             raise HistoryBroken(change_id=change_id)
-        record: Record = orjson.loads(data)
         return record
 
     return await asyncio.gather(*(one(head.change_id(n)) for n in range(first, last + 1)))

@@ -1,14 +1,16 @@
 """Rebuild every version of a user's documents from storage alone, and check that nothing is missing or altered."""
 
+import asyncio
 from collections import defaultdict
-
-import orjson
+from collections.abc import AsyncIterator
 
 from memnet.domain import envelope, history
+from memnet.domain.audit import read_record
 from memnet.domain.document import DocumentKey, UserScope
 from memnet.domain.envelope import Envelope, Record
-from memnet.domain.errors import InvalidIdentifier
+from memnet.domain.errors import HistoryBroken, InvalidIdentifier
 from memnet.domain.history import Rebuilt
+from memnet.operations.read_records import PARALLEL
 from memnet.ports import AuditLog, DocumentStore
 
 PAGE = 1000
@@ -19,40 +21,56 @@ async def rebuild_documents(scope: UserScope, *, documents: DocumentStore, audit
 
     Reads listings, documents and records, and trusts none of them. Raises Unavailable.
     """
-    heads = await _heads(scope, documents)
+    found, seen = list[Rebuilt](), set[str]()
     records = await _records(scope, audit)
-    found = []
-    for doc_id in sorted(records.keys() | heads.keys()):
-        key, head = heads.get(doc_id, (None, None))
-        chain, fault = _merge(records.get(doc_id, {}), head)
-        rebuilt = history.rebuild(doc_id, key or _key(chain), chain, head)
-        found.append(Rebuilt(rebuilt.doc_id, rebuilt.key, rebuilt.versions, fault or rebuilt.fault))
+    async for key, head in _heads(scope, documents):
+        if head is None:
+            found.append(Rebuilt("", key, (), "the document cannot be read"))
+            continue
+        seen.add(head.doc_id)
+        chain, fault = _merge(records.get(head.doc_id, {}), head)
+        rebuilt = history.rebuild(head.doc_id, key, chain, head)
+        first = min((f for f in (fault, rebuilt.fault) if f), default=None)
+        found.append(Rebuilt(rebuilt.doc_id, key, rebuilt.versions, first))
+    for doc_id in records.keys() - seen:
+        chain, _ = _merge(records[doc_id], None)
+        found.append(history.rebuild(doc_id, _key(chain), chain, None))
     return sorted(found, key=lambda rebuilt: (rebuilt.key.blob_name if rebuilt.key else "", rebuilt.doc_id))
 
 
-async def _heads(scope: UserScope, documents: DocumentStore) -> dict[str, tuple[DocumentKey, Envelope]]:
-    heads: dict[str, tuple[DocumentKey, Envelope]] = {}
+async def _heads(scope: UserScope, documents: DocumentStore) -> AsyncIterator[tuple[DocumentKey, Envelope | None]]:
+    """Every document's own blob; None where it cannot be read."""
     cursor: str | None = None
     while True:
         page = await documents.list(scope, "", limit=PAGE, cursor=cursor)
         for row in page.items:
             stored = await documents.get(row.key)
-            if stored:
-                head = envelope.load(stored.data)
-                heads[head.doc_id] = (row.key, head)
+            try:
+                head = envelope.load(stored.data) if stored else None
+            except HistoryBroken:
+                yield row.key, None
+                continue
+            if head is not None:
+                yield row.key, head
         cursor = page.next_cursor
         if cursor is None:
-            return heads
+            return
 
 
 async def _records(scope: UserScope, audit: AuditLog) -> dict[str, dict[str, Record]]:
+    """Every record by document and change; an empty one where what stands there was not written by us."""
     records: dict[str, dict[str, Record]] = defaultdict(dict)
+    gate = asyncio.Semaphore(PARALLEL)
     cursor: str | None = None
+
+    async def one(change_id: str) -> None:
+        async with gate:
+            data = await audit.read(scope, change_id)
+        records[change_id.rpartition("-")[0]][change_id] = read_record(data or b"") or {}
+
     while True:
         page = await audit.list(scope, "", limit=PAGE, cursor=cursor)
-        for change_id in page.items:
-            data = await audit.read(scope, change_id)
-            records[change_id.rpartition("-")[0]][change_id] = orjson.loads(data or b"{}")
+        await asyncio.gather(*map(one, page.items))
         cursor = page.next_cursor
         if cursor is None:
             return records
@@ -64,7 +82,7 @@ def _merge(stored: dict[str, Record], head: Envelope | None) -> tuple[list[Recor
     fault = None
     for record in head.commit.outbox if head else ():
         change_id = record["change_id"]
-        if merged.setdefault(change_id, record) != record:
+        if merged.setdefault(change_id, record) != record and fault is None:
             fault = f"{change_id}: the record in audit/ is not the one the document carries"
     return [merged[change_id] for change_id in sorted(merged)], fault
 

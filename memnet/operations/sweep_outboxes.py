@@ -60,5 +60,5 @@ async def _sweep(key: DocumentKey, documents: DocumentStore, audit: AuditLog, re
         # A writer was faster, or the store failed: the records are safe in the blob until the next sweep.
         report.postponed += 1
     except HistoryBroken:
-        log.exception("audit record differs from the document's outbox", extra={"document": key.blob_name})
+        log.exception("stored bytes are not what was written", extra={"document": key.blob_name})
         report.broken += 1

@@ -1,0 +1,57 @@
+# Everything a developer does here. `make` alone lists it.
+PYTHON ?= python3
+UV ?= uv
+BIN := .venv/bin
+NPM := $(BIN)/npm --prefix local/azurite --loglevel=error
+
+.DEFAULT_GOAL := help
+.PHONY: help setup demo dev test check bench lock clean
+
+help: ## list the targets
+	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-6s  %s\n", $$1, $$2 }' Makefile
+
+setup: .venv/.python-ready local/azurite/node_modules/.ready ## install everything, pinned, below this directory; instant the second time
+
+demo: setup ## play a conversation of several sessions; CONVERSATION=file plays another
+	@$(BIN)/python -m local.demo $(if $(CONVERSATION),"$(CONVERSATION)")
+
+dev: setup ## run storage, token issuer and API in the foreground; MEMNET_PORT=8080
+	@$(BIN)/python -m local.stack
+
+test: setup ## run all tests
+	@$(BIN)/pytest
+
+check: setup ## format, lint, types, import contracts, house rules
+	$(BIN)/ruff format --check .
+	$(BIN)/ruff check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+	$(BIN)/pytest -n0 tests/house --ignore=tests/house/test_enforcement.py
+
+bench: setup ## measure the API against the plain storage client
+	@$(BIN)/python -m local.bench
+
+lock: setup ## resolve the dependencies anew
+	@command -v $(UV) >/dev/null || { echo "make lock needs uv; name it with UV=path." >&2; exit 1; }
+	$(UV) pip compile --quiet --universal --python-version 3.11 --extra dev --generate-hashes --no-emit-index-url \
+		--no-emit-find-links --no-annotate --no-header pyproject.toml -o requirements.lock
+	$(NPM) install --package-lock-only
+
+clean: ## remove what setup and the tools have made; .local/, the local stack's data, stays
+	rm -rf .venv local/azurite/node_modules build *.egg-info .mypy_cache .ruff_cache .pytest_cache .hypothesis \
+		.import_linter_cache schemathesis-report
+	find . -name __pycache__ -type d -prune -exec rm -rf {} +
+
+.venv/.python-ready: requirements.lock pyproject.toml
+	@$(PYTHON) -c 'import sys; v = sys.version_info; sys.exit(v < (3, 11) and \
+		"memnet needs Python 3.11 or newer; $(PYTHON) is %d.%d. Name another: make PYTHON=python3.11" % v[:2])'
+	@$(BIN)/python -c '' 2>/dev/null || { echo "making .venv"; $(PYTHON) -m venv --clear .venv; }
+	@echo "installing the Python packages"
+	@$(BIN)/python -m pip install -qq --disable-pip-version-check --require-hashes -r requirements.lock
+	@$(BIN)/python -m pip install -qq --disable-pip-version-check --no-deps -e .
+	@touch $@
+
+local/azurite/node_modules/.ready: local/azurite/package.json local/azurite/package-lock.json | .venv/.python-ready
+	@echo "installing Azurite"
+	@$(NPM) ci >/dev/null
+	@touch $@

@@ -1,0 +1,57 @@
+"""Who is let in: the same steps in the same order for every route below a user."""
+
+from dataclasses import dataclass
+
+from starlette.requests import Request
+
+from api.identity import Identity, TokenValidator
+from memnet.domain.access import permit
+from memnet.domain.document import Actor, DocumentKey, UserScope
+from memnet.domain.errors import RouteNotFound
+from memnet.domain.write import Reason
+from memnet.wiring import Services
+
+
+@dataclass(frozen=True, slots=True)
+class Admission:
+    """A caller who may run an operation on a user's memory, and what it runs on."""
+
+    scope: UserScope
+    identity: Identity
+    services: Services
+
+    @property
+    def actor(self) -> Actor:
+        """Who acts."""
+        return self.identity.actor
+
+    def permit_reason(self, operation: str, reason: Reason) -> None:
+        """Check the role that a patch's reason takes. Raises RoleRequired."""
+        permit(operation, self.actor, self.identity.tenants, self.scope.tenant_id, reason)
+
+
+async def admit(request: Request, operation: str) -> Admission:
+    """Authenticate, check the ids, the tenant, the role and the quota; the body is not touched.
+
+    Raises, in this order: Unauthenticated or Unavailable, RouteNotFound, InvalidIdentifier, TenantForbidden,
+    RoleRequired, QuotaExceeded.
+    """
+    state = request.app.state
+    services: Services = state.services
+    validator: TokenValidator = state.identity
+    identity = await validator.identify(request.headers.getlist("authorization"))
+    request.scope["memnet.principal"] = identity.actor.principal
+    if request.scope["path"].endswith("\n"):
+        # The router's patterns end in $, which also matches before a last newline: not a path it should have taken.
+        raise RouteNotFound
+    parameters = request.path_params
+    scope = UserScope(parameters["tenant_id"], parameters["user_id"])
+    permit(operation, identity.actor, identity.tenants, scope.tenant_id)
+    request.scope["memnet.tenant"] = scope.tenant_id
+    await services.quota.take(scope, identity.actor.principal)
+    return Admission(scope, identity, services)
+
+
+def document_key(request: Request, admission: Admission) -> DocumentKey:
+    """The document the route names. Raises InvalidIdentifier."""
+    return DocumentKey(admission.scope, request.path_params["namespace"], request.path_params["path"])

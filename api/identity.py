@@ -1,0 +1,168 @@
+"""Who calls: RS256 bearer tokens (RFC 6750, RFC 7519) of one issuer for one audience. Local and Entra alike."""
+
+import hashlib
+import math
+from collections import OrderedDict
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import jwt
+from cryptography.hazmat.primitives.asymmetric.rsa import RSAPublicKey
+
+from api.issuer_keys import KeySource
+from memnet.domain.document import Actor
+from memnet.domain.errors import Unauthenticated
+from memnet.ports import Clock
+
+LEEWAY_SECONDS = 30.0
+"""How far the issuer's clock and ours may differ."""
+MAX_TOKEN_LENGTH = 16_384
+MAX_PRINCIPAL_LENGTH = 256
+REMEMBERED_TOKENS = 4096
+
+_OPTIONS: Any = {
+    "require": ["exp", "nbf", "iat", "iss", "aud"],
+    # Checked here, by the service's own clock.
+    "verify_exp": False,
+    "verify_nbf": False,
+    "verify_iat": False,
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Identity:
+    """What a verified token says."""
+
+    actor: Actor
+    tenants: frozenset[str]
+
+
+@dataclass(frozen=True, slots=True)
+class _Verified:
+    identity: Identity
+    key_id: str
+    key: RSAPublicKey
+    expires: float
+
+
+class TokenValidator:
+    """Turns an Authorization header into an Identity, or refuses it.
+
+    Verified tokens are remembered by their hash until they expire or their key goes: a service sends the same token
+    for an hour, and an RSA verification costs more than everything else done for a cached read.
+    """
+
+    def __init__(self, keys: KeySource, *, issuer: str, audience: str, tenant_claim: str, clock: Clock) -> None:
+        """`issuer` and `audience` are the only accepted `iss` and `aud`; `tenant_claim` names the tenants' claim."""
+        self.keys = keys
+        self._issuer = issuer
+        self._audience = audience
+        self._tenant_claim = tenant_claim
+        self._clock = clock
+        self._verified: OrderedDict[bytes, _Verified] = OrderedDict()
+
+    async def identify(self, authorization: Sequence[str]) -> Identity:
+        """Take the values of the Authorization header, of which there must be one.
+
+        Raises Unauthenticated, with details.reason if a token was sent, and Unavailable if its key cannot be had.
+        """
+        token = _bearer_token(authorization)
+        fingerprint = hashlib.sha256(token.encode()).digest()
+        now = self._clock.now().timestamp()
+        known = self._verified.get(fingerprint)
+        if known is not None:
+            if now < known.expires and await self.keys.find(known.key_id) is known.key:
+                self._verified.move_to_end(fingerprint)
+                return known.identity
+            self._verified.pop(fingerprint, None)
+        verified = await self._verify(token, now)
+        self._verified[fingerprint] = verified
+        if len(self._verified) > REMEMBERED_TOKENS:
+            self._verified.popitem(last=False)
+        return verified.identity
+
+    async def _verify(self, token: str, now: float) -> _Verified:
+        key_id = _key_id(token)
+        key = await self.keys.find(key_id)
+        if key is None:
+            raise Unauthenticated(reason="unknown key")
+        try:
+            claims = jwt.decode(
+                token, key, algorithms=["RS256"], audience=self._audience, issuer=self._issuer, options=_OPTIONS
+            )
+        except jwt.PyJWTError as error:
+            raise Unauthenticated(reason=_REASONS.get(type(error), "malformed")) from error
+        expires = _check_lifetime(claims, now)
+        identity = Identity(
+            Actor(_principal(claims), _strings(claims.get("roles", []))),
+            _strings(_as_list(claims.get(self._tenant_claim, []))),
+        )
+        return _Verified(identity, key_id, key, expires)
+
+
+_REASONS = {
+    jwt.InvalidSignatureError: "signature",
+    jwt.InvalidAudienceError: "audience",
+    jwt.InvalidIssuerError: "issuer",
+    jwt.MissingRequiredClaimError: "missing claim",
+}
+
+
+def _bearer_token(authorization: Sequence[str]) -> str:
+    if len(authorization) != 1:
+        raise Unauthenticated
+    scheme, _, token = authorization[0].partition(" ")
+    token = token.strip(" ")
+    if scheme.lower() != "bearer" or not token:
+        raise Unauthenticated
+    if len(token) > MAX_TOKEN_LENGTH or not token.isascii():
+        raise Unauthenticated(reason="malformed")
+    return token
+
+
+def _key_id(token: str) -> str:
+    try:
+        header = jwt.get_unverified_header(token)
+    except jwt.PyJWTError as error:
+        raise Unauthenticated(reason="malformed") from error
+    if header.get("alg") != "RS256":
+        raise Unauthenticated(reason="algorithm")
+    key_id = header.get("kid")
+    if not isinstance(key_id, str):
+        raise Unauthenticated(reason="unknown key")
+    return key_id
+
+
+def _check_lifetime(claims: dict[str, Any], now: float) -> float:
+    """Return when the token stops being accepted. Raises Unauthenticated if it is not accepted now."""
+    expires, not_before, issued = (_moment(claims[name]) for name in ("exp", "nbf", "iat"))
+    if expires + LEEWAY_SECONDS <= now:
+        raise Unauthenticated(reason="expired")
+    if max(not_before, issued) - LEEWAY_SECONDS > now:
+        raise Unauthenticated(reason="not yet valid")
+    return expires + LEEWAY_SECONDS
+
+
+def _moment(value: Any) -> float:
+    if isinstance(value, bool) or not isinstance(value, (int, float)) or not math.isfinite(value):
+        raise Unauthenticated(reason="malformed")
+    return float(value)
+
+
+def _principal(claims: dict[str, Any]) -> str:
+    """Entra's object id where there is one: unlike `sub` it is the same for every audience."""
+    principal = claims.get("oid", claims.get("sub"))
+    if not isinstance(principal, str) or not 0 < len(principal) <= MAX_PRINCIPAL_LENGTH:
+        raise Unauthenticated(reason="principal")
+    return principal
+
+
+def _as_list(value: Any) -> Any:
+    return [value] if isinstance(value, str) else value
+
+
+def _strings(value: Any) -> frozenset[str]:
+    if not isinstance(value, list) or not all(isinstance(item, str) for item in value):
+        raise Unauthenticated(reason="malformed")
+    return frozenset(value)

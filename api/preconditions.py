@@ -1,0 +1,69 @@
+"""The headers that make a write safe: If-Match or If-None-Match (RFC 9110, 13.1), and Idempotency-Key."""
+
+import re
+
+from starlette.datastructures import Headers
+
+from memnet.domain.document import ETag
+from memnet.domain.errors import IdempotencyKeyRequired, InvalidPrecondition, PreconditionRequired
+from memnet.domain.write import IfAbsent, IfMatch, Precondition
+
+_OPAQUE = r'"[\x21\x23-\x7e\x80-\xff]*"'
+_TAG = re.compile(rf"(?:W/)?{_OPAQUE}")
+_BARE_TAG = re.compile(r'[^\s",*][^\s",]*')
+"""A tag whose quotes were lost on the way, as many client libraries hand them out."""
+_LISTED_TAG = re.compile(rf'(?:^|,)[ \t]*(?:(?:W/)?({_OPAQUE})|([^\s",*][^\s",]*))[ \t]*(?=,|$)')
+_IDEMPOTENCY_KEY = re.compile(r"[\x20-\x7e]{1,255}")
+
+
+def write_precondition(headers: Headers) -> Precondition:
+    """Read what a write demands of the current version.
+
+    A weak tag is accepted and matches nothing, because If-Match compares strongly. Raises PreconditionRequired if
+    neither header is there, InvalidPrecondition for both, for a list, and for If-Match: *.
+    """
+    if_match, if_none_match = headers.getlist("if-match"), headers.getlist("if-none-match")
+    if not if_match and not if_none_match:
+        raise PreconditionRequired()
+    if if_match and if_none_match:
+        raise InvalidPrecondition()
+    return _if_absent(if_none_match) if if_none_match else _if_match(if_match)
+
+
+def delete_precondition(headers: Headers) -> IfMatch:
+    """Read which version may be deleted: If-Match only. Raises as write_precondition does."""
+    precondition = write_precondition(headers)
+    if not isinstance(precondition, IfMatch):
+        raise InvalidPrecondition("A deletion takes If-Match.")
+    return precondition
+
+
+def is_not_modified(headers: Headers, etag: ETag) -> bool:
+    """Say whether If-None-Match on a read names this version, by weak comparison; * names every version."""
+    field = ", ".join(headers.getlist("if-none-match"))
+    if field.strip() == "*":
+        return True
+    return any(etag in (quoted, f'"{bare}"') for quoted, bare in _LISTED_TAG.findall(field))
+
+
+def idempotency_key(headers: Headers) -> str:
+    """Read the key that makes a repeated request one request. Raises IdempotencyKeyRequired."""
+    keys = headers.getlist("idempotency-key")
+    if len(keys) != 1 or not _IDEMPOTENCY_KEY.fullmatch(keys[0]):
+        raise IdempotencyKeyRequired()
+    return keys[0]
+
+
+def _if_match(values: list[str]) -> IfMatch:
+    value = values[0].strip()
+    if len(values) == 1 and _TAG.fullmatch(value):
+        return IfMatch(ETag(value))
+    if len(values) == 1 and _BARE_TAG.fullmatch(value):
+        return IfMatch(ETag(f'"{value}"'))
+    raise InvalidPrecondition()
+
+
+def _if_absent(values: list[str]) -> IfAbsent:
+    if [value.strip() for value in values] != ["*"]:
+        raise InvalidPrecondition()
+    return IfAbsent()

@@ -1,0 +1,150 @@
+"""Refusals in HTTP: error code -> status (the only place), the error body, the headers that go with it."""
+
+import logging
+from collections.abc import Mapping
+from types import MappingProxyType
+
+import orjson
+from fastapi import FastAPI
+from starlette.exceptions import HTTPException
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import Match
+from starlette.types import Scope
+
+from api.telemetry import where
+from memnet.domain.errors import (
+    ErrorCode,
+    Internal,
+    MalformedRequest,
+    MemnetError,
+    MethodNotAllowed,
+    RouteNotFound,
+)
+
+STATUS: Mapping[ErrorCode, int] = MappingProxyType(
+    {
+        ErrorCode.MALFORMED_REQUEST: 400,
+        ErrorCode.INVALID_IDENTIFIER: 400,
+        ErrorCode.INVALID_PRECONDITION: 400,
+        ErrorCode.INVALID_CURSOR: 400,
+        ErrorCode.IDEMPOTENCY_KEY_REQUIRED: 400,
+        ErrorCode.PATCH_MALFORMED: 400,
+        ErrorCode.UNAUTHENTICATED: 401,
+        ErrorCode.ROLE_REQUIRED: 403,
+        ErrorCode.TENANT_FORBIDDEN: 403,
+        ErrorCode.PROFILE_FORBIDDEN: 403,
+        ErrorCode.PROPOSER_CANNOT_CONFIRM: 403,
+        ErrorCode.ROUTE_NOT_FOUND: 404,
+        ErrorCode.DOCUMENT_NOT_FOUND: 404,
+        ErrorCode.VERSION_NOT_FOUND: 404,
+        ErrorCode.PROFILE_NOT_FOUND: 404,
+        ErrorCode.BINDING_NOT_FOUND: 404,
+        ErrorCode.METHOD_NOT_ALLOWED: 405,
+        ErrorCode.IDEMPOTENCY_KEY_REUSED: 409,
+        ErrorCode.ETAG_MISMATCH: 412,
+        ErrorCode.DOCUMENT_EXISTS: 412,
+        ErrorCode.BODY_TOO_LARGE: 413,
+        ErrorCode.UNSUPPORTED_MEDIA_TYPE: 415,
+        ErrorCode.BINDING_MISMATCH: 422,
+        ErrorCode.PATCH_NOT_APPLICABLE: 422,
+        ErrorCode.PATCH_TEST_FAILED: 422,
+        ErrorCode.PATH_NOT_WRITABLE: 422,
+        ErrorCode.FIELD_DENIED: 422,
+        ErrorCode.SCHEMA_VIOLATION: 422,
+        ErrorCode.LIMIT_EXCEEDED: 422,
+        ErrorCode.CONFIDENCE_TOO_LOW: 422,
+        ErrorCode.EVIDENCE_REQUIRED: 422,
+        ErrorCode.PENDING_ITEM_FORGED: 422,
+        ErrorCode.PRECONDITION_REQUIRED: 428,
+        ErrorCode.QUOTA_EXCEEDED: 429,
+        ErrorCode.INTERNAL: 500,
+        ErrorCode.HISTORY_BROKEN: 500,
+        ErrorCode.UNAVAILABLE: 503,
+    }
+)
+
+RETRY_AFTER_SECONDS = 1
+"""What a client is told to wait when a dependency is down."""
+
+_log = logging.getLogger("memnet.problems")
+
+
+def install(app: FastAPI) -> None:
+    """Have every refusal and every failure of `app`'s routes answered in the one error shape."""
+    app.add_exception_handler(MemnetError, _refused)
+    app.add_exception_handler(HTTPException, _refused_by_router)
+
+
+def problem(error: MemnetError, scope: Scope) -> Response:
+    """Build the answer: {"error": {code, message, request_id, details}} and what the status asks for in headers.
+
+    Leaves the code in the request's `scope`, for its log line.
+    """
+    scope["memnet.error"] = error.code
+    body = {
+        "error": {
+            "code": error.code,
+            "message": error.message,
+            "request_id": scope["memnet.request_id"],
+            "details": error.details,
+        }
+    }
+    return Response(
+        orjson.dumps(body),
+        status_code=STATUS[error.code],
+        headers=_headers(error),
+        media_type="application/json",
+    )
+
+
+def unexpected(error: Exception, scope: Scope) -> Response:
+    """Log where a defect happened and answer 500. The exception's text may hold memory, so it goes nowhere."""
+    _log.error("unexpected %s in %s at %s", type(error).__name__, scope["memnet.request_id"], where(error))
+    return problem(Internal(), scope)
+
+
+async def _refused(request: Request, error: Exception) -> Response:
+    assert isinstance(error, MemnetError)
+    return problem(error, request.scope)
+
+
+async def _refused_by_router(request: Request, error: Exception) -> Response:
+    """Translate what Starlette itself raises: no such route, or a route without this method."""
+    assert isinstance(error, HTTPException)
+    if error.status_code == 404:
+        return problem(RouteNotFound(), request.scope)
+    if error.status_code == 405:
+        answer = problem(MethodNotAllowed(), request.scope)
+        answer.headers["Allow"] = ", ".join(_allowed_methods(request))
+        return answer
+    return problem(MalformedRequest() if error.status_code < 500 else Internal(), request.scope)
+
+
+def _allowed_methods(request: Request) -> list[str]:
+    """The methods of all routes with this path (RFC 9110, 15.5.6)."""
+    methods: set[str] = set()
+    for route in request.app.router.routes:
+        if route.matches(request.scope)[0] is not Match.NONE:
+            methods |= getattr(route, "methods", None) or set()
+    return sorted(methods | ({"HEAD"} if "GET" in methods else set()))
+
+
+def _headers(error: MemnetError) -> dict[str, str]:
+    status = STATUS[error.code]
+    if status == 401:
+        return {"WWW-Authenticate": _challenge(error)}
+    if error.code in (ErrorCode.ROLE_REQUIRED, ErrorCode.TENANT_FORBIDDEN):
+        return {"WWW-Authenticate": 'Bearer error="insufficient_scope"'}
+    if status == 413:
+        # The rest of the body stays unread, so the connection cannot serve another request.
+        return {"Connection": "close"}
+    if status in (429, 503):
+        return {"Retry-After": str(error.details.get("retry_after", RETRY_AFTER_SECONDS))}
+    return {}
+
+
+def _challenge(error: MemnetError) -> str:
+    """RFC 6750, section 3: no error code for a request that brought no token."""
+    reason = error.details.get("reason")
+    return f'Bearer error="invalid_token", error_description="{reason}"' if reason else "Bearer"

@@ -1,0 +1,49 @@
+"""Query parameters: text in, checked values out; a parameter nobody reads is ignored, as usual."""
+
+import re
+from typing import NoReturn
+
+from starlette.requests import Request
+
+from memnet.domain.errors import InvalidCursor, MalformedRequest
+
+DEFAULT_LIMIT = 100
+MAX_LIMIT = 1000
+MAX_LENGTH = 1024
+MAX_CURSOR = 4096
+
+
+def text(request: Request, name: str, *, max_length: int = MAX_LENGTH) -> str | None:
+    """Return the parameter, None if it is absent. Raises MalformedRequest if it is too long."""
+    value = request.query_params.get(name)
+    if value is not None and len(value) > max_length:
+        _refuse(name, f"must be at most {max_length} characters")
+    return value
+
+
+def cursor(request: Request) -> str | None:
+    """Return the cursor, None if it is absent. Raises InvalidCursor if it cannot be one."""
+    value = request.query_params.get("cursor")
+    if value is not None and not 0 < len(value) <= MAX_CURSOR:
+        raise InvalidCursor()
+    return value
+
+
+def flag(request: Request, name: str) -> bool:
+    """Return whether the parameter is true; False if it is absent. Raises MalformedRequest."""
+    value = request.query_params.get(name, "false")
+    if value not in ("true", "false"):
+        _refuse(name, "must be true or false")
+    return value == "true"
+
+
+def limit(request: Request) -> int:
+    """Return the page size asked for. Raises MalformedRequest unless it is 1 to MAX_LIMIT."""
+    value = request.query_params.get("limit", str(DEFAULT_LIMIT))
+    if not re.fullmatch(r"[0-9]{1,4}", value) or not 1 <= int(value) <= MAX_LIMIT:
+        _refuse("limit", f"must be a whole number from 1 to {MAX_LIMIT}")
+    return int(value)
+
+
+def _refuse(name: str, reason: str) -> NoReturn:
+    raise MalformedRequest(f"The query parameter {name} {reason}.", parameter=name)

@@ -1,0 +1,70 @@
+"""Whether this process lives, and whether it can serve."""
+
+import asyncio
+import logging
+from collections.abc import Awaitable
+
+from fastapi import APIRouter
+from starlette.requests import Request
+from starlette.responses import Response
+
+from api import json_answer
+from api.direct_route import DirectRoute
+from api.identity import TokenValidator
+from api.openapi import Schema, answer, describe
+from memnet.domain.errors import ErrorCode, Unavailable
+from memnet.wiring import Services
+
+router = APIRouter(prefix="/health", route_class=DirectRoute)
+
+CHECK_SECONDS = 5.0
+_STATUS: Schema = {"type": "object", "required": ["status"], "properties": {"status": {"type": "string"}}}
+_log = logging.getLogger("memnet.health")
+
+
+@router.get(
+    "/live",
+    **describe(
+        "health_live",
+        tag="health",
+        summary="Whether the process serves requests at all",
+        answers={200: answer("It does.", _STATUS, {"status": "ok"})},
+        errors={ErrorCode.INTERNAL},
+    ),
+)
+async def live(request: Request) -> Response:
+    """Answer: restart the process if it does not."""
+    return json_answer.answer(b'{"status":"ok"}')
+
+
+@router.get(
+    "/ready",
+    **describe(
+        "health_ready",
+        tag="health",
+        summary="Whether everything this service depends on answers",
+        answers={200: answer("It does.", _STATUS, {"status": "ok", "checks": {"storage": "ok", "issuer": "ok"}})},
+        errors={ErrorCode.INTERNAL, ErrorCode.UNAVAILABLE},
+    ),
+)
+async def ready(request: Request) -> Response:
+    """Ask the storage and the token issuer's keys; 503 names what failed. Send no traffic here until it answers 200."""
+    services: Services = request.app.state.services
+    validator: TokenValidator = request.app.state.identity
+    storage, issuer = await asyncio.gather(
+        _check("storage", services.documents.ping()), _check("issuer", validator.keys.check())
+    )
+    checks = {"storage": storage, "issuer": issuer}
+    if set(checks.values()) != {"ok"}:
+        raise Unavailable("A dependency does not answer.", checks=checks)
+    return json_answer.answer(json_answer.dump({"status": "ok", "checks": checks}))
+
+
+async def _check(name: str, question: Awaitable[None]) -> str:
+    try:
+        async with asyncio.timeout(CHECK_SECONDS):
+            await question
+    except Exception as error:
+        _log.warning("not ready: %s (%s)", name, type(error).__name__)
+        return "failed"
+    return "ok"

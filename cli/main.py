@@ -1,0 +1,41 @@
+"""The `memnet` command. Each subcommand lives in its own module and is imported only when it is called."""
+
+from importlib import import_module
+from typing import Final
+
+import click
+
+COMMANDS: Final = {
+    "audit": "cli.audit:audit",
+    "profiles": "cli.profiles:profiles",
+    "schemas": "cli.schemas:schemas",
+    "sweep": "cli.sweep:sweep",
+    "token": "cli.token:token",
+}
+"""Name on the command line -> module:attribute of its click command. A new command is one line here."""
+
+
+class LazyGroup(click.Group):
+    """A group that imports a subcommand when it is asked for."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        """Return the names of all subcommands."""
+        return sorted(COMMANDS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        """Import and return the subcommand, None if there is no such name."""
+        if cmd_name not in COMMANDS:
+            return None
+        module, attribute = COMMANDS[cmd_name].split(":")
+        command: click.Command = getattr(import_module(module), attribute)
+        return command
+
+
+@click.group(cls=LazyGroup, context_settings={"help_option_names": ["-h", "--help"]})
+@click.version_option(package_name="memnet", message="%(prog)s %(version)s")
+def main() -> None:
+    """Look after a memnet service from a shell."""
+
+
+if __name__ == "__main__":
+    main(prog_name="memnet")

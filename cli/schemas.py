@@ -1,0 +1,75 @@
+"""memnet schemas: check schema versions, and release them for good."""
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+
+import click
+
+from cli.profiles import DIRECTORY, PROFILES, SCHEMAS, count, refuse
+from memnet.catalog import RELEASED, CatalogError, load_catalog, load_schemas, read_released
+from memnet.domain.schema import Schema
+from memnet.domain.schema_release import release as released_with
+
+
+@click.group()
+def schemas() -> None:
+    """Schemas: what the content of a document may be."""
+
+
+@schemas.command()
+@click.argument("directory", type=DIRECTORY, required=False, metavar="[DIR]")
+@click.option("--profiles-dir", type=DIRECTORY, help="Check these profiles against the schemas, too.")
+def check(directory: Path | None, profiles_dir: Path | None) -> None:
+    """Check every schema in DIR, its examples, and that no released version has changed.
+
+    Without DIR, the schemas and the profiles of the installation. Prints "ok" and the numbers, or every problem as
+    `file: pointer: reason`. Exits with 0, or 1 if there are problems, or 2 if it was called wrongly.
+    """
+    if directory is None and profiles_dir is None:
+        profiles_dir = PROFILES
+    try:
+        numbers = _check(directory or SCHEMAS, profiles_dir)
+    except CatalogError as error:
+        refuse(error)
+    click.echo(f"ok: {numbers}")
+
+
+@schemas.command()
+@click.argument("directory", type=DIRECTORY, default=SCHEMAS, metavar="[DIR]")
+def release(directory: Path) -> None:
+    """Release every schema version in DIR that is not released yet: from then on it may not change.
+
+    Adds their digests to released.json and changes no entry there. Exits with 1, and changes nothing, if there are
+    problems.
+    """
+    try:
+        found = load_schemas(directory)
+        before = read_released(directory)
+    except CatalogError as error:
+        refuse(error)
+    after = released_with(before, _digests(found))
+    added = sorted(after.keys() - before.keys())
+    if added:
+        _write(directory / RELEASED, after)
+    for name in added:
+        click.echo(f"released {name} {after[name]}")
+    click.echo(f"ok: {count(len(added), 'schema')} released, {len(before)} before")
+
+
+def _check(directory: Path, profiles_dir: Path | None) -> str:
+    if profiles_dir is None:
+        return count(len(load_schemas(directory)), "schema")
+    catalog = load_catalog(profiles_dir, directory)
+    return f"{count(len(catalog.profiles), 'profile')}, {count(len(catalog.schemas), 'schema')}"
+
+
+def _digests(found: Mapping[tuple[str, str], Schema]) -> dict[str, str]:
+    return {f"{schema_id}/{version}": schema.digest for (schema_id, version), schema in found.items()}
+
+
+def _write(path: Path, released: Mapping[str, str]) -> None:
+    """Replace the file as a whole: a crash leaves the old one or the new one."""
+    draft = path.with_name(path.name + ".new")
+    draft.write_text(json.dumps(released, indent=2, sort_keys=True) + "\n", encoding="utf-8")
+    draft.replace(path)

@@ -1,0 +1,41 @@
+"""Runs an operation against the storage that the environment names, else against that of the local stack."""
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from typing import TypeVar
+
+import click
+
+from cli import local_stack
+from memnet import settings
+from memnet.catalog import CatalogError
+from memnet.domain.errors import MemnetError, Unavailable
+from memnet.settings import Settings, SettingsError
+from memnet.wiring import Services, connect
+
+T = TypeVar("T")
+
+
+def run(operation: Callable[[Services], Awaitable[T]]) -> T:
+    """Connect, run `operation`, and disconnect. Raises ClickException (exit code 1) with what is wrong."""
+    try:
+        found = _settings()
+        return asyncio.run(_run(operation, found))
+    except Unavailable as error:
+        raise click.ClickException(f"the storage at {found.storage_url} does not answer") from error
+    except (SettingsError, CatalogError) as error:
+        raise click.ClickException(str(error)) from error
+    except MemnetError as error:
+        details = "".join(f", {name}: {value}" for name, value in error.details.items())
+        raise click.ClickException(f"{error.code}: {error.message}{details}") from error
+
+
+async def _run(operation: Callable[[Services], Awaitable[T]], found: Settings) -> T:
+    async with connect(found) as services:
+        return await operation(services)
+
+
+def _settings() -> Settings:
+    """MEMNET_STORAGE_URL and the like, or what the local stack that runs here says of itself."""
+    found = settings.load_storage()
+    return found if found is not None else settings.load(local_stack.find().get("environment", {}))

@@ -1,0 +1,123 @@
+"""What is measured, in which order: every round measures everything once, so that drift meets all alike."""
+
+from collections import defaultdict
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+
+from local.bench import subject
+from local.bench.worker import Worker
+
+CLIENTS = (1, 16)
+TYPICAL_CHARS = 18_000
+TYPICAL_CHANGES = 80
+"""More than a document remembers receipts for, so that it has reached its lasting size."""
+TARGETS = {"GET": 0.8, "PATCH": 1.0}
+
+
+@dataclass(frozen=True)
+class Scale:
+    """How much is done."""
+
+    rounds: int
+    calls: dict[int, int]
+    """How many calls a round measures, by the number of clients."""
+    growth_calls: int
+    sizes: Sequence[int] = (2_000, 18_000, 60_000)
+    histories: Sequence[int] = (10, 100, 1000)
+    users: Sequence[int] = (1, 100, 1000)
+
+
+FULL = Scale(rounds=10, calls={1: 100, 16: 640}, growth_calls=30)
+QUICK = Scale(rounds=3, calls={1: 60, 16: 320}, growth_calls=20, histories=(10, 100), users=(1, 20))
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """A call of the service against what the plain client does for the same purpose."""
+
+    name: str
+    call: str
+    against: str
+    meaning: str
+
+
+COMPARISONS = (
+    Comparison("GET", "get", "get", "GET"),
+    Comparison("PATCH", "patch", "get_put", "GET + conditional PUT"),
+    Comparison("assemble 4", "assemble", "get", "GET"),
+)
+STOCK, STOCK_UVLOOP = "stock client", "stock client on uvloop"
+
+
+def percentile(seconds: Sequence[float], share: float) -> float:
+    """The value that `share` of `seconds` do not exceed."""
+    ordered = sorted(seconds)
+    return ordered[min(len(ordered) - 1, int(len(ordered) * share))]
+
+
+@dataclass
+class Samples:
+    """Seconds of single calls, by what was measured."""
+
+    service: dict[tuple[str, int], list[float]] = field(default_factory=lambda: defaultdict(list))
+    """By comparison and number of clients."""
+    storage: dict[tuple[str, str, int], list[float]] = field(default_factory=lambda: defaultdict(list))
+    """By baseline, call and number of clients."""
+    growth: dict[tuple[str, int, str], list[float]] = field(default_factory=lambda: defaultdict(list))
+    """By what grows, its value and the service's call."""
+
+
+def compare(
+    service: Worker, baselines: dict[str, Worker], scale: Scale, samples: Samples, tell: Callable[[str], None]
+) -> None:
+    """Measure every comparison at every number of clients, the sides in turn."""
+    users = [f"typical-{number}" for number in range(max(CLIENTS))]
+    tell(f"preparing {len(users)} users with 4 documents of {TYPICAL_CHARS // 1000} KB")
+    service.ask("seed", users=users, bindings=subject.BINDINGS, chars=TYPICAL_CHARS, changes=TYPICAL_CHANGES)
+    for number in range(scale.rounds):
+        tell(f"comparing, round {number + 1} of {scale.rounds}")
+        for clients in CLIENTS:
+            load = {"users": users[:clients], "clients": clients, "count": scale.calls[clients]}
+            for comparison in COMPARISONS:
+                samples.service[comparison.name, clients] += service.ask("measure", name=comparison.call, **load)
+            for baseline, worker in baselines.items():
+                for call in ("get", "get_put"):
+                    samples.storage[baseline, call, clients] += worker.ask("measure", name=call, **load)
+
+
+def grow(service: Worker, scale: Scale, samples: Samples, tell: Callable[[str], None]) -> None:
+    """Measure how the service's calls grow with the document's size, its history and the number of users."""
+    groups: dict[tuple[str, int], list[str]] = {}
+    tell("preparing documents of several sizes and histories")
+    for chars in scale.sizes:
+        groups["size", chars] = [f"size-{chars}"]
+        service.ask("seed", users=[f"size-{chars}"], bindings=subject.BINDINGS, chars=chars, changes=TYPICAL_CHANGES)
+    for changes in scale.histories:
+        # Measuring PATCH makes history, too: over enough documents that it does not matter.
+        users = [f"history-{changes}-{number}" for number in range(max(1, 100 // changes))]
+        groups["history", changes] = users
+        service.ask("seed", users=users, bindings=subject.BINDINGS, chars=TYPICAL_CHARS, changes=changes)
+    _measure(service, groups, scale, samples, tell)
+    present = 0
+    for count in scale.users:
+        tell(f"preparing {count} users")
+        users = [f"one-of-many-{number}" for number in range(present, count)]
+        service.ask("seed", users=users, bindings=subject.BINDINGS, chars=TYPICAL_CHARS, changes=0)
+        present = count
+        _measure(service, {("users", count): [f"one-of-many-{n}" for n in range(count)]}, scale, samples, tell)
+
+
+def _measure(
+    service: Worker,
+    groups: dict[tuple[str, int], list[str]],
+    scale: Scale,
+    samples: Samples,
+    tell: Callable[[str], None],
+) -> None:
+    for number in range(scale.rounds):
+        tell(f"measuring growth, round {number + 1} of {scale.rounds}")
+        for (kind, value), users in groups.items():
+            turn = number * scale.growth_calls % len(users)
+            load = {"users": users[turn:] + users[:turn], "clients": 1, "count": scale.growth_calls}
+            for call in ("get", "patch", "assemble"):
+                samples.growth[kind, value, call] += service.ask("measure", name=call, **load)

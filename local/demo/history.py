@@ -1,0 +1,80 @@
+"""What the audit proves: the chain verified from storage alone, and a document as it was at an earlier time."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from local.demo.client import MemoryClient, Unexpected, hold
+from local.demo.difference import differences
+from local.demo.orchestrator import DYNAMIC
+from local.demo.screen import Screen, plural, tag
+from memnet import settings
+from memnet.domain.document import UserScope
+from memnet.domain.errors import MemnetError
+from memnet.domain.history import Rebuilt
+from memnet.domain.json_text import canonical
+from memnet.operations.rebuild_documents import rebuild_documents
+from memnet.wiring import connect
+
+
+@dataclass(frozen=True, slots=True)
+class History:
+    """An auditor, and the settings that lead to the storage itself."""
+
+    auditor: MemoryClient
+    environment: Mapping[str, str]
+    scope: UserScope
+    screen: Screen
+
+    async def verify(self, changes: int) -> int:
+        """Rebuild every document from its records, as `memnet audit verify` does; return the number of records.
+
+        Raises Unexpected unless the records make exactly `changes` changes and give what the service serves.
+        """
+        self.screen.title("What the audit proves")
+        self.screen.heading("Every chain of records holds, and gives the documents byte for byte")
+        found = await self._rebuild()
+        rows = []
+        for rebuilt in found:
+            hold(rebuilt.fault is None and rebuilt.key is not None, f"the history is broken: {rebuilt.fault}")
+            path = rebuilt.key.blob_name.partition("/documents/")[2] if rebuilt.key else ""
+            served = (await self.auditor.get(path)).expect(200).body["document"]
+            hold(canonical(rebuilt.versions[-1].document) == canonical(served), f"{path} is not what its records give")
+            rows.append((path, plural(len(rebuilt.versions), "change"), "ok"))
+        self.screen.rows(rows)
+        verified = sum(len(rebuilt.versions) for rebuilt in found)
+        hold(verified == changes, f"{changes} changes were answered with success, but {verified} records stand")
+        self.screen.say(f"{verified} records for {changes} writes that were applied: each is audited once")
+        return verified
+
+    async def _rebuild(self) -> Sequence[Rebuilt]:
+        try:
+            async with connect(settings.load(self.environment)) as services:
+                return await rebuild_documents(self.scope, documents=services.documents, audit=services.audit)
+        except MemnetError as error:
+            raise Unexpected(f"the history cannot be read: {error.code} {error.message}") from error
+
+    async def look_back(self, fallback: str) -> None:
+        """Show a document as it was in the middle of its history, and what has changed since.
+
+        The user's dynamic document if it has a history, else the one at `fallback`.
+        """
+        path, records = DYNAMIC, await self._records(DYNAMIC)
+        if len(records) < 2:
+            path, records = fallback, await self._records(fallback)
+        middle = records[(len(records) - 1) // 2]
+        moment = middle["timestamp"]
+        self.screen.heading(f"{path} as it was at an earlier time, and what has changed since")
+        then = (await self.auditor.get(path, as_of=moment)).expect(200).body
+        newest_then = [record for record in records if record["timestamp"] <= moment][-1]
+        hold(then["etag"] == newest_then["post_etag"], f"as_of={moment} gave version {then['etag']}")
+        now = (await self.auditor.get(path)).expect(200).body
+        outcome = f"version {tag(then['etag'])}; now it is {tag(now['etag'])}"
+        self.screen.say("The time is that of recording; when it was said is in source_time of each record.")
+        self.screen.request(f"GET {path}?as_of={moment}", 200, outcome)
+        found = list(differences(then["document"]["content"], now["document"]["content"]))
+        hold(bool(found), "nothing is different from an earlier version")
+        self.screen.differences(found)
+
+    async def _records(self, path: str) -> list[dict[str, Any]]:
+        return await self.auditor.audit(path)

@@ -1,0 +1,228 @@
+"""profiles/ and schemas/ to one frozen, validated Catalog: read once, at the start, or refused with every fault.
+
+profiles/<profile_id>.json
+schemas/<schema_id>/<version>.json             a JSON Schema, Draft 2020-12
+schemas/<schema_id>/<version>.examples.json    {"valid": [...], "invalid": [...]}: contents it must take or refuse
+schemas/released.json                          {"<schema_id>/<version>": SHA-256}: what may not change any more
+"""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from pydantic import ValidationError
+
+from memnet.domain.catalog import Catalog
+from memnet.domain.document import Json
+from memnet.domain.errors import MalformedRequest
+from memnet.domain.identifiers import SEGMENT
+from memnet.domain.json_text import canonical, parse
+from memnet.domain.patch import pointer_text
+from memnet.domain.problem import Problem
+from memnet.domain.profile import Profile
+from memnet.domain.profile_check import check_profile
+from memnet.domain.schema import InvalidSchema, Schema
+from memnet.domain.schema_check import check_schema, referenced, schema_uri
+from memnet.domain.schema_release import check_examples, check_released
+
+__all__ = ["RELEASED", "Catalog", "CatalogError", "FileProblem", "load_catalog", "load_schemas", "read_released"]
+
+RELEASED = "released.json"
+EXAMPLES = ".examples.json"
+
+SchemaKey = tuple[str, str]
+
+
+@dataclass(frozen=True, slots=True)
+class FileProblem:
+    """One fault in one file; its text is `file: pointer: reason`, without the pointer where it is the whole file."""
+
+    file: str
+    pointer: str
+    reason: str
+
+    def __str__(self) -> str:
+        return ": ".join(part for part in (self.file, self.pointer, self.reason) if part)
+
+
+class CatalogError(Exception):
+    """The profiles and schemas cannot be used; the message lists every fault, one a line."""
+
+    def __init__(self, problems: tuple[FileProblem, ...]) -> None:
+        self.problems = problems
+        super().__init__("\n".join(str(problem) for problem in problems))
+
+
+@dataclass(slots=True)
+class _Reading:
+    """What has been read so far and what was wrong with it."""
+
+    problems: list[FileProblem] = field(default_factory=list)
+
+    def report(self, path: Path, *problems: Problem) -> None:
+        self.problems += [FileProblem(path.as_posix(), p.pointer, p.reason) for p in problems]
+
+    def json(self, path: Path) -> Json:
+        """The parsed file, or None (reported) if it cannot be read; a JSON null is refused like it."""
+        try:
+            value = parse(path.read_bytes())
+        except OSError as error:
+            self.report(path, Problem("", f"cannot be read: {error.strerror}"))
+            return None
+        except MalformedRequest as error:
+            self.report(path, Problem("", error.message.replace("The body", "The file")))
+            return None
+        if value is None:
+            self.report(path, Problem("", "is null"))
+        return value
+
+    def files(self, directory: Path) -> list[Path]:
+        """The .json files directly in `directory`, by name. What is not JSON (a README) is left alone."""
+        if not directory.is_dir():
+            self.report(directory, Problem("", "is not a directory"))
+            return []
+        return sorted(path for path in directory.iterdir() if path.suffix == ".json" and path.is_file())
+
+    def stop(self) -> None:
+        if self.problems:
+            raise CatalogError(tuple(self.problems))
+
+
+def load_catalog(profiles_dir: Path, schemas_dir: Path) -> Catalog:
+    """Read and check everything. Raises CatalogError with every problem of every file."""
+    reading = _Reading()
+    schemas, unusable = _read_schemas(reading, schemas_dir)
+    profiles = _read_profiles(reading, profiles_dir, schemas, unusable)
+    reading.stop()
+    return Catalog(profiles, schemas)
+
+
+def load_schemas(schemas_dir: Path) -> Mapping[SchemaKey, Schema]:
+    """Read and check the schemas alone. Raises CatalogError with every problem of every file."""
+    reading = _Reading()
+    schemas, _ = _read_schemas(reading, schemas_dir)
+    reading.stop()
+    return schemas
+
+
+def read_released(schemas_dir: Path) -> dict[str, str]:
+    """The digests in released.json, by "<schema_id>/<version>"; empty if there is no such file. Raises CatalogError."""
+    reading = _Reading()
+    released = _read_released(reading, schemas_dir)
+    reading.stop()
+    return released
+
+
+def _read_profiles(
+    reading: _Reading, directory: Path, schemas: Mapping[SchemaKey, Schema], unusable: frozenset[SchemaKey]
+) -> dict[str, Profile]:
+    profiles: dict[str, Profile] = {}
+    files = reading.files(directory)
+    if directory.is_dir() and not files:
+        reading.report(directory, Problem("", "holds no profile"))
+    for path in files:
+        profile = _profile(reading, path)
+        if profile is None:
+            continue
+        if profile.profile_id != path.stem:
+            reading.report(path, Problem("/profile_id", f'must be "{path.stem}", as the file\'s name says'))
+        reading.report(path, *check_profile(profile, schemas, unusable))
+        profiles[profile.profile_id] = profile
+    return profiles
+
+
+def _profile(reading: _Reading, path: Path) -> Profile | None:
+    body = reading.json(path)
+    if body is None:
+        return None
+    try:
+        # From JSON text, because only there does a strict model take an array for a tuple.
+        return Profile.model_validate_json(canonical(body))
+    except ValidationError as error:
+        reading.report(path, *(Problem(_place(e["loc"]), _reason(e["msg"])) for e in error.errors()))
+        return None
+
+
+def _place(location: tuple[int | str, ...]) -> str:
+    return pointer_text([str(part) for part in location if part != "[key]"])
+
+
+def _reason(message: str) -> str:
+    return {"Extra inputs are not permitted": "is not a member that a profile has"}.get(message, message)
+
+
+def _read_schemas(reading: _Reading, directory: Path) -> tuple[dict[SchemaKey, Schema], frozenset[SchemaKey]]:
+    """The usable schemas, and the keys of those with faults."""
+    bodies = dict(_bodies(reading, directory))
+    registered = {schema_uri(*key): body for key, (_, body) in bodies.items() if isinstance(body, dict)}
+    faultless = {}
+    for key, (path, body) in bodies.items():
+        problems = check_schema(*key, body, registered) if body is not None else []
+        reading.report(path, *problems)
+        if body is not None and not problems:
+            faultless[key] = body
+    sound = _sound(faultless)
+    schemas = dict(_compiled(reading, {key: bodies[key] for key in sound}))
+    for key, schema in schemas.items():
+        path = bodies[key][0]
+        _read_examples(reading, path.with_name(path.stem + EXAMPLES), schema)
+    digests = {f"{schema_id}/{version}": s.digest for (schema_id, version), s in schemas.items()}
+    unusable = frozenset(bodies.keys() - schemas.keys())
+    broken = {f"{schema_id}/{version}" for schema_id, version in unusable}
+    released = _read_released(reading, directory)
+    reading.report(directory / RELEASED, *check_released(released, digests, broken))
+    return schemas, unusable
+
+
+def _bodies(reading: _Reading, directory: Path) -> Iterator[tuple[SchemaKey, tuple[Path, Json]]]:
+    for path in reading.files(directory):
+        if path.name != RELEASED:
+            reading.report(path, Problem("", "does not stand in the directory of its schema_id"))
+    folders = directory.iterdir() if directory.is_dir() else ()
+    for folder in sorted(path for path in folders if path.is_dir() and not path.name.startswith(".")):
+        for path in reading.files(folder):
+            if path.name.endswith(EXAMPLES):
+                if not path.with_name(path.name.removesuffix(EXAMPLES) + ".json").exists():
+                    reading.report(path, Problem("", "are examples of no schema"))
+            elif not (SEGMENT.fullmatch(folder.name) and SEGMENT.fullmatch(path.stem)):
+                reading.report(path, Problem("", f"schema_id and version must match {SEGMENT.pattern}"))
+            else:
+                yield (folder.name, path.stem), (path, reading.json(path))
+
+
+def _sound(bodies: dict[SchemaKey, dict[str, Any]]) -> list[SchemaKey]:
+    """Those that refer, directly or not, to nothing outside: what refers to a faulty schema is not compiled."""
+    sound = {schema_uri(*key): key for key in bodies}
+    while True:
+        broken = [uri for uri, key in sound.items() if referenced(bodies[key]) - sound.keys()]
+        if not broken:
+            return list(sound.values())
+        for uri in broken:
+            del sound[uri]
+
+
+def _compiled(reading: _Reading, sound: Mapping[SchemaKey, tuple[Path, Json]]) -> Iterator[tuple[SchemaKey, Schema]]:
+    registered = {schema_uri(*key): body for key, (_, body) in sound.items()}
+    for key, (path, body) in sound.items():
+        try:
+            yield key, Schema.compile(*key, body, registered)
+        except InvalidSchema as error:
+            reading.report(path, *error.problems)
+
+
+def _read_examples(reading: _Reading, path: Path, schema: Schema) -> None:
+    if path.exists():
+        examples = reading.json(path)
+        if examples is not None:
+            reading.report(path, *check_examples(examples, schema))
+
+
+def _read_released(reading: _Reading, directory: Path) -> dict[str, str]:
+    path = directory / RELEASED
+    released = reading.json(path) if path.exists() else {}
+    if isinstance(released, dict) and all(isinstance(value, str) for value in released.values()):
+        return released
+    if released is not None:
+        reading.report(path, Problem("", "must be an object of digests by <schema_id>/<version>"))
+    return {}

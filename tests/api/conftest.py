@@ -1,0 +1,156 @@
+"""The real application on memory adapters, and tokens that its own validator verifies."""
+
+from collections.abc import AsyncIterator, Callable
+from pathlib import Path
+from typing import Any
+
+import httpx
+import jwt
+import pytest
+from cryptography.hazmat.primitives.asymmetric.rsa import RSAPrivateKey, RSAPublicKey, generate_private_key
+from fastapi import FastAPI
+
+from api.app import create_app
+from api.identity import TokenValidator
+from memnet.catalog import Catalog, load_catalog
+from memnet.domain.errors import Unavailable
+from memnet.settings import Settings
+from memnet.wiring import Services, in_memory
+
+ISSUER, AUDIENCE, KEY_ID = "https://issuer.test/t1/v2.0", "api://memnet", "key-1"
+ALL_ROLES = ("Memory.Read", "Memory.Write", "Memory.Replay", "Memory.Admin", "Memory.Audit")
+USER = "/v1/tenants/t1/users/u1"
+DYNAMIC = f"{USER}/documents/user/user_dynamic.json"
+
+Token = Callable[..., str]
+
+
+class ListedKeys:
+    """The KeySource port on a dict; `down` makes it fail."""
+
+    def __init__(self, keys: dict[str, RSAPublicKey]) -> None:
+        self.keys = keys
+        self.down = False
+
+    async def find(self, key_id: str) -> RSAPublicKey | None:
+        await self.check()
+        return self.keys.get(key_id)
+
+    async def check(self) -> None:
+        if self.down:
+            raise Unavailable()
+
+
+@pytest.fixture(scope="session")
+def signing_key() -> RSAPrivateKey:
+    return generate_private_key(65537, 2048)
+
+
+@pytest.fixture(scope="session")
+def catalog() -> Catalog:
+    root = Path(__file__).parents[2]
+    return load_catalog(root / "profiles", root / "schemas")
+
+
+@pytest.fixture
+def settings() -> Settings:
+    return Settings(storage_url="memory", issuer_url=ISSUER, audience=AUDIENCE)
+
+
+@pytest.fixture
+def services(settings: Settings, catalog: Catalog) -> Services:
+    return in_memory(settings, catalog)
+
+
+@pytest.fixture
+def keys(signing_key: RSAPrivateKey) -> ListedKeys:
+    return ListedKeys({KEY_ID: signing_key.public_key()})
+
+
+@pytest.fixture
+def validator(services: Services, keys: ListedKeys) -> TokenValidator:
+    return TokenValidator(keys, issuer=ISSUER, audience=AUDIENCE, tenant_claim="tid", clock=services.clock)
+
+
+@pytest.fixture
+def app(services: Services, validator: TokenValidator) -> FastAPI:
+    return create_app(services, validator)
+
+
+@pytest.fixture
+async def anonymous(app: FastAPI) -> AsyncIterator[httpx.AsyncClient]:
+    """A client without a token. Defects must come out as answers, so the transport raises none."""
+    transport = httpx.ASGITransport(app, raise_app_exceptions=False)
+    async with httpx.AsyncClient(transport=transport, base_url="http://memnet.test") as client:
+        yield client
+
+
+@pytest.fixture
+def client(anonymous: httpx.AsyncClient, token: Token) -> httpx.AsyncClient:
+    """A client that may do everything in tenant t1."""
+    anonymous.headers["Authorization"] = f"Bearer {token()}"
+    return anonymous
+
+
+@pytest.fixture
+def token(signing_key: RSAPrivateKey, services: Services) -> Token:
+    """Mint a token; claims given as None are left out."""
+
+    def mint(*roles: str, key: Any = signing_key, alg: str = "RS256", kid: str | None = KEY_ID, **claims: Any) -> str:
+        now = int(services.clock.now().timestamp())
+        standard = {
+            "iss": ISSUER,
+            "aud": AUDIENCE,
+            "iat": now,
+            "nbf": now,
+            "exp": now + 3600,
+            "tid": "t1",
+            "oid": "svc-a",
+            "roles": list(roles or ALL_ROLES),
+        }
+        chosen = {name: value for name, value in (standard | claims).items() if value is not None}
+        return jwt.encode(chosen, key, alg, headers={} if kid is None else {"kid": kid})
+
+    return mint
+
+
+def bearer(token: str) -> dict[str, str]:
+    return {"Authorization": f"Bearer {token}"}
+
+
+def patch_body(*ops: dict[str, Any], **members: Any) -> dict[str, Any]:
+    """A live update of user_dynamic; without ops, one that adds a preference."""
+    add = {"op": "add", "path": "/content/preferences/-", "value": "Use concise, direct answers."}
+    return {
+        "profile_id": "project-copilot-v1",
+        "binding_id": "user_dynamic",
+        "ops": list(ops) or [add],
+        "reason": "live_update",
+        "evidence": {"conversation_id": "c_123", "message_ids": ["m1"]},
+        **members,
+    }
+
+
+def creating(key: str = "create") -> dict[str, str]:
+    return {"If-None-Match": "*", "Idempotency-Key": key}
+
+
+def changing(etag: str, key: str) -> dict[str, str]:
+    return {"If-Match": etag, "Idempotency-Key": key}
+
+
+@pytest.fixture
+async def etag(client: httpx.AsyncClient) -> str:
+    """The ETag of a document with one preference."""
+    response = await client.patch(DYNAMIC, json=patch_body(), headers=creating())
+    assert response.status_code == 201, response.text
+    return response.headers["ETag"]
+
+
+def code(response: httpx.Response) -> str:
+    """The error code; fails unless the answer has exactly the error shape."""
+    body = response.json()
+    assert list(body) == ["error"]
+    assert set(body["error"]) == {"code", "message", "request_id", "details"}
+    assert body["error"]["request_id"] == response.headers["X-Request-Id"]
+    return str(body["error"]["code"])

@@ -1,0 +1,175 @@
+"""Who is let in, for every route the OpenAPI lists: a new route is covered the day it is added."""
+
+from itertools import product
+from typing import Any
+
+import httpx
+import pytest
+from fastapi import FastAPI
+
+from memnet.domain.access import ROLES
+from memnet.settings import Settings
+from memnet.wiring import Services
+from tests.api.conftest import (
+    ALL_ROLES,
+    AUDIENCE,
+    DYNAMIC,
+    ISSUER,
+    Token,
+    bearer,
+    code,
+    creating,
+    patch_body,
+)
+
+PUBLIC = {"/health/live", "/health/ready", "/openapi.json", "/docs", "/docs/assets"}
+VALUES = {"tenant_id": "t1", "user_id": "u1", "namespace": "user", "path": "user_dynamic.json"}
+
+
+def operations(app: FastAPI) -> list[tuple[str, str, str]]:
+    """Every (method, path, operation id) below /v1."""
+    return [
+        (method.upper(), path, operation["operationId"])
+        for path, methods in app.openapi()["paths"].items()
+        for method, operation in methods.items()
+        if path.startswith("/v1/")
+    ]
+
+
+async def call(client: httpx.AsyncClient, method: str, path: str, **values: str) -> httpx.Response:
+    return await client.request(method, path.format(**(VALUES | values)), content=b"{not json")
+
+
+def test_every_route_is_below_v1_or_public(app: FastAPI) -> None:
+    paths = {getattr(route, "path", "") for route in app.routes}
+    assert {path for path in paths if not path.startswith("/v1/")} == PUBLIC
+    assert len([path for path in paths if path.startswith("/v1/")]) == len({path for _, path, _ in operations(app)})
+
+
+def test_every_operation_has_roles(app: FastAPI) -> None:
+    assert {operation for _, _, operation in operations(app)} == set(ROLES)
+
+
+async def test_nothing_is_reached_without_a_token(anonymous: httpx.AsyncClient, app: FastAPI) -> None:
+    for method, path, _ in operations(app):
+        for headers in ({}, {"Authorization": "Bearer "}, {"Authorization": "Basic dTpw"}):
+            anonymous.headers = httpx.Headers(headers)
+            response = await call(anonymous, method, path)
+            assert (response.status_code, code(response)) == (401, "UNAUTHENTICATED"), (method, path)
+            assert response.headers["WWW-Authenticate"] == "Bearer"
+
+
+async def test_the_token_comes_before_the_ids(anonymous: httpx.AsyncClient, app: FastAPI) -> None:
+    for method, path, _ in operations(app):
+        assert (await call(anonymous, method, path, tenant_id=".t1")).status_code == 401
+
+
+async def test_a_token_of_another_tenant_is_refused_everywhere(
+    anonymous: httpx.AsyncClient, app: FastAPI, token: Token
+) -> None:
+    for tenants in ("t1", ["t1", "t3"], [], None):
+        anonymous.headers = httpx.Headers(bearer(token(tid=tenants)))
+        for method, path, _ in operations(app):
+            response = await call(anonymous, method, path, tenant_id="t2")
+            assert (response.status_code, code(response)) == (403, "TENANT_FORBIDDEN"), (method, path)
+
+
+async def test_a_token_of_several_tenants_reaches_each(anonymous: httpx.AsyncClient, token: Token) -> None:
+    headers = bearer(token(tid=["t1", "t2"]))
+    for tenant in ("t1", "t2"):
+        response = await anonymous.get(f"/v1/tenants/{tenant}/users/u1/documents", headers=headers)
+        assert response.status_code == 200
+
+
+async def test_the_tenant_comes_before_the_role(anonymous: httpx.AsyncClient, app: FastAPI, token: Token) -> None:
+    anonymous.headers = httpx.Headers(bearer(token("Nothing")))
+    for method, path, _ in operations(app):
+        assert code(await call(anonymous, method, path, tenant_id="t2")) == "TENANT_FORBIDDEN"
+        assert code(await call(anonymous, method, path)) == "ROLE_REQUIRED"
+
+
+@pytest.mark.parametrize("role", [*ALL_ROLES, "Memory.Everything", "memory.admin"])
+async def test_each_role_opens_its_operations_and_no_other(
+    anonymous: httpx.AsyncClient, app: FastAPI, token: Token, role: str
+) -> None:
+    anonymous.headers = httpx.Headers(bearer(token(role)))
+    for method, path, operation in operations(app):
+        response = await call(anonymous, method, path)
+        if role in ROLES[operation]:
+            assert response.status_code not in (401, 403), (role, operation)
+        else:
+            assert (response.status_code, code(response)) == (403, "ROLE_REQUIRED"), (role, operation)
+            assert response.headers["WWW-Authenticate"] == 'Bearer error="insufficient_scope"'
+            assert set(response.json()["error"]["details"]["roles"]) == ROLES[operation]
+
+
+REASON_ROLE = {"live_update": "Memory.Write", "replay_update": "Memory.Replay", "admin_migration": "Memory.Admin"}
+
+
+@pytest.mark.parametrize(("reason", "role"), list(product(REASON_ROLE, REASON_ROLE.values())))
+async def test_a_patchs_reason_takes_its_role(
+    anonymous: httpx.AsyncClient, token: Token, reason: str, role: str
+) -> None:
+    body = patch_body(reason=reason, confidence=1.0)
+    response = await anonymous.patch(DYNAMIC, json=body, headers={**creating(), **bearer(token(role))})
+    if role == REASON_ROLE[reason]:
+        assert response.status_code == 201, response.text
+    else:
+        assert (response.status_code, code(response)) == (403, "ROLE_REQUIRED")
+
+
+async def test_the_role_comes_before_the_body(anonymous: httpx.AsyncClient, token: Token) -> None:
+    response = await anonymous.patch(DYNAMIC, content=b"\xff", headers={**creating(), **bearer(token("Memory.Read"))})
+    assert response.status_code == 403
+
+
+class TestQuota:
+    @pytest.fixture
+    def settings(self) -> Settings:
+        return Settings(
+            storage_url="memory",
+            issuer_url=ISSUER,
+            audience=AUDIENCE,
+            quota_per_user="3/minute",
+            quota_per_principal="5/minute",
+        )
+
+    async def test_a_users_quota_is_for_all_principals(
+        self, client: httpx.AsyncClient, token: Token, app: FastAPI
+    ) -> None:
+        for principal in ("a", "b", "c"):
+            assert (await client.get(DYNAMIC, headers=bearer(token(oid=principal)))).status_code == 404
+        for method, path, _ in operations(app):
+            response = await call(client, method, path)
+            assert (response.status_code, code(response)) == (429, "QUOTA_EXCEEDED")
+            assert response.headers["Retry-After"] == "60"
+        other = await client.get("/v1/tenants/t1/users/u2/documents", headers=bearer(token(oid="a")))
+        assert other.status_code == 200
+
+    async def test_a_principals_quota_is_for_all_users(self, client: httpx.AsyncClient, token: Token) -> None:
+        for number in range(5):
+            assert (await client.get(f"/v1/tenants/t1/users/v{number}/documents")).status_code == 200
+        assert (await client.get("/v1/tenants/t1/users/v9/documents")).status_code == 429
+        other = await client.get("/v1/tenants/t1/users/v9/documents", headers=bearer(token(oid="svc-b")))
+        assert other.status_code == 200
+
+    async def test_what_is_not_let_in_is_not_counted(
+        self, anonymous: httpx.AsyncClient, token: Token, services: Services
+    ) -> None:
+        for _ in range(10):
+            assert (await anonymous.get(DYNAMIC)).status_code == 401
+            assert (await anonymous.get(DYNAMIC, headers=bearer(token(tid="t2")))).status_code == 403
+        assert (await anonymous.get(DYNAMIC, headers=bearer(token()))).status_code == 404
+
+
+async def test_an_issuer_that_is_down_is_503_and_not_401(client: httpx.AsyncClient, keys: Any) -> None:
+    keys.down = True
+    response = await client.get(DYNAMIC)
+    assert (response.status_code, code(response)) == (503, "UNAVAILABLE")
+    assert response.headers["Retry-After"] == "1"
+
+
+async def test_the_ids_come_before_the_tenant(client: httpx.AsyncClient, app: FastAPI) -> None:
+    for method, path, _ in operations(app):
+        response = await call(client, method, path, tenant_id=".t2")
+        assert (response.status_code, code(response)) == (400, "INVALID_IDENTIFIER")

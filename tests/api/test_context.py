@@ -1,0 +1,127 @@
+"""Context over HTTP: what is selected, what is left out, and what the answer says of it."""
+
+from typing import Any, Literal
+
+import httpx
+import pytest
+
+from memnet.settings import Settings
+from tests.api.conftest import AUDIENCE, ISSUER, USER, code, creating, patch_body
+from tests.api.test_documents import REPLACEMENT, STATIC
+
+ASSEMBLE = f"{USER}/context:assemble"
+SPECIFIED = {
+    "profile_id": "project-copilot-v1",
+    "conversation_hint": {"text": "Need help with project alpha retrieval latency", "project_id": None},
+    "max_docs": 4,
+}
+
+
+@pytest.fixture
+async def memory(client: httpx.AsyncClient, etag: str) -> None:
+    """A user with a routing document and two projects."""
+    index = [
+        {"project_id": f"project-{name}", "aliases": [f"project {name}"], "keywords": [name]}
+        for name in ("alpha", "beta")
+    ]
+    body: dict[str, Any] = {**REPLACEMENT, "document": dict(REPLACEMENT["document"])}  # type: ignore[call-overload]
+    body["document"]["content"] = {"profile": {}, "projects_index": index}
+    assert (await client.put(STATIC, json=body, headers=creating("s"))).status_code == 201
+    for name in ("alpha", "beta"):
+        op = {"op": "add", "path": "/content/summary", "value": f"About {name}."}
+        path = f"{USER}/documents/projects/project-{name}.json"
+        answer = await client.patch(path, json=patch_body(op, binding_id="project_doc"), headers=creating(name))
+        assert answer.status_code == 201
+
+
+async def assemble(client: httpx.AsyncClient, **members: Any) -> dict[str, Any]:
+    response = await client.post(ASSEMBLE, json=SPECIFIED | members)
+    assert response.status_code == 200, response.text
+    found: dict[str, Any] = response.json()
+    return found
+
+
+@pytest.mark.usefixtures("memory")
+async def test_the_specifications_request_works_as_written(client: httpx.AsyncClient) -> None:
+    found = await assemble(client)
+    assert found["selected_project_id"] == "project-alpha"
+    assert found["selected"] == {"project_id": "project-alpha"}
+    assert [row["binding_id"] for row in found["documents"]] == ["user_static", "user_dynamic", "project_doc"]
+    assert set(found["documents"][0]) == {"binding_id", "namespace", "path", "etag", "document"}
+    assert found["documents"][2]["document"]["content"]["summary"] == "About alpha."
+    assert found["dropped_bindings"] == []
+    assert found["routing_debug"]["reason"] == "alias_match"
+    read = await client.get(f"{USER}/documents/projects/project-alpha.json")
+    assert found["documents"][2]["etag"] == read.headers["ETag"]
+
+
+@pytest.mark.usefixtures("memory")
+async def test_an_explicit_id_comes_first(client: httpx.AsyncClient) -> None:
+    found = await assemble(client, conversation_hint={"text": "project alpha", "project_id": "project-beta"})
+    assert found["selected_project_id"] == "project-beta"
+
+
+@pytest.mark.usefixtures("memory")
+async def test_no_project_when_unsure(client: httpx.AsyncClient) -> None:
+    found = await assemble(client, conversation_hint={"text": "hello"})
+    assert found["selected_project_id"] is None
+    assert found["selected"] == {}
+    assert [row["binding_id"] for row in found["dropped_bindings"]] == ["project_doc"]
+
+
+@pytest.mark.usefixtures("memory")
+async def test_what_does_not_fit_is_named(client: httpx.AsyncClient) -> None:
+    found = await assemble(client, max_docs=1)
+    assert [row["binding_id"] for row in found["documents"]] == ["user_static"]
+    assert {row["reason"] for row in found["dropped_bindings"]} == {"max_docs"}
+    found = await assemble(client, max_chars_total=1)
+    assert found["documents"] == []
+    assert len(found["dropped_bindings"]) == 3
+
+
+async def test_a_user_without_memory_gets_an_empty_context(client: httpx.AsyncClient) -> None:
+    found = await assemble(client)
+    assert found["documents"] == []
+    assert len(found["dropped_bindings"]) == 3
+
+
+async def test_another_profile_has_its_own_variable(client: httpx.AsyncClient) -> None:
+    hint = {"text": "", "ticket_id": "T-7"}
+    found = await assemble(client, profile_id="support-desk-v1", conversation_hint=hint)
+    assert found["selected"] == {"ticket_id": "T-7"}
+    assert found["selected_project_id"] is None
+
+
+@pytest.mark.parametrize(
+    ("body", "status", "expected"),
+    [
+        ({"profile_id": "nobody"}, 404, "PROFILE_NOT_FOUND"),
+        ({"conversation_hint": {"project_id": "../x"}}, 400, "INVALID_IDENTIFIER"),
+        ({"conversation_hint": {"project_id": ""}}, 400, "INVALID_IDENTIFIER"),
+        ({"conversation_hint": {"whatever": "a b"}}, 400, "INVALID_IDENTIFIER"),
+        ({"conversation_hint": {"text": 7}}, 400, "MALFORMED_REQUEST"),
+        ({"conversation_hint": []}, 400, "MALFORMED_REQUEST"),
+        ({"max_docs": 0}, 400, "MALFORMED_REQUEST"),
+        ({"max_docs": True}, 400, "MALFORMED_REQUEST"),
+        ({"max_docs": "4"}, 400, "MALFORMED_REQUEST"),
+        ({"max_chars_total": -1}, 400, "MALFORMED_REQUEST"),
+        ({"max_docs": 10**30}, 400, "MALFORMED_REQUEST"),
+        ({"routing_debug": 1}, 400, "MALFORMED_REQUEST"),
+        ({"surprise": 1}, 400, "MALFORMED_REQUEST"),
+    ],
+)
+async def test_refusals(client: httpx.AsyncClient, body: dict[str, Any], status: int, expected: str) -> None:
+    response = await client.post(ASSEMBLE, json=SPECIFIED | body)
+    assert (response.status_code, code(response)) == (status, expected)
+
+
+@pytest.mark.parametrize("asked", [True, False])
+@pytest.mark.parametrize("wanted", ["always", "on_request", "never"])
+class TestRoutingDebug:
+    @pytest.fixture
+    def settings(self, wanted: Literal["always", "on_request", "never"]) -> Settings:
+        return Settings(storage_url="memory", issuer_url=ISSUER, audience=AUDIENCE, routing_debug=wanted)
+
+    async def test_it_is_shown_as_the_setting_says(self, client: httpx.AsyncClient, wanted: str, asked: bool) -> None:
+        found = await assemble(client, routing_debug=asked)
+        assert ("routing_debug" in found) is (wanted == "always" or (wanted == "on_request" and asked))

@@ -1,0 +1,239 @@
+"""Documents over HTTP: what is sent, what comes back, what the headers mean."""
+
+import asyncio
+import json
+
+import httpx
+import pytest
+
+from memnet.settings import Settings
+from memnet.wiring import Services
+from tests.api.conftest import DYNAMIC, USER, bearer, changing, code, creating, patch_body
+
+REPLACEMENT = {
+    "profile_id": "project-copilot-v1",
+    "binding_id": "user_static",
+    "document": {
+        "schema_id": "memory.user.static",
+        "schema_version": "1.0.0",
+        "content": {"profile": {}, "projects_index": []},
+    },
+    "reason": "moved from the legacy store",
+}
+STATIC = f"{USER}/documents/user/user_static.json"
+
+
+async def test_a_created_document_is_read_back(client: httpx.AsyncClient) -> None:
+    created = await client.patch(DYNAMIC, json=patch_body(), headers=creating())
+    assert created.status_code == 201
+    body = created.json()
+    assert body == {"etag": created.headers["ETag"], "change_id": body["change_id"], "sequence": 1}
+
+    read = await client.get(DYNAMIC)
+    assert read.status_code == 200
+    assert read.headers["ETag"] == body["etag"]
+    assert read.headers["Content-Type"] == "application/json"
+    assert read.headers["Cache-Control"] == "private, no-cache"
+    assert list(read.json()) == ["etag", "document"]
+    assert read.json()["document"]["content"]["preferences"] == ["Use concise, direct answers."]
+    assert "commit" not in read.json()["document"]
+
+
+async def test_the_specifications_patch_works_as_written(client: httpx.AsyncClient, etag: str) -> None:
+    body = {
+        "profile_id": "project-copilot-v1",
+        "binding_id": "user_dynamic",
+        "ops": [{"op": "replace", "path": "/content/preferences/0", "value": "Use concise, direct answers."}],
+        "reason": "live_update",
+        "evidence": {"conversation_id": "c_123", "message_ids": ["m1"]},
+    }
+    response = await client.patch(DYNAMIC, json=body, headers=changing(etag, "spec"))
+    assert response.status_code == 200
+    assert response.json()["sequence"] == 2
+    assert response.headers["ETag"] == response.json()["etag"] != etag
+
+
+async def test_put_creates_then_replaces(client: httpx.AsyncClient) -> None:
+    created = await client.put(STATIC, json=REPLACEMENT, headers=creating("a"))
+    assert created.status_code == 201
+    replaced = await client.put(STATIC, json=REPLACEMENT, headers=changing(created.headers["ETag"], "b"))
+    assert replaced.status_code == 200
+    assert replaced.json()["sequence"] == 2
+
+
+async def test_delete_ends_the_document_and_keeps_its_history(client: httpx.AsyncClient, etag: str) -> None:
+    deleted = await client.delete(f"{DYNAMIC}?reason=asked", headers=changing(etag, "del"))
+    assert deleted.status_code == 200
+    assert code(await client.get(DYNAMIC)) == "DOCUMENT_NOT_FOUND"
+    records = (await client.get(f"{USER}/audit")).json()["records"]
+    assert [record["sequence"] for record in records] == [1, 2]
+    assert records[1]["change_id"] == deleted.json()["change_id"]
+
+
+async def test_a_body_on_delete_is_ignored(client: httpx.AsyncClient, etag: str) -> None:
+    response = await client.request("DELETE", DYNAMIC, content=b"not json", headers=changing(etag, "del"))
+    assert response.status_code == 200
+
+
+@pytest.mark.parametrize("form", ["{0}", "W/{0}", '"other", {0}', "*", "{bare}"])
+async def test_a_read_of_a_known_version_is_304_without_a_body(client: httpx.AsyncClient, etag: str, form: str) -> None:
+    headers = {"If-None-Match": form.format(etag, bare=etag.strip('"'))}
+    response = await client.get(DYNAMIC, headers=headers)
+    assert response.status_code == 304
+    assert response.content == b""
+    assert response.headers["ETag"] == etag
+    assert "X-Request-Id" in response.headers
+
+
+@pytest.mark.parametrize("form", ['"other"', 'W/"other"', '"a", "b"', "", "{0}x"])
+async def test_a_read_of_another_version_is_answered_in_full(client: httpx.AsyncClient, etag: str, form: str) -> None:
+    response = await client.get(DYNAMIC, headers={"If-None-Match": form.format(etag)})
+    assert response.status_code == 200
+
+
+async def test_head_is_get_without_the_body(client: httpx.AsyncClient, etag: str) -> None:
+    got, head = await client.get(DYNAMIC), await client.head(DYNAMIC)
+    assert head.status_code == 200
+    assert head.content == b""
+    assert head.headers["ETag"] == etag
+    assert head.headers["Content-Length"] == got.headers["Content-Length"]
+
+
+async def test_as_of_reads_an_earlier_version_by_change_and_by_time(
+    client: httpx.AsyncClient, etag: str, services: Services
+) -> None:
+    first = (await client.get(f"{USER}/audit")).json()["records"][0]
+    await client.patch(DYNAMIC, json=patch_body(), headers=changing(etag, "two"))
+    for moment in (first["change_id"], first["timestamp"]):
+        read = await client.get(DYNAMIC, params={"as_of": moment})
+        assert read.status_code == 200
+    assert (await client.get(DYNAMIC, params={"as_of": first["change_id"]})).json()["etag"] == etag
+    assert code(await client.get(DYNAMIC, params={"as_of": "2020-01-01T00:00:00Z"})) == "VERSION_NOT_FOUND"
+    assert code(await client.get(DYNAMIC, params={"as_of": "yesterday"})) == "MALFORMED_REQUEST"
+    assert code(await client.get(DYNAMIC, params={"as_of": "0001-01-01T00:00:00+23:59"})) in (
+        "MALFORMED_REQUEST",
+        "VERSION_NOT_FOUND",
+    )
+
+
+async def test_a_repeated_request_is_answered_alike_and_says_so(client: httpx.AsyncClient, etag: str) -> None:
+    first = await client.patch(DYNAMIC, json=patch_body(), headers=changing(etag, "k"))
+    again = await client.patch(DYNAMIC, json=patch_body(), headers=changing(etag, "k"))
+    assert "Idempotency-Replayed" not in first.headers
+    assert again.headers["Idempotency-Replayed"] == "true"
+    assert (again.status_code, again.content) == (first.status_code, first.content)
+
+
+async def test_a_repeated_creation_is_201_again(client: httpx.AsyncClient) -> None:
+    answers = [await client.patch(DYNAMIC, json=patch_body(), headers=creating()) for _ in range(2)]
+    assert [answer.status_code for answer in answers] == [201, 201]
+    assert answers[0].content == answers[1].content
+    assert answers[1].headers["Idempotency-Replayed"] == "true"
+
+
+async def test_32_at_once_with_one_key_are_one_change(client: httpx.AsyncClient, etag: str) -> None:
+    answers = await asyncio.gather(
+        *(client.patch(DYNAMIC, json=patch_body(), headers=changing(etag, "k")) for _ in range(32))
+    )
+    assert {answer.status_code for answer in answers} == {200}
+    assert len({answer.content for answer in answers}) == 1
+    assert answers[0].json()["sequence"] == 2
+
+
+async def test_one_key_for_two_requests_is_409(client: httpx.AsyncClient, etag: str) -> None:
+    await client.patch(DYNAMIC, json=patch_body(), headers=changing(etag, "k"))
+    other = patch_body({"op": "add", "path": "/content/preferences/-", "value": "other"})
+    response = await client.patch(DYNAMIC, json=other, headers=changing(etag, "k"))
+    assert (response.status_code, code(response)) == (409, "IDEMPOTENCY_KEY_REUSED")
+
+
+async def test_a_stale_etag_is_412_with_the_latest(client: httpx.AsyncClient, etag: str) -> None:
+    latest = (await client.patch(DYNAMIC, json=patch_body(), headers=changing(etag, "k"))).headers["ETag"]
+    response = await client.patch(DYNAMIC, json=patch_body(), headers=changing(etag, "k2"))
+    assert (response.status_code, code(response)) == (412, "ETAG_MISMATCH")
+    assert response.json()["error"]["details"]["latest_etag"] == latest
+
+
+async def test_creating_what_exists_is_412(client: httpx.AsyncClient, etag: str) -> None:
+    response = await client.patch(DYNAMIC, json=patch_body(), headers=creating("again"))
+    assert (response.status_code, code(response)) == (412, "DOCUMENT_EXISTS")
+
+
+async def test_a_dry_run_shows_the_outcome_and_writes_nothing(client: httpx.AsyncClient, etag: str) -> None:
+    before = (await client.get(DYNAMIC)).content
+    response = await client.patch(f"{DYNAMIC}?dry_run=true", json=patch_body(), headers=changing(etag, "dry"))
+    assert response.status_code == 200
+    body = response.json()
+    assert body["dry_run"] is True
+    assert len(body["document"]["content"]["preferences"]) == 2
+    assert (await client.get(DYNAMIC)).content == before
+    refused = await client.patch(
+        f"{DYNAMIC}?dry_run=true",
+        json=patch_body({"op": "add", "path": "/content/other", "value": 1}),
+        headers=changing(etag, "dry2"),
+    )
+    assert code(refused) == "PATH_NOT_WRITABLE"
+
+
+async def test_a_dry_run_of_a_creation_is_200(client: httpx.AsyncClient) -> None:
+    response = await client.patch(f"{DYNAMIC}?dry_run=true", json=patch_body(), headers=creating())
+    assert response.status_code == 200
+    assert code(await client.get(DYNAMIC)) == "DOCUMENT_NOT_FOUND"
+
+
+async def test_what_lacks_confidence_is_redirected_and_the_answer_says_so(client: httpx.AsyncClient, etag: str) -> None:
+    fact = {"id": "f1", "text": "Lives in Bern.", "confidence": 0.4, "evidence": {"message_ids": ["m1"]}}
+    fact["last_verified_at"] = "2026-01-01T00:00:00Z"
+    op = {"op": "add", "path": "/content/durable_facts/-", "value": fact}
+    response = await client.patch(DYNAMIC, json=patch_body(op, confidence=0.4), headers=changing(etag, "low"))
+    assert response.status_code == 200, response.text
+    assert len(response.json()["redirected"]) == 1
+    content = (await client.get(DYNAMIC)).json()["document"]["content"]
+    assert content["durable_facts"] == []
+    assert len(content["pending_confirmations"]) == 1
+
+
+async def test_the_list_pages_through_everything_once(client: httpx.AsyncClient, etag: str) -> None:
+    for number in range(5):
+        body = patch_body({"op": "add", "path": "/content/summary", "value": str(number)}, binding_id="project_doc")
+        path = f"{USER}/documents/projects/p{number}.json"
+        assert (await client.patch(path, json=body, headers=creating(f"p{number}"))).status_code == 201
+    rows, cursor = [], None
+    while True:
+        params = {"limit": 2} | ({"cursor": cursor} if cursor else {})
+        page = (await client.get(f"{USER}/documents", params=params)).json()
+        rows += page["documents"]
+        cursor = page["next_cursor"]
+        if cursor is None:
+            break
+        assert len(page["documents"]) <= 2
+    assert [row["path"] for row in rows] == [f"p{n}.json" for n in range(5)] + ["user_dynamic.json"]
+    assert set(rows[0]) == {"namespace", "path", "etag", "updated_at", "size", "sequence"}
+    assert rows[-1]["etag"] == etag
+
+    one = await client.get(f"{USER}/documents", params={"namespace": "projects", "prefix": "p3"})
+    assert [row["path"] for row in one.json()["documents"]] == ["p3.json"]
+
+
+async def test_an_encoded_slash_is_part_of_the_path(client: httpx.AsyncClient, etag: str) -> None:
+    response = await client.get(f"{USER}/documents/user/a%2Fb.json")
+    assert code(response) == "DOCUMENT_NOT_FOUND"
+
+
+async def test_the_actor_is_the_tokens_principal(client: httpx.AsyncClient, token, etag: str) -> None:  # type: ignore[no-untyped-def]
+    headers = {**changing(etag, "b"), **bearer(token(oid="svc-b"))}
+    await client.patch(DYNAMIC, json=patch_body(), headers=headers)
+    actors = [record["actor"] for record in (await client.get(f"{USER}/audit")).json()["records"]]
+    assert json.dumps(actors[0]).find("svc-a") >= 0
+    assert json.dumps(actors[1]).find("svc-b") >= 0
+
+
+async def test_source_time_and_confidence_reach_the_record(
+    client: httpx.AsyncClient, etag: str, settings: Settings
+) -> None:
+    body = patch_body(confidence=1, source_time="2026-02-14T21:00:00+01:00")
+    assert (await client.patch(DYNAMIC, json=body, headers=changing(etag, "t"))).status_code == 200
+    record = (await client.get(f"{USER}/audit")).json()["records"][1]
+    assert record["source_time"] == "2026-02-14T20:00:00.000000Z"
+    assert record["confidence"] == 1
+    assert record["evidence"] == body["evidence"]

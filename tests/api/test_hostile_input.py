@@ -1,0 +1,321 @@
+"""What strangers send: a clear 4xx, and nothing changed."""
+
+from collections.abc import AsyncIterator
+from typing import Any
+
+import httpx
+import pytest
+
+from memnet.settings import Settings
+from tests.api.conftest import AUDIENCE, DYNAMIC, ISSUER, USER, changing, code, creating, patch_body
+
+DEEP = b"[" * 100_000 + b"]" * 100_000
+
+
+def body_with(ops: bytes) -> bytes:
+    return (
+        b'{"profile_id":"project-copilot-v1","binding_id":"user_dynamic","reason":"live_update",'
+        b'"evidence":{"message_ids":["m1"]},"ops":' + ops + b"}"
+    )
+
+
+def add(path: str, value: Any = "x") -> dict[str, Any]:
+    return {"op": "add", "path": path, "value": value}
+
+
+async def refused(
+    client: httpx.AsyncClient, etag: str, content: bytes, headers: dict[str, str] | None = None
+) -> tuple[int, str]:
+    """Send a PATCH body as it is; return the refusal, having checked that nothing changed."""
+    before = await client.get(DYNAMIC)
+    all_headers = {"Content-Type": "application/json", **changing(etag, "hostile"), **(headers or {})}
+    response = await client.patch(DYNAMIC, content=content, headers=all_headers)
+    after = await client.get(DYNAMIC)
+    assert (after.headers["ETag"], after.content) == (etag, before.content)
+    return response.status_code, code(response)
+
+
+@pytest.mark.parametrize(
+    ("content", "status"),
+    [
+        pytest.param(b"", 400, id="empty"),
+        pytest.param(b"{", 400, id="cut off"),
+        pytest.param(b"\xff\xfe{}", 400, id="not UTF-8"),
+        pytest.param(body_with(b'[{"op":"add","path":"/content/preferences/-","value":"\xc3\x28"}]'), 400, id="UTF-8"),
+        pytest.param(body_with(b"[]")[:-1] + b',"reason":"admin_migration"}', 400, id="duplicate member"),
+        pytest.param(
+            body_with(b'[{"op":"add","path":"/content/preferences/-","value":{"a":1,"a":2}}]'), 400, id="duplicate deep"
+        ),
+        pytest.param(body_with(b"[]")[:-1] + b',"confidence":NaN}', 400, id="NaN"),
+        pytest.param(body_with(b"[]")[:-1] + b',"confidence":1e999}', 400, id="infinite"),
+        pytest.param(body_with(b"[]")[:-1] + b',"confidence":true}', 400, id="confidence is a boolean"),
+        pytest.param(body_with(b"[]")[:-1] + b',"confidence":1.01}', 400, id="confidence over 1"),
+        pytest.param(body_with(b"[]")[:-1] + b',"confidence":-1}', 400, id="confidence below 0"),
+        pytest.param(body_with(b"[]")[:-1] + b',"source_time":"yesterday"}', 400, id="source_time"),
+        pytest.param(body_with(b"[]")[:-1] + b',"surprise":1}', 400, id="unknown member"),
+        pytest.param(
+            body_with(b'[{"op":"add","path":"/content/preferences/-","value":123456789012345678901234}]'), 400, id="int"
+        ),
+        pytest.param(
+            body_with(b'[{"op":"add","path":"/content/preferences/-","value":"\\ud800"}]'), 400, id="surrogate"
+        ),
+        pytest.param(body_with(DEEP), 400, id="deep nesting"),
+        pytest.param(DEEP, 400, id="deep nesting at the top"),
+        pytest.param(b"[]", 400, id="an array"),
+        pytest.param(b"null", 400, id="null"),
+        pytest.param(body_with(b"{}"), 400, id="ops is an object"),
+        pytest.param(body_with(b"[1]"), 400, id="an op is a number"),
+        pytest.param(body_with(b'[{"op":"add"}]'), 400, id="op without path"),
+        pytest.param(body_with(b'[{"op":"burn","path":"/content/preferences"}]'), 400, id="unknown op"),
+        pytest.param(body_with(b'[{"op":"add","path":"content","value":1}]'), 400, id="not a pointer"),
+        pytest.param(body_with(b'[{"op":"add","path":"/content/~2","value":1}]'), 400, id="bad escape"),
+    ],
+)
+async def test_malformed_bodies(client: httpx.AsyncClient, etag: str, content: bytes, status: int) -> None:
+    assert (await refused(client, etag, content))[0] == status
+
+
+@pytest.mark.parametrize(
+    "op",
+    [
+        add("/contentX/preferences/-"),
+        add("/content"),
+        add(""),
+        add("/updated_by"),
+        add("/commit/sequence", 7),
+        add("/content/preferencesX"),
+        add("/content/preferences~1-"),
+        add("/content~1preferences/-"),
+        add("/content/preferences~0/-"),
+        add("/content/"),
+        add("/content//preferences"),
+        add("/content/profile/name"),
+        {"op": "move", "from": "/doc_id", "path": "/content/preferences/-"},
+        {"op": "copy", "from": "/commit", "path": "/content/preferences/-"},
+        {"op": "move", "from": "/content/preferences/0", "path": "/updated_by"},
+        {"op": "remove", "path": "/content/preferences/-"},
+        {"op": "replace", "path": "/content/preferences/-", "value": "x"},
+        {"op": "remove", "path": "/content/preferences/01"},
+        add("/content/preferences/99"),
+        {"op": "test", "path": "/content/preferences/0", "value": "other"},
+        add("/content/preferences/-", {"password": "p"}),
+        add("/content/preferences/-", 7),
+        add("/content/preferences/-", "x" * 20_000),
+    ],
+    ids=str,
+)
+async def test_ops_that_the_policy_or_the_document_refuses(
+    client: httpx.AsyncClient, etag: str, op: dict[str, Any]
+) -> None:
+    before = await client.get(DYNAMIC)
+    response = await client.patch(DYNAMIC, json=patch_body(op), headers=changing(etag, "hostile"))
+    assert response.status_code in (400, 422), response.text
+    code(response)
+    assert (await client.get(DYNAMIC)).content == before.content
+
+
+async def test_faults_are_placed_and_not_quoted(client: httpx.AsyncClient, etag: str) -> None:
+    body = patch_body(confidence="very private text", reason="whatever i like")
+    response = await client.patch(DYNAMIC, json=body, headers=changing(etag, "k"))
+    problems = response.json()["error"]["details"]["problems"]
+    assert {problem["pointer"] for problem in problems} == {"/confidence", "/reason"}
+    assert "private" not in response.text
+    assert "i like" not in response.text
+
+
+async def test_evidence_keeps_its_other_members_within_its_bound(client: httpx.AsyncClient, etag: str) -> None:
+    kept = {"message_ids": ["m1"], "span": {"start": 1, "end": 2}, "tool": {"call": 7}}
+    response = await client.patch(DYNAMIC, json=patch_body(evidence=kept), headers=changing(etag, "k"))
+    assert response.status_code == 200
+    assert (await client.get(f"{USER}/audit")).json()["records"][1]["evidence"] == kept
+    for wrong in ({"message_ids": "m1"}, {"span": {"start": "1", "end": 2}}, {"x": "y" * 8192}, []):
+        latest = response.headers["ETag"]
+        answer = await client.patch(DYNAMIC, json=patch_body(evidence=wrong), headers=changing(latest, "w"))
+        assert (answer.status_code, code(answer)) == (400, "MALFORMED_REQUEST")
+
+
+class TestBodyLimit:
+    @pytest.fixture
+    def settings(self) -> Settings:
+        return Settings(storage_url="memory", issuer_url=ISSUER, audience=AUDIENCE, max_body_bytes=1000)
+
+    async def test_a_body_that_announces_too_much_is_413_at_once(self, client: httpx.AsyncClient, etag: str) -> None:
+        content = body_with(b'["' + b"x" * 10_000_000 + b'"]')
+        assert await refused(client, etag, content) == (413, "BODY_TOO_LARGE")
+
+    async def test_a_body_without_a_length_is_cut_off_at_the_limit(self, client: httpx.AsyncClient, etag: str) -> None:
+        sent = 0
+
+        async def endless() -> AsyncIterator[bytes]:
+            nonlocal sent
+            for _ in range(10_000):
+                sent += 100
+                yield b"x" * 100
+
+        response = await client.patch(
+            DYNAMIC, content=endless(), headers={"Content-Type": "application/json", **changing(etag, "k")}
+        )
+        assert (response.status_code, code(response)) == (413, "BODY_TOO_LARGE")
+        assert response.headers["Connection"] == "close"
+        assert sent <= 1200
+
+    async def test_a_body_at_the_limit_is_read(self, client: httpx.AsyncClient, etag: str) -> None:
+        content = body_with(b'[{"op":"add","path":"/content/preferences/-","value":"x"}]').ljust(1000)
+        headers = {"Content-Type": "application/json", **changing(etag, "k")}
+        assert (await client.patch(DYNAMIC, content=content, headers=headers)).status_code == 200
+        assert (await client.patch(DYNAMIC, content=content + b" ", headers=headers)).status_code == 413
+
+
+@pytest.mark.parametrize(
+    ("media_type", "encoding", "status"),
+    [
+        ("application/json", None, 200),
+        ("application/json; charset=utf-8", None, 200),
+        ("APPLICATION/JSON", None, 200),
+        ("application/vnd.memnet+json", None, 200),
+        (None, None, 200),
+        ("text/plain", None, 415),
+        ("application/x-www-form-urlencoded", None, 415),
+        ("application/jsonx", None, 415),
+        ("", None, 415),
+        ("application/json", "identity", 200),
+        ("application/json", "gzip", 415),
+    ],
+)
+async def test_media_types(
+    client: httpx.AsyncClient, etag: str, media_type: str | None, encoding: str | None, status: int
+) -> None:
+    headers = changing(etag, "k")
+    headers |= {"Content-Type": media_type} if media_type is not None else {}
+    headers |= {"Content-Encoding": encoding} if encoding is not None else {}
+    content = body_with(b'[{"op":"add","path":"/content/preferences/-","value":"x"}]')
+    response = await client.patch(DYNAMIC, content=content, headers=headers)
+    assert response.status_code == status
+    if status == 415:
+        assert code(response) == "UNSUPPORTED_MEDIA_TYPE"
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        "/v1/tenants/t1/users/u1/documents/user/..%2F..%2Fu2%2Fdocuments%2Fuser%2Fx.json",
+        "/v1/tenants/t1/users/u1/documents/user/%2e%2e/x.json",
+        "/v1/tenants/t1/users/u1/documents/user/.hidden",
+        "/v1/tenants/t1/users/u1/documents/user/a//b",
+        "/v1/tenants/t1/users/u1/documents/user/a/",
+        "/v1/tenants/t1/users/u1/documents/user/a%00b",
+        "/v1/tenants/t1/users/u1/documents/user/a%5Cb",
+        "/v1/tenants/t1/users/u1/documents/user/%ff",
+        "/v1/tenants/t1/users/u1/documents/user/u%CC%88",
+        "/v1/tenants/t1/users/u1/documents/user/a%0A",
+        "/v1/tenants/t1/users/u1/documents/user/" + "a/" * 8 + "a",
+        "/v1/tenants/t1/users/u1/documents/user/" + "a" * 129,
+        "/v1/tenants/t1/users/u1/documents/%2e%2e/x.json",
+        "/v1/tenants/t1/users/..%2Fu2/documents/user/x.json",
+        "/v1/tenants/t1/users/%2e%2e/documents/user/x.json",
+        "/v1/tenants/%2e%2e/users/u1/documents/user/x.json",
+        "/v1/tenants/t1/users/u1%0A/documents/user/x.json",
+        "/v1/tenants/t1/users//documents/user/x.json",
+        "/v1/tenants/t1/users/u1/documents/user/",
+    ],
+)
+async def test_no_path_leaves_its_place(client: httpx.AsyncClient, path: str) -> None:
+    url = httpx.URL("http://memnet.test").copy_with(raw_path=path.encode())
+    for method in ("GET", "PATCH", "DELETE"):
+        response = await client.request(method, url, headers=creating())
+        assert response.status_code in (400, 404), (method, response.text)
+        assert code(response) in ("INVALID_IDENTIFIER", "ROUTE_NOT_FOUND")
+
+
+@pytest.mark.parametrize(
+    ("path", "expected"),
+    [
+        ("/documents?limit=0", "MALFORMED_REQUEST"),
+        ("/documents?limit=1001", "MALFORMED_REQUEST"),
+        ("/documents?limit=-1", "MALFORMED_REQUEST"),
+        ("/documents?limit=ten", "MALFORMED_REQUEST"),
+        ("/documents?limit=", "MALFORMED_REQUEST"),
+        ("/documents?limit=%D9%A3", "MALFORMED_REQUEST"),
+        ("/documents?namespace=..", "INVALID_IDENTIFIER"),
+        ("/documents?prefix=../u2", "INVALID_IDENTIFIER"),
+        ("/documents?prefix=/", "INVALID_IDENTIFIER"),
+        ("/documents?cursor=nonsense", "INVALID_CURSOR"),
+        ("/documents?cursor=%00", "INVALID_CURSOR"),
+        ("/documents?cursor=" + "A" * 4097, "INVALID_CURSOR"),
+        ("/documents?cursor=", "INVALID_CURSOR"),
+        ("/documents?namespace=", "INVALID_IDENTIFIER"),
+        ("/audit?cursor=", "INVALID_CURSOR"),
+        ("/audit?namespace=", "INVALID_IDENTIFIER"),
+        ("/audit?namespace=user&path=", "INVALID_IDENTIFIER"),
+        ("/audit?cursor=nonsense", "INVALID_CURSOR"),
+        ("/audit?cursor=LTU6dXNlci91c2VyX2R5bmFtaWMuanNvbg", "INVALID_CURSOR"),
+        ("/audit?path=x.json", "MALFORMED_REQUEST"),
+        ("/audit?namespace=user&path=..", "INVALID_IDENTIFIER"),
+        ("/audit?limit=0", "MALFORMED_REQUEST"),
+        ("/documents/user/user_dynamic.json?as_of=" + "1" * 2000, "MALFORMED_REQUEST"),
+        ("/documents?unknown=1", None),
+    ],
+)
+async def test_query_parameters(client: httpx.AsyncClient, etag: str, path: str, expected: str | None) -> None:
+    response = await client.get(USER + path)
+    if expected is None:
+        assert response.status_code == 200, response.text
+    else:
+        assert (response.status_code, code(response)) == (400, expected)
+
+
+async def test_dry_run_is_true_or_false(client: httpx.AsyncClient, etag: str) -> None:
+    response = await client.patch(f"{DYNAMIC}?dry_run=yes", json=patch_body(), headers=changing(etag, "k"))
+    assert (response.status_code, code(response)) == (400, "MALFORMED_REQUEST")
+
+
+@pytest.mark.parametrize(
+    ("headers", "status", "expected"),
+    [
+        ({}, 428, "PRECONDITION_REQUIRED"),
+        ({"If-Match": "{0}", "If-None-Match": "*"}, 400, "INVALID_PRECONDITION"),
+        ({"If-Match": "*"}, 400, "INVALID_PRECONDITION"),
+        ({"If-Match": '{0}, "other"'}, 400, "INVALID_PRECONDITION"),
+        ({"If-Match": ""}, 400, "INVALID_PRECONDITION"),
+        ({"If-Match": '"'}, 400, "INVALID_PRECONDITION"),
+        ({"If-Match": "two words"}, 400, "INVALID_PRECONDITION"),
+        ({"If-None-Match": "{0}"}, 400, "INVALID_PRECONDITION"),
+        ({"If-None-Match": "*, *"}, 400, "INVALID_PRECONDITION"),
+        ({"If-Match": "W/{0}"}, 412, "ETAG_MISMATCH"),
+        ({"If-Match": '"other"'}, 412, "ETAG_MISMATCH"),
+        ({"If-Match": "other"}, 412, "ETAG_MISMATCH"),
+    ],
+    ids=str,
+)
+async def test_preconditions(
+    client: httpx.AsyncClient, etag: str, headers: dict[str, str], status: int, expected: str
+) -> None:
+    sent = {name: value.format(etag) for name, value in headers.items()} | {"Idempotency-Key": "k"}
+    for method, body in (("PATCH", patch_body()), ("DELETE", None)):
+        response = await client.request(method, DYNAMIC, json=body, headers=sent)
+        assert (response.status_code, code(response)) == (status, expected)
+    assert (await client.get(DYNAMIC)).headers["ETag"] == etag
+
+
+async def test_an_etag_without_its_quotes_is_taken(client: httpx.AsyncClient, etag: str) -> None:
+    response = await client.patch(DYNAMIC, json=patch_body(), headers=changing(etag.strip('"'), "k"))
+    assert response.status_code == 200
+
+
+async def test_a_deletion_takes_if_match_only(client: httpx.AsyncClient, etag: str) -> None:
+    response = await client.delete(DYNAMIC, headers=creating())
+    assert (response.status_code, code(response)) == (400, "INVALID_PRECONDITION")
+
+
+@pytest.mark.parametrize("key", [None, "", "x" * 256, "caf\u00e9", "a\tb"])
+async def test_idempotency_keys(client: httpx.AsyncClient, etag: str, key: str | None) -> None:
+    headers: list[tuple[str, bytes]] = [("If-Match", etag.encode())]
+    if key is not None:
+        headers.append(("Idempotency-Key", key.encode()))
+    response = await client.patch(DYNAMIC, json=patch_body(), headers=headers)
+    assert (response.status_code, code(response)) == (400, "IDEMPOTENCY_KEY_REQUIRED")
+
+
+async def test_two_idempotency_keys_are_none(client: httpx.AsyncClient, etag: str) -> None:
+    headers = [("If-Match", etag), ("Idempotency-Key", "a"), ("Idempotency-Key", "b")]
+    assert code(await client.patch(DYNAMIC, json=patch_body(), headers=headers)) == "IDEMPOTENCY_KEY_REQUIRED"

@@ -1,0 +1,139 @@
+"""`python -m api.main` as a process: what it says when it cannot start, and how it stops."""
+
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+
+ROOT = Path(__file__).parents[2]
+WORKING = {
+    # Nothing listens there: the process must live without its storage and its issuer.
+    "MEMNET_STORAGE_URL": "http://127.0.0.1:1/devaccount/memnet",
+    "MEMNET_STORAGE_KEY": "c2VjcmV0",
+    "MEMNET_ISSUER_URL": "http://127.0.0.1:1/t1/v2.0",
+    "MEMNET_AUDIENCE": "api://memnet",
+    "MEMNET_PORT": "0",
+    "MEMNET_SWEEP_SECONDS": "0",
+}
+
+
+def start(**variables: str) -> "subprocess.Popen[str]":
+    others = {name: value for name, value in os.environ.items() if not name.startswith("MEMNET_")}
+    command = [sys.executable, "-m", "api.main"]
+    return subprocess.Popen(command, cwd=ROOT, env={**others, **variables}, stderr=subprocess.PIPE, text=True)
+
+
+def failure(**variables: str) -> list[str]:
+    """The lines of a process that must not start."""
+    with start(**variables) as process:
+        _, errors = process.communicate(timeout=60)
+    assert process.returncode == 1
+    assert "Traceback" not in errors
+    return errors.splitlines()
+
+
+def test_every_missing_setting_is_named_on_its_own_line() -> None:
+    required = [f"MEMNET_{name} is required" for name in ("STORAGE_URL", "ISSUER_URL", "AUDIENCE")]
+    assert failure(MEMNET_PORT="http") == [
+        *required,
+        "MEMNET_PORT: " + failure(**WORKING | {"MEMNET_PORT": "http"})[0][13:],
+    ]
+
+
+@pytest.mark.parametrize(
+    ("variables", "line"),
+    [
+        (
+            {"MEMNET_ISSUER_URL": "http://issuer.example/t1"},
+            "MEMNET_ISSUER_URL: must be https, or http to this machine",
+        ),
+        ({"MEMNET_QUOTA_URL": "ftp://h"}, "MEMNET_QUOTA_URL.*must be memory:// or redis"),
+        ({"MEMNET_QUOTA_PER_USER": "many"}, "MEMNET_QUOTA_PER_USER"),
+        ({"MEMNET_STORAGE_KEY": "not base64!"}, "MEMNET_STORAGE_KEY"),
+        ({"MEMNET_PORT": "70000"}, "MEMNET_PORT: must be"),
+    ],
+)
+def test_a_setting_that_cannot_be_used_is_named(variables: dict[str, str], line: str) -> None:
+    lines = failure(**WORKING | variables)
+    assert len(lines) == 1
+    assert re.search(line, lines[0])
+    assert "not base64!" not in lines[0]
+
+
+def test_every_fault_of_the_catalog_is_on_its_own_line(tmp_path: Path) -> None:
+    for name in ("a", "b"):
+        (tmp_path / f"{name}.json").write_text("{")
+    lines = failure(**WORKING, MEMNET_PROFILES_DIR=str(tmp_path))
+    assert len(lines) == 2
+    assert "a.json" in lines[0]
+    assert "b.json" in lines[1]
+
+
+class Running:
+    """A started process: its address, and its log, line by line."""
+
+    def __init__(self, process: "subprocess.Popen[str]") -> None:
+        self.process = process
+        assert process.stderr is not None
+        self.log: list[dict[str, Any]] = []
+        for text in process.stderr:
+            self.log.append(json.loads(text))
+            if found := re.search(r"http://127\.0\.0\.1:[0-9]+", self.log[-1]["message"]):
+                self.url = found.group()
+                return
+        raise AssertionError("it did not start")
+
+    def stop(self, number: signal.Signals) -> int:
+        """Send the signal; return the exit code once the log is read to its end."""
+        assert self.process.stderr is not None
+        self.process.send_signal(number)
+        self.log += [json.loads(text) for text in self.process.stderr]
+        return self.process.wait(timeout=60)
+
+
+@pytest.fixture
+def running() -> Iterator[Running]:
+    with start(**WORKING) as process:
+        try:
+            yield Running(process)
+        finally:
+            process.kill()
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+def test_it_stops_in_order_on_a_signal(running: Running, number: signal.Signals) -> None:
+    assert httpx.get(f"{running.url}/health/live").status_code == 200
+    assert running.stop(number) == 0
+
+
+def test_it_lives_without_its_dependencies_but_is_not_ready(running: Running) -> None:
+    response = httpx.get(f"{running.url}/health/ready", timeout=30)
+    assert response.status_code == 503
+    assert response.json()["error"]["details"] == {"checks": {"storage": "failed", "issuer": "failed"}}
+    assert "server" not in response.headers
+
+
+def test_each_request_is_one_json_line_that_names_no_user(running: Running) -> None:
+    path = "/v1/tenants/t1/users/jane.doe/documents/user/user_dynamic.json"
+    response = httpx.get(running.url + path, headers={"X-Request-Id": "r1"})
+    assert response.status_code == 401
+    assert running.stop(signal.SIGTERM) == 0
+    (line,) = [line for line in running.log if line["logger"] == "memnet.requests"]
+    assert line["request_id"] == "r1"
+    assert (line["method"], line["status"], line["operation"], line["error"]) == (
+        "GET",
+        401,
+        "get_document",
+        "UNAUTHENTICATED",
+    )
+    assert line["route"] == "/v1/tenants/{tenant_id}/users/{user_id}/documents/{namespace}/{path:path}"
+    assert line["ms"] >= 0
+    assert "jane.doe" not in json.dumps(running.log)

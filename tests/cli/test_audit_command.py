@@ -1,0 +1,174 @@
+"""`memnet audit` against Azurite: what holds, what was tampered with, and every version from storage alone."""
+
+import asyncio
+import json
+from pathlib import Path
+from typing import Any
+from uuid import uuid4
+
+import pytest
+from azure.storage.blob import ContainerClient
+from click.testing import Result
+
+from local.stack import running_stack
+from memnet import settings
+from memnet.settings import Settings
+from tests.cli.conftest import Memnet, write_history
+
+OF_USER = ("--tenant", "t1", "--user", "u1")
+
+
+def records(blobs: ContainerClient) -> list[str]:
+    """The names of the records of the document with three versions, in order."""
+    names = sorted(blobs.list_blob_names(name_starts_with="tenants/t1/users/u1/audit/"))
+    chains: dict[str, list[str]] = {}
+    for name in names:
+        chains.setdefault(name.rpartition("-")[0], []).append(name)
+    return max(chains.values(), key=len)
+
+
+def lines(result: Result) -> list[list[str]]:
+    return [line.split() for line in result.stdout.splitlines()]
+
+
+def test_history_that_holds_is_ok(memnet: Memnet, history: list[bytes]) -> None:
+    result = memnet("audit", "verify", *OF_USER)
+    assert result.exit_code == 0, result.output
+    assert lines(result) == [
+        ["projects/alpha.json", "2", "changes", "ok"],
+        ["user/user_dynamic.json", "3", "changes", "ok"],
+        ["ok:", "2", "documents,", "5", "changes"],
+    ]
+
+
+def test_altered_record_is_named(memnet: Memnet, history: list[bytes], blobs: ContainerClient) -> None:
+    with blobs:
+        first, *_ = records(blobs)
+        record = json.loads(blobs.download_blob(first).readall())
+        blobs.upload_blob(first, json.dumps({**record, "actor": "somebody else"}), overwrite=True)
+    result = memnet("audit", "verify", *OF_USER)
+    assert result.exit_code == 1
+    project, dynamic, conclusion = result.stdout.splitlines()
+    assert project.endswith("ok")
+    assert first.rpartition("/")[2].removesuffix(".json") in dynamic
+    assert conclusion == "broken: 1 of 2 documents"
+
+
+def test_missing_record_is_named(memnet: Memnet, history: list[bytes], blobs: ContainerClient) -> None:
+    """The document still carries its newest records in its outbox, so it is emptied first."""
+    with blobs:
+        name = "tenants/t1/users/u1/documents/user/user_dynamic.json"
+        document = json.loads(blobs.download_blob(name).readall())
+        document["commit"]["outbox"] = []
+        blobs.upload_blob(
+            name,
+            json.dumps(document),
+            overwrite=True,
+            metadata=blobs.get_blob_client(name).get_blob_properties().metadata,
+        )
+        second = records(blobs)[1]
+        blobs.delete_blob(second)
+    result = memnet("audit", "verify", *OF_USER)
+    assert result.exit_code == 1
+    assert second.rpartition("/")[2].removesuffix(".json") in result.stdout
+
+
+def test_document_changed_behind_the_records_is_named(
+    memnet: Memnet, history: list[bytes], blobs: ContainerClient
+) -> None:
+    with blobs:
+        name = "tenants/t1/users/u1/documents/user/user_dynamic.json"
+        properties = blobs.get_blob_client(name).get_blob_properties()
+        document = json.loads(blobs.download_blob(name).readall())
+        document["content"]["preferences"].append("never said")
+        blobs.upload_blob(name, json.dumps(document), overwrite=True, metadata=properties.metadata)
+    result = memnet("audit", "verify", *OF_USER)
+    assert result.exit_code == 1
+    assert "broken: 1 of 2 documents" in result.stdout
+
+
+def test_rebuild_writes_every_version_byte_for_byte(memnet: Memnet, history: list[bytes], tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    result = memnet("audit", "rebuild", *OF_USER, "--out", str(out))
+    assert result.exit_code == 0, result.output
+    files = sorted(str(file.relative_to(out)) for file in out.rglob("*.json") if file.is_file())
+    assert files == [
+        "projects/alpha.json/1.json",
+        "user/user_dynamic.json/1.json",
+        "user/user_dynamic.json/2.json",
+        "user/user_dynamic.json/3.json",
+    ]
+    assert [(out / "user" / "user_dynamic.json" / f"{n}.json").read_bytes() for n in (1, 2, 3)] == history
+
+
+def test_rebuild_without_a_directory_lists_the_versions(memnet: Memnet, history: list[bytes]) -> None:
+    result = memnet("audit", "rebuild", *OF_USER)
+    assert result.exit_code == 0, result.output
+    rows = lines(result)
+    assert [(row[0], row[1]) for row in rows[:-1]] == [
+        ("projects/alpha.json", "1"),
+        ("projects/alpha.json", "2"),
+        ("user/user_dynamic.json", "1"),
+        ("user/user_dynamic.json", "2"),
+        ("user/user_dynamic.json", "3"),
+    ]
+    assert rows[1][-1] == "deleted"
+    assert rows[-2][-2:] == [str(len(history[2])), "characters"]
+
+
+def test_rebuild_of_a_broken_history_keeps_what_comes_before(
+    memnet: Memnet, history: list[bytes], blobs: ContainerClient, tmp_path: Path
+) -> None:
+    with blobs:
+        blobs.upload_blob(records(blobs)[2], b"{}", overwrite=True)
+    result = memnet("audit", "rebuild", *OF_USER, "--out", str(tmp_path))
+    assert result.exit_code == 1
+    assert "user/user_dynamic.json: " in result.stderr
+    assert (tmp_path / "user" / "user_dynamic.json" / "1.json").read_bytes() == history[0]
+
+
+def test_rebuild_does_not_mix_with_other_files(memnet: Memnet, history: list[bytes], tmp_path: Path) -> None:
+    (tmp_path / "mine").touch()
+    result = memnet("audit", "rebuild", *OF_USER, "--out", str(tmp_path))
+    assert result.exit_code == 2
+    assert "is not empty" in result.stderr
+
+
+def test_user_without_documents_is_told_apart_from_one_that_holds(memnet: Memnet, storage: Settings) -> None:
+    result = memnet("audit", "verify", *OF_USER)
+    assert (result.exit_code, result.stdout) == (0, "nothing is stored for user u1 of tenant t1\n")
+
+
+def test_id_that_is_none_is_refused(memnet: Memnet, storage: Settings) -> None:
+    assert memnet("audit", "verify", "--tenant", "..", "--user", "u1").exit_code == 2
+
+
+def test_without_settings_it_asks_the_local_stack(
+    memnet: Memnet, azurite: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    result = memnet("audit", "verify", *OF_USER)
+    assert (result.exit_code, "make dev" in result.stderr) == (1, True)
+    with running_stack(account_url=azurite.account_url, container=f"test-{uuid4().hex}") as stack:
+        (tmp_path / ".local").mkdir()
+        (tmp_path / ".local" / "stack.json").write_text(json.dumps(stack.description()), "utf-8")
+        asyncio.run(write_history(settings.load(stack.environment)))
+        assert memnet("audit", "verify", *OF_USER).stdout.endswith("ok: 2 documents, 5 changes\n")
+
+
+def test_storage_that_does_not_answer_is_named(
+    memnet: Memnet, storage: Settings, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("MEMNET_STORAGE_URL", "http://127.0.0.1:9/devstoreaccount1/gone")
+    result = memnet("audit", "verify", *OF_USER)
+    assert result.exit_code == 1
+    assert "the storage at http://127.0.0.1:9/devstoreaccount1/gone does not answer" in result.stderr
+
+
+def test_wrong_settings_are_all_named(memnet: Memnet, storage: Settings, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("MEMNET_PORT", "-1")
+    monkeypatch.setenv("MEMNET_CACHE_BYTES", "many")
+    result = memnet("audit", "verify", *OF_USER)
+    assert result.exit_code == 1
+    assert "MEMNET_PORT" in result.stderr
+    assert "MEMNET_CACHE_BYTES" in result.stderr

@@ -1,0 +1,127 @@
+"""Fixtures that several kinds of test share: one Azurite for the whole run, and a token issuer."""
+
+import json
+import socket
+import tempfile
+import threading
+from collections.abc import Iterator
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+from uuid import uuid4
+
+import pytest
+
+from local.azurite_server import ACCOUNT_KEY, ACCOUNT_NAME, Azurite, create_container, drop_container
+from local.issuer import Issuer, running_issuer
+
+
+@dataclass(frozen=True)
+class AzuriteAccount:
+    """The account of an Azurite that runs for the whole test run, its data in memory."""
+
+    account_url: str
+    account_name: str = ACCOUNT_NAME
+    account_key: str = ACCOUNT_KEY
+
+    @property
+    def service_url(self) -> str:
+        """The address without the account, where a proxy points."""
+        return self.account_url.removesuffix(f"/{self.account_name}")
+
+
+class AzuriteOnDemand:
+    """Belongs to the process that owns the run, and starts Azurite when the first test asks for it.
+
+    pytest-xdist's workers ask over a socket, so that all share one and it outlives each of them.
+    """
+
+    def __init__(self) -> None:
+        self._directory = tempfile.TemporaryDirectory(prefix="memnet-tests-")
+        self._lock = threading.Lock()
+        self._azurite: Azurite | None = None
+        self._listener = socket.create_server(("127.0.0.1", 0))
+        self.port: int = self._listener.getsockname()[1]
+        self._thread = threading.Thread(target=self._answer, name="azurite-on-demand", daemon=True)
+        self._thread.start()
+
+    def account_url(self) -> str:
+        with self._lock:
+            if self._azurite is None:
+                azurite = Azurite(log=Path(self._directory.name) / "azurite.log")
+                azurite.__enter__()
+                self._azurite = azurite
+            return self._azurite.account_url
+
+    def _answer(self) -> None:
+        while True:
+            connection, _ = self._listener.accept()
+            with connection:
+                if connection.recv(8) == b"":  # close() asks for nothing
+                    return
+                try:
+                    answer = {"account_url": self.account_url()}
+                except Exception as error:
+                    answer = {"error": str(error)}
+                connection.sendall(json.dumps(answer).encode())
+
+    def close(self) -> None:
+        socket.create_connection(("127.0.0.1", self.port)).close()
+        self._thread.join()
+        self._listener.close()
+        if self._azurite is not None:
+            self._azurite.close()
+        self._directory.cleanup()
+
+
+def ask_for_azurite(port: int) -> str:
+    """Ask the owner of the run for the account's URL."""
+    with socket.create_connection(("127.0.0.1", port)) as connection:
+        connection.sendall(b"azurite?")
+        answer: dict[str, str] = json.loads(b"".join(iter(lambda: connection.recv(4096), b"")))
+    if "error" in answer:
+        pytest.fail(answer["error"], pytrace=False)
+    return answer["account_url"]
+
+
+ON_DEMAND = pytest.StashKey[AzuriteOnDemand]()
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    if not hasattr(config, "workerinput"):
+        config.stash[ON_DEMAND] = AzuriteOnDemand()
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_configure_node(node: Any) -> None:
+    node.workerinput["azurite_port"] = node.config.stash[ON_DEMAND].port
+
+
+def pytest_unconfigure(config: pytest.Config) -> None:
+    with suppress(KeyError):
+        config.stash[ON_DEMAND].close()
+
+
+@pytest.fixture(scope="session")
+def azurite(pytestconfig: pytest.Config) -> AzuriteAccount:
+    """The run's Azurite. Tests share it: use a container of your own, which `container_url` gives."""
+    workerinput = getattr(pytestconfig, "workerinput", None)
+    if workerinput is None:
+        return AzuriteAccount(pytestconfig.stash[ON_DEMAND].account_url())
+    return AzuriteAccount(ask_for_azurite(workerinput["azurite_port"]))
+
+
+@pytest.fixture
+def container_url(azurite: AzuriteAccount) -> Iterator[str]:
+    """The URL of a fresh, empty container that goes away with the test."""
+    name = f"test-{uuid4().hex}"
+    yield create_container(azurite.account_url, name)
+    drop_container(azurite.account_url, name)
+
+
+@pytest.fixture(scope="session")
+def issuer() -> Iterator[Issuer]:
+    """A token issuer on a free port: `issuer.url` is its `iss`, `issuer.mint(…)` makes a token."""
+    with running_issuer() as running:
+        yield running

@@ -1,0 +1,176 @@
+"""Commands, rules and histories for the tests: the shipped profiles, and one small profile that may be bent."""
+
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import orjson
+
+from memnet.catalog import load_catalog
+from memnet.domain import audit, commit
+from memnet.domain.document import Actor, DocumentKey, Json, UserScope
+from memnet.domain.draft import Draft, Governance, draft_deletion, draft_patch, draft_replacement
+from memnet.domain.envelope import Envelope, Record, dump, load
+from memnet.domain.profile import Profile
+from memnet.domain.schema import Schema
+from memnet.domain.write import (
+    DeleteDocument,
+    IfAbsent,
+    IfMatch,
+    PatchDocument,
+    Precondition,
+    Reason,
+    ReplaceDocument,
+    WriteCommand,
+)
+
+ROOT = Path(__file__).resolve().parents[2]
+CATALOG = load_catalog(ROOT / "profiles", ROOT / "schemas")
+SCOPE = UserScope("t1", "u1")
+EVIDENCE = {"conversation_id": "c1", "message_ids": ["m1"]}
+NOW = "2026-02-14T20:00:00.000000Z"
+ALICE, BOB = Actor("svc-alice", frozenset()), Actor("svc-bob", frozenset())
+ANYTHING = {"$schema": "https://json-schema.org/draft/2020-12/schema", "$id": "memnet:any:1.0.0", "type": "object"}
+KEY = DocumentKey(SCOPE, "n", "d.json")
+
+
+def op(verb: str, path: str, **members: Any) -> dict[str, Any]:
+    """One operation; `from_` stands for the member `from`."""
+    if "from_" in members:
+        members["from"] = members.pop("from_")
+    return {"op": verb, "path": path, **members}
+
+
+def patch_command(*ops: Any, **members: Any) -> PatchDocument:
+    """A live patch of the small document by Alice, unless `members` say otherwise."""
+    chosen: dict[str, Any] = {
+        "key": KEY,
+        "actor": ALICE,
+        "precondition": IfAbsent(),
+        "idempotency_key": "k",
+        "profile_id": "p",
+        "binding_id": "b",
+        "ops": list(ops),
+        "reason": Reason.LIVE_UPDATE,
+    }
+    return PatchDocument(**chosen | members)
+
+
+def replace_command(content: Json, **members: Any) -> ReplaceDocument:
+    """A PUT of the small document."""
+    chosen: dict[str, Any] = {
+        "key": KEY,
+        "actor": ALICE,
+        "precondition": IfAbsent(),
+        "idempotency_key": "k",
+        "profile_id": "p",
+        "binding_id": "b",
+        "schema_id": "any",
+        "schema_version": "1.0.0",
+        "content": content,
+    }
+    return ReplaceDocument(**chosen | members)
+
+
+def delete_command(precondition: Precondition, **members: Any) -> DeleteDocument:
+    """A DELETE of the small document."""
+    chosen: dict[str, Any] = {"key": KEY, "actor": ALICE, "precondition": precondition, "idempotency_key": "k"}
+    return DeleteDocument(**chosen | members)
+
+
+def small_rules(*, schema: Json = None, binding: dict[str, Any] | None = None, **profile: Any) -> Governance:
+    """A profile of one binding without any limit that is in the way; `profile` and `binding` replace members."""
+    body: dict[str, Any] = {
+        "profile_id": "p",
+        "document_bindings": [
+            {
+                "binding_id": "b",
+                "namespace": "n",
+                "path": "d.json",
+                "schema_id": "any",
+                "schema_version": "1.0.0",
+                "max_chars": 1_000_000,
+                "read_priority": 1,
+                **(binding or {}),
+            }
+        ],
+        "writable_path_rules": {"b": [""]},
+        "max_ops": 1000,
+    }
+    made = Profile.model_validate_json(orjson.dumps(body | profile))
+    return Governance(made, made.document_bindings[0], Schema.compile("any", "1.0.0", {**ANYTHING, **(schema or {})}))
+
+
+LENIENT = small_rules()
+
+
+def shipped_rules(profile_id: str, binding_id: str) -> Governance:
+    """The rules of a shipped profile's binding."""
+    profile = CATALOG.profile(profile_id)
+    binding = profile.binding(binding_id)
+    assert binding is not None
+    return Governance(profile, binding, CATALOG.schema(binding.schema_id, binding.schema_version))
+
+
+def shipped_command(profile_id: str, binding_id: str, *ops: Any, **members: Any) -> PatchDocument:
+    """A live patch by Alice under a shipped profile; a template's variable is x1."""
+    key = shipped_rules(profile_id, binding_id).binding.resolve(SCOPE, "x1")
+    return patch_command(*ops, **{"key": key, "profile_id": profile_id, "binding_id": binding_id} | members)
+
+
+@dataclass
+class History:
+    """One document's life, change by change, as the operations would make it."""
+
+    rules: Governance = field(default_factory=small_rules)
+    head: Envelope | None = None
+    records: list[Record] = field(default_factory=list)
+    versions: list[bytes] = field(default_factory=list)
+    """The blob after each change."""
+
+    def write(self, command: WriteCommand, now: str = NOW) -> Envelope:
+        """Decide and commit; every record counts as flushed."""
+        head = load(self.versions[-1]) if self.versions else None
+        version = commit.next_version(
+            head, command, self.decide(command, head), now=now, new_doc_id="doc-1", carried=()
+        )
+        self.versions.append(dump(version))
+        self.head = load(self.versions[-1])
+        self.records.append(orjson.loads(audit.record_bytes(version.commit.outbox[-1])))
+        return self.head
+
+    def decide(self, command: WriteCommand, head: Envelope | None) -> Draft:
+        """What the operation's `decide` does."""
+        if isinstance(command, PatchDocument):
+            return draft_patch(command, self.rules, head, proposed_at=NOW, proposal_id=f"p{len(self.versions)}")
+        if isinstance(command, ReplaceDocument):
+            return draft_replacement(command, self.rules, head)
+        assert head is not None
+        return draft_deletion(command, head)
+
+    def patch(self, *ops: Any, now: str = NOW, **members: Any) -> Envelope:
+        """Patch the newest version, each time under a new key."""
+        precondition = IfMatch(self.head.commit.etag) if self.head and not self.head.deleted else IfAbsent()
+        chosen = {"precondition": precondition, "idempotency_key": f"k{len(self.versions) + 1}"}
+        return self.write(patch_command(*ops, **chosen | members), now)
+
+    def delete(self, **members: Any) -> Envelope:
+        """Delete the newest version."""
+        assert self.head is not None
+        chosen = {"idempotency_key": f"k{len(self.versions) + 1}"}
+        return self.write(delete_command(IfMatch(self.head.commit.etag), **chosen | members))
+
+
+def draft(rules: Governance, command: PatchDocument, content: Json = None) -> Draft:
+    """Decide a patch over a document with this content; without one, of a document to be created."""
+    head = None if content is None else version_with(rules, content)
+    return draft_patch(command, rules, head, proposed_at=NOW, proposal_id="proposal")
+
+
+def version_with(rules: Governance, content: Json) -> Envelope:
+    """A first version that was put in place whatever the rules say of its content."""
+    made = draft_replacement(replace_command(content), LENIENT, None)
+    version = commit.next_version(None, replace_command(content), made, now=NOW, new_doc_id="doc-1", carried=())
+    members = orjson.loads(dump(version))
+    members |= {"schema_id": rules.schema.schema_id, "schema_version": rules.schema.version}
+    return load(orjson.dumps(members))

@@ -1,0 +1,170 @@
+"""The service as it runs: API processes on one container, reached through the fault proxy; and its storage, directly."""
+
+import asyncio
+from collections.abc import Mapping, Sequence
+from contextlib import AsyncExitStack
+from datetime import timedelta
+from pathlib import Path
+from types import TracebackType
+from typing import Any
+from uuid import uuid4
+
+import orjson
+from aiohttp import ClientSession, ClientTimeout, DummyCookieJar, TCPConnector
+
+from local.azurite_server import ACCOUNT_KEY
+from local.child import ReservedPort
+from local.fault_proxy import FaultProxy
+from local.issuer import AUDIENCE, Issuer
+from local.stack import Api
+from memnet import settings
+from memnet.domain import envelope
+from memnet.domain.audit import record_hash
+from memnet.domain.document import DocumentKey, UserScope
+from memnet.domain.envelope import Envelope
+from memnet.operations.rebuild_documents import rebuild_documents
+from memnet.operations.sweep_outboxes import sweep_outboxes
+from memnet.wiring import Services, connect
+from tests.e2e.client import Place, User
+
+ALL_ROLES = ("Memory.Read", "Memory.Write", "Memory.Replay", "Memory.Admin", "Memory.Audit")
+
+
+class Service:
+    """An async context manager: the proxy, one API process, a client session and the storage's own adapters."""
+
+    def __init__(
+        self, container_url: str, *, service_url: str, issuer: Issuer, logs: Path, environment: Mapping[str, str]
+    ) -> None:
+        """`service_url` is where the storage listens; `environment` holds more settings for the API."""
+        self.container_url = container_url
+        self.proxy = FaultProxy(service_url)
+        self._issuer = issuer
+        self._logs = logs
+        self._settings = dict(environment)
+        self._stack = AsyncExitStack()
+        self.apis: list[Api] = []
+
+    async def __aenter__(self) -> "Service":
+        try:
+            return await self._enter()
+        except BaseException:
+            await self._stack.aclose()
+            raise
+
+    async def _enter(self) -> "Service":
+        await self._stack.enter_async_context(self.proxy)
+        self.session = await self._stack.enter_async_context(
+            ClientSession(
+                connector=TCPConnector(limit=0), timeout=ClientTimeout(total=60), cookie_jar=DummyCookieJar()
+            )
+        )
+        self.environment = {
+            "MEMNET_SWEEP_SECONDS": "0",
+            "MEMNET_LOG_LEVEL": "warning",
+            "MEMNET_STORAGE_URL": self.proxy.through(self.container_url),
+            "MEMNET_STORAGE_KEY": ACCOUNT_KEY,
+            "MEMNET_ISSUER_URL": self._issuer.url,
+            "MEMNET_AUDIENCE": AUDIENCE,
+            **self._settings,
+        }
+        direct = {**self.environment, "MEMNET_STORAGE_URL": self.container_url, "MEMNET_STORAGE_TIMEOUT_SECONDS": "10"}
+        self.storage: Services = await self._stack.enter_async_context(connect(settings.load(direct)))
+        await self.start_api()
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        await self._stack.aclose()
+
+    @property
+    def api(self) -> Api:
+        """The first process."""
+        return self.apis[0]
+
+    async def start_api(self, **environment: str) -> Api:
+        """Start one more process; it stops with the service."""
+        api = Api(
+            ReservedPort(), environment=self.environment | environment, log=self._logs / f"api-{len(self.apis)}.log"
+        )
+        self._stack.push_async_callback(asyncio.to_thread, api.close)
+        await asyncio.to_thread(api.start)
+        self.apis.append(api)
+        return api
+
+    async def kill(self) -> None:
+        """SIGKILL the first process."""
+        await asyncio.to_thread(self.api.kill)
+
+    async def restart(self) -> None:
+        """Start the first process again, on the same port."""
+        await asyncio.to_thread(self.api.start)
+
+    def token(self, *roles: str, principal: str = "svc-a", tenants: str | Sequence[str] = "t1") -> str:
+        """A token; without roles it has all of them."""
+        return self._issuer.mint(tenants=tenants, principal=principal, roles=roles or ALL_ROLES)
+
+    def user(self, *, principal: str = "svc-a") -> User:
+        """A user that nobody else has."""
+        return User(self.session, self.api.url, self.token(principal=principal), f"u-{uuid4().hex}")
+
+    async def head(self, user: User, place: Place) -> Envelope:
+        """The document's blob, as it stands in the storage."""
+        stored = await self.storage.documents.get(_key(user, place))
+        assert stored is not None
+        return envelope.load(stored.data)
+
+    async def sweep(self) -> None:
+        """Finish what crashed processes left; as often as a writer or another sweeper was faster."""
+        documents, audit, clock = self.storage.documents, self.storage.audit, self.storage.clock
+        postponed = 1
+        while postponed:
+            report = await sweep_outboxes(documents=documents, audit=audit, clock=clock, quiet=timedelta())
+            assert report.broken == 0
+            postponed = report.postponed
+
+    async def verify(self, user: User) -> None:
+        """What `memnet audit verify` does: rebuild all that the user has from storage, and find no fault."""
+        documents, audit = self.storage.documents, self.storage.audit
+        rebuilt = await rebuild_documents(_scope(user), documents=documents, audit=audit)
+        assert [found.fault for found in rebuilt] == [None] * len(rebuilt)
+
+    async def flushed_history(self, user: User, place: Place) -> list[Any]:
+        """The document's records in audit/ alone, after a sweep that must have emptied the outbox.
+
+        They must be exactly one per change, chained by their hashes, no idempotency key twice.
+        """
+        await self.verify(user)
+        await self.sweep()
+        await self.verify(user)
+        head = await self.head(user, place)
+        assert head.commit.outbox == ()
+        names = await self.audit_names(user, prefix=head.doc_id)
+        assert names == [head.change_id(n) for n in range(1, head.commit.sequence + 1)]
+        found = await asyncio.gather(*(self.storage.audit.read(_scope(user), name) for name in names))
+        records = [orjson.loads(data or b"") for data in found]
+        assert [record["previous_record_hash"] for record in records[1:]] == [record_hash(r) for r in records[:-1]]
+        assert head.commit.record_hash == record_hash(records[-1])
+        keys = [record["idempotency_key"] for record in records]
+        assert len(keys) == len(set(keys))
+        return records
+
+    async def audit_names(self, user: User, prefix: str = "") -> list[str]:
+        """The names of the user's records in audit/."""
+        names: list[str] = []
+        cursor: str | None = None
+        while True:
+            page = await self.storage.audit.list(_scope(user), prefix, limit=1000, cursor=cursor)
+            names += page.items
+            cursor = page.next_cursor
+            if cursor is None:
+                return names
+
+
+def _scope(user: User) -> UserScope:
+    return UserScope(user.tenant_id, user.user_id)
+
+
+def _key(user: User, place: Place) -> DocumentKey:
+    return DocumentKey(_scope(user), place.namespace, place.path)

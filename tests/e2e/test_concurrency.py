@@ -1,0 +1,172 @@
+"""Many writers on one document, through two processes that share nothing but the storage."""
+
+import asyncio
+from collections import Counter
+from collections.abc import AsyncIterator
+from pathlib import Path
+from random import Random
+from typing import Any
+
+import pytest
+import pytest_asyncio
+
+from tests.e2e.client import TALLY, Answer, User, add
+from tests.e2e.service import Service
+
+pytestmark = pytest.mark.asyncio(loop_scope="module")
+
+HERE = Path(__file__).parent
+CLIENTS, INCREMENTS = 64, 25
+SHORTEST_PAUSE, LONGEST_PAUSE = 0.3, 6.0
+"""Seconds a client rests after losing a race: drawn at random below a bound that doubles with every loss in a row."""
+
+
+@pytest.fixture(scope="module")
+def environment(module_container_url: str) -> dict[str, str]:
+    return {
+        "MEMNET_PROFILES_DIR": str(HERE / "profiles"),
+        "MEMNET_SCHEMAS_DIR": str(HERE / "schemas"),
+        # Thousands of requests go straight to the storage: nothing is to fail here.
+        "MEMNET_STORAGE_URL": module_container_url,
+    }
+
+
+@pytest_asyncio.fixture(scope="module", loop_scope="module")
+async def apis(service: Service) -> AsyncIterator[tuple[str, str]]:
+    """The addresses of two processes."""
+    another = await service.start_api()
+    yield service.api.url, another.url
+
+
+def count_up(content: Any, name: str) -> list[dict[str, Any]]:
+    return [
+        {"op": "replace", "path": "/content/count", "value": content["count"] + 1},
+        add("/content/log/-", name),
+    ]
+
+
+async def increment(user: User, name: str, pauses: Random) -> int:
+    """Read, add one, write; after losing a race read again, and write under a new key. Returns the losses."""
+    losses = 0
+    while True:
+        found = (await user.get(TALLY)).body
+        ops = count_up(found["document"]["content"], name)
+        answer = await user.patch(TALLY, *ops, etag=found["etag"], key=f"{name}-{losses}")
+        if answer.status == 200:
+            return losses
+        assert (answer.status, answer.code) == (412, "ETAG_MISMATCH"), answer.text
+        losses += 1
+        await asyncio.sleep(pauses.uniform(0, min(LONGEST_PAUSE, SHORTEST_PAUSE * 2**losses)))
+
+
+async def test_no_increment_is_lost_or_doubled(service: Service, apis: tuple[str, str]) -> None:
+    user = service.user()
+    assert (await user.patch(TALLY, *count_up({"count": -1}, "start"), etag=None, key="start")).status == 201
+
+    async def client(number: int) -> None:
+        pauses = Random(number)
+        for turn in range(INCREMENTS):
+            # Every other increment through the other process.
+            await increment(user.at(apis[(number + turn) % 2]), f"{number}.{turn}", pauses)
+
+    async with asyncio.TaskGroup() as clients:
+        for number in range(CLIENTS):
+            clients.create_task(client(number))
+
+    content = await user.content(TALLY)
+    assert content["count"] == CLIENTS * INCREMENTS == 1600
+    names = {f"{number}.{turn}" for number in range(CLIENTS) for turn in range(INCREMENTS)}
+    assert Counter(content["log"]) == Counter(names | {"start"})
+    records = await service.flushed_history(user, TALLY)
+    assert [record["sequence"] for record in records] == list(range(1, 1602))
+    audited = [record["ops"][-1]["value"] for record in records]
+    assert audited == content["log"]
+
+
+async def test_one_request_sent_32_times_at_once_is_one_change(service: Service, apis: tuple[str, str]) -> None:
+    user = service.user()
+    first = await user.patch(TALLY, *count_up({"count": -1}, "start"), etag=None, key="start")
+
+    async def send(number: int) -> Answer:
+        ops = count_up({"count": 0}, "once")
+        return await user.at(apis[number % 2]).patch(TALLY, *ops, etag=first.etag, key="same")
+
+    answers = await asyncio.gather(*(send(number) for number in range(32)))
+    assert {(answer.status, answer.text, answer.etag) for answer in answers} == {
+        (200, answers[0].text, answers[0].etag)
+    }
+    assert [answer.replayed for answer in answers].count(False) <= 1
+    assert await user.content(TALLY) == {"count": 1, "log": ["start", "once"]}
+    records = await service.flushed_history(user, TALLY)
+    assert [record["idempotency_key"] for record in records] == ["start", "same"]
+
+
+async def test_one_creation_sent_32_times_at_once_is_one_document(service: Service, apis: tuple[str, str]) -> None:
+    user = service.user()
+
+    async def send(number: int) -> Answer:
+        return await user.at(apis[number % 2]).patch(TALLY, *count_up({"count": 0}, "x"), etag=None, key="same")
+
+    answers = await asyncio.gather(*(send(number) for number in range(32)))
+    assert {(answer.status, answer.text) for answer in answers} == {(201, answers[0].text)}
+    assert len(await service.flushed_history(user, TALLY)) == 1
+
+
+async def test_one_key_with_32_bodies_at_once_applies_one_of_them(service: Service, apis: tuple[str, str]) -> None:
+    user = service.user()
+    first = await user.patch(TALLY, *count_up({"count": -1}, "start"), etag=None, key="start")
+
+    async def send(number: int) -> Answer:
+        ops = count_up({"count": 0}, f"body {number}")
+        return await user.at(apis[number % 2]).patch(TALLY, *ops, etag=first.etag, key="same")
+
+    answers = await asyncio.gather(*(send(number) for number in range(32)))
+    applied = [number for number, answer in enumerate(answers) if answer.status == 200]
+    refused = [answer.code for answer in answers if answer.status == 409]
+    assert len(applied) == 1
+    assert refused == ["IDEMPOTENCY_KEY_REUSED"] * 31
+    assert await user.content(TALLY) == {"count": 1, "log": ["start", f"body {applied[0]}"]}
+    assert len(await service.flushed_history(user, TALLY)) == 2
+
+
+async def test_32_creations_by_different_keys_make_one_document(service: Service, apis: tuple[str, str]) -> None:
+    user = service.user()
+
+    async def send(number: int) -> Answer:
+        ops = count_up({"count": 0}, f"{number}")
+        return await user.at(apis[number % 2]).patch(TALLY, *ops, etag=None, key=f"k{number}")
+
+    answers = await asyncio.gather(*(send(number) for number in range(32)))
+    created = [answer for answer in answers if answer.status == 201]
+    assert len(created) == 1
+    assert [answer.code for answer in answers if answer.status == 412] == ["DOCUMENT_EXISTS"] * 31
+    assert len(await service.flushed_history(user, TALLY)) == 1
+
+
+async def test_a_request_is_replayed_after_more_changes_than_the_document_remembers(
+    service: Service, apis: tuple[str, str]
+) -> None:
+    user = service.user()
+    start = {"ops": count_up({"count": -1}, "start"), "etag": None, "key": "start"}
+
+    async def send(request: dict[str, Any]) -> Answer:
+        return await user.patch(TALLY, *request["ops"], etag=request["etag"], key=request["key"])
+
+    created = await send(start)
+    early = {"ops": count_up({"count": 0}, "early"), "etag": created.etag, "key": "early"}
+    answer = applied = await send(early)
+    for number in range(1, 80):
+        ops = count_up({"count": number}, f"n{number}")
+        answer = await user.at(apis[number % 2]).patch(TALLY, *ops, etag=answer.etag, key=f"n{number}")
+        assert answer.status == 200, answer.text
+    await service.flushed_history(user, TALLY)
+    for api in apis:
+        for request, original in ((start, created), (early, applied)):
+            again = await user.at(api).patch(TALLY, *request["ops"], etag=request["etag"], key=request["key"])
+            assert again.replayed
+            assert (again.status, again.body) == (original.status, original.body)
+            other = await user.at(api).patch(TALLY, add("/content/log/-", "z"), etag=request["etag"], key=request["key"])
+            assert (other.status, other.code) == (409, "IDEMPOTENCY_KEY_REUSED")
+    stale = await user.patch(TALLY, *count_up({"count": 5}, "late"), etag=created.etag, key="never seen")
+    assert (stale.status, stale.code) == (412, "ETAG_MISMATCH")
+    assert len(await service.flushed_history(user, TALLY)) == 81

@@ -1,0 +1,261 @@
+"""SIGKILL of the API at every step of a write and of a sweep: nothing lost, nothing doubled, nothing unaudited.
+
+A step is one request to the storage. It is held in the proxy, the process is killed, and the request then has one of
+three fates. A new process takes over and the client, who knows nothing of all this, repeats its request.
+"""
+
+import asyncio
+import contextlib
+from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine
+from dataclasses import dataclass
+from datetime import timedelta
+from enum import StrEnum
+from typing import Any
+
+import pytest
+import pytest_asyncio
+from aiohttp import ClientError
+
+from local.fault_proxy import Fault, Injection
+from memnet.adapters.memory.clock import FrozenClock
+from memnet.domain.document import Actor, DocumentKey, UserScope
+from memnet.domain.write import IfAbsent, PatchDocument, Reason
+from memnet.operations.patch_document import patch_document
+from memnet.ports import Background
+from tests.e2e.client import DYNAMIC, PACE_SECONDS, Answer, User, prefer, until_definite
+from tests.e2e.service import Service
+
+pytestmark = pytest.mark.asyncio(loop_scope="module")
+
+DEADLINE = 60
+INITIAL = {"preferences": ["Be brief."], "durable_facts": [], "pending_confirmations": []}
+OTHER = {**INITIAL, "preferences": ["Use tables."]}
+
+
+class Fate(StrEnum):
+    """What becomes of the request that was under way when the process died."""
+
+    LOST = "lost"
+    """The storage never sees it."""
+    APPLIED = "applied"
+    """The storage has applied it; nobody heard of it."""
+    LATE = "late"
+    """The storage gets it after the client's retry has been answered."""
+
+
+@dataclass(frozen=True)
+class Step:
+    """One request to the storage, and the fates that differ for it."""
+
+    method: str
+    kind: str
+    fates: tuple[Fate, ...] = tuple(Fate)
+
+    @property
+    def name(self) -> str:
+        return f"{self.method}-{self.kind}"
+
+
+STEPS = (Step("GET", "documents", (Fate.LOST, Fate.APPLIED)), Step("PUT", "documents"), Step("PUT", "audit"))
+"""Of every write, in order. The answer goes out between the last two."""
+
+
+@dataclass(frozen=True)
+class Write:
+    """A request that is repeated as it is, the state it leaves, and whether it starts from a document."""
+
+    name: str
+    send: Callable[[User, str | None], Awaitable[Answer]]
+    leaves: object
+    status: int = 200
+    creates: bool = False
+
+
+WRITES = (
+    Write(
+        "patch",
+        lambda user, etag: user.patch(DYNAMIC, prefer("Use tables."), etag=etag, key="k"),
+        {**INITIAL, "preferences": ["Be brief.", "Use tables."]},
+    ),
+    Write(
+        "create",
+        lambda user, etag: user.patch(DYNAMIC, prefer("Use tables."), etag=None, key="k"),
+        OTHER,
+        status=201,
+        creates=True,
+    ),
+    Write("put", lambda user, etag: user.put(DYNAMIC, OTHER, "memory.user.dynamic", etag=etag, key="k"), OTHER),
+    Write("delete", lambda user, etag: user.delete(DYNAMIC, etag=etag or "", key="k"), None),
+)
+
+
+def every_case() -> list[object]:
+    return [
+        pytest.param(write, step, fate, id=f"{write.name}-{step.name}-{fate}")
+        for write in WRITES
+        for step in STEPS
+        for fate in step.fates
+    ]
+
+
+@pytest.fixture(scope="module")
+def environment() -> dict[str, str]:
+    """A sweeper that hardly rests; as always it leaves alone what was written within the last minute."""
+    return {"MEMNET_SWEEP_SECONDS": "0.2"}
+
+
+@pytest_asyncio.fixture(loop_scope="module")
+async def alive(service: Service) -> AsyncIterator[Service]:
+    """The service with its API running, also after a test that failed between a kill and the restart."""
+    if service.api.child.pid is None:
+        await service.restart()
+    yield service
+    if service.api.child.pid is not None and service.api.child.ended() is not None:
+        await service.kill()
+
+
+def hold(service: Service, user: User, step: Step, fate: Fate) -> Injection:
+    """Stop the request of this step, before or after the storage gets it."""
+    fault = Fault.PAUSE_AFTER if fate is Fate.APPLIED else Fault.PAUSE_BEFORE
+    return service.proxy.inject(fault, method=step.method, path=f"/{user.user_id}/{step.kind}/")
+
+
+async def kill_when_reached(service: Service, injection: Injection) -> None:
+    async with asyncio.timeout(DEADLINE):
+        await injection.reached.wait()
+    await service.kill()
+
+
+async def resolve(injection: Injection, fate: Fate) -> None:
+    """Let the held request meet its fate."""
+    if fate is Fate.LOST:
+        injection.drop()
+    else:
+        injection.release()
+    async with asyncio.timeout(DEADLINE):
+        await injection.finished.wait()
+
+
+async def first_attempt(call: Awaitable[Answer]) -> Answer | None:
+    """The answer, or None if the process died before it gave one."""
+    with contextlib.suppress(ClientError):
+        return await call
+    return None
+
+
+async def create_elsewhere(
+    service: Service, user: User, *, ago: timedelta = timedelta(), background: Background | None = None
+) -> str:
+    """Create the document through this process, so that the one to be killed has to read it."""
+    storage = service.storage
+    command = PatchDocument(
+        key=DocumentKey(UserScope(user.tenant_id, user.user_id), DYNAMIC.namespace, DYNAMIC.path),
+        actor=Actor("svc-b", frozenset()),
+        precondition=IfAbsent(),
+        idempotency_key="create",
+        profile_id=DYNAMIC.profile_id,
+        binding_id=DYNAMIC.binding_id,
+        ops=[prefer("Be brief.")],
+        reason=Reason.LIVE_UPDATE,
+    )
+    result = await patch_document(
+        command,
+        documents=storage.documents,
+        audit=storage.audit,
+        catalog=storage.catalog,
+        clock=FrozenClock(storage.clock.now() - ago),
+        ids=storage.ids,
+        background=background or storage.background,
+    )
+    return result.etag
+
+
+@pytest.mark.parametrize(("write", "step", "fate"), every_case())
+async def test_a_killed_write_is_done_once(alive: Service, write: Write, step: Step, fate: Fate) -> None:
+    service, user = alive, alive.user()
+    etag = None if write.creates else await create_elsewhere(service, user)
+    before = 0 if write.creates else 1
+    held = hold(service, user, step, fate)
+
+    first = asyncio.create_task(first_attempt(write.send(user, etag)))
+    await kill_when_reached(service, held)
+    answered = await first
+    # The answer may only go out once the change is committed; what follows it is not waited for.
+    assert answered is None or step.kind == "audit"
+    if fate is not Fate.LATE:
+        await resolve(held, fate)
+    await service.restart()
+    answer, _ = await until_definite(lambda: write.send(user, etag))
+    if fate is Fate.LATE:
+        await resolve(held, fate)
+
+    committed = step.kind == "audit" or (step.kind == "documents" and step.method == "PUT" and fate is Fate.APPLIED)
+    assert answer.status == write.status, answer.text
+    assert answer.replayed is committed
+    if answered is not None:
+        assert (answer.status, answer.body) == (answered.status, answered.body)
+    again = await write.send(user, etag)
+    assert again.replayed
+    assert (again.status, again.body) == (answer.status, answer.body)
+    await check_result(service, user, write, answer, before + 1)
+
+
+async def check_result(service: Service, user: User, write: Write, answer: Answer, sequence: int) -> None:
+    """One change is there, audited once, and the next one goes on from it."""
+    assert answer.body["sequence"] == sequence
+    found = await user.get(DYNAMIC)
+    if write.leaves is None:
+        assert found.status == 404
+    else:
+        assert found.body["document"]["content"] == write.leaves
+        assert found.etag == answer.etag == answer.body["etag"]
+    following = await user.patch(
+        DYNAMIC, prefer("And go on."), etag=None if write.leaves is None else answer.etag, key="next"
+    )
+    assert following.status == (201 if write.leaves is None else 200), following.text
+    assert following.body["sequence"] == sequence + 1
+    records = await service.flushed_history(user, DYNAMIC)
+    assert [r["idempotency_key"] for r in records][-2:] == ["k", "next"]
+    assert [r["post_etag"] for r in records][-2:] == [answer.etag, following.etag]
+    assert len(records) == sequence + 1
+
+
+class Forgetful:
+    """The Background port of a process that dies as soon as it has answered."""
+
+    def start(self, name: str, work: Coroutine[Any, Any, None]) -> None:
+        work.close()
+
+
+SWEEP_STEPS = (Step("GET", "documents", (Fate.LOST, Fate.APPLIED)), Step("PUT", "audit"), Step("PUT", "documents"))
+"""Of a sweep that finds a document with a full outbox: read it, flush its record, trim it."""
+
+
+@pytest.mark.parametrize(
+    ("step", "fate"),
+    [pytest.param(step, fate, id=f"{step.name}-{fate}") for step in SWEEP_STEPS for fate in step.fates],
+)
+async def test_a_killed_sweep_is_finished_by_the_next(alive: Service, step: Step, fate: Fate) -> None:
+    service, user = alive, alive.user()
+    held = hold(service, user, step, fate)
+    etag = await create_elsewhere(service, user, ago=timedelta(hours=1), background=Forgetful())
+    assert len((await service.head(user, DYNAMIC)).commit.outbox) == 1
+
+    await kill_when_reached(service, held)
+    if fate is not Fate.LATE:
+        await resolve(held, fate)
+    await service.restart()
+    await until_trimmed(service, user)
+    assert (await user.get(DYNAMIC)).etag == etag  # housekeeping is no change
+    following = await user.patch(DYNAMIC, prefer("And go on."), etag=etag, key="next")
+    assert following.status == 200, following.text
+    if fate is Fate.LATE:
+        await resolve(held, fate)
+    assert await user.content(DYNAMIC) == {**INITIAL, "preferences": ["Be brief.", "And go on."]}
+    assert len(await service.flushed_history(user, DYNAMIC)) == 2
+
+
+async def until_trimmed(service: Service, user: User) -> None:
+    async with asyncio.timeout(DEADLINE):
+        while (await service.head(user, DYNAMIC)).commit.outbox:
+            await asyncio.sleep(PACE_SECONDS)

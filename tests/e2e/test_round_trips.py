@@ -1,0 +1,236 @@
+"""How many requests each operation sends to the storage, counted in front of it."""
+
+import asyncio
+
+import pytest
+
+from local.fault_proxy import Fault, Injection
+from tests.e2e.client import DYNAMIC, STATIC, Answer, User, add, prefer, project, write
+from tests.e2e.service import Service
+
+pytestmark = pytest.mark.asyncio(loop_scope="module")
+
+DEADLINE = 30
+
+
+def requests_of(service: Service, user: User) -> list[tuple[str, str, int | None]]:
+    """The requests about this user since the last call: method, kind of blob, the storage's status."""
+    mark = f"/{user.user_id}/"
+    found = [done for done in service.proxy.requests if mark in done.path]
+    service.proxy.requests[:] = [done for done in service.proxy.requests if mark not in done.path]
+    return [(done.method, done.path.split(mark)[1].split("/")[0], done.status) for done in found]
+
+
+def hold(service: Service, user: User, method: str, kind: str, *, nth: int = 1, times: int = 1) -> Injection:
+    """Hold requests about this user before they reach the storage."""
+    path = f"/{user.user_id}/{kind}/"
+    return service.proxy.inject(Fault.PAUSE_BEFORE, method=method, path=path, nth=nth, times=times)
+
+
+async def create(service: Service, user: User, *preferences: str) -> str:
+    """Create user_dynamic, wait until its record stands, and forget the requests; return its ETag."""
+    record = hold(service, user, "PUT", "audit")
+    answer = await user.patch(DYNAMIC, *map(prefer, preferences or ("Be brief.",)), etag=None, key="create")
+    assert answer.status == 201, answer.text
+    await let_through(record)
+    requests_of(service, user)
+    return answer.etag
+
+
+async def let_through(injection: Injection) -> None:
+    async with asyncio.timeout(DEADLINE):
+        await injection.reached.wait()
+        injection.release()
+        await injection.finished.wait()
+
+
+async def cold(service: Service, user: User) -> User:
+    """The user through a process that has never seen it; nothing is left for it to flush."""
+    await service.sweep()
+    if len(service.apis) == 1:
+        await service.start_api()
+    return user.at(service.apis[1].url)
+
+
+async def test_get_sends_one_request_and_a_conditional_one_when_warm(service: Service) -> None:
+    user = service.user()
+    await create(service, user)
+    elsewhere = await cold(service, user)
+    assert (await elsewhere.get(DYNAMIC)).status == 200
+    assert requests_of(service, user) == [("GET", "documents", 200)]
+    assert (await elsewhere.get(DYNAMIC)).status == 200
+    assert requests_of(service, user) == [("GET", "documents", 304)]
+
+
+async def test_get_of_what_the_client_has_sends_one_request(service: Service) -> None:
+    user = service.user()
+    etag = await create(service, user)
+    answer = await user.get(DYNAMIC, headers={"If-None-Match": etag})
+    assert (answer.status, answer.text, answer.etag) == (304, "", etag)
+    assert requests_of(service, user) == [("GET", "documents", 304)]
+
+
+@pytest.mark.parametrize("warm", [False, True])
+async def test_patch_is_answered_after_the_commit_and_before_the_audit_put(service: Service, warm: bool) -> None:
+    user = service.user()
+    etag = await create(service, user)
+    writer = user if warm else await cold(service, user)
+    record = hold(service, user, "PUT", "audit")
+    async with asyncio.timeout(DEADLINE):  # the record is held all the while: nothing waits for it
+        answer = await writer.patch(DYNAMIC, prefer("Use tables."), etag=etag, key="k")
+        assert answer.status == 200
+        assert (await writer.get(DYNAMIC)).etag == answer.etag
+    read = [] if warm else [("GET", "documents", 200)]
+    assert requests_of(service, user) == [*read, ("PUT", "documents", 201), ("GET", "documents", 304)]
+    await let_through(record)
+    assert requests_of(service, user) == [("PUT", "audit", 201)]
+
+
+async def test_creation_sends_a_read_and_the_commit(service: Service) -> None:
+    user = service.user()
+    record = hold(service, user, "PUT", "audit")
+    answer = await user.patch(DYNAMIC, prefer("Be brief."), etag=None, key="k")
+    assert answer.status == 201
+    assert requests_of(service, user) == [("GET", "documents", 404), ("PUT", "documents", 201)]
+    await let_through(record)
+
+
+async def test_a_replay_sends_one_request_and_writes_nothing(service: Service) -> None:
+    user = service.user()
+    etag = await create(service, user)
+    record = hold(service, user, "PUT", "audit")
+
+    async def send() -> Answer:
+        return await user.patch(DYNAMIC, prefer("Use tables."), etag=etag, key="k")
+
+    first = await send()
+    await let_through(record)
+    requests_of(service, user)
+    again = await send()
+    assert again.replayed
+    assert (again.status, again.body) == (first.status, first.body)
+    assert requests_of(service, user) == [("GET", "documents", 304)]
+
+
+async def test_a_stale_etag_is_refused_after_one_request(service: Service) -> None:
+    user = service.user()
+    stale = await create(service, user)
+    record = hold(service, user, "PUT", "audit")
+    latest = (await user.patch(DYNAMIC, prefer("Use tables."), etag=stale, key="k")).etag
+    await let_through(record)
+    requests_of(service, user)
+    refused = await user.patch(DYNAMIC, prefer("No tables."), etag=stale, key="other")
+    assert (refused.status, refused.code) == (412, "ETAG_MISMATCH")
+    assert refused.body["error"]["details"]["latest_etag"] == latest
+    assert requests_of(service, user) == [("GET", "documents", 304)]
+
+
+async def test_a_replayed_answer_beyond_the_ring_sends_two_requests(service: Service) -> None:
+    user = service.user()
+    first = {"etag": await create(service, user), "key": "first"}
+    record = hold(service, user, "PUT", "audit")
+    answer = original = await user.patch(DYNAMIC, prefer("0"), **first)
+    await let_through(record)
+    for number in range(70):
+        ops = [{"op": "replace", "path": "/content/preferences/0", "value": str(number)}]
+        record = hold(service, user, "PUT", "audit")
+        answer = await user.patch(DYNAMIC, *ops, etag=answer.etag, key=f"k{number}")
+        assert answer.status == 200, answer.text
+        await let_through(record)
+    requests_of(service, user)
+    again = await user.patch(DYNAMIC, prefer("0"), **first)
+    assert again.replayed
+    assert again.body == original.body
+    assert requests_of(service, user) == [("GET", "documents", 304), ("GET", "audit", 200)]
+    other = await user.patch(DYNAMIC, prefer("1"), **first)
+    assert (other.status, other.code) == (409, "IDEMPOTENCY_KEY_REUSED")
+
+
+async def test_a_dry_run_only_reads(service: Service) -> None:
+    user = service.user()
+    etag = await create(service, user)
+    answer = await user.patch(DYNAMIC, prefer("Use tables."), etag=etag, key="k", query={"dry_run": "true"})
+    assert answer.status == 200
+    assert requests_of(service, user) == [("GET", "documents", 304)]
+
+
+async def with_projects(service: Service, user: User) -> None:
+    """Fill all documents of the starter profile."""
+    content = {"profile": {}, "projects_index": [{"project_id": "alpha", "aliases": ["Project Alpha"]}]}
+    assert (await user.put(STATIC, content, "memory.user.static", etag=None, key="k")).status == 201
+    assert (await user.patch(DYNAMIC, prefer("Be brief."), etag=None, key="k")).status == 201
+    notes = add("/content/recent_notes/-", "Latency is the problem.")
+    assert (await user.patch(project("alpha"), notes, etag=None, key="k")).status == 201
+    await service.flushed_history(user, DYNAMIC)
+
+
+async def test_assemble_without_a_route_reads_all_at_once(service: Service) -> None:
+    user = service.user()
+    await with_projects(service, user)
+    requests_of(service, user)
+    held = [hold(service, user, "GET", "documents", nth=n) for n in (1, 2)]
+    call = asyncio.create_task(user.assemble("project-copilot-v1", text="Something else entirely"))
+    async with asyncio.timeout(DEADLINE):  # none is answered before all have arrived
+        await asyncio.gather(*(injection.reached.wait() for injection in held))
+    for injection in held:
+        injection.release()
+    answer = await call
+    assert [document["binding_id"] for document in answer.body["documents"]] == ["user_static", "user_dynamic"]
+    assert len(requests_of(service, user)) == 2
+
+
+async def test_assemble_with_an_explicit_id_reads_all_at_once(service: Service) -> None:
+    user = service.user()
+    await with_projects(service, user)
+    requests_of(service, user)
+    held = [hold(service, user, "GET", "documents", nth=n) for n in (1, 2, 3)]
+    hint = {"text": "", "project_id": "alpha"}
+    call = asyncio.create_task(user.assemble("project-copilot-v1", conversation_hint=hint))
+    async with asyncio.timeout(DEADLINE):
+        await asyncio.gather(*(injection.reached.wait() for injection in held))
+    for injection in held:
+        injection.release()
+    assert len((await call).body["documents"]) == 3
+    assert len(requests_of(service, user)) == 3
+
+
+async def test_assemble_with_a_routed_project_reads_in_two_waves(service: Service) -> None:
+    user = service.user()
+    await with_projects(service, user)
+    requests_of(service, user)
+    first = [hold(service, user, "GET", "documents", nth=n) for n in (1, 2)]
+    second = hold(service, user, "GET", "documents", nth=3)
+    call = asyncio.create_task(user.assemble("project-copilot-v1", text="How is project alpha?"))
+    async with asyncio.timeout(DEADLINE):
+        await asyncio.gather(*(injection.reached.wait() for injection in first))
+        assert not second.reached.is_set()
+        for injection in first:
+            injection.release()
+        await second.reached.wait()
+    second.release()
+    answer = await call
+    assert answer.body["selected_project_id"] == "alpha"
+    assert len(answer.body["documents"]) == 3
+    assert len(requests_of(service, user)) == 3
+
+
+async def test_a_refused_write_of_a_cold_document_sends_one_request(service: Service) -> None:
+    user = service.user()
+    etag = await create(service, user)
+    elsewhere = await cold(service, user)
+    ops = {"op": "add", "path": "/content/projects_index/-", "value": {}}
+    refused = await elsewhere.patch(DYNAMIC, ops, etag=etag, key="k")
+    assert (refused.status, refused.code) == (422, "PATH_NOT_WRITABLE")
+    assert requests_of(service, user) == [("GET", "documents", 200)]
+
+
+async def test_a_request_that_lacks_its_headers_sends_none(service: Service) -> None:
+    user = service.user()
+    body = {"profile_id": "project-copilot-v1", "binding_id": "user_dynamic", "ops": [], "reason": "live_update"}
+    missing = await user.send("PATCH", DYNAMIC.url, json=body, headers={"Idempotency-Key": "k"})
+    assert (missing.status, missing.code) == (428, "PRECONDITION_REQUIRED")
+    keyless = await user.send("PATCH", DYNAMIC.url, json=body, headers={"If-None-Match": "*"})
+    assert (keyless.status, keyless.code) == (400, "IDEMPOTENCY_KEY_REQUIRED")
+    both = await user.send("PATCH", DYNAMIC.url, json=body, headers={**write(None, "k"), "If-Match": '"x"'})
+    assert (both.status, both.code) == (400, "INVALID_PRECONDITION")
+    assert requests_of(service, user) == []

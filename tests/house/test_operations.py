@@ -1,0 +1,55 @@
+"""One verb, one name: file = public function = operationId = test file = row in the table of roles."""
+
+import ast
+import importlib
+import pkgutil
+from collections import Counter
+
+import api.routes
+from memnet.domain.access import ROLES
+from tests.house.source_tree import ROOT, Module, modules
+
+INTERNAL = frozenset({"commit_change", "flush_outbox", "sweep_outboxes", "read_records", "rebuild_documents"})
+"""Verbs without a route: steps of other operations, and what the shell and the sweeper do. A new one is a decision."""
+OPERATIONS = {module.stem: module for module in modules("memnet/operations") if module.stem != "__init__"}
+
+
+def operation_ids() -> Counter[str]:
+    """The operationId of every route below /v1; health and the pages about the API are no operations."""
+    found: Counter[str] = Counter()
+    for info in pkgutil.iter_modules(api.routes.__path__):
+        router = getattr(importlib.import_module(f"api.routes.{info.name}"), "router", None)
+        for route in router.routes if router else ():
+            if route.path.startswith("/v1/"):
+                found[route.operation_id] += 1
+    return found
+
+
+def public_functions(module: Module) -> list[tuple[type, str]]:
+    return [
+        (type(node), node.name)
+        for node in module.tree.body
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) and not node.name.startswith("_")
+    ]
+
+
+def test_an_operation_file_has_one_public_async_function_of_its_own_name() -> None:
+    wrong = {m.name: f for m in OPERATIONS.values() if (f := public_functions(m)) != [(ast.AsyncFunctionDef, m.stem)]}
+    assert wrong == {}
+
+
+def test_every_operation_is_one_route_and_every_route_one_operation() -> None:
+    assert operation_ids() == Counter(OPERATIONS.keys() - INTERNAL)
+
+
+def test_the_internal_verbs_exist() -> None:
+    assert INTERNAL - OPERATIONS.keys() == set()
+
+
+def test_every_routed_operation_says_which_roles_it_takes() -> None:
+    assert ROLES.keys() == OPERATIONS.keys() - INTERNAL
+
+
+def test_every_operation_has_its_test_file() -> None:
+    tests = ROOT / "tests" / "operations"
+    assert [name for name in sorted(OPERATIONS) if not (tests / f"test_{name}.py").is_file()] == []

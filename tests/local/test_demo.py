@@ -1,0 +1,115 @@
+"""The whole demo as it is called, against its own real stack."""
+
+import json
+import os
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+from local.child import ROOT
+
+
+def run_demo(*arguments: str, directory: Path, **settings: str) -> subprocess.CompletedProcess[str]:
+    """Run it with a temporary directory of its own, which it must leave empty."""
+    environment = {**os.environ, **settings, "TMPDIR": str(directory), "PYTHONIOENCODING": "utf-8"}
+    command = [sys.executable, "-m", "local.demo", *arguments]
+    return subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True, timeout=180)
+
+
+def told(output: str) -> str:
+    """The output without its line ends, since long lines are broken anywhere."""
+    return " ".join(output.split())
+
+
+def test_shipped_conversation_shows_everything_and_leaves_nothing(tmp_path: Path) -> None:
+    result = run_demo(directory=tmp_path)
+    assert result.returncode == 0, result.stdout + result.stderr
+    output = told(result.stdout)
+    for line in (
+        "Session 1: 02 February 2026, 09:02 UTC, 7 turns, served by svc-copilot",
+        "routed to atlas (alias_match, score 0.94)",
+        "not given user/user_dynamic.json (document_not_found)",
+        "+ /preferences/0 I prefer short answers with the numbers first",
+        "not sure enough for /durable_facts/-: redirected to /pending_confirmations",
+        "routed to harbor (keyword_match",
+        "not given project_doc (not_routed)",
+        "svc-mail confirms what svc-copilot proposed",
+        "+ /durable_facts/1 I moved to Lisbon in January (confidence 0.95",
+        "- /pending_confirmations/0 I moved to Lisbon in January",
+        "a decision, but no project is routed: nothing is written",
+        "routed to no project (ambiguous: atlas or harbor",
+        "known already: nothing is written",
+        "-> 412 ETAG_MISMATCH",
+        "has lineage mail-newsletter-1",
+        "Idempotency-Replayed: true",
+        "-> 409 IDEMPOTENCY_KEY_REUSED",
+        "-> 422 PATH_NOT_WRITABLE",
+        "-> 422 FIELD_DENIED",
+        "-> 403 PROPOSER_CANNOT_CONFIRM",
+        "?dry_run=true -> 200",
+        "-> 403 TENANT_FORBIDDEN",
+        "it stands at 20",
+        "not given projects/atlas.json (max_chars_total)",
+        "user/user_dynamic.json 8 changes ok",
+        "35 records for 35 writes that were applied: each is audited once",
+        "GET user/user_dynamic.json?as_of=",
+        "Everything was as it should be. To try it yourself: make dev",
+    ):
+        assert line in output, line
+    assert max(map(len, result.stdout.splitlines())) <= 100
+    assert "\x1b" not in result.stdout
+    assert [path.name for path in tmp_path.iterdir()] == []
+
+
+def test_conversation_of_ones_own_meets_the_limits_and_shows_sessions_in_brief(tmp_path: Path) -> None:
+    """More preferences than the profile takes, odd text, and nothing that could be routed."""
+    wishes = [f"I prefer number {number}." for number in range(14)]
+    facts = [f"I started course number {number}." for number in range(32)]
+    odd = ["\x1b[31m" + "long " * 2000, "", "\0", "\N{GRINNING FACE}" * 100, "We decided to go.", "Yes."]
+    sessions = [wishes, facts, *([text] for text in odd), odd * 2]
+    turns = [
+        {"role": "user", "content": text, "timestamp": f"2026-02-{day:02}T09:{minute:02}:00Z"}
+        for day, texts in enumerate(sessions, 1)
+        for minute, text in enumerate(texts)
+    ]
+    file = tmp_path / "my talk (1).json"
+    file.write_text(json.dumps(turns), "utf-8")
+    with tempfile.TemporaryDirectory(dir=tmp_path) as directory:
+        result = run_demo(str(file), directory=Path(directory))
+        assert result.returncode == 0, result.stdout + result.stderr
+    output = told(result.stdout)
+    assert "64 turns in 9 sessions" in output
+    assert "It is a long conversation" in output
+    assert "limit max_preferences, allowed 12, found 13, path /content/preferences" in output
+    assert "left out I prefer number 1 " in output
+    assert "limit max_pending_confirmations, allowed 30, found 31" in output
+    assert "the demo proposes no more of this kind" in output
+    assert "Session 9: 09 February 2026, 09:00 UTC, 12 turns" in output
+    assert "\x1b" not in result.stdout
+    assert max(map(len, result.stdout.splitlines())) <= 100
+    assert "Everything was as it should be." in output
+
+
+def test_it_fails_at_the_first_step_that_is_not_as_it_says(tmp_path: Path) -> None:
+    """Here the profile opens what the demo shows to be closed."""
+    profiles = tmp_path / "profiles"
+    profiles.mkdir()
+    profile = json.loads((ROOT / "profiles" / "project-copilot-v1.json").read_text("utf-8"))
+    profile["writable_path_rules"]["user_static"] = ["/profile"]
+    (profiles / "project-copilot-v1.json").write_text(json.dumps(profile), "utf-8")
+    left = tmp_path / "left"
+    left.mkdir()
+    result = run_demo(directory=left, MEMNET_PROFILES_DIR=str(profiles))
+    assert result.returncode == 1
+    assert "memnet: the demo failed: expected 422 PATH_NOT_WRITABLE, got 200" in result.stderr
+    assert "Everything was as it should be" not in result.stdout
+    assert list(left.iterdir()) == []
+
+
+def test_file_that_is_no_conversation_is_refused(tmp_path: Path) -> None:
+    file = tmp_path / "talk.json"
+    file.write_text('[{"role": "user"}]', "utf-8")
+    result = run_demo(str(file), directory=tmp_path)
+    assert (result.returncode, result.stdout) == (2, "")
+    assert "turn 1: content must be there" in result.stderr

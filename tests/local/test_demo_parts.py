@@ -1,0 +1,188 @@
+"""The demo's parts that need no stack: files, sessions, rules and differences."""
+
+import json
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from local.demo.__main__ import main
+from local.demo.conversation import GAP, SHIPPED, ConversationError, Turn, read_sessions, split_sessions
+from local.demo.difference import NOTHING, Difference, differences
+from local.demo.extraction import Kind, is_about, is_consent, proposals, same
+from local.demo.screen import clip
+from local.demo.subject import MAYA, static_content
+
+START = datetime(2026, 2, 1, 9, tzinfo=UTC)
+
+
+def turn(**members: Any) -> dict[str, Any]:
+    return {"role": "user", "content": "Hello.", "timestamp": "2026-02-01T09:00:00Z", **members}
+
+
+def written(directory: Path, data: Any) -> Path:
+    file = directory / "talk.json"
+    file.write_text(data if isinstance(data, str) else json.dumps(data), "utf-8")
+    return file
+
+
+def at(minutes: float) -> Turn:
+    return Turn(1, "m", "user", "user", "x", START + timedelta(minutes=minutes))
+
+
+def test_sessions_are_split_at_silences_longer_than_the_gap() -> None:
+    gap = GAP.total_seconds() / 60
+    sessions = split_sessions([at(0), at(gap), at(2 * gap + 0.1), at(2 * gap + 1)], name="c")
+    assert [len(session.turns) for session in sessions] == [2, 2]
+    assert [session.conversation_id for session in sessions] == ["c-1", "c-2"]
+
+
+def test_turns_are_put_in_the_order_of_time_and_get_ids(tmp_path: Path) -> None:
+    data = [
+        turn(content="later", timestamp="2026-02-01T10:00:00+01:00"),
+        turn(content="first", timestamp="2026-02-01T08:59"),
+    ]
+    (session,) = read_sessions(written(tmp_path, data))
+    assert [(t.content, t.message_id, t.speaker) for t in session.turns] == [
+        ("first", "turn-2", "user"),
+        ("later", "turn-1", "user"),
+    ]
+    assert session.opening == "first"
+
+
+def test_members_that_nobody_asked_for_are_allowed_and_the_service_is_read(tmp_path: Path) -> None:
+    (session,) = read_sessions(written(tmp_path, [turn(mood="good"), turn(message_id="m2", service="svc-mail")]))
+    assert session.service("svc-copilot") == "svc-mail"
+
+
+@pytest.mark.parametrize(
+    ("data", "says"),
+    [
+        ("[", "is not JSON"),
+        ("[" * 100_000, "is not JSON"),
+        ({}, "a JSON list with at least one turn"),
+        ([], "a JSON list with at least one turn"),
+        ([turn(), "hello"], "turn 2: must be an object"),
+        ([turn(role="robot")], "turn 1: role must be one of"),
+        ([turn(content=None)], "turn 1: content must be there"),
+        ([turn(content="\ud800")], "turn 1: content holds half a surrogate pair"),
+        ([turn(timestamp="yesterday")], "turn 1: timestamp must be a time such as"),
+        ([turn(timestamp=1769936400)], "turn 1: timestamp must be there and be a string"),
+        ([turn(timestamp="0001-01-01T00:00:00+14:00")], "turn 1: timestamp must be a time such as"),
+        ([turn(message_id="")], "turn 1: message_id must have 1 to 128 characters"),
+        ([turn(message_id="m"), turn(message_id="m")], "message_id 'm' occurs 2 times in one session"),
+    ],
+)
+def test_file_that_is_no_conversation_is_refused_with_the_reason(tmp_path: Path, data: Any, says: str) -> None:
+    with pytest.raises(ConversationError, match=says):
+        read_sessions(written(tmp_path, data))
+
+
+def test_wrong_file_ends_with_2_before_anything_is_started(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main([str(written(tmp_path, "[1]"))]) == 2
+    assert main([str(tmp_path / "none.json")]) == 2
+    out, err = capsys.readouterr()
+    assert out == ""
+    assert "turn 1: must be an object" in err
+    assert "none.json cannot be read" in err
+
+
+@pytest.mark.parametrize(
+    ("said", "kind", "text", "confidence"),
+    [
+        ("I prefer short answers.", Kind.PREFERENCE, "I prefer short answers", 0.9),
+        ("By the way, I really prefer tea!", Kind.PREFERENCE, "I really prefer tea", 0.9),
+        ("Please never send drafts on Fridays.", Kind.PREFERENCE, "Please never send drafts on Fridays", 0.9),
+        ("And call me Maya.", Kind.PREFERENCE, "Call me Maya", 0.9),
+        ("Remember that I lead the team.", Kind.FACT, "I lead the team", 0.95),
+        ("Ok, please remember that the review is in May.", Kind.FACT, "The review is in May", 0.95),
+        ("I moved to Lisbon.", Kind.FACT, "I moved to Lisbon", 0.6),
+        ("Hey Mel, I\u2019ve joined a choir!", Kind.FACT, "I've joined a choir", 0.6),
+        ("My new manager is Tomas.", Kind.FACT, "My new manager is Tomas", 0.6),
+        ("I love painting clouds.", Kind.FACT, "I love painting clouds", 0.5),
+        ("Then we have decided to wait.", Kind.NOTE, "We have decided to wait", 0.85),
+    ],
+)
+def test_rule_proposes_the_users_own_words(said: str, kind: Kind, text: str, confidence: float) -> None:
+    (found,) = proposals(said)
+    assert (found.kind, found.text, found.confidence) == (kind, text, confidence)
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        "",
+        "How are you?",
+        "Do you remember that I moved to Lisbon?",
+        "I'll always remember that day.",
+        "Keep going and never give up!",
+        "She said I work too much.",
+        "Remember that my password is swordfish.",
+        "Shall we go? Did we decide?",
+    ],
+)
+def test_small_talk_questions_and_secrets_propose_nothing(said: str) -> None:
+    assert proposals(said) == []
+
+
+def test_a_turn_proposes_little_and_nothing_twice() -> None:
+    assert len(proposals("I prefer tea. I prefer tea. I prefer milk. I prefer water.")) == 2
+    assert len(proposals("I prefer tea. I prefer tea.")) == 1
+
+
+def test_long_sentence_is_cut_between_words() -> None:
+    (found,) = proposals("I prefer " + "very " * 200 + "long answers.")
+    assert len(found.text) <= 302
+    assert found.text.endswith("very …")
+
+
+def test_same_is_about_words_alone() -> None:
+    assert same("I prefer TEA", "i prefer tea.")
+    assert not same("I prefer tea", "I prefer milk")
+
+
+def test_consent_and_what_it_is_about() -> None:
+    assert is_consent("Yes, that's right.")
+    assert not is_consent("No, yes, well.")
+    assert is_about("You moved to Lisbon in January. Is that right?", "I moved to Lisbon in January")
+    assert not is_about("Shall I send it?", "I moved to Lisbon in January")
+
+
+def test_differences_name_each_place_that_changed() -> None:
+    before = {"a": [1, 2, 3], "b": {"c": "x"}, "gone": True, "same": {"n": 1.0}}
+    after = {"a": [2, 3, 4], "b": {"c": "y", "d/e": 1}, "same": {"n": 1.0}}
+    assert list(differences(before, after)) == [
+        Difference("/a/0", 1, NOTHING),
+        Difference("/a/2", NOTHING, 4),
+        Difference("/b/c", "x", "y"),
+        Difference("/b/d~1e", NOTHING, 1),
+        Difference("/gone", True, NOTHING),
+    ]
+
+
+def test_new_document_differs_where_it_is_not_empty() -> None:
+    after = {"list": ["x"], "none": [], "text": "", "members": {}, "inner": {"a": {"b": 1}}}
+    assert [(d.pointer, d.after) for d in differences(NOTHING, after)] == [("/inner/a", {"b": 1}), ("/list/0", "x")]
+
+
+def test_true_is_not_one() -> None:
+    assert list(differences({"a": 1}, {"a": True})) == [Difference("/a", 1, True)]
+
+
+def test_what_is_printed_holds_no_control_characters() -> None:
+    assert clip("a\x1b[31m\nb\tc", 80) == "a [31m b c"
+    assert len(clip("x" * 200, 80)) == 80
+
+
+def test_shipped_conversation_has_several_sessions_two_services_and_its_own_user(tmp_path: Path) -> None:
+    sessions = read_sessions(SHIPPED)
+    assert [session.service("svc-copilot") for session in sessions] == [
+        "svc-copilot",
+        "svc-copilot",
+        "svc-mail",
+        "svc-copilot",
+    ]
+    assert static_content(SHIPPED, sessions) == MAYA
+    other = written(tmp_path, [turn(speaker="Ada")])
+    assert static_content(other, read_sessions(other)) == {"profile": {"display_name": "Ada"}, "projects_index": []}

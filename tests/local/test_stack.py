@@ -1,0 +1,268 @@
+"""The one-command stack, started as `make dev` starts it, and as tests and demo use it."""
+
+import asyncio
+import json
+import os
+import signal
+import socket
+import subprocess
+import sys
+from collections.abc import AsyncIterator, Iterator
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+from typing import Any, Protocol
+
+import httpx
+import pytest
+from click.testing import CliRunner
+
+from cli.main import main
+from local.child import ROOT, Child
+from local.fault_proxy import Fault, FaultProxy
+from local.stack import Stack, running_stack
+
+ROUTE = "/v1/tenants/t1/users/u1/documents"
+
+
+def alive(pid: int) -> bool:
+    """Say whether the process runs; one that has ended and waits for its parent does not."""
+    try:
+        return Path(f"/proc/{pid}/stat").read_text("ascii").rpartition(")")[2].split()[0] != "Z"
+    except FileNotFoundError:
+        return False
+
+
+def wait_until_gone(*pids: int) -> None:
+    nobody = Child("the rest", [], environment={}, log=Path("/nonexistent"))
+    nobody.wait_until(lambda: not any(alive(pid) for pid in pids), seconds=30)
+
+
+class Command:
+    """`python -m local.stack`, run in a directory of its own."""
+
+    def __init__(self, directory: Path, *, port: str = "0") -> None:
+        self.directory = directory
+        environment = {**os.environ, "MEMNET_PORT": port}
+        self.process = subprocess.Popen(
+            [sys.executable, "-m", "local.stack", "--directory", str(directory / ".local")],
+            cwd=ROOT,
+            env=environment,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+
+    def ready(self) -> str:
+        """Wait for the line that says it is ready; return the URL."""
+        assert self.process.stdout is not None
+        line = self.process.stdout.readline()
+        if not line:
+            pytest.fail(self.process.communicate()[1])
+        word, url = line.split()
+        assert word == "ready"
+        return url
+
+    def description(self) -> dict[str, Any]:
+        found: dict[str, Any] = json.loads((self.directory / ".local" / "stack.json").read_text("utf-8"))
+        return found
+
+    def pids(self) -> dict[str, int]:
+        pids: dict[str, int] = self.description()["pids"]
+        return pids
+
+    def end(self, number: signal.Signals) -> tuple[int, str]:
+        """Send a signal; return the exit code and what was written to standard error."""
+        self.process.send_signal(number)
+        return self.result()
+
+    def result(self) -> tuple[int, str]:
+        _, errors = self.process.communicate(timeout=60)
+        return self.process.returncode, errors
+
+
+@contextmanager
+def command(directory: Path, *, port: str = "0") -> Iterator[Command]:
+    running = Command(directory, port=port)
+    try:
+        yield running
+    finally:
+        if running.process.poll() is None:
+            running.end(signal.SIGTERM)
+
+
+def token_command(directory: Path, monkeypatch: pytest.MonkeyPatch, *options: str) -> tuple[int, str]:
+    """Run `memnet token` in a directory; return the exit code and the output."""
+    monkeypatch.chdir(directory)
+    arguments = ["token", "--tenant", "t1", "--principal", "svc-a", "--roles", "Memory.Read,Memory.Write", *options]
+    result = CliRunner().invoke(main, arguments)
+    return result.exit_code, result.output.strip()
+
+
+def status(url: str, token: str) -> int:
+    return httpx.get(url + ROUTE, headers={"Authorization": f"Bearer {token}"}).status_code
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+def test_it_says_ready_serves_tokens_and_stops_everything_on_a_signal(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, number: signal.Signals
+) -> None:
+    with command(tmp_path) as stack:
+        url = stack.ready()
+        description = stack.description()
+        assert description["url"] == url
+        assert set(description["pids"]) == {"stack", "azurite", "issuer", "api"}
+        assert httpx.get(f"{url}/health/ready").status_code == 200
+
+        below = tmp_path / "some" / "where"
+        below.mkdir(parents=True)
+        code, token = token_command(below, monkeypatch)
+        assert code == 0
+        assert status(url, token) == 200
+        assert status(url, token + "x") == 401
+
+        assert stack.end(number) == (0, "")
+        assert not any(alive(pid) for pid in description["pids"].values())
+        assert not (tmp_path / ".local" / "stack.json").exists()
+
+
+def test_tokens_data_and_addresses_outlive_a_restart_and_a_killed_stack_leaves_nothing_running(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with command(tmp_path) as stack:
+        stack.ready()
+        first = stack.description()
+        code, token = token_command(tmp_path, monkeypatch)
+        assert code == 0
+        assert stack.end(signal.SIGKILL)[0] == -signal.SIGKILL
+        wait_until_gone(*first["pids"].values())
+        assert (tmp_path / ".local" / "stack.json").exists()
+        assert token_command(tmp_path, monkeypatch)[0] == 1
+    with command(tmp_path) as stack:
+        url = stack.ready()
+        assert stack.description()["issuer_url"] == first["issuer_url"]
+        assert status(url, token) == 200
+
+
+def test_a_second_stack_is_refused_and_told_where_the_first_is(tmp_path: Path) -> None:
+    with command(tmp_path) as first:
+        url = first.ready()
+        with command(tmp_path) as second:
+            code, errors = second.result()
+        assert code == 1
+        assert "already runs" in errors
+        assert url in errors
+        assert str(first.pids()["stack"]) in errors
+
+
+@pytest.mark.parametrize("name", ["api", "issuer", "azurite"])
+def test_when_one_process_dies_all_stop_and_its_log_is_shown(tmp_path: Path, name: str) -> None:
+    with command(tmp_path) as stack:
+        stack.ready()
+        pids = stack.pids()
+        os.kill(pids[name], signal.SIGKILL)
+        code, errors = stack.result()
+        assert code == 1
+        assert f"{name} ended with exit code -9" in errors
+        assert f"The last lines of {tmp_path / '.local' / 'log' / name}.log" in errors
+        assert not any(alive(pid) for pid in pids.values())
+        assert not (tmp_path / ".local" / "stack.json").exists()
+
+
+def test_start_that_fails_shows_why_and_leaves_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("MEMNET_LOG_LEVEL", "shouting")
+    with command(tmp_path) as stack:
+        code, errors = stack.result()
+    assert code == 1
+    assert "MEMNET_LOG_LEVEL" in errors
+
+
+def test_busy_port_is_named(tmp_path: Path) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as busy:
+        number = str(busy.getsockname()[1])
+        with command(tmp_path, port=number) as stack:
+            code, errors = stack.result()
+    assert code == 1
+    assert f"port {number} of 127.0.0.1 cannot be used" in errors
+
+
+@pytest.mark.parametrize("port", ["http", "-1", "65536"])
+def test_port_that_is_none_is_refused(tmp_path: Path, port: str) -> None:
+    with command(tmp_path, port=port) as stack:
+        code, errors = stack.result()
+    assert code == 1
+    assert "MEMNET_PORT must be a port number" in errors
+
+
+def test_issuer_moves_when_its_port_is_taken_and_says_so(tmp_path: Path) -> None:
+    with ExitStack() as parts:
+        busy = parts.enter_context(socket.create_server(("127.0.0.1", 0)))
+        noted = tmp_path / ".local" / "issuer" / "port"
+        noted.parent.mkdir(parents=True)
+        noted.write_text(str(busy.getsockname()[1]), "ascii")
+        stack = parts.enter_context(command(tmp_path))
+        stack.ready()
+        code, errors = stack.end(signal.SIGTERM)
+    assert code == 0
+    assert "earlier tokens are void" in errors
+
+
+class Account(Protocol):
+    account_url: str
+    service_url: str
+
+
+@pytest.fixture
+async def stack_behind_proxy(
+    azurite: Account, container_url: str
+) -> AsyncIterator[tuple[Stack, FaultProxy, httpx.AsyncClient]]:
+    container = container_url.rpartition("/")[2]
+    async with (
+        FaultProxy(azurite.service_url) as proxy,
+        running_stack(account_url=azurite.account_url, container=container, through=proxy.through) as stack,
+        httpx.AsyncClient(timeout=60) as client,
+    ):
+        token = stack.token(tenants=["t1", "t2"], principal="svc-a", roles=["Memory.Read"])
+        client.headers["Authorization"] = f"Bearer {token}"
+        yield stack, proxy, client
+
+
+async def test_api_can_be_killed_between_two_storage_requests_and_started_again_on_its_port(
+    stack_behind_proxy: tuple[Stack, FaultProxy, httpx.AsyncClient],
+) -> None:
+    stack, proxy, client = stack_behind_proxy
+    url = stack.url
+    assert (await client.get(url + ROUTE)).status_code == 200
+    paused = proxy.inject(Fault.PAUSE_BEFORE, path="comp=list.*t1|t1.*comp=list")
+    before = len(proxy.requests)
+    answer = asyncio.create_task(client.get(url + ROUTE))
+    await paused.reached.wait()
+    await asyncio.to_thread(stack.api.kill)
+    paused.drop()
+    with pytest.raises(httpx.TransportError):
+        await answer
+    await paused.finished.wait()
+    assert proxy.requests[before].status is None
+    await asyncio.to_thread(stack.api.start)
+    assert stack.url == url
+    assert (await client.get(url + ROUTE)).status_code == 200
+
+
+async def test_several_api_processes_share_storage_and_issuer(
+    stack_behind_proxy: tuple[Stack, FaultProxy, httpx.AsyncClient],
+) -> None:
+    stack, _, client = stack_behind_proxy
+    other = await asyncio.to_thread(stack.start_another_api)
+    assert other.url != stack.url
+    assert (await client.get(other.url + ROUTE)).status_code == 200
+    assert (await client.get(other.url + ROUTE.replace("t1", "t3"))).status_code == 403
+
+
+def test_stack_of_its_own_leaves_no_files(tmp_path: Path) -> None:
+    with running_stack() as stack:
+        directory = stack.directory
+        pids = [pid for pid in stack.description()["pids"].values() if pid != os.getpid()]
+        token = stack.token(tenants="t1", principal="p", roles=["Memory.Read"], lifetime=60)
+        assert status(stack.url, token) == 200
+        assert len(pids) == 3
+    assert not any(alive(pid) for pid in pids)
+    assert not directory.exists()

@@ -1,0 +1,85 @@
+"""`memnet token` where no stack runs, or one that refuses, and the command group around it."""
+
+import json
+import subprocess
+import sys
+from importlib.metadata import version
+from pathlib import Path
+
+import jwt
+import pytest
+from click.testing import CliRunner
+
+from cli.main import COMMANDS, main
+from local.issuer import AUDIENCE, Issuer
+
+OPTIONS = ["--tenant", "t1", "--tenant", "t2", "--principal", "svc-a", "--roles", "Memory.Read,Memory.Write"]
+
+
+def announce(directory: Path, **stack: str) -> None:
+    (directory / ".local").mkdir()
+    (directory / ".local" / "stack.json").write_text(json.dumps(stack), "utf-8")
+
+
+def test_it_prints_a_token_and_nothing_else(issuer: Issuer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    announce(tmp_path, token_url=issuer.token_url, audience=AUDIENCE)
+    monkeypatch.chdir(tmp_path)
+    result = CliRunner().invoke(main, ["token", *OPTIONS, "--lifetime", "120"])
+    assert result.exit_code == 0
+    key = jwt.PyJWK(issuer.keys.published()[-1])
+    claims = jwt.decode(result.output.strip(), key, algorithms=["RS256"], audience=AUDIENCE, issuer=issuer.url)
+    assert claims["tid"] == ["t1", "t2"]
+    assert claims["roles"] == ["Memory.Read", "Memory.Write"]
+    assert claims["sub"] == "svc-a"
+    assert claims["exp"] - claims["iat"] == 120
+
+
+def test_without_a_stack_it_says_how_to_start_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    result = CliRunner().invoke(main, ["token", *OPTIONS])
+    assert result.exit_code == 1
+    assert "make dev" in result.output
+
+
+def test_announcement_that_is_no_json_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    announce(tmp_path)
+    (tmp_path / ".local" / "stack.json").write_text("{", "utf-8")
+    monkeypatch.chdir(tmp_path)
+    result = CliRunner().invoke(main, ["token", *OPTIONS])
+    assert result.exit_code == 1
+    assert "stack.json cannot be read" in result.output
+
+
+def test_stack_that_does_not_answer_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    announce(tmp_path, token_url="http://127.0.0.1:9/token", audience=AUDIENCE)
+    monkeypatch.chdir(tmp_path)
+    result = CliRunner().invoke(main, ["token", *OPTIONS])
+    assert result.exit_code == 1
+    assert "does not answer" in result.output
+
+
+def test_refusal_of_the_issuer_is_passed_on(issuer: Issuer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    announce(tmp_path, token_url=issuer.token_url, audience=AUDIENCE)
+    monkeypatch.chdir(tmp_path)
+    result = CliRunner().invoke(main, ["token", *OPTIONS, "--lifetime", "999999999"])
+    assert result.exit_code == 1
+    assert "the issuer refused: lifetime must be" in result.output
+
+
+def test_every_command_of_the_group_exists_and_explains_itself() -> None:
+    for name in COMMANDS:
+        result = CliRunner().invoke(main, [name, "--help"])
+        assert result.exit_code == 0, name
+        assert f"main {name}" in result.output
+    assert CliRunner().invoke(main, ["nonsense"]).exit_code == 2
+
+
+def test_version_is_the_package_s() -> None:
+    assert CliRunner().invoke(main, ["--version"], prog_name="memnet").output == f"memnet {version('memnet')}\n"
+
+
+def test_token_loads_no_framework_and_no_cloud() -> None:
+    """It is typed by hand, so it must be quick."""
+    program = "import sys, cli.main, cli.token; print(*sorted({name.partition('.')[0] for name in sys.modules}))"
+    loaded = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True).stdout.split()
+    assert not {"fastapi", "azure", "aiohttp", "jwt", "cryptography", "pydantic", "memnet", "local"} & set(loaded)

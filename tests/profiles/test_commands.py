@@ -1,0 +1,134 @@
+"""memnet profiles and memnet schemas: what they print, and their exit codes."""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner, Result
+
+from cli.main import main
+from memnet.settings import ROOT
+from tests.profiles.conftest import PROFILE, SCHEMA, Workshop
+
+MEMNET = Path(sys.executable).with_name("memnet")
+
+
+def memnet(*arguments: object) -> Result:
+    return CliRunner().invoke(main, [str(argument) for argument in arguments], prog_name="memnet")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "says"),
+    [
+        (["profiles", "check"], "ok: 2 profiles, 6 schemas\n"),
+        (["schemas", "check"], "ok: 2 profiles, 6 schemas\n"),
+        (["schemas", "check", ROOT / "schemas"], "ok: 6 schemas\n"),
+        (["schemas", "check", ROOT / "schemas", "--profiles-dir", ROOT / "profiles"], "ok: 2 profiles, 6 schemas\n"),
+    ],
+)
+def test_what_ships_is_ok(arguments: list[object], says: str) -> None:
+    result = memnet(*arguments)
+
+    assert (result.exit_code, result.output) == (0, says)
+
+
+def test_other_directories_can_be_checked(workshop: Workshop) -> None:
+    result = memnet("profiles", "check", workshop.profiles, "--schemas-dir", workshop.schemas)
+
+    assert (result.exit_code, result.output) == (0, "ok: 1 profile, 1 schema\n")
+
+
+def test_every_problem_is_a_line_and_the_exit_code_is_1(workshop: Workshop) -> None:
+    workshop.profile({"op": "add", "path": "/routing/id_field", "value": "id"})
+    workshop.write("profiles/other.json", "{")
+
+    result = memnet("profiles", "check", workshop.profiles, "--schemas-dir", workshop.schemas)
+
+    assert result.exit_code == 1
+    assert result.output.splitlines() == [
+        f"{workshop.profiles}/gardener.json: /routing/id_field: the entries at /beds have no id",
+        f"{workshop.profiles}/other.json: The file is not JSON: "
+        "Expecting property name enclosed in double quotes at character 1.",
+    ]
+
+
+def test_schemas_check_alone_leaves_the_profiles_alone(workshop: Workshop) -> None:
+    workshop.write("profiles/gardener.json", "{")
+    assert memnet("schemas", "check", workshop.schemas).exit_code == 0
+
+    result = memnet("schemas", "check", workshop.schemas, "--profiles-dir", workshop.profiles)
+    assert result.exit_code == 1
+    assert "gardener.json" in result.output
+
+    workshop.schema({"op": "remove", "path": "/$schema"})
+    result = memnet("schemas", "check", workshop.schemas)
+    assert result.exit_code == 1
+    assert result.output.startswith(f"{workshop.schemas}/garden/1.0.0.json: /$schema: must be ")
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["profiles", "check", "/no/such/directory"],
+        ["profiles", "check", "--schemas-dir", "/no/such/directory"],
+        ["schemas", "check", "/no/such/directory"],
+        ["schemas", "release", "/no/such/directory"],
+        ["schemas", "check", __file__],
+        ["profiles", "check", "--strict"],
+        ["profiles", "chek"],
+    ],
+)
+def test_a_wrong_call_exits_with_2(arguments: list[str]) -> None:
+    assert memnet(*arguments).exit_code == 2
+
+
+def test_a_release_adds_what_is_new_and_changes_nothing_else(workshop: Workshop) -> None:
+    assert memnet("schemas", "release", workshop.schemas).exit_code == 0
+    file = workshop.schemas / "released.json"
+    first = json.loads(file.read_text(encoding="utf-8"))
+    assert first.keys() == {"garden/1.0.0"}
+
+    unchanged = file.read_bytes()
+    result = memnet("schemas", "release", workshop.schemas)
+    assert (result.exit_code, result.output) == (0, "ok: 0 schemas released, 1 before\n")
+    assert file.read_bytes() == unchanged
+
+    workshop.write("schemas/garden/1.1.0.json", {**SCHEMA, "$id": "memnet:garden:1.1.0", "title": "More"})
+    result = memnet("schemas", "release", workshop.schemas)
+    second = json.loads(file.read_text(encoding="utf-8"))
+    assert result.output == f"released garden/1.1.0 {second['garden/1.1.0']}\nok: 1 schema released, 1 before\n"
+    assert second == {**first, "garden/1.1.0": second["garden/1.1.0"]}
+    assert [path.name for path in workshop.schemas.iterdir() if path.is_file()] == ["released.json"]
+
+
+def test_a_changed_released_version_is_refused_and_never_released_again(workshop: Workshop) -> None:
+    memnet("schemas", "release", workshop.schemas)
+    released = (workshop.schemas / "released.json").read_bytes()
+    workshop.schema({"op": "add", "path": "/title", "value": "Another garden"})
+
+    for arguments in (["schemas", "check", workshop.schemas], ["schemas", "release", workshop.schemas]):
+        result = memnet(*arguments)
+        assert result.exit_code == 1
+        assert result.output == (
+            f"{workshop.schemas}/released.json: /garden~11.0.0: "
+            "is released and was changed since: make it a new version\n"
+        )
+    assert (workshop.schemas / "released.json").read_bytes() == released
+
+
+def test_the_installed_command_needs_no_setting(workshop: Workshop) -> None:
+    workshop.write("profiles/gardener.json", {**PROFILE, "profile_id": "farmer"})
+
+    def run(*arguments: object) -> subprocess.CompletedProcess[str]:
+        command = [MEMNET, *map(str, arguments)]
+        return subprocess.run(command, env={}, capture_output=True, text=True, timeout=60, check=False)
+
+    good = run("profiles", "check")
+    assert (good.returncode, good.stdout, good.stderr) == (0, "ok: 2 profiles, 6 schemas\n", "")
+    bad = run("profiles", "check", workshop.profiles, "--schemas-dir", workshop.schemas)
+    assert bad.returncode == 1
+    assert bad.stdout == (
+        f'{workshop.profiles}/gardener.json: /profile_id: must be "gardener", as the file\'s name says\n'
+    )

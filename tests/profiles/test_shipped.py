@@ -1,0 +1,217 @@
+"""The profiles and schemas that ship: sound, released, unchanged, and as the specification writes them."""
+
+import json
+import shutil
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from memnet.catalog import Catalog, CatalogError, load_catalog, read_released
+from memnet.domain.document import Actor, DocumentKey, UserScope
+from memnet.domain.errors import BindingMismatch, BindingNotFound, ProfileForbidden, ProfileNotFound
+from memnet.domain.json_text import canonical
+from memnet.domain.profile_check import PENDING_MEMBERS
+from memnet.settings import ROOT
+
+PROFILES, SCHEMAS = ROOT / "profiles", ROOT / "schemas"
+SCOPE = UserScope("t1", "u1")
+ACTOR = Actor("svc-a", frozenset({"Memory.Write"}))
+
+SPECIFIED = """{
+  "profile_id": "project-copilot-v1",
+  "document_bindings": [
+    {
+      "binding_id": "user_static",
+      "namespace": "user",
+      "path": "user_static.json",
+      "schema_id": "memory.user.static",
+      "schema_version": "1.0.0",
+      "max_chars": 12000,
+      "read_priority": 10,
+      "write_mode": "restricted_patch"
+    },
+    {
+      "binding_id": "user_dynamic",
+      "namespace": "user",
+      "path": "user_dynamic.json",
+      "schema_id": "memory.user.dynamic",
+      "schema_version": "1.0.0",
+      "max_chars": 18000,
+      "read_priority": 20,
+      "write_mode": "restricted_patch"
+    },
+    {
+      "binding_id": "project_doc",
+      "namespace": "projects",
+      "path_template": "{project_id}.json",
+      "schema_id": "memory.project",
+      "schema_version": "1.0.0",
+      "max_chars": 32000,
+      "read_priority": 30,
+      "write_mode": "restricted_patch"
+    }
+  ],
+  "writable_path_rules": {
+    "user_dynamic": [
+      "/preferences",
+      "/durable_facts",
+      "/pending_confirmations"
+    ],
+    "project_doc": [
+      "/summary",
+      "/facets",
+      "/recent_notes"
+    ]
+  },
+  "retention_rules": {
+    "snapshots_days": 60,
+    "events_days": 365,
+    "audit_days": 365
+  },
+  "confidence_rules": {
+    "min_confidence_for_durable_fact": 0.80,
+    "min_confidence_for_auto_apply": 0.70
+  },
+  "compaction_rules": {
+    "user_dynamic": {
+      "max_preferences": 12,
+      "max_durable_facts": 80,
+      "max_pending_confirmations": 30
+    },
+    "project_doc": {
+      "max_recent_notes": 30
+    }
+  }
+}"""
+
+RELEASED = {
+    "memory.project/1.0.0": "c18720b162963d8b44462abf7e900f3edf02626f99bbcd9fcaa5595a293e59fa",
+    "memory.user.dynamic/1.0.0": "7fca024b9909052ec6570b454a10f28f5a9388b3d2aa83f6edc2969dc242a4d6",
+    "memory.user.static/1.0.0": "152c4008fde1f34d55ab129c7945cbb317258a8022776741c7a5a267498b2b32",
+    "support.customer/1.0.0": "d05750d12f99ead1300b73069c2a82445560c229da6ac9ce936039cb1d52c263",
+    "support.entitlements/1.0.0": "cd355f2b62fb2ce96432203d5a6ee06ca2a528a9c09f3bcd2be24800a1297c82",
+    "support.ticket/1.0.0": "a268fd97f5668361aeec9a6669ec20a1c5b6ed9a8cc7dca9a790dbdf9014ad43",
+}
+"""Written down twice, so that editing schemas/released.json along with a schema is noticed, too."""
+
+
+@pytest.fixture(scope="module")
+def catalog() -> Catalog:
+    return load_catalog(PROFILES, SCHEMAS)
+
+
+def test_the_profile_of_the_specification_loads_as_written(tmp_path: Path) -> None:
+    (tmp_path / "project-copilot-v1.json").write_text(SPECIFIED, encoding="utf-8")
+
+    profile = load_catalog(tmp_path, SCHEMAS).profile("project-copilot-v1")
+
+    assert json.loads(profile.model_dump_json(exclude_unset=True)) == json.loads(SPECIFIED)
+
+
+def test_the_shipped_starter_completes_the_specification_and_changes_nothing_of_it() -> None:
+    shipped = json.loads((PROFILES / "project-copilot-v1.json").read_text(encoding="utf-8"))
+    specified = json.loads(SPECIFIED)
+    for binding in shipped["document_bindings"]:
+        del binding["initial_content"]
+
+    assert {name: shipped[name] for name in specified} == specified
+
+
+def test_every_shipped_version_is_released_and_as_it_was(catalog: Catalog) -> None:
+    digests = {"/".join(key): schema.digest for key, schema in catalog.schemas.items()}
+
+    assert digests == read_released(SCHEMAS)
+    assert {name: digests[name] for name in RELEASED} == RELEASED
+
+
+def test_every_shipped_schema_has_examples_of_both_kinds(catalog: Catalog) -> None:
+    for schema_id, version in catalog.schemas:
+        examples = json.loads((SCHEMAS / schema_id / f"{version}.examples.json").read_text(encoding="utf-8"))
+        assert examples["valid"]
+        assert examples["invalid"]
+
+
+@pytest.mark.parametrize("profile_id", ["project-copilot-v1", "support-desk-v1"])
+def test_every_member_of_a_profile_is_used(catalog: Catalog, profile_id: str) -> None:
+    profile = catalog.profile(profile_id)
+
+    assert profile.routing
+    assert profile.denied_fields
+    assert profile.durable_sections.keys() == profile.pending_sections.keys()
+    assert all(b.initial_content or b.write_mode == "read_only" for b in profile.document_bindings)
+
+
+def test_the_two_profiles_share_no_name(catalog: Catalog) -> None:
+    def names(profile_id: str) -> set[str]:
+        profile = catalog.profile(profile_id)
+        sections = {name for b in profile.document_bindings for name in b.initial_content or {}}
+        return {b.binding_id for b in profile.document_bindings} | sections
+
+    assert not names("project-copilot-v1") & names("support-desk-v1")
+
+
+@pytest.mark.parametrize("profile_id", ["project-copilot-v1", "support-desk-v1"])
+def test_a_redirected_proposal_fits_each_pending_section(catalog: Catalog, profile_id: str) -> None:
+    profile = catalog.profile(profile_id)
+    item: dict[str, Any] = {
+        "id": "6f2c2f0e-1111-4222-8333-444455556666-2",
+        "text": "x",
+        "confidence": None,
+        "evidence": None,
+        "proposed_at": "2026-02-14T20:00:00.123456Z",
+        "proposed_by": "svc-a",
+        "target": {"op": "move", "path": "/content/a", "from": "/content/b"},
+    }
+    assert item.keys() == set(PENDING_MEMBERS)
+
+    for binding_id, section in profile.pending_sections.items():
+        binding = profile.binding(binding_id)
+        assert binding is not None
+        for variant in (item, {**item, "confidence": 0.5, "evidence": {"message_ids": ["m1"], "span": {"start": 1}}}):
+            content = {**(binding.initial_content or {}), section.removeprefix("/"): [variant]}
+            assert not catalog.schema(binding.schema_id, binding.schema_version).violations(content)
+
+
+def test_governance_finds_the_rules_or_says_which_are_missing(catalog: Catalog) -> None:
+    key = DocumentKey(SCOPE, "support", "tickets/T-1.json")
+
+    rules = catalog.governance("support-desk-v1", "ticket", ACTOR, key)
+
+    assert (rules.profile.profile_id, rules.binding.binding_id) == ("support-desk-v1", "ticket")
+    assert rules.schema.schema_id == "support.ticket"
+    with pytest.raises(ProfileNotFound):
+        catalog.governance("nope", "ticket", ACTOR, key)
+    with pytest.raises(BindingNotFound):
+        catalog.governance("support-desk-v1", "nope", ACTOR, key)
+    with pytest.raises(BindingMismatch):
+        catalog.governance("support-desk-v1", "customer", ACTOR, key)
+
+
+def test_governance_refuses_a_principal_that_the_profile_does_not_admit(tmp_path: Path) -> None:
+    profile = json.loads((PROFILES / "support-desk-v1.json").read_text(encoding="utf-8"))
+    (tmp_path / "support-desk-v1.json").write_bytes(canonical({**profile, "allowed_principals": ["svc-b"]}))
+    catalog = load_catalog(tmp_path, SCHEMAS)
+    key = DocumentKey(SCOPE, "support", "customer.json")
+
+    assert catalog.governance("support-desk-v1", "customer", Actor("svc-b", frozenset()), key)
+    with pytest.raises(ProfileForbidden):
+        catalog.governance("support-desk-v1", "customer", ACTOR, key)
+
+
+def test_a_catalog_cannot_be_changed(catalog: Catalog) -> None:
+    with pytest.raises(TypeError):
+        catalog.profiles["x"] = catalog.profile("support-desk-v1")  # type: ignore[index]
+    with pytest.raises(AttributeError):
+        catalog.schemas = {}  # type: ignore[misc]
+
+
+def test_a_changed_schema_is_noticed_however_it_is_formatted(tmp_path: Path) -> None:
+    schemas = shutil.copytree(SCHEMAS, tmp_path / "schemas")
+    file = schemas / "memory.project" / "1.0.0.json"
+    file.write_bytes(canonical(json.loads(file.read_text(encoding="utf-8"))))
+    assert load_catalog(PROFILES, schemas).schemas
+
+    file.write_text(file.read_text(encoding="utf-8").replace("8000", "8001"), encoding="utf-8")
+    with pytest.raises(CatalogError, match=r"/memory\.project~11\.0\.0: is released and was changed since"):
+        load_catalog(PROFILES, schemas)
