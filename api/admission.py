@@ -8,6 +8,7 @@ from api.identity import Identity, TokenValidator
 from memnet.domain.access import permit
 from memnet.domain.document import Actor, DocumentKey, UserScope
 from memnet.domain.errors import RouteNotFound
+from memnet.domain.identifiers import check_identifier
 from memnet.domain.write import Reason
 from memnet.wiring import Services
 
@@ -30,12 +31,40 @@ class Admission:
         permit(operation, self.actor, self.identity.tenants, self.scope.tenant_id, reason)
 
 
+@dataclass(frozen=True, slots=True)
+class TenantAdmission:
+    """A caller who may run an operation on a whole tenant."""
+
+    tenant_id: str
+    services: Services
+
+
 async def admit(request: Request, operation: str) -> Admission:
     """Authenticate, check the ids, the tenant, the role and the quota; the body is not touched.
 
     Raises, in this order: Unauthenticated or Unavailable, RouteNotFound, InvalidIdentifier, TenantForbidden,
     RoleRequired, QuotaExceeded.
     """
+    identity, services = await _identify(request)
+    parameters = request.path_params
+    scope = UserScope(parameters["tenant_id"], parameters["user_id"])
+    permit(operation, identity.actor, identity.tenants, scope.tenant_id)
+    request.scope["memnet.tenant"] = scope.tenant_id
+    await services.quota.take(scope, identity.actor.principal)
+    return Admission(scope, identity, services)
+
+
+async def admit_to_tenant(request: Request, operation: str) -> TenantAdmission:
+    """The same for a route that concerns no single user; the quota is the principal's alone."""
+    identity, services = await _identify(request)
+    tenant_id = check_identifier("tenant_id", request.path_params["tenant_id"])
+    permit(operation, identity.actor, identity.tenants, tenant_id)
+    request.scope["memnet.tenant"] = tenant_id
+    await services.quota.take_of_principal(tenant_id, identity.actor.principal)
+    return TenantAdmission(tenant_id, services)
+
+
+async def _identify(request: Request) -> tuple[Identity, Services]:
     state = request.app.state
     services: Services = state.services
     validator: TokenValidator = state.identity
@@ -44,12 +73,7 @@ async def admit(request: Request, operation: str) -> Admission:
     if request.scope["path"].endswith("\n"):
         # The router's patterns end in $, which also matches before a last newline: not a path it should have taken.
         raise RouteNotFound
-    parameters = request.path_params
-    scope = UserScope(parameters["tenant_id"], parameters["user_id"])
-    permit(operation, identity.actor, identity.tenants, scope.tenant_id)
-    request.scope["memnet.tenant"] = scope.tenant_id
-    await services.quota.take(scope, identity.actor.principal)
-    return Admission(scope, identity, services)
+    return identity, services
 
 
 def document_key(request: Request, admission: Admission) -> DocumentKey:

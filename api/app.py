@@ -5,7 +5,7 @@ from fastapi import FastAPI
 from api import docs_page, openapi, problems
 from api.edge import Edge
 from api.identity import TokenValidator
-from api.routes import audit, context, documents, health
+from api.routes import audit, context, documents, events, health, reindexing
 from memnet.wiring import Services
 
 DESCRIPTION = (
@@ -22,7 +22,7 @@ def create_app(services: Services, identity: TokenValidator) -> FastAPI:
     app.state.services = services
     app.state.identity = identity
     # Not include_router: that puts a wrapper around every route, which costs 6 µs a request and hides the methods.
-    for module in (documents, context, audit, health):
+    for module in (documents, context, events, audit, reindexing, health):
         app.router.routes.extend(module.router.routes)
     docs_page.install(app)
     openapi.install(app)

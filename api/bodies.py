@@ -4,12 +4,16 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, field_validator
 
+from api.query import MAX_CURSOR
+from memnet.domain.document import UserScope
 from memnet.domain.errors import MalformedRequest
-from memnet.domain.json_text import canonical
+from memnet.domain.event import Event, Time, Word
+from memnet.domain.event_search import EventQuery
+from memnet.domain.evidence import BoundedEvidence
 from memnet.domain.timestamps import from_text, to_text
 
-MAX_EVIDENCE_BYTES = 8192
 MAX_NOTE = 256
+MAX_QUERY = 1000
 
 Name = Annotated[str, Field(min_length=1, max_length=128)]
 
@@ -20,39 +24,10 @@ class Body(BaseModel):
     model_config = ConfigDict(strict=True, extra="forbid", frozen=True)
 
 
-class Span(Body):
-    """A stretch of a conversation."""
-
-    start: int
-    end: int
-
-
-class Evidence(BaseModel):
-    """Pointers to where a change comes from. Other members are kept as they are."""
-
-    model_config = ConfigDict(strict=True, extra="allow", frozen=True)
-
-    conversation_id: str | None = None
-    message_ids: list[str] | None = None
-    snapshot_uri: str | None = None
-    span: Span | None = None
-
-    def members(self) -> dict[str, Any]:
-        """What was sent, no more."""
-        return self.model_dump(exclude_unset=True)
-
-
 class EvidentBody(Body):
     """A body that may bring evidence of bounded size."""
 
-    evidence: Evidence | None = None
-
-    @field_validator("evidence")
-    @classmethod
-    def _bounded(cls, evidence: Evidence | None) -> Evidence | None:
-        if evidence is not None and len(canonical(evidence.members())) > MAX_EVIDENCE_BYTES:
-            raise ValueError(f"must be at most {MAX_EVIDENCE_BYTES} bytes of JSON")
-        return evidence
+    evidence: BoundedEvidence | None = None
 
     def evidence_members(self) -> dict[str, Any] | None:
         """The evidence as it was sent, or None."""
@@ -95,6 +70,13 @@ class ReplaceBody(EvidentBody):
     reason: Annotated[str, Field(max_length=MAX_NOTE)] | None = None
 
 
+class IncludeEventsBody(Body):
+    """How many events, and how many characters of them, go into the context."""
+
+    top_k: Annotated[int, Field(ge=1, le=50)]
+    max_chars: Annotated[int, Field(ge=1)] | None = None
+
+
 class AssembleBody(Body):
     """What an orchestrator knows when a conversation starts.
 
@@ -106,6 +88,7 @@ class AssembleBody(Body):
     max_docs: Annotated[int, Field(ge=1)] | None = None
     max_chars_total: Annotated[int, Field(ge=1)] | None = None
     routing_debug: bool = False
+    include_events: IncludeEventsBody | None = None
 
     def text(self) -> str:
         """The conversation's text; empty if there is none."""
@@ -115,3 +98,35 @@ class AssembleBody(Body):
         """The ids that were given."""
         hint = self.conversation_hint.items()
         return {name: value for name, value in hint if name != "text" and value is not None}
+
+
+EventBody = Event
+"""The event itself; `tenant_id` and `user_id`, where they are given, are those of the path."""
+
+
+class SearchBody(Body):
+    """What to look for among a user's events. Without a query: everything, newest first."""
+
+    model_config = ConfigDict(strict=True, extra="forbid", frozen=True, populate_by_name=False)
+
+    query: Annotated[str, Field(max_length=MAX_QUERY)] | None = None
+    top_k: Annotated[int, Field(ge=1, le=100)] = 10
+    since: Annotated[Time | None, Field(alias="from", description="Not before this time.")] = None
+    until: Annotated[Time | None, Field(alias="to", description="Before this time.")] = None
+    service_id: Word | None = None
+    project_id: Word | None = None
+    source_type: Word | None = None
+    cursor: Annotated[str, Field(min_length=1, max_length=MAX_CURSOR)] | None = None
+
+    def event_query(self, scope: UserScope) -> EventQuery:
+        """The query, confined to `scope`."""
+        return EventQuery(
+            scope=scope,
+            text=self.query or None,
+            top=self.top_k,
+            since=None if self.since is None else from_text(self.since),
+            until=None if self.until is None else from_text(self.until),
+            service=self.service_id,
+            project=self.project_id,
+            source_type=self.source_type,
+        )

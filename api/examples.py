@@ -70,3 +70,44 @@ ASSEMBLE = {
     "conversation_hint": {"text": "Need help with project alpha retrieval latency", "project_id": None},
     "max_docs": 4,
 }
+ASSEMBLE_WITH_EVENTS = {**ASSEMBLE, "max_chars_total": 40_000, "include_events": {"top_k": 5, "max_chars": 4_000}}
+EVENT = {
+    "event_id": "evt_01",
+    "service_id": "assistant-a",
+    "timestamp": "2026-02-14T20:00:00Z",
+    "source_type": "chat",
+    "digest": "User asked to split memory by contention and lifecycle.",
+    "keywords": ["memory", "config", "conflict"],
+    "project_ids": ["project-alpha"],
+    "snapshot_uri": "blob://snapshots/c_123/s_1.json",
+    "evidence": {"message_ids": ["m12", "m13"], "span": {"start": 12, "end": 13}},
+}
+EVENT_WRITTEN = {"event_id": "evt_01", "indexed": True}
+SEARCH = {
+    "query": "how did we split the memory?",
+    "top_k": 5,
+    "from": "2026-01-01T00:00:00Z",
+    "project_id": "project-alpha",
+}
+SEARCHED = {
+    "events": [
+        {
+            **EVENT,
+            "tenant_id": "t1",
+            "user_id": "u1",
+            "timestamp": "2026-02-14T20:00:00.000000Z",
+            "score": 1.83,
+        }
+    ],
+    "next_cursor": None,
+    "mode": "lexical",
+}
+REINDEXING = {
+    "reindex_id": "0b5e3a52-5d44-4c43-8c3e-3f1f2b0a9d77",
+    "status": "running",
+    "events": 2000,
+    "waiting": 0,
+    "removed": 0,
+    "started_at": "2026-02-14T20:00:00.000000Z",
+    "updated_at": "2026-02-14T20:00:03.000000Z",
+}

@@ -4,8 +4,9 @@ import asyncio
 import logging
 import signal
 import sys
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import AsyncExitStack, asynccontextmanager
+from functools import partial
 
 import uvicorn
 import uvloop
@@ -16,7 +17,11 @@ from api.identity import TokenValidator
 from api.issuer_keys import open_issuer_keys
 from memnet import settings as environment
 from memnet.catalog import CatalogError
-from memnet.operations.sweep_outboxes import sweep_outboxes
+from memnet.domain.errors import Unavailable
+from memnet.domain.search_layout import mismatch
+from memnet.operations.reconcile_events import ReconcileReport, reconcile_events
+from memnet.operations.sweep_outboxes import SweepReport, sweep_outboxes
+from memnet.ports import Search
 from memnet.settings import Settings, SettingsError
 from memnet.wiring import Services, connect
 
@@ -42,7 +47,11 @@ async def _serve(settings: Settings) -> int:
     async with AsyncExitStack() as stack:
         services = await stack.enter_async_context(connect(settings))
         identity = await stack.enter_async_context(_identity(settings, services))
-        await stack.enter_async_context(_sweeper(services))
+        await _check_embeddings(services)
+        await stack.enter_async_context(_repeated("sweep", services.settings.sweep_seconds, partial(_sweep, services)))
+        if services.search is not None:
+            reconcile = partial(_reconcile, services, services.search)
+            await stack.enter_async_context(_repeated("reconciliation", services.settings.reconcile_seconds, reconcile))
         config = uvicorn.Config(
             create_app(services, identity),
             host=settings.host,
@@ -80,13 +89,27 @@ async def _identity(settings: Settings, services: Services) -> AsyncIterator[Tok
         )
 
 
+async def _check_embeddings(services: Services) -> None:
+    """Raise SettingsError if the index was made with other embeddings; what cannot be asked now, is not asked."""
+    if services.search is None:
+        return
+    try:
+        layout = await services.search.register.recent()
+    except Unavailable:
+        _log.warning("whether the index fits the embeddings is not known: the storage does not answer")
+        return
+    problem = layout and mismatch(layout, services.search.model, services.search.dimensions)
+    if problem:
+        raise SettingsError(f"MEMNET_EMBEDDINGS: {problem}.")
+
+
 @asynccontextmanager
-async def _sweeper(services: Services) -> AsyncIterator[None]:
-    """Sweep now and every `sweep_seconds` while the context is open."""
-    if not services.settings.sweep_seconds:
+async def _repeated(name: str, seconds: float, work: Callable[[], Awaitable[object]]) -> AsyncIterator[None]:
+    """Do `work` now and every `seconds` while the context is open; 0: never."""
+    if not seconds:
         yield
         return
-    task = asyncio.create_task(_sweep_forever(services), name="sweeper")
+    task = asyncio.create_task(_repeat(name, seconds, work), name=name)
     try:
         yield
     finally:
@@ -94,14 +117,21 @@ async def _sweeper(services: Services) -> AsyncIterator[None]:
         await asyncio.gather(task, return_exceptions=True)
 
 
-async def _sweep_forever(services: Services) -> None:
+async def _repeat(name: str, seconds: float, work: Callable[[], Awaitable[object]]) -> None:
     while True:
         try:
-            report = await sweep_outboxes(documents=services.documents, audit=services.audit, clock=services.clock)
-            _log.info("sweep: %s", report)
+            _log.info("%s: %s", name, await work())
         except Exception:
-            _log.exception("sweep failed")
-        await asyncio.sleep(services.settings.sweep_seconds)
+            _log.exception("%s failed", name)
+        await asyncio.sleep(seconds)
+
+
+async def _sweep(services: Services) -> SweepReport:
+    return await sweep_outboxes(documents=services.documents, audit=services.audit, clock=services.clock)
+
+
+async def _reconcile(services: Services, search: Search) -> ReconcileReport:
+    return await reconcile_events(events=services.events, search=search, clock=services.clock, ids=services.ids)
 
 
 if __name__ == "__main__":

@@ -9,7 +9,7 @@ from fastapi.openapi.utils import get_openapi
 from fastapi.routing import APIRoute
 from pydantic import BaseModel
 
-from api.bodies import AssembleBody, PatchBody, ReplaceBody
+from api.bodies import AssembleBody, EventBody, PatchBody, ReplaceBody, SearchBody
 from api.problems import STATUS
 from memnet.domain.errors import ErrorCode, MemnetError
 from memnet.domain.identifiers import SEGMENT
@@ -97,8 +97,10 @@ def parameter(place: str, name: str, schema: Schema, description: str, *, requir
 
 IDENTIFIER: Schema = {"type": "string", "pattern": f"^{SEGMENT.pattern}$"}
 PATH: Schema = {"type": "string", "pattern": rf"^{SEGMENT.pattern}(/{SEGMENT.pattern}){{0,7}}$"}
+TENANT_PREFIX = "/v1/tenants/{tenant_id}"
+TENANT_PARAMETERS = (parameter("path", "tenant_id", IDENTIFIER, "One of the tenants in the token.", required=True),)
 USER_PARAMETERS = (
-    parameter("path", "tenant_id", IDENTIFIER, "One of the tenants in the token.", required=True),
+    *TENANT_PARAMETERS,
     parameter("path", "user_id", IDENTIFIER, "Whose memory it is.", required=True),
 )
 DOCUMENT_PARAMETERS = (
@@ -151,7 +153,7 @@ def _document(app: FastAPI) -> Schema:
 
 def _body_schemas() -> Schema:
     schemas: Schema = {}
-    for model in (PatchBody, ReplaceBody, AssembleBody):
+    for model in (PatchBody, ReplaceBody, AssembleBody, EventBody, SearchBody):
         schema = model.model_json_schema(ref_template="#/components/schemas/{model}")
         schemas.update(schema.pop("$defs", {}))
         schemas[model.__name__] = schema

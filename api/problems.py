@@ -40,8 +40,10 @@ STATUS: Mapping[ErrorCode, int] = MappingProxyType(
         ErrorCode.VERSION_NOT_FOUND: 404,
         ErrorCode.PROFILE_NOT_FOUND: 404,
         ErrorCode.BINDING_NOT_FOUND: 404,
+        ErrorCode.REINDEX_NOT_FOUND: 404,
         ErrorCode.METHOD_NOT_ALLOWED: 405,
         ErrorCode.IDEMPOTENCY_KEY_REUSED: 409,
+        ErrorCode.EVENT_EXISTS: 409,
         ErrorCode.ETAG_MISMATCH: 412,
         ErrorCode.DOCUMENT_EXISTS: 412,
         ErrorCode.BODY_TOO_LARGE: 413,
@@ -61,6 +63,7 @@ STATUS: Mapping[ErrorCode, int] = MappingProxyType(
         ErrorCode.INTERNAL: 500,
         ErrorCode.HISTORY_BROKEN: 500,
         ErrorCode.UNAVAILABLE: 503,
+        ErrorCode.SEARCH_UNAVAILABLE: 503,
     }
 )
 

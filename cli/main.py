@@ -9,6 +9,7 @@ COMMANDS: Final = {
     "audit": "cli.audit:audit",
     "profiles": "cli.profiles:profiles",
     "schemas": "cli.schemas:schemas",
+    "search": "cli.search:search",
     "sweep": "cli.sweep:sweep",
     "token": "cli.token:token",
 }

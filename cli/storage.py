@@ -22,7 +22,10 @@ def run(operation: Callable[[Services], Awaitable[T]]) -> T:
         found = _settings()
         return asyncio.run(_run(operation, found))
     except Unavailable as error:
-        raise click.ClickException(f"the storage at {found.storage_url} does not answer") from error
+        place = f"the search service at {found.search_url}"
+        if error.details.get("dependency") != "search":
+            place = f"the storage at {found.storage_url}"
+        raise click.ClickException(f"{place} does not answer") from error
     except (SettingsError, CatalogError) as error:
         raise click.ClickException(str(error)) from error
     except MemnetError as error:

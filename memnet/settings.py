@@ -28,6 +28,16 @@ class Settings:
     """Account key, for the local emulator only; None: Entra credentials (managed identity, az login)."""
     storage_timeout_seconds: float = 10.0
     """How long one try of one storage call may take."""
+    search_url: str | None = None
+    """The search service: https://<service>.search.windows.net; None: events are stored and marked, not searchable."""
+    search_key: str | None = None
+    """An admin key of the search service, for the local emulator only; None: Entra credentials."""
+    search_index: str = "memnet-events"
+    """How the names of the indexes begin: lower-case letters, digits and dashes."""
+    search_timeout_seconds: float = 10.0
+    """How long one try of one call of the search service may take."""
+    reconcile_seconds: float = 60.0
+    """How often this process indexes what could not be indexed when it was written; 0: never."""
     issuer_url: str
     """The one trusted token issuer, as in `iss`; its OpenID configuration names the signing keys."""
     audience: str
@@ -52,6 +62,19 @@ class Settings:
     """Documents remembered by this process, in bytes of their blobs."""
     sweep_seconds: float = 900.0
     """How often this process looks for records that a crashed one left behind; 0: never."""
+    embeddings: str = "none"
+    """Where vectors come from: none (search and routing by words alone), local (in this process, extra `embeddings`),
+    or the base URL of an OpenAI-compatible API, on Azure https://<resource>.openai.azure.com/openai/v1/."""
+    embeddings_model: str = "text-embedding-3-small"
+    """The model to ask a URL for; on Azure OpenAI the name of the deployment."""
+    embeddings_key: str | None = None
+    """The URL's API key; None: Entra credentials, which are sent to Azure alone."""
+    embeddings_dimensions: int = 1536
+    """How many numbers a vector of a URL's model has; models that can are asked to shorten to it."""
+    embeddings_timeout_seconds: float = 10.0
+    """How long one try of one call to the URL may take."""
+    routing_timeout_seconds: float = 2.0
+    """How long context:assemble waits for embeddings; then it routes by words alone."""
     log_level: Literal["debug", "info", "warning", "error"] = "info"
     """What goes to stderr, as one JSON object a line."""
     host: str = "127.0.0.1"

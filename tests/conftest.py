@@ -4,7 +4,7 @@ import json
 import socket
 import tempfile
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,6 +15,7 @@ import pytest
 
 from local.azurite_server import ACCOUNT_KEY, ACCOUNT_NAME, Azurite, create_container, drop_container
 from local.issuer import Issuer, running_issuer
+from local.search_server import SearchEmulator
 
 
 @dataclass(frozen=True)
@@ -85,6 +86,7 @@ def ask_for_azurite(port: int) -> str:
     return answer["account_url"]
 
 
+SUMMARY = "summary"
 ON_DEMAND = pytest.StashKey[AzuriteOnDemand]()
 
 
@@ -101,6 +103,21 @@ def pytest_configure_node(node: Any) -> None:
 def pytest_unconfigure(config: pytest.Config) -> None:
     with suppress(KeyError):
         config.stash[ON_DEMAND].close()
+
+
+@pytest.fixture
+def record_summary(record_property: Callable[[str, object], None]) -> Callable[[str], None]:
+    """Take a line that is printed at the end of the run: a measurement that says more than that its floor held."""
+    return lambda line: record_property(SUMMARY, line)
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    reports = [report for outcome in ("passed", "failed") for report in terminalreporter.getreports(outcome)]
+    lines = {value for report in reports for name, value in report.user_properties if name == SUMMARY}
+    if lines:
+        terminalreporter.section("measured")
+    for line in sorted(lines):
+        terminalreporter.line(line)
 
 
 @pytest.fixture(scope="session")
@@ -124,4 +141,11 @@ def container_url(azurite: AzuriteAccount) -> Iterator[str]:
 def issuer() -> Iterator[Issuer]:
     """A token issuer on a free port: `issuer.url` is its `iss`, `issuer.mint(…)` makes a token."""
     with running_issuer() as running:
+        yield running
+
+
+@pytest.fixture(scope="session")
+def search_emulator(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SearchEmulator]:
+    """A search emulator with its data in memory. Tests share it: give your indexes a prefix of their own."""
+    with SearchEmulator(log=tmp_path_factory.mktemp("search") / "search.log") as running:
         yield running

@@ -13,11 +13,14 @@ from api.direct_route import DirectRoute
 from api.openapi import ADMISSION_ERRORS, BODY_ERRORS, USER_PARAMETERS, USER_PREFIX, Schema, answer, body, describe
 from api.request_body import read_body
 from api.routes.documents_openapi import DOCUMENT, TEXT
-from memnet.domain.context import AssembleContext, ContextDocument
+from memnet.domain.context import AssembleContext, ContextDocument, ContextEvents, IncludeEvents
 from memnet.domain.errors import ErrorCode as E
 from memnet.operations.assemble_context import assemble_context
 
 router = APIRouter(prefix=USER_PREFIX, route_class=DirectRoute)
+
+PROJECT_VARIABLE = "project_id"
+"""The template variable whose id events know, too: among their `project_ids`."""
 
 _ASSEMBLED: Schema = {
     "type": "object",
@@ -52,6 +55,41 @@ _ASSEMBLED: Schema = {
             },
         },
         "routing_debug": {"type": "object"},
+        "events": {
+            "type": "array",
+            "description": "Only if include_events is sent: whole events, best first.",
+            "items": {
+                "type": "object",
+                "required": ["event_id", "timestamp", "digest", "score"],
+                "properties": {
+                    "event_id": TEXT,
+                    "timestamp": TEXT,
+                    "service_id": TEXT,
+                    "source_type": TEXT,
+                    "digest": TEXT,
+                    "keywords": {"type": "array", "items": TEXT},
+                    "project_ids": {"type": "array", "items": TEXT},
+                    "snapshot_uri": TEXT,
+                    "evidence": {"type": "object"},
+                    "score": {"type": "number"},
+                },
+            },
+        },
+        "dropped_events": {
+            "type": "array",
+            "description": "Only if include_events is sent: what was found and did not fit.",
+            "items": {
+                "type": "object",
+                "required": ["event_id", "reason", "size"],
+                "properties": {"event_id": TEXT, "reason": TEXT, "size": {"type": "integer"}},
+            },
+        },
+        "events_error": {
+            "type": "object",
+            "description": "Why no event could be looked for; the documents are complete without them.",
+            "required": ["code", "message"],
+            "properties": {"code": TEXT, "message": TEXT},
+        },
     },
 }
 _DOCS = describe(
@@ -59,7 +97,7 @@ _DOCS = describe(
     tag="context",
     summary="Assemble the documents an agent gets at the start of a conversation",
     parameters=USER_PARAMETERS,
-    body=body(AssembleBody, by_text=examples.ASSEMBLE),
+    body=body(AssembleBody, by_text=examples.ASSEMBLE, with_events=examples.ASSEMBLE_WITH_EVENTS),
     answers={200: answer("The documents, most important first.", _ASSEMBLED, examples.ASSEMBLED)},
     errors=ADMISSION_ERRORS | BODY_ERRORS | {E.PROFILE_NOT_FOUND, E.PROFILE_FORBIDDEN},
 )
@@ -79,15 +117,17 @@ async def assemble(request: Request) -> Response:
         explicit_ids=body.explicit_ids(),
         max_docs=body.max_docs,
         max_chars_total=body.max_chars_total,
+        include_events=_wish(body),
     )
     context = await assemble_context(
         command,
         documents=services.documents,
         catalog=services.catalog,
         semantic_router=services.semantic_router,
+        search=services.search,
     )
     parts = {
-        "selected_project_id": json_answer.dump(context.selected.get("project_id")),
+        "selected_project_id": json_answer.dump(context.selected.get(PROJECT_VARIABLE)),
         "selected": json_answer.dump(context.selected),
         "documents": json_answer.elements([_document(document) for document in context.documents]),
         "dropped_bindings": json_answer.dump(context.dropped_bindings),
@@ -95,6 +135,8 @@ async def assemble(request: Request) -> Response:
     wanted = services.settings.routing_debug
     if wanted == "always" or (wanted == "on_request" and body.routing_debug):
         parts["routing_debug"] = json_answer.dump(context.routing_debug)
+    if context.events is not None:
+        parts |= _events(context.events)
     return json_answer.answer(json_answer.members(parts))
 
 
@@ -107,3 +149,15 @@ def _document(document: ContextDocument) -> bytes:
     }
     parts = {name: json_answer.dump(value) for name, value in named.items()}
     return json_answer.members({**parts, "document": document.document})
+
+
+def _wish(body: AssembleBody) -> IncludeEvents | None:
+    wish = body.include_events
+    if wish is None:
+        return None
+    return IncludeEvents(top_k=wish.top_k, max_chars=wish.max_chars, within=PROJECT_VARIABLE)
+
+
+def _events(events: ContextEvents) -> dict[str, bytes]:
+    parts = {"events": json_answer.elements(list(events.cited)), "dropped_events": json_answer.dump(events.dropped)}
+    return parts if events.error is None else {**parts, "events_error": json_answer.dump(events.error)}

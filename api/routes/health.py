@@ -48,14 +48,18 @@ async def live(request: Request) -> Response:
     ),
 )
 async def ready(request: Request) -> Response:
-    """Ask the storage and the token issuer's keys; 503 names what failed. Send no traffic here until it answers 200."""
+    """Ask what this service depends on; 503 names what failed. Send no traffic here until it answers 200.
+
+    Without the search service events are still stored and all of the rest works, so its failure is told and no more.
+    """
     services: Services = request.app.state.services
     validator: TokenValidator = request.app.state.identity
-    storage, issuer = await asyncio.gather(
-        _check("storage", services.documents.ping()), _check("issuer", validator.keys.check())
-    )
-    checks = {"storage": storage, "issuer": issuer}
-    if set(checks.values()) != {"ok"}:
+    asked = {"storage": services.documents.ping(), "issuer": validator.keys.check()}
+    if services.search is not None:
+        asked["search"] = services.search.index.ping()
+    answers = await asyncio.gather(*(_check(name, question) for name, question in asked.items()))
+    checks = dict(zip(asked, answers, strict=True))
+    if (checks["storage"], checks["issuer"]) != ("ok", "ok"):
         raise Unavailable("A dependency does not answer.", checks=checks)
     return json_answer.answer(json_answer.dump({"status": "ok", "checks": checks}))
 

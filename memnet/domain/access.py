@@ -28,6 +28,10 @@ ROLES: Mapping[str, frozenset[Role]] = MappingProxyType(
         "replace_document": frozenset({Role.ADMIN}),
         "delete_document": frozenset({Role.ADMIN}),
         "list_audit": frozenset({Role.ADMIN, Role.AUDIT}),
+        "write_event": frozenset({Role.WRITE, Role.REPLAY, Role.ADMIN}),
+        "search_events": frozenset({Role.READ, Role.ADMIN}),
+        "reindex_events": frozenset({Role.ADMIN}),
+        "get_reindexing": frozenset({Role.ADMIN}),
     }
 )
 """Operation -> the roles of which the caller needs one."""

@@ -3,20 +3,50 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
+from operator import itemgetter
 from typing import Any
 
+import orjson
+
 from memnet.domain.document import Actor, DocumentKey, ETag, Json, UserScope
+from memnet.domain.event_search import FoundEvent
 from memnet.domain.json_text import canonical
 from memnet.domain.profile import Binding, Profile
 
 
 class Dropped(StrEnum):
-    """Why a binding of the profile is not in the answer."""
+    """Why a binding of the profile, or an event that was found, is not in the answer."""
 
     NOT_FOUND = "document_not_found"
     NOT_ROUTED = "not_routed"
     MAX_DOCS = "max_docs"
     MAX_CHARS = "max_chars_total"
+    MAX_EVENT_CHARS = "max_chars"
+
+
+CITED = (
+    "event_id",
+    "timestamp",
+    "service_id",
+    "source_type",
+    "digest",
+    "keywords",
+    "project_ids",
+    "snapshot_uri",
+    "evidence",
+)
+"""What of an event is in a context: enough to quote it and to go to its source. Whose it is, the route says."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class IncludeEvents:
+    """The wish for events that have to do with the conversation."""
+
+    top_k: int
+    max_chars: int | None = None
+    """Characters that all of them together may have, as `cite` writes them."""
+    within: str | None = None
+    """The variable whose routed id the events are confined to, as one of their `project_ids`."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -32,6 +62,17 @@ class AssembleContext:
     """Ids the orchestrator already knows, by the name of the template's variable."""
     max_docs: int | None = None
     max_chars_total: int | None = None
+    """Of the documents' content and the events together."""
+    include_events: IncludeEvents | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ContextEvents:
+    """The events in the answer, each the canonical JSON of a citation, best first; or why there are none."""
+
+    cited: Sequence[bytes] = ()
+    dropped: Sequence[Mapping[str, Any]] = ()
+    error: Mapping[str, Any] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,6 +95,8 @@ class AssembledContext:
     documents: Sequence[ContextDocument]
     dropped_bindings: Sequence[Mapping[str, Any]]
     routing_debug: Mapping[str, Any]
+    events: ContextEvents | None = None
+    """None: they were not asked for."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,6 +142,40 @@ def pack(
             total -= kept[-1].size
             dropped.append(_row(kept.pop(), Dropped.MAX_CHARS))
     return [candidate.found for candidate in kept if candidate.found], dropped
+
+
+def cite(found: FoundEvent) -> bytes:
+    """What the answer says of an event: the canonical JSON of what is CITED and the score."""
+    members = orjson.loads(found.data)
+    return canonical({**{name: members[name] for name in CITED if name in members}, "score": found.score})
+
+
+def pack_events(
+    found: Sequence[FoundEvent], wish: IncludeEvents, *, documents: Sequence[Candidate], max_chars_total: int | None
+) -> ContextEvents:
+    """Keep what fits beside the `documents` that are in the answer; an event is in it whole or not at all.
+
+    `found` comes best first. One that is too long is passed over, and a shorter one after it may still fit.
+    """
+    limits = []
+    if max_chars_total is not None:
+        left = max_chars_total - sum(candidate.size for candidate in documents)
+        limits.append((left, Dropped.MAX_CHARS))
+    if wish.max_chars is not None:
+        limits.append((wish.max_chars, Dropped.MAX_EVENT_CHARS))
+    limit, reason = min(limits, default=(None, Dropped.MAX_CHARS), key=itemgetter(0))
+    cited: list[bytes] = []
+    dropped: list[dict[str, Any]] = []
+    used = 0
+    for event in found[: wish.top_k]:
+        text = cite(event)
+        size = len(text.decode())
+        if limit is not None and used + size > limit:
+            dropped.append({"event_id": orjson.loads(event.data)["event_id"], "reason": reason.value, "size": size})
+        else:
+            cited.append(text)
+            used += size
+    return ContextEvents(cited, dropped)
 
 
 def not_routed(binding: Binding) -> dict[str, Any]:

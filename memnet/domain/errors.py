@@ -24,8 +24,10 @@ class ErrorCode(StrEnum):
     VERSION_NOT_FOUND = "VERSION_NOT_FOUND"
     PROFILE_NOT_FOUND = "PROFILE_NOT_FOUND"
     BINDING_NOT_FOUND = "BINDING_NOT_FOUND"
+    REINDEX_NOT_FOUND = "REINDEX_NOT_FOUND"
     METHOD_NOT_ALLOWED = "METHOD_NOT_ALLOWED"
     IDEMPOTENCY_KEY_REUSED = "IDEMPOTENCY_KEY_REUSED"
+    EVENT_EXISTS = "EVENT_EXISTS"
     ETAG_MISMATCH = "ETAG_MISMATCH"
     DOCUMENT_EXISTS = "DOCUMENT_EXISTS"
     BODY_TOO_LARGE = "BODY_TOO_LARGE"
@@ -45,6 +47,7 @@ class ErrorCode(StrEnum):
     INTERNAL = "INTERNAL"
     HISTORY_BROKEN = "HISTORY_BROKEN"
     UNAVAILABLE = "UNAVAILABLE"
+    SEARCH_UNAVAILABLE = "SEARCH_UNAVAILABLE"
 
 
 class MemnetError(Exception):
@@ -155,6 +158,12 @@ class BindingNotFound(MemnetError):
     code = ErrorCode.BINDING_NOT_FOUND
 
 
+class ReindexNotFound(MemnetError):
+    """The events of this tenant have never been reindexed."""
+
+    code = ErrorCode.REINDEX_NOT_FOUND
+
+
 class MethodNotAllowed(MemnetError):
     """The route does not take this method."""
 
@@ -165,6 +174,12 @@ class IdempotencyKeyReused(MemnetError):
     """The Idempotency-Key was used on this document with another request."""
 
     code = ErrorCode.IDEMPOTENCY_KEY_REUSED
+
+
+class EventExists(MemnetError):
+    """Another event is stored under this event_id; events never change."""
+
+    code = ErrorCode.EVENT_EXISTS
 
 
 class ETagMismatch(MemnetError):
@@ -279,3 +294,9 @@ class Unavailable(MemnetError):
     """A dependency did not answer in time; repeat the request with the same Idempotency-Key."""
 
     code = ErrorCode.UNAVAILABLE
+
+
+class SearchUnavailable(MemnetError):
+    """There is no search index at the moment, or none is configured; events are stored all the same."""
+
+    code = ErrorCode.SEARCH_UNAVAILABLE

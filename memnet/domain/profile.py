@@ -85,14 +85,22 @@ class RetentionRules(ProfilePart):
 
 
 class RoutingRules(ProfilePart):
-    """Where the deterministic routing finds its entries, and what in an entry is an id, an alias, a keyword."""
+    """Where routing finds its entries, what in an entry is an id, an alias, a keyword, and how sure it must be.
+
+    `min_score` is the words'; the similarities of meaning have their own: what the best candidate must reach, by how
+    much it must lead, and, if no words matched at all, what it must reach then (None: meaning is not asked).
+    """
 
     source_binding: Identifier
     entries: Pointer
     id_field: str
     alias_fields: tuple[str, ...] = ()
     keyword_fields: tuple[str, ...] = ()
+    description_fields: tuple[str, ...] = ()
     min_score: Confidence = 0.5
+    semantic_threshold: Confidence = 0.15
+    semantic_margin: Confidence = 0.05
+    semantic_when_unmatched: Confidence | None = None
 
 
 class Profile(ProfilePart):

@@ -150,6 +150,12 @@ def _check_routing(profile: Profile, schemas: Mapping[str, Schema]) -> Iterator[
         yield Problem("/routing/source_binding", "must have a fixed path: routing comes before a value is known")
     elif source.binding_id in schemas:
         yield from _check_entries(profile.routing, schemas[source.binding_id])
+    unmatched = profile.routing.semantic_when_unmatched
+    if unmatched is not None and unmatched < profile.routing.semantic_threshold:
+        yield Problem(
+            "/routing/semantic_when_unmatched",
+            "is below semantic_threshold: meaning alone would need less than meaning after words",
+        )
 
 
 def _check_entries(routing: RoutingRules, schema: Schema) -> Iterator[Problem]:
@@ -158,8 +164,8 @@ def _check_entries(routing: RoutingRules, schema: Schema) -> Iterator[Problem]:
         yield Problem("/routing/entries", reason)
         return
     named = [("/routing/id_field", routing.id_field)]
-    named += [(f"/routing/alias_fields/{i}", name) for i, name in enumerate(routing.alias_fields)]
-    named += [(f"/routing/keyword_fields/{i}", name) for i, name in enumerate(routing.keyword_fields)]
+    for fields in ("alias_fields", "keyword_fields", "description_fields"):
+        named += [(f"/routing/{fields}/{i}", name) for i, name in enumerate(getattr(routing, fields))]
     for at, name in named:
         if not schema.has(routing.entries + "/-" + pointer_text([name])):
             yield Problem(at, f"the entries at {routing.entries} have no {name}")

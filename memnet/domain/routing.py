@@ -1,7 +1,8 @@
-"""Which of a user's projects, tickets or the like a conversation is about, by names and keywords alone.
+"""Which of a user's projects, tickets or the like a conversation is about: by its words, then by their meaning.
 
 Text is folded (case and accents) and compared word by word. An alias, or the id itself, counts more the more of the
-words it matches; a keyword counts less. Two entries that match equally well are ambiguous, and then none is chosen.
+words it matches; a keyword counts less. Two entries that match equally well are ambiguous. Meaning may settle what is
+ambiguous and, if the profile says so, what no word matched; what stays unsure is not chosen.
 """
 
 import re
@@ -30,6 +31,14 @@ MAX_SCORE = 0.99
 MAX_KEYWORD_SCORE = 0.8
 
 
+MAX_CANDIDATES = 256
+"""Of more entries than this, none of which any word matches, meaning is not asked: each costs an embedding."""
+MAX_DESCRIBED = 1_000
+"""Characters of the text that stands for an entry's meaning."""
+MAX_TOLD = 5
+"""How many similarities are told."""
+
+
 class RoutingReason(StrEnum):
     """How the id was found, or why none was."""
 
@@ -43,6 +52,15 @@ class RoutingReason(StrEnum):
     NO_ROUTING = "profile_has_no_routing"
 
 
+class Meaning(StrEnum):
+    """What came of asking for the meaning."""
+
+    DECIDED = "decided"
+    BELOW_THRESHOLD = "below_threshold"
+    TOO_CLOSE = "too_close"
+    UNAVAILABLE = "unavailable"
+
+
 Phrase = tuple[str, ...]
 """Words that are looked for one after the other."""
 
@@ -54,6 +72,8 @@ class Entry:
     id: str
     aliases: tuple[Phrase, ...]
     keywords: tuple[Phrase, ...]
+    described: str = ""
+    """Its id, aliases, keywords and description as they are written: what its meaning is taken from."""
 
 
 NOTHING = (0.0, RoutingReason.NO_MATCH)
@@ -68,6 +88,10 @@ class Route:
     deterministic_score: float = 0.0
     semantic_score: float | None = None
     candidates: tuple[str, ...] = ()
+    meaning: Meaning | None = None
+    """None: it was not asked for."""
+    semantic_scores: tuple[tuple[str, float], ...] = ()
+    """The best of the candidates by meaning, best first."""
 
     def debug(self) -> dict[str, Any]:
         """What the orchestrator is told of it."""
@@ -76,7 +100,11 @@ class Route:
             "semantic_score": self.semantic_score,
             "reason": self.reason.value,
         }
-        return {**told, "candidates": list(self.candidates)} if self.candidates else told
+        if self.candidates:
+            told["candidates"] = list(self.candidates)
+        if self.meaning is not None:
+            told["semantic"] = {"outcome": self.meaning.value, "scores": dict(self.semantic_scores)}
+        return told
 
 
 def fold(text: str) -> Phrase:
@@ -99,7 +127,10 @@ def read_entries(content: Json, rules: RoutingRules) -> list[Entry]:
         if isinstance(entry_id, str) and SEGMENT.fullmatch(entry_id):
             aliases = [entry_id, *_texts(row, rules.alias_fields)]
             keywords = _texts(row, rules.keyword_fields)
-            found.append(Entry(entry_id, _folded(aliases), _folded(keywords)))
+            described = ". ".join(
+                part for part in (", ".join([*aliases, *keywords]), *_texts(row, rules.description_fields)) if part
+            )
+            found.append(Entry(entry_id, _folded(aliases), _folded(keywords), described))
     return found
 
 
@@ -122,15 +153,45 @@ def route(text: str, entries: Sequence[Entry], rules: RoutingRules) -> Route:
     return Route(winners[0], scores[winners[0]][1], best)
 
 
-def disambiguate(decision: Route, scores: Sequence[float] | None) -> Route:
-    """Settle an ambiguous decision by one similarity per candidate, if one of them is strictly the best."""
-    if scores is None or not decision.candidates:
-        return decision
-    best = max(scores)
-    winners = [entry_id for entry_id, score in zip(decision.candidates, scores, strict=True) if score == best]
-    if len(winners) > 1:
-        return replace(decision, semantic_score=best)
-    return replace(decision, id=winners[0], reason=RoutingReason.SEMANTIC, semantic_score=best)
+def candidates(decision: Route, entries: Sequence[Entry], rules: RoutingRules) -> dict[str, str]:
+    """The ids whose meaning may settle `decision`, each with the text that stands for it; empty if none may.
+
+    The rivals of an ambiguous decision, or every entry if no word matched and the profile wants that.
+    """
+    if decision.reason is RoutingReason.AMBIGUOUS:
+        wanted = frozenset(decision.candidates)
+    elif decision.reason is RoutingReason.NO_MATCH and rules.semantic_when_unmatched is not None:
+        wanted = frozenset(entry.id for entry in entries)
+        if len(wanted) > MAX_CANDIDATES:
+            return {}
+    else:
+        return {}
+    found: dict[str, list[str]] = {}
+    for entry in entries:
+        if entry.id in wanted:
+            found.setdefault(entry.id, []).append(entry.described)
+    return {entry_id: "\n".join(texts)[:MAX_DESCRIBED] for entry_id, texts in sorted(found.items())}
+
+
+def disambiguate(decision: Route, asked: Sequence[str], scores: Sequence[float] | None, rules: RoutingRules) -> Route:
+    """Settle `decision` by one similarity per id of `asked`, if the best is good enough and far enough ahead.
+
+    `scores` None: there are none to be had, and nothing changes but what is told.
+    """
+    if scores is None or not asked:
+        return replace(decision, meaning=Meaning.UNAVAILABLE)
+    ranked = sorted(zip(asked, scores, strict=True), key=itemgetter(1), reverse=True)
+    best_id, best = ranked[0]
+    told = replace(decision, semantic_score=best, semantic_scores=tuple(ranked[:MAX_TOLD]))
+    ambiguous = decision.reason is RoutingReason.AMBIGUOUS
+    needed = rules.semantic_threshold if ambiguous else rules.semantic_when_unmatched
+    if needed is None or best < needed:
+        return replace(told, meaning=Meaning.BELOW_THRESHOLD)
+    lead = round(best - ranked[1][1], 6) if len(ranked) > 1 else 1.0
+    # Even without a margin a tie is no decision.
+    if lead < rules.semantic_margin or lead == 0:
+        return replace(told, meaning=Meaning.TOO_CLOSE)
+    return replace(told, id=best_id, reason=RoutingReason.SEMANTIC, meaning=Meaning.DECIDED)
 
 
 def _score(said: set[Phrase], entry: Entry) -> tuple[float, RoutingReason]:

@@ -5,21 +5,41 @@ from collections.abc import Sequence
 
 from memnet.domain import context, envelope, routing
 from memnet.domain.catalog import Catalog
-from memnet.domain.context import AssembleContext, AssembledContext, Candidate, ContextDocument
+from memnet.domain.context import (
+    AssembleContext,
+    AssembledContext,
+    Candidate,
+    ContextDocument,
+    ContextEvents,
+)
 from memnet.domain.document import Json
-from memnet.domain.errors import ProfileForbidden
+from memnet.domain.errors import MemnetError, ProfileForbidden, SearchUnavailable, Unavailable
+from memnet.domain.event_search import EventQuery, FoundEvent
 from memnet.domain.identifiers import check_identifier
 from memnet.domain.profile import Binding, Profile
 from memnet.domain.routing import Route, RoutingReason
-from memnet.ports import DocumentStore, SemanticRouter
+from memnet.operations.search_events import search_events
+from memnet.ports import DocumentStore, Search, SemanticRouter
+
+EVENTS_SECONDS = 5.0
+"""How long the documents wait for the events that go with them."""
+EVENTS_TEXT = 1_000
+"""Characters of the conversation's text that events are looked for by, from its beginning."""
 
 
 async def assemble_context(
-    command: AssembleContext, *, documents: DocumentStore, catalog: Catalog, semantic_router: SemanticRouter
+    command: AssembleContext,
+    *,
+    documents: DocumentStore,
+    catalog: Catalog,
+    semantic_router: SemanticRouter,
+    search: Search | None = None,
 ) -> AssembledContext:
     """Fetch the profile's documents in one parallel wave, a second one for what the first one routes to, and pack them.
 
-    Raises ProfileNotFound, ProfileForbidden, InvalidIdentifier for an explicit id, Unavailable.
+    Events, where they are asked for, are looked for beside the second wave. If that fails the answer says so; the
+    documents are answered all the same. Raises ProfileNotFound, ProfileForbidden, InvalidIdentifier for an explicit
+    id, Unavailable.
     """
     profile = catalog.profile(command.profile_id)
     if not profile.admits(command.actor.principal):
@@ -31,15 +51,55 @@ async def assemble_context(
 
     decision = await _route(command, profile, selected, fetched, semantic_router)
     variable = context.routed_variable(profile)
+    second: list[Binding] = []
     if decision.id is not None and variable is not None and variable not in selected:
         selected = {**selected, variable: decision.id}
         second = [b for b in bindings if b.variable() == variable]
-        fetched |= await _fetch(command, second, selected, documents)
+    more, found = await asyncio.gather(
+        _fetch(command, second, selected, documents), _find_events(command, selected, search)
+    )
+    fetched |= more
 
     candidates = [fetched[b.binding_id] for b in bindings if b.binding_id in fetched]
     packed, dropped = context.pack(candidates, max_docs=command.max_docs, max_chars_total=command.max_chars_total)
     unrouted = [context.not_routed(b) for b in bindings if b.binding_id not in fetched]
-    return AssembledContext(selected, packed, [*dropped, *unrouted], decision.debug())
+    kept = [candidate for candidate in candidates if candidate.found in packed]
+    events = _pack_events(command, found, kept)
+    return AssembledContext(selected, packed, [*dropped, *unrouted], decision.debug(), events)
+
+
+async def _find_events(
+    command: AssembleContext, selected: dict[str, str], search: Search | None
+) -> Sequence[FoundEvent] | MemnetError:
+    """The events the conversation has to do with, best first; or why none can be had."""
+    wish = command.include_events
+    if wish is None:
+        return ()
+    query = EventQuery(
+        scope=command.scope,
+        text=command.text[:EVENTS_TEXT].strip() or None,
+        top=wish.top_k,
+        project=selected.get(wish.within or ""),
+    )
+    try:
+        async with asyncio.timeout(EVENTS_SECONDS):
+            return (await search_events(query, cursor=None, search=search)).items
+    except (SearchUnavailable, Unavailable) as error:
+        return error
+    except TimeoutError:
+        return SearchUnavailable()
+
+
+def _pack_events(
+    command: AssembleContext, found: Sequence[FoundEvent] | MemnetError, documents: Sequence[Candidate]
+) -> ContextEvents | None:
+    if command.include_events is None:
+        return None
+    if isinstance(found, MemnetError):
+        return ContextEvents(error={"code": found.code.value, "message": found.message})
+    return context.pack_events(
+        found, command.include_events, documents=documents, max_chars_total=command.max_chars_total
+    )
 
 
 def _explicit(command: AssembleContext, bindings: Sequence[Binding]) -> dict[str, str]:
@@ -82,7 +142,8 @@ async def _route(
     content: Json = source.content if source else None
     entries = routing.read_entries(content, profile.routing)
     decision = routing.route(command.text, entries, profile.routing)
-    if decision.reason is not RoutingReason.AMBIGUOUS:
+    asked = routing.candidates(decision, entries, profile.routing)
+    if not asked:
         return decision
-    scores = await semantic_router.score(command.text, decision.candidates)
-    return routing.disambiguate(decision, scores)
+    scores = await semantic_router.score(command.text[: routing.MAX_TEXT], list(asked.values()))
+    return routing.disambiguate(decision, list(asked), scores, profile.routing)

@@ -113,16 +113,17 @@ class TestDefect:
     async def test_readiness_names_what_failed_and_no_more(self, client: httpx.AsyncClient) -> None:
         response = await client.get("/health/ready")
         assert (response.status_code, code(response)) == (503, "UNAVAILABLE")
-        assert response.json()["error"]["details"] == {"checks": {"storage": "failed", "issuer": "ok"}}
+        assert response.json()["error"]["details"] == {"checks": {"storage": "failed", "issuer": "ok", "search": "ok"}}
         assert "secret" not in response.text
         assert (await client.get("/health/live")).status_code == 200
 
 
 async def test_readiness_asks_the_issuer(anonymous: httpx.AsyncClient, keys: Any) -> None:
     ready = await anonymous.get("/health/ready")
-    assert (ready.status_code, ready.json()) == (200, {"status": "ok", "checks": {"storage": "ok", "issuer": "ok"}})
+    checks = {"storage": "ok", "issuer": "ok", "search": "ok"}
+    assert (ready.status_code, ready.json()) == (200, {"status": "ok", "checks": checks})
     keys.down = True
     response = await anonymous.get("/health/ready")
     assert response.status_code == 503
     assert response.headers["Retry-After"] == "1"
-    assert response.json()["error"]["details"] == {"checks": {"storage": "ok", "issuer": "failed"}}
+    assert response.json()["error"]["details"] == {"checks": {**checks, "issuer": "failed"}}

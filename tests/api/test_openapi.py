@@ -44,9 +44,23 @@ EXPECTED = {
     "delete_document": WRITE,
     "assemble_context": BELOW_USER | WITH_BODY | {"200", "404"},
     "list_audit": BELOW_USER | {"200"},
+    "write_event": BELOW_USER | WITH_BODY | {"200", "201", "409"},
+    "search_events": BELOW_USER | WITH_BODY | {"200"},
+    "reindex_events": BELOW_USER | {"202"},
+    "get_reindexing": BELOW_USER | {"200", "404"},
     "health_live": {"200", "500"},
     "health_ready": {"200", "500", "503"},
 }
+
+
+REQUESTS = {
+    "patch_document": ("PATCH", DYNAMIC),
+    "replace_document": ("PUT", DYNAMIC),
+    "assemble_context": ("POST", f"{USER}/context:assemble"),
+    "write_event": ("POST", f"{USER}/events"),
+    "search_events": ("POST", f"{USER}/events:search"),
+}
+"""Of the operations that take a body."""
 
 
 def operations(app: FastAPI) -> dict[str, dict[str, Any]]:
@@ -118,12 +132,9 @@ async def test_the_examples_are_accepted(client: httpx.AsyncClient, app: FastAPI
         for label, example in content.get("examples", {}).items():
             latest = (await client.get(DYNAMIC)).headers["ETag"]
             headers = {"If-Match": latest, "Idempotency-Key": f"{name}-{label}"}
-            if name == "assemble_context":
-                response = await client.post(f"{USER}/context:assemble", json=example["value"])
-            else:
-                method = "PATCH" if name == "patch_document" else "PUT"
-                response = await client.request(method, DYNAMIC, json=example["value"], headers=headers)
-            assert response.status_code == 200, (label, response.text)
+            method, path = REQUESTS[name]
+            response = await client.request(method, path, json=example["value"], headers=headers)
+            assert response.status_code == (201 if name == "write_event" else 200), (label, response.text)
 
 
 async def test_it_is_served_to_anybody(anonymous: httpx.AsyncClient, app: FastAPI) -> None:

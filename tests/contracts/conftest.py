@@ -12,11 +12,18 @@ from azure.storage.blob.aio import ContainerClient
 from memnet.adapters.azure.blob_audit import BlobAuditLog
 from memnet.adapters.azure.blob_container import BlobContainer, open_container
 from memnet.adapters.azure.blob_documents import BlobDocumentStore
+from memnet.adapters.azure.blob_events import BlobEventStore
+from memnet.adapters.azure.blob_search_register import BlobSearchRegister
+from memnet.adapters.azure.search_index import open_search
 from memnet.adapters.memory.audit import MemoryAuditLog
+from memnet.adapters.memory.clock import FrozenClock
 from memnet.adapters.memory.documents import MemoryDocumentStore
+from memnet.adapters.memory.event_index import MemoryEventIndex
+from memnet.adapters.memory.events import MemoryEventStore
+from memnet.adapters.memory.search_register import MemorySearchRegister
 from memnet.adapters.process.document_cache import DocumentCache
 from memnet.adapters.system import SystemClock
-from memnet.ports import AuditLog, DocumentStore
+from memnet.ports import AuditLog, DocumentStore, EventIndex, EventStore, SearchRegister
 
 BACKENDS = ["memory", "azurite"]
 
@@ -62,3 +69,31 @@ def audit(request: pytest.FixtureRequest) -> AuditLog:
     if request.param == "memory":
         return MemoryAuditLog()
     return BlobAuditLog(request.getfixturevalue("container"))
+
+
+@pytest.fixture(params=BACKENDS)
+def events(request: pytest.FixtureRequest) -> EventStore:
+    """An empty EventStore."""
+    if request.param == "memory":
+        return MemoryEventStore(FrozenClock())
+    return BlobEventStore(request.getfixturevalue("container"))
+
+
+@pytest.fixture(params=BACKENDS)
+def register(request: pytest.FixtureRequest) -> SearchRegister:
+    """An empty SearchRegister."""
+    if request.param == "memory":
+        return MemorySearchRegister()
+    return BlobSearchRegister(request.getfixturevalue("container"))
+
+
+@pytest.fixture(params=["memory", "emulator"])
+async def index(request: pytest.FixtureRequest) -> AsyncIterator[EventIndex]:
+    """An EventIndex whose names are this test's alone."""
+    if request.param == "memory":
+        yield MemoryEventIndex()
+        return
+    emulator = request.getfixturevalue("search_emulator")
+    prefix = f"t{uuid.uuid4().hex}"
+    async with open_search(emulator.url, key=emulator.api_key, prefix=prefix, timeout_seconds=10) as connected:
+        yield connected

@@ -9,7 +9,11 @@ import api.routes
 from memnet.domain.access import ROLES
 from tests.house.source_tree import ROOT, Module, modules
 
-INTERNAL = frozenset({"commit_change", "flush_outbox", "sweep_outboxes", "read_records", "rebuild_documents"})
+INTERNAL = frozenset(
+    {"commit_change", "flush_outbox", "sweep_outboxes", "read_records", "rebuild_documents"}
+    | {"index_events", "open_index", "read_events", "rebuild_index", "reconcile_events", "reindex_tenant"}
+    | {"upload_events", "verify_search"}
+)
 """Verbs without a route: steps of other operations, and what the shell and the sweeper do. A new one is a decision."""
 OPERATIONS = {module.stem: module for module in modules("memnet/operations") if module.stem != "__init__"}
 

@@ -8,6 +8,7 @@ from tests.house.source_tree import ROOT, texts
 
 HOSTS = frozenset(
     {
+        "cognitiveservices.azure.com",
         "json-schema.org",
         "keepachangelog.com",
         "learn.microsoft.com",

@@ -150,6 +150,13 @@ PROFILE_PROBLEMS = [
                  "the entries at /beds have no nicks", id="alias field the entries lack"),
     pytest.param([put("/routing/keyword_fields/0", "keys")], "/routing/keyword_fields/0",
                  "the entries at /beds have no keys", id="keyword field the entries lack"),
+    pytest.param([put("/routing/description_fields", ["about"])], "/routing/description_fields/0",
+                 "the entries at /beds have no about", id="description field the entries lack"),
+    pytest.param([put("/routing/semantic_when_unmatched", 0.14)], "/routing/semantic_when_unmatched",
+                 "is below semantic_threshold: meaning alone would need less than meaning after words",
+                 id="semantic thresholds the wrong way round"),
+    pytest.param([put("/routing/semantic_threshold", 1.1)], "/routing/semantic_threshold",
+                 "Input should be less than or equal to 1", id="semantic threshold over 1"),
     # denied fields
     pytest.param([put("/denied_fields/0", "/plants")], "/denied_fields/0",
                  "denies /plants, which writable_path_rules allow for garden", id="denied place is writable"),

@@ -91,6 +91,15 @@ class BlobContainer:
             return StorageETag(response.headers["ETag"])
         raise _translated(HttpResponseError(response=response))
 
+    async def delete(self, name: str) -> None:
+        """Delete Blob; a missing one is fine. Raises Unavailable."""
+        response = await self._send("DELETE", name, {})
+        if response.status_code == 202:
+            return
+        if response.status_code == 404 and response.headers.get("x-ms-error-code") == "BlobNotFound":
+            return
+        raise _translated(HttpResponseError(response=response))
+
     async def list(
         self, prefix: str, *, limit: int, cursor: str | None, metadata: bool
     ) -> tuple[list[BlobProperties], str | None]:

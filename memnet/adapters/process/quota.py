@@ -97,14 +97,21 @@ class LimitsQuota:
 
     async def take(self, scope: UserScope, principal: str) -> None:
         """Count one request against both. Raises QuotaExceeded with `retry_after` in whole seconds."""
+        await self._take(
+            (self._per_user, "user", scope.tenant_id, scope.user_id),
+            (self._per_principal, "principal", scope.tenant_id, principal),
+        )
+
+    async def take_of_principal(self, tenant_id: str, principal: str) -> None:
+        """Count one request against the principal alone. Raises QuotaExceeded as `take` does."""
+        await self._take((self._per_principal, "principal", tenant_id, principal))
+
+    async def _take(self, *counted: tuple[limits.RateLimitItem, str, str, str]) -> None:
         loop = asyncio.get_running_loop()
         if loop.time() < self._paused_until:
             return
         try:
-            wait = max(
-                await self._hit(self._per_user, "user", scope.tenant_id, scope.user_id),
-                await self._hit(self._per_principal, "principal", scope.tenant_id, principal),
-            )
+            wait = max([await self._hit(limit, *key) for limit, *key in counted])
         except self._storage.base_exceptions as error:
             self._paused_until = loop.time() + STORE_PAUSE_SECONDS
             _log.warning("quota store failed (%s), requests pass uncounted", type(error).__name__)

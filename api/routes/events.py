@@ -1,0 +1,113 @@
+"""Events: HTTP in, one operation, HTTP out."""
+
+from fastapi import APIRouter
+from starlette.requests import Request
+from starlette.responses import Response
+
+from api import examples, json_answer
+from api.admission import admit
+from api.bodies import EventBody, SearchBody
+from api.direct_route import DirectRoute
+from api.openapi import ADMISSION_ERRORS, BODY_ERRORS, USER_PARAMETERS, USER_PREFIX, Schema, answer, body, describe
+from api.request_body import read_body
+from api.routes.documents_openapi import TEXT
+from memnet.domain.errors import ErrorCode as E
+from memnet.domain.event_search import FoundEvent
+from memnet.operations.search_events import search_events
+from memnet.operations.write_event import write_event
+
+router = APIRouter(prefix=USER_PREFIX, route_class=DirectRoute)
+
+_WRITTEN: Schema = {
+    "type": "object",
+    "required": ["event_id", "indexed"],
+    "properties": {
+        "event_id": TEXT,
+        "indexed": {
+            "type": "boolean",
+            "description": "Whether the index has confirmed it. If not, it will; there is nothing to do about it.",
+        },
+    },
+}
+_FOUND: Schema = {
+    "type": "object",
+    "required": ["events", "next_cursor", "mode"],
+    "properties": {
+        "events": {
+            "type": "array",
+            "items": {
+                "type": "object",
+                "required": ["event_id", "timestamp", "service_id", "source_type", "digest", "score"],
+                "properties": {"score": {"type": "number", "description": "Comparable within one search alone."}},
+            },
+        },
+        "next_cursor": {"type": ["string", "null"]},
+        "mode": {
+            "type": "string",
+            "enum": ["hybrid", "lexical", "newest"],
+            "description": "Ranked by words and meaning, by words alone, or by time.",
+        },
+    },
+}
+_WRITE = describe(
+    "write_event",
+    tag="events",
+    summary="Store the digest of something that happened, and make it searchable",
+    parameters=USER_PARAMETERS,
+    body=body(EventBody, chat=examples.EVENT),
+    answers={
+        200: answer("The same event was stored before.", _WRITTEN),
+        201: answer("It is stored.", _WRITTEN, examples.EVENT_WRITTEN),
+    },
+    errors=ADMISSION_ERRORS | BODY_ERRORS | {E.EVENT_EXISTS},
+)
+_SEARCH = describe(
+    "search_events",
+    tag="events",
+    summary="Search a user's events",
+    parameters=USER_PARAMETERS,
+    body=body(SearchBody, by_words=examples.SEARCH, newest={"top_k": 3}),
+    answers={200: answer("A page of events, best first.", _FOUND, examples.SEARCHED)},
+    errors=ADMISSION_ERRORS | BODY_ERRORS | {E.INVALID_CURSOR, E.SEARCH_UNAVAILABLE},
+)
+
+
+@router.post("/events", **_WRITE)
+async def write(request: Request) -> Response:
+    """Create the event. Its id is good for one event: the same again is answered with 200, another one with 409."""
+    admission = await admit(request, "write_event")
+    services = admission.services
+    event = await read_body(request, EventBody, max_bytes=services.settings.max_body_bytes)
+    written = await write_event(
+        admission.scope,
+        event,
+        events=services.events,
+        search=services.search,
+        ids=services.ids,
+        background=services.background,
+    )
+    result = {"event_id": written.event_id, "indexed": written.indexed}
+    response = json_answer.answer(json_answer.dump(result), status=200 if written.replayed else 201)
+    if written.replayed:
+        response.headers["Idempotency-Replayed"] = "true"
+    return response
+
+
+@router.post("/events:search", **_SEARCH)
+async def search(request: Request) -> Response:
+    """Find events by words, by meaning where there are embeddings, and by filters; always this user's alone."""
+    admission = await admit(request, "search_events")
+    services = admission.services
+    body = await read_body(request, SearchBody, max_bytes=services.settings.max_body_bytes)
+    found = await search_events(body.event_query(admission.scope), cursor=body.cursor, search=services.search)
+    parts = {
+        "events": json_answer.elements([_event(event) for event in found.items]),
+        "next_cursor": json_answer.dump(found.next_cursor),
+        "mode": json_answer.dump(found.mode),
+    }
+    return json_answer.answer(json_answer.members(parts))
+
+
+def _event(event: FoundEvent) -> bytes:
+    """The event's members and its score; the canonical JSON is an object that is never empty."""
+    return event.data[:-1] + b',"score":' + json_answer.dump(event.score) + b"}"

@@ -1,0 +1,108 @@
+"""memnet search: compare the search index with the stored events, repair it, build it anew."""
+
+from collections.abc import Awaitable, Callable
+from typing import TypeVar
+
+import click
+
+from cli import storage
+from memnet.domain.errors import InvalidIdentifier
+from memnet.domain.identifiers import check_identifier
+from memnet.domain.search_layout import Reindexing
+from memnet.operations.rebuild_index import rebuild_index
+from memnet.operations.reconcile_events import ReconcileReport, reconcile_events
+from memnet.operations.verify_search import SearchReport, verify_search
+from memnet.ports import Search, StoreConflict
+from memnet.wiring import Services
+
+T = TypeVar("T")
+
+
+@click.group()
+def search() -> None:
+    """The search index: derived from the stored events, and made again from them at any time.
+
+    Storage and search service are those of MEMNET_STORAGE_URL and MEMNET_SEARCH_URL (and their keys), else those of
+    the local stack that runs here.
+    """
+
+
+@search.command()
+@click.option("--tenant", help="Only this tenant's events; else those of all.")
+def verify(tenant: str | None) -> None:
+    """Compare the index with the stored events, both ways and by content.
+
+    Prints every difference and a summary. Exits with 0, or 1 if there is a difference.
+    """
+    tenant_id = None if tenant is None else _tenant(tenant)
+
+    async def operation(services: Services, search: Search) -> SearchReport:
+        return await verify_search(tenant_id, events=services.events, search=search)
+
+    report = _run(operation)
+    for label, keys in (
+        ("not indexed", report.missing),
+        ("indexed with other content", report.different),
+        ("unreadable", report.unreadable),
+    ):
+        for key in keys:
+            click.echo(f"{label}: {key.blob_name}")
+    for document in report.orphaned:
+        click.echo(f"indexed without an event: {document}")
+    click.echo(f"{'ok' if report.agrees else 'broken'}: {report.events} events, {report.documents} indexed")
+    if not report.agrees:
+        raise SystemExit(1)
+
+
+@search.command()
+def reindex() -> None:
+    """Build a new index from all stored events and put it in the place of the serving one.
+
+    Searches are answered throughout, and what is written meanwhile is in the new index. Called again after it was
+    interrupted, it goes on where it was. The new index has the embeddings of the present settings.
+    """
+
+    async def operation(services: Services, search: Search) -> Reindexing:
+        return await rebuild_index(events=services.events, search=search, clock=services.clock, ids=services.ids)
+
+    try:
+        record = _run(operation)
+    except StoreConflict as error:
+        raise click.ClickException("another process has taken the rebuild over") from error
+    name = record.target.name if record.target else ""
+    click.echo(f"ok: {record.events} events in {name}, {record.waiting} waiting for the reconciliation")
+
+
+@search.command()
+def reconcile() -> None:
+    """Index the events that could not be indexed when they were written.
+
+    Every service process does the same on its own from time to time. Exits with 0, or 1 if some are still waiting.
+    """
+
+    async def operation(services: Services, search: Search) -> ReconcileReport:
+        return await reconcile_events(events=services.events, search=search, clock=services.clock, ids=services.ids)
+
+    report = _run(operation)
+    click.echo(
+        f"{report.marked} marks listed, {report.indexed} events indexed, {report.postponed} postponed, "
+        f"{report.dropped} marks without an event dropped"
+    )
+    if report.postponed:
+        raise SystemExit(1)
+
+
+def _run(operation: Callable[[Services, Search], Awaitable[T]]) -> T:
+    async def with_search(services: Services) -> T:
+        if services.search is None:
+            raise click.ClickException("no search service is configured: set MEMNET_SEARCH_URL")
+        return await operation(services, services.search)
+
+    return storage.run(with_search)
+
+
+def _tenant(tenant: str) -> str:
+    try:
+        return check_identifier("tenant_id", tenant)
+    except InvalidIdentifier as error:
+        raise click.UsageError(error.message) from error

@@ -1,0 +1,130 @@
+"""The Embedder port over HTTP: Azure OpenAI, or any endpoint that speaks OpenAI's embeddings API."""
+
+import asyncio
+import logging
+from collections.abc import AsyncIterator, Sequence
+from contextlib import AsyncExitStack, asynccontextmanager
+from urllib.parse import urlsplit
+
+from azure.core.exceptions import AzureError
+from azure.identity.aio import DefaultAzureCredential, get_bearer_token_provider
+from openai import APIStatusError, AsyncOpenAI, BadRequestError, DefaultAsyncHttpxClient, OpenAIError, omit
+
+from memnet.domain.errors import Unavailable
+
+SCOPE = "https://cognitiveservices.azure.com/.default"
+AZURE_HOSTS = (".openai.azure.com", ".services.ai.azure.com", ".cognitiveservices.azure.com")
+"""Where an Entra token may go."""
+
+MAX_CHARS = 8_000
+"""Characters of a text that count, from its beginning; the models take 8,192 tokens."""
+
+BATCH = 64
+"""Texts of one request; the API takes 2,048, and 300,000 tokens."""
+
+MAX_RETRIES = 2
+"""After a connection error, 408, 409, 429 or 5xx; with the client's backoff, and within the time of the call."""
+
+CALL_TRIES = 2
+"""A call may take as long as this many tries that hang."""
+
+UNREADABLE = (ValueError, TypeError, AttributeError)
+"""What comes of an answer that is none: the client does not check it."""
+
+_log = logging.getLogger("memnet.embeddings")
+
+
+class OpenAIEmbedder:
+    """Asks for the vectors of a model. What it sends and gets is the "Create embeddings" of OpenAI's API reference."""
+
+    def __init__(self, client: AsyncOpenAI, *, model: str, dimensions: int, timeout_seconds: float) -> None:
+        """Use `open_embeddings`."""
+        self._client = client
+        self._timeout = timeout_seconds
+        self._shortens = True
+        self.name = model
+        self.dimensions = dimensions
+
+    async def embed(self, texts: Sequence[str]) -> Sequence[Sequence[float]]:
+        """Return one vector per text, in batches. Raises Unavailable, also for an answer that cannot be used."""
+        vectors: list[Sequence[float]] = []
+        for start in range(0, len(texts), BATCH):
+            # The API refuses an empty text.
+            batch = [text[:MAX_CHARS].strip() or " " for text in texts[start : start + BATCH]]
+            vectors += await self._call(batch)
+        return vectors
+
+    async def _call(self, batch: list[str]) -> list[Sequence[float]]:
+        try:
+            async with asyncio.timeout(self._timeout * CALL_TRIES):
+                vectors = await self._ask(batch)
+        except (OpenAIError, AzureError, TimeoutError, *UNREADABLE) as error:
+            # Neither the error's text nor its body: they may quote the texts or the key.
+            response = error.response if isinstance(error, APIStatusError) else None
+            status = response.status_code if response is not None else None
+            request_id = response.headers.get("x-request-id") if response is not None else None
+            _log.warning("embeddings: %s status=%s request=%s", type(error).__name__, status, request_id)
+            raise Unavailable(dependency="embeddings") from error
+        if [len(vector) for vector in vectors] != [self.dimensions] * len(batch):
+            found = sorted({len(vector) for vector in vectors})
+            _log.error(
+                "embeddings: %d texts, %d vectors of %s numbers; configured are %d (MEMNET_EMBEDDINGS_DIMENSIONS)",
+                len(batch),
+                len(vectors),
+                found,
+                self.dimensions,
+            )
+            raise Unavailable(dependency="embeddings")
+        return vectors
+
+    async def _ask(self, batch: list[str]) -> list[Sequence[float]]:
+        """One request; a second one if the endpoint turns out to know no `dimensions`, as older models do not."""
+        if self._shortens:
+            try:
+                return await self._create(batch, shorten=True)
+            except BadRequestError:
+                vectors = await self._create(batch, shorten=False)
+                self._shortens = False
+                return vectors
+        return await self._create(batch, shorten=False)
+
+    async def _create(self, batch: list[str], *, shorten: bool) -> list[Sequence[float]]:
+        answer = await self._client.embeddings.create(
+            input=batch, model=self.name, dimensions=self.dimensions if shorten else omit
+        )
+        return [list(row.embedding) for row in sorted(answer.data, key=lambda row: row.index)]
+
+
+@asynccontextmanager
+async def open_embeddings(
+    url: str, *, key: str | None, model: str, dimensions: int, timeout_seconds: float
+) -> AsyncIterator[OpenAIEmbedder]:
+    """Connect to `url`, the part before /embeddings, with its key or, on Azure without one, an Entra identity.
+
+    `timeout_seconds` bounds one try. Nothing is sent before the first call. Raises ValueError if neither a key nor
+    an Entra token can be sent there.
+    """
+    async with AsyncExitStack() as stack:
+        # Without trust_env=False proxies and .netrc come from the environment, past memnet/settings.py.
+        http = await stack.enter_async_context(DefaultAsyncHttpxClient(trust_env=False, timeout=timeout_seconds))
+        if key is None:
+            if not is_azure(url):
+                raise ValueError("needs a key: an Entra token is sent to Azure's hosts over https alone")
+            credential = await stack.enter_async_context(DefaultAzureCredential())
+            client = AsyncOpenAI(
+                api_key=get_bearer_token_provider(credential, SCOPE),
+                base_url=url,
+                http_client=http,
+                max_retries=MAX_RETRIES,
+            )
+        else:
+            client = AsyncOpenAI(api_key=key, base_url=url, http_client=http, max_retries=MAX_RETRIES)
+        # The client has read these from the environment.
+        client.organization = client.project = None
+        yield OpenAIEmbedder(client, model=model, dimensions=dimensions, timeout_seconds=timeout_seconds)
+
+
+def is_azure(url: str) -> bool:
+    """Whether `url` is one of Azure's own, so that an Entra token may be sent to it."""
+    parts = urlsplit(url)
+    return parts.scheme == "https" and (parts.hostname or "").endswith(AZURE_HOSTS)

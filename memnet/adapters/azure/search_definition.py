@@ -1,0 +1,79 @@
+"""The definition of an index of events in Azure AI Search."""
+
+from azure.search.documents.indexes.models import (
+    HnswAlgorithmConfiguration,
+    HnswParameters,
+    SearchField,
+    SearchFieldDataType,
+    SearchIndex,
+    VectorSearch,
+    VectorSearchProfile,
+)
+
+from memnet.domain.search_layout import IndexVersion
+
+STRING = SearchFieldDataType.STRING
+STRINGS = "Collection(Edm.String)"
+VECTOR = "Collection(Edm.Single)"
+PROFILE = "cosine"
+
+
+def definition(version: IndexVersion) -> SearchIndex:
+    """Return the definition: what is filtered by, what is searched, and `event`, which is answered."""
+    fields = [
+        _field("id", STRING, key=True, filterable=True, sortable=True),
+        _field("position", SearchFieldDataType.INT64, filterable=True, sortable=True),
+        _field("tenant_id", STRING, filterable=True),
+        _field("user_id", STRING, filterable=True),
+        _field("event_id", STRING, filterable=True),
+        _field("service_id", STRING, filterable=True),
+        _field("source_type", STRING, filterable=True),
+        _field("timestamp", SearchFieldDataType.DATE_TIME_OFFSET, filterable=True, sortable=True),
+        _field("project_ids", STRINGS, filterable=True),
+        _field("keywords", STRINGS, filterable=True, searchable=True),
+        _field("digest", STRING, searchable=True),
+        _field("event", STRING),
+    ]
+    description = "memnet events without embeddings"
+    if version.model is None:
+        return SearchIndex(name=version.name, description=description, fields=fields)
+    fields.append(
+        SearchField(
+            name="digest_vector",
+            type=VECTOR,
+            searchable=True,
+            hidden=True,
+            vector_search_dimensions=version.dimensions,
+            vector_search_profile_name=PROFILE,
+        )
+    )
+    return SearchIndex(
+        name=version.name,
+        description=f"memnet events with embeddings of {version.model}, {version.dimensions} dimensions",
+        fields=fields,
+        vector_search=VectorSearch(
+            algorithms=[HnswAlgorithmConfiguration(name="hnsw", parameters=HnswParameters(metric="cosine"))],
+            profiles=[VectorSearchProfile(name=PROFILE, algorithm_configuration_name="hnsw")],
+        ),
+    )
+
+
+def _field(
+    name: str,
+    kind: str,
+    *,
+    key: bool = False,
+    filterable: bool = False,
+    sortable: bool = False,
+    searchable: bool = False,
+) -> SearchField:
+    """A field with everything switched off that is not asked for: what is on costs storage."""
+    return SearchField(
+        name=name,
+        type=kind,
+        key=key,
+        filterable=filterable,
+        sortable=sortable,
+        searchable=searchable,
+        facetable=False,
+    )

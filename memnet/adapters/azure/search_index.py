@@ -1,0 +1,253 @@
+"""EventIndex on Azure AI Search: the SDK's client for the indexes, its `send_request` for what is in them.
+
+Documents are sent in batches of our own making: the SDK's asynchronous client splits a batch that was too large
+wrongly, and its models cost more than the rest of a search. Its pipeline (retry, authentication, transport) is used
+for everything.
+"""
+
+import asyncio
+import logging
+import re
+from collections.abc import AsyncIterator, Awaitable, Iterator, Sequence
+from contextlib import asynccontextmanager
+from typing import Any, TypeVar
+
+import orjson
+from azure.core.credentials import AzureKeyCredential
+from azure.core.exceptions import AzureError, HttpResponseError, ResourceNotFoundError
+from azure.core.pipeline.transport import AioHttpTransport
+from azure.core.rest import AsyncHttpResponse, HttpRequest
+from azure.identity.aio import DefaultAzureCredential
+from azure.search.documents.indexes.aio import SearchIndexClient
+
+from memnet.adapters.azure.search_definition import definition
+from memnet.domain.errors import Unavailable
+from memnet.domain.event_search import EventQuery, IndexDocument, Vector, odata_filter, position, quote
+from memnet.domain.search_layout import IndexVersion
+from memnet.ports import EventHit, Hits, IndexMissing
+
+API_VERSION = "2026-04-01"
+MAX_ACTIONS = 1000
+MAX_BATCH_BYTES = 15 * 1024 * 1024
+"""Azure's limit is 16 MB with what surrounds the documents."""
+NEIGHBOURS = 200
+"""How many of the nearest vectors take part in a fused ranking; the same on every page, so that pages join."""
+OPERATION_TRIES = 2
+"""An operation may take as long as this many tries that hang; its quick failures are retried more often."""
+KEY_TRIES = 3
+_PASSING = frozenset({409, 422, 429, 503})
+"""What a document may be refused with for now: version conflict, index busy, throttled."""
+_RETRIED = frozenset({"GET", "PUT", "POST", "DELETE"})
+"""Every call is safe to repeat, POST too: uploading and deleting by key, and searching."""
+
+_PREFIX = re.compile(r"(?=.{1,64}\Z)[a-z][a-z0-9]*(-[a-z0-9]+)*")
+"""What the service takes at the beginning of an index's name."""
+
+_log = logging.getLogger("memnet.search")
+
+T = TypeVar("T")
+Actions = list[dict[str, Any]]
+Rows = list[EventHit]
+
+
+class SearchEventIndex:
+    """The EventIndex port; errors as the port says."""
+
+    def __init__(self, client: SearchIndexClient, prefix: str, timeout_seconds: float, backoff_seconds: float) -> None:
+        """Use `open_search`."""
+        self._client = client
+        self._prefix = prefix
+        self._timeout = timeout_seconds
+        self._backoff = backoff_seconds
+
+    def new_name(self, suffix: str) -> str:
+        """Return the name for a new index."""
+        return f"{self._prefix}-{suffix}"
+
+    async def create(self, version: IndexVersion) -> None:
+        """Create the index; the same definition over one that is there changes nothing. Raises Unavailable."""
+        await self._bounded(self._client.create_or_update_index(definition(version)))
+
+    async def drop(self, name: str) -> None:
+        """Remove the index. Raises Unavailable."""
+        try:
+            await self._bounded(self._client.delete_index(name))
+        except IndexMissing:
+            return
+
+    async def upload(self, name: str, documents: Sequence[IndexDocument]) -> frozenset[str]:
+        """Add or replace documents. Raises IndexMissing, Unavailable."""
+        actions = [{"@search.action": "upload", **document.fields()} for document in documents]
+        return await self._index(name, actions)
+
+    async def delete(self, name: str, keys: Sequence[str]) -> frozenset[str]:
+        """Remove documents. Raises IndexMissing, Unavailable."""
+        return await self._index(name, [{"@search.action": "delete", "id": key} for key in keys])
+
+    async def search(self, name: str, query: EventQuery, vector: Vector | None) -> Hits:
+        """Rank by BM25 of the words, or fused with the nearest vectors (RRF). Raises IndexMissing, Unavailable."""
+        body: dict[str, Any] = {"filter": odata_filter(query), "select": "id,event", "top": query.top + 1}
+        if query.skip:
+            body["skip"] = query.skip
+        if query.words is None:
+            return _hits(await self._search(name, body | {"search": "*", "orderby": "timestamp desc,id asc"}), query)
+        if query.words:
+            body |= {"search": query.words, "searchFields": "digest,keywords", "searchMode": "any"}
+        if vector is not None:
+            body["vectorQueries"] = [{"kind": "vector", "vector": vector, "fields": "digest_vector", "k": NEIGHBOURS}]
+            return _hits(_settled(await self._search(name, body)), query)
+        ordered = body | {"orderby": "search.score() desc,id asc"}
+        if query.skip:
+            return _hits(await self._search(name, ordered), query)
+        found = _settled(await self._search(name, body))
+        # Of equals the service takes whichever came first, which a rebuild changes. Ordering costs it a sort of all
+        # that was found, so it is asked for only when equals stand on both sides of the cut.
+        if len(found) > query.top and found[-1].score == found[-2].score:
+            found = await self._search(name, ordered)
+        return _hits(found, query)
+
+    async def list(self, name: str, tenant_id: str | None, *, limit: int, after: str | None) -> Sequence[EventHit]:
+        """List documents in the order of their keys. Raises IndexMissing, Unavailable."""
+        parts = [] if tenant_id is None else [f"tenant_id eq {quote(tenant_id)}"]
+        # From `after` on, which is there once more: another key could share its position.
+        parts += [] if after is None else [f"position ge {position(after)}"]
+        body: dict[str, Any] = {"search": "*", "select": "id,event", "orderby": "position asc,id asc", "top": limit + 1}
+        found = await self._search(name, body | ({"filter": " and ".join(parts)} if parts else {}))
+        return [hit for hit in found if after is None or hit.key > after][:limit]
+
+    async def ping(self) -> None:
+        """Ask for the names of the indexes. Raises Unavailable."""
+        url = f"/indexes?$select=name&api-version={API_VERSION}"
+        await self._bounded(self._send(HttpRequest("GET", url)))
+
+    async def _search(self, name: str, body: dict[str, Any]) -> Rows:
+        hits: Rows = []
+        following: dict[str, Any] | None = body
+        while following is not None:
+            response = await self._bounded(self._send(_post(name, "search.post.search", following)))
+            answer = orjson.loads(response.content)
+            hits += [EventHit(row["id"], row["event"].encode(), row["@search.score"]) for row in answer["value"]]
+            # The service cuts an answer short only when it would become too large.
+            following = answer.get("@search.nextPageParameters")
+        return hits
+
+    async def _index(self, name: str, actions: Actions) -> frozenset[str]:
+        refused: set[str] = set()
+        for batch in _batches(actions):
+            refused |= await self._index_batch(name, batch)
+        return frozenset(refused)
+
+    async def _index_batch(self, name: str, actions: Actions) -> set[str]:
+        """Send a batch, and again what was refused for now; halve one that was too large after all."""
+        refused: set[str] = set()
+        for attempt in range(KEY_TRIES):
+            if attempt:
+                await asyncio.sleep(self._backoff * 2**attempt)
+            try:
+                response = await self._bounded(self._send(_post(name, "search.index", {"value": actions})))
+            except HttpResponseError as error:
+                if error.status_code != 413:
+                    raise
+                if len(actions) == 1:
+                    return refused | {str(actions[0]["id"])}
+                middle = len(actions) // 2
+                halves = [await self._index_batch(name, half) for half in (actions[:middle], actions[middle:])]
+                return refused.union(*halves)
+            failed = {
+                row["key"]: row["statusCode"] for row in orjson.loads(response.content)["value"] if not row["status"]
+            }
+            refused |= {key for key, status in failed.items() if status not in _PASSING}
+            actions = [action for action in actions if failed.get(action["id"]) in _PASSING]
+            if not actions:
+                return refused
+        return refused | {str(action["id"]) for action in actions}
+
+    async def _send(self, request: HttpRequest) -> AsyncHttpResponse:
+        response = await self._client.send_request(request, retry_on_methods=_RETRIED)
+        if response.status_code in (200, 201, 207):
+            return response
+        if response.status_code == 404:
+            raise ResourceNotFoundError(response=response)
+        raise HttpResponseError(response=response)
+
+    async def _bounded(self, call: Awaitable[T]) -> T:
+        try:
+            async with asyncio.timeout(self._timeout * OPERATION_TRIES):
+                return await call
+        except (AzureError, TimeoutError) as error:
+            raise _translated(error) from error
+
+
+@asynccontextmanager
+async def open_search(
+    url: str, *, key: str | None, prefix: str, timeout_seconds: float, backoff_seconds: float = 0.2
+) -> AsyncIterator[SearchEventIndex]:
+    """Connect to the search service at `url`, with an API key or, without one, an Entra identity.
+
+    `timeout_seconds` bounds one try. Nothing is sent before the first call. Raises ValueError for an address or a
+    prefix that is none, and for an Entra identity over plain http.
+    """
+    if not url.startswith("https://" if key is None else ("https://", "http://")) or not _PREFIX.fullmatch(prefix):
+        raise ValueError(url)
+    credential = DefaultAzureCredential() if key is None else AzureKeyCredential(key)
+    transport = AioHttpTransport(
+        use_env_settings=False, connection_timeout=timeout_seconds, read_timeout=timeout_seconds
+    )
+    async with transport:
+        client = SearchIndexClient(
+            url,
+            credential,
+            transport=transport,
+            api_version=API_VERSION,
+            retry_total=3,
+            retry_backoff_factor=backoff_seconds,
+            retry_backoff_max=2,
+        )
+        try:
+            yield SearchEventIndex(client, prefix, timeout_seconds, backoff_seconds)
+        finally:
+            if isinstance(credential, DefaultAzureCredential):
+                await credential.close()
+
+
+def _settled(hits: Rows) -> Rows:
+    return sorted(hits, key=lambda hit: (-hit.score, hit.key))
+
+
+def _hits(found: Rows, query: EventQuery) -> Hits:
+    return Hits(found[: query.top], len(found) > query.top)
+
+
+def _post(name: str, action: str, body: dict[str, Any]) -> HttpRequest:
+    url = f"/indexes('{name}')/docs/{action}?api-version={API_VERSION}"
+    # Written as the bytes that `_batches` has counted.
+    content = orjson.dumps(body)
+    return HttpRequest("POST", url, content=content, headers={"Content-Type": "application/json"})
+
+
+def _batches(actions: Actions) -> Iterator[Actions]:
+    """Cut into batches of at most MAX_ACTIONS and MAX_BATCH_BYTES; a document over it goes alone, to be refused."""
+    batch: Actions = []
+    size = 0
+    for action in actions:
+        length = len(orjson.dumps(action)) + 1
+        if batch and (len(batch) == MAX_ACTIONS or size + length > MAX_BATCH_BYTES):
+            yield batch
+            batch, size = [], 0
+        batch.append(action)
+        size += length
+    if batch:
+        yield batch
+
+
+def _translated(error: AzureError | TimeoutError) -> Exception:
+    """What the port calls this failure: IndexMissing, Unavailable, or, for a request of ours that is wrong, itself."""
+    response = getattr(error, "response", None)
+    status = getattr(response, "status_code", None)
+    if status == 404:
+        return IndexMissing()
+    if status in (400, 405, 413, 415):
+        return error
+    request_id = response.headers.get("request-id") if response is not None else None
+    _log.warning("search: %s status=%s request=%s", type(error).__name__, status, request_id)
+    return Unavailable(dependency="search")

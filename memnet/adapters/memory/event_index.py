@@ -1,0 +1,135 @@
+"""EventIndex in dicts: words in common count, weighted by how rare they are; vectors by their cosine."""
+
+import asyncio
+import math
+import re
+from collections import Counter
+from collections.abc import Sequence
+
+from memnet.domain.event import Event
+from memnet.domain.event_search import EventQuery, IndexDocument, Vector
+from memnet.domain.search_layout import IndexVersion
+from memnet.domain.timestamps import from_text
+from memnet.ports import EventHit, Hits, IndexMissing
+
+_WORD = re.compile(r"\w+")
+_RANK_CONSTANT = 60
+
+_Index = dict[str, IndexDocument]
+
+
+class MemoryEventIndex:
+    """The EventIndex port for tests; errors as the port says, except that it is never unavailable."""
+
+    def __init__(self) -> None:
+        """Start without an index."""
+        self._indexes: dict[str, _Index] = {}
+
+    def new_name(self, suffix: str) -> str:
+        """Return the name for a new index."""
+        return f"events-{suffix}"
+
+    async def create(self, version: IndexVersion) -> None:
+        """Create the index unless it is there."""
+        await asyncio.sleep(0)
+        self._indexes.setdefault(version.name, {})
+
+    async def drop(self, name: str) -> None:
+        """Remove the index."""
+        await asyncio.sleep(0)
+        self._indexes.pop(name, None)
+
+    async def upload(self, name: str, documents: Sequence[IndexDocument]) -> frozenset[str]:
+        """Add or replace documents; all are taken. Raises IndexMissing."""
+        index = await self._get(name)
+        index.update({document.key: document for document in documents})
+        return frozenset()
+
+    async def delete(self, name: str, keys: Sequence[str]) -> frozenset[str]:
+        """Remove documents. Raises IndexMissing."""
+        index = await self._get(name)
+        for key in keys:
+            index.pop(key, None)
+        return frozenset()
+
+    async def search(self, name: str, query: EventQuery, vector: Vector | None) -> Hits:
+        """Rank by words, or by words and vector fused by reciprocal rank. Raises IndexMissing."""
+        index = await self._get(name)
+        found = {key: document for key, document in index.items() if _matches(document, query)}
+        scores = _scores(found, index, query.words, vector)
+        ranked = _ranked(scores)
+        if query.words is None:
+            ranked.sort(key=lambda key: found[key].stored.event.timestamp, reverse=True)
+        end = query.skip + query.top
+        hits = [EventHit(key, found[key].stored.data, scores[key]) for key in ranked[query.skip : end]]
+        return Hits(hits, len(ranked) > end)
+
+    async def list(self, name: str, tenant_id: str | None, *, limit: int, after: str | None) -> Sequence[EventHit]:
+        """List documents in the order of their keys. Raises IndexMissing."""
+        index = await self._get(name)
+        keys = [
+            key
+            for key in sorted(index)
+            if key > (after or "") and tenant_id in (None, index[key].stored.key.scope.tenant_id)
+        ]
+        return [EventHit(key, index[key].stored.data, 0.0) for key in keys[:limit]]
+
+    async def ping(self) -> None:
+        """Do nothing: a dict can always serve."""
+        await asyncio.sleep(0)
+
+    async def _get(self, name: str) -> _Index:
+        await asyncio.sleep(0)
+        if name not in self._indexes:
+            raise IndexMissing(name)
+        return self._indexes[name]
+
+
+def _matches(document: IndexDocument, query: EventQuery) -> bool:
+    event, time = document.stored.event, from_text(document.stored.event.timestamp)
+    return (
+        document.stored.key.scope == query.scope
+        and query.service in (None, event.service_id)
+        and query.source_type in (None, event.source_type)
+        and (query.project is None or query.project in event.project_ids)
+        and (query.since is None or time >= query.since)
+        and (query.until is None or time < query.until)
+    )
+
+
+def _scores(found: _Index, index: _Index, words: str | None, vector: Vector | None) -> dict[str, float]:
+    if words is None:
+        return dict.fromkeys(found, 1.0)
+    lexical = _lexical(found, index, words)
+    if vector is None:
+        return lexical
+    near = {key: _cosine(document.vector, vector) for key, document in found.items() if document.vector is not None}
+    fused: dict[str, float] = {}
+    for scores in (lexical, near):
+        for rank, key in enumerate(_ranked(scores)):
+            fused[key] = fused.get(key, 0.0) + 1 / (_RANK_CONSTANT + rank)
+    return fused
+
+
+def _ranked(scores: dict[str, float]) -> list[str]:
+    return sorted(scores, key=lambda key: (-scores[key], key))
+
+
+def _lexical(found: _Index, index: _Index, words: str) -> dict[str, float]:
+    """For each document the rarity of every word it shares with the query, summed up; none shared, not found."""
+    holders = Counter(word for document in index.values() for word in _words(document.stored.event))
+    wanted = set(_WORD.findall(words.lower()))
+    scores = {
+        key: sum(math.log(1 + len(index) / holders[word]) for word in wanted & _words(document.stored.event))
+        for key, document in found.items()
+    }
+    return {key: score for key, score in scores.items() if score}
+
+
+def _words(event: Event) -> set[str]:
+    return set(_WORD.findall(" ".join([event.digest, *event.keywords]).lower()))
+
+
+def _cosine(one: Sequence[float], other: Sequence[float]) -> float:
+    lengths = math.hypot(*one) * math.hypot(*other)
+    return sum(a * b for a, b in zip(one, other, strict=True)) / lengths if lengths else 0.0

@@ -1,0 +1,62 @@
+"""EventStore in a dict. Every call yields to the event loop first, so that races show."""
+
+import asyncio
+
+from memnet.domain import cursor as cursors
+from memnet.domain.event import EventKey
+from memnet.ports import Clock, Marked, Page, StoreConflict
+
+
+class MemoryEventStore:
+    """The EventStore port for tests; errors as the port says, except that it is never unavailable."""
+
+    def __init__(self, clock: Clock) -> None:
+        """Start empty; marks are dated by `clock`."""
+        self._clock = clock
+        self._events: dict[EventKey, bytes] = {}
+        self._marks: dict[str, Marked] = {}
+
+    async def create(self, key: EventKey, data: bytes) -> None:
+        """Create the event. Raises StoreConflict."""
+        await asyncio.sleep(0)
+        if key in self._events:
+            raise StoreConflict
+        self._events[key] = data
+
+    async def get(self, key: EventKey) -> bytes | None:
+        """Read one event."""
+        await asyncio.sleep(0)
+        return self._events.get(key)
+
+    async def list(self, tenant_id: str | None, *, limit: int, cursor: str | None) -> Page[EventKey]:
+        """List events in name order. Raises InvalidCursor."""
+        prefix = "tenants/" if tenant_id is None else f"tenants/{tenant_id}/"
+        names = {key.blob_name: key for key in self._events if key.blob_name.startswith(prefix)}
+        found, following = await _page(f"{prefix}events", sorted(names), limit, cursor)
+        return Page([names[name] for name in found], following)
+
+    async def mark(self, key: EventKey, mark_id: str) -> None:
+        """Note that the event has to be indexed."""
+        await asyncio.sleep(0)
+        self._marks.setdefault(_mark(key, mark_id), Marked(key, mark_id, self._clock.now()))
+
+    async def unmark(self, key: EventKey, mark_id: str) -> None:
+        """Take the note away."""
+        await asyncio.sleep(0)
+        self._marks.pop(_mark(key, mark_id), None)
+
+    async def list_marked(self, *, limit: int, cursor: str | None) -> Page[Marked]:
+        """List the marks in name order. Raises InvalidCursor."""
+        found, following = await _page("marks", sorted(self._marks), limit, cursor)
+        return Page([self._marks[name] for name in found], following)
+
+
+def _mark(key: EventKey, mark_id: str) -> str:
+    return f"{key.blob_name}/{mark_id}"
+
+
+async def _page(listing: str, names: list[str], limit: int, cursor: str | None) -> tuple[list[str], str | None]:
+    after = "" if cursor is None else cursors.decode(listing, cursor)
+    await asyncio.sleep(0)
+    found = [name for name in names if name > after]
+    return found[:limit], cursors.encode(listing, found[limit - 1]) if len(found) > limit else None

@@ -1,0 +1,39 @@
+"""SearchRegister in a dict. Every call yields to the event loop first, so that races show."""
+
+import asyncio
+from itertools import count
+
+from memnet.domain.document import StorageETag
+from memnet.domain.search_layout import LAYOUT, Layout, load_layout
+from memnet.ports import StoreConflict, StoredDocument
+
+
+class MemorySearchRegister:
+    """The SearchRegister port for tests; nothing in it is ever out of date."""
+
+    fresh_seconds = 0.0
+
+    def __init__(self) -> None:
+        """Start empty."""
+        self._records: dict[str, StoredDocument] = {}
+        self._writes = count(1)
+
+    async def recent(self) -> Layout | None:
+        """Return the layout as it stands."""
+        stored = await self.read(LAYOUT)
+        return None if stored is None else load_layout(stored.data)
+
+    async def read(self, name: str) -> StoredDocument | None:
+        """Read a record."""
+        await asyncio.sleep(0)
+        return self._records.get(name)
+
+    async def write(self, name: str, data: bytes, *, replaces: StorageETag | None) -> StorageETag:
+        """Write a record conditionally. Raises StoreConflict."""
+        await asyncio.sleep(0)
+        stored = self._records.get(name)
+        if (stored.storage_etag if stored else None) != replaces:
+            raise StoreConflict
+        tag = StorageETag(f'"{next(self._writes)}"')
+        self._records[name] = StoredDocument(data, tag)
+        return tag

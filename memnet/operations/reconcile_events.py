@@ -1,0 +1,68 @@
+"""Index the events that are marked as not indexed yet."""
+
+import logging
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import timedelta
+
+from memnet.domain.errors import Unavailable
+from memnet.operations.index_events import index_events
+from memnet.operations.read_events import read_events
+from memnet.ports import Clock, EventStore, IdGenerator, Marked, Search
+
+PAGE = 1000
+FORGOTTEN = timedelta(hours=1)
+"""After this time a mark without an event is that of a write that never came to be and was never acknowledged."""
+log = logging.getLogger(__name__)
+
+
+@dataclass(slots=True)
+class ReconcileReport:
+    """What a reconciliation saw: marks listed, events indexed, left for the next one, and marks without an event."""
+
+    marked: int = 0
+    indexed: int = 0
+    postponed: int = 0
+    dropped: int = 0
+
+
+async def reconcile_events(*, events: EventStore, search: Search, clock: Clock, ids: IdGenerator) -> ReconcileReport:
+    """Work off every mark; safe beside any number of writers and other reconciliations.
+
+    Raises Unavailable if the marks cannot be listed or the storage fails.
+    """
+    report = ReconcileReport()
+    cursor: str | None = None
+    while True:
+        page = await events.list_marked(limit=PAGE, cursor=cursor)
+        report.marked += len(page.items)
+        await _repair(page.items, events, search, clock, ids, report)
+        cursor = page.next_cursor
+        if cursor is None:
+            return report
+
+
+async def _repair(
+    marks: Sequence[Marked],
+    events: EventStore,
+    search: Search,
+    clock: Clock,
+    ids: IdGenerator,
+    report: ReconcileReport,
+) -> None:
+    found = await read_events(list(dict.fromkeys(mark.key for mark in marks)), events=events)
+    for key in (key for key, event in found.items() if event is None):
+        log.error("stored bytes are not what was written", extra={"event": key.blob_name})
+    stored = [event for event in found.values() if event is not None]
+    try:
+        complete = await index_events(stored, search=search, ids=ids) if stored else frozenset()
+    except Unavailable:
+        complete = frozenset()
+    oldest = clock.now() - FORGOTTEN
+    for mark in marks:
+        forgotten = mark.key not in found and mark.since < oldest
+        if forgotten or mark.key in complete:
+            await events.unmark(mark.key, mark.mark_id)
+            report.dropped += forgotten
+    report.indexed += len(complete)
+    report.postponed += len(found) - len(complete)

@@ -1,0 +1,52 @@
+"""Start the reindexing of a tenant's events."""
+
+from memnet.domain.errors import SearchUnavailable, Unavailable
+from memnet.domain.identifiers import check_identifier
+from memnet.domain.search_layout import (
+    Phase,
+    Reindexing,
+    ReindexState,
+    dump_reindexing,
+    load_reindexing,
+    tenant_record,
+)
+from memnet.domain.timestamps import to_text
+from memnet.operations.reindex_tenant import reindex_tenant
+from memnet.ports import Background, Clock, EventStore, IdGenerator, Search, StoreConflict
+
+
+async def reindex_events(
+    tenant_id: str,
+    *,
+    events: EventStore,
+    search: Search | None,
+    clock: Clock,
+    ids: IdGenerator,
+    background: Background,
+) -> Reindexing:
+    """Start it in the background and return its record; one that is under way is left to go on, a stalled one resumed.
+
+    Raises InvalidIdentifier, SearchUnavailable, Unavailable.
+    """
+    if search is None:
+        raise SearchUnavailable()
+    name, now = tenant_record(check_identifier("tenant_id", tenant_id)), clock.now()
+    stored = await search.register.read(name)
+    last = None if stored is None else load_reindexing(stored.data)
+    if last is not None and last.state(now) is ReindexState.RUNNING:
+        return last
+    if last is None or last.done or last.cursor is None:
+        last = Reindexing(ids.new(), Phase.COPYING, to_text(now), to_text(now))
+    record = last.advanced(to_text(now))
+    try:
+        tag = await search.register.write(
+            name, dump_reindexing(record), replaces=None if stored is None else stored.storage_etag
+        )
+    except StoreConflict:
+        winner = await search.register.read(name)
+        if winner is None:
+            raise Unavailable(dependency="blob_storage") from None
+        return load_reindexing(winner.data)
+    work = reindex_tenant(tenant_id, record, tag, events=events, search=search, clock=clock, ids=ids)
+    background.start("reindex", work)
+    return record

@@ -1,0 +1,47 @@
+"""Put events into given indexes, with their embeddings where the index has them."""
+
+import logging
+from collections.abc import Sequence
+
+from memnet.domain.errors import Unavailable
+from memnet.domain.event import EventKey, StoredEvent
+from memnet.domain.event_search import IndexDocument, Vector
+from memnet.domain.search_layout import IndexVersion
+from memnet.ports import IndexMissing, Search
+
+log = logging.getLogger(__name__)
+
+
+async def upload_events(
+    stored: Sequence[StoredEvent], versions: Sequence[IndexVersion], *, search: Search
+) -> frozenset[EventKey]:
+    """Upload to every index; return the events that all of them have confirmed, complete with what they should hold.
+
+    Without embeddings (the model does not answer, or an index was made with another one) an event goes in without its
+    vector, to be found by its words, and does not count as complete. Raises Unavailable.
+    """
+    vectors = await _embed(stored, versions, search)
+    incomplete: set[str] = set()
+    for version in versions:
+        fitting = vectors if version.takes(search.model, search.dimensions) else None
+        documents = [IndexDocument(event, None if fitting is None else fitting[n]) for n, event in enumerate(stored)]
+        try:
+            incomplete |= await search.index.upload(version.name, documents)
+        except IndexMissing:
+            log.error("the index %s is gone: run memnet search reindex", version.name)
+            return frozenset()
+        if version.model is not None and fitting is None:
+            incomplete |= {document.key for document in documents}
+    return frozenset(event.key for event in stored if event.key.index_key not in incomplete)
+
+
+async def _embed(
+    stored: Sequence[StoredEvent], versions: Sequence[IndexVersion], search: Search
+) -> Sequence[Vector] | None:
+    """One vector per event; None if no index takes them or there are none to be had."""
+    if search.embedder is None or not any(v.takes(search.model, search.dimensions) for v in versions):
+        return None
+    try:
+        return [list(vector) for vector in await search.embedder.embed([event.text for event in stored])]
+    except Unavailable:
+        return None

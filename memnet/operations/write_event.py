@@ -1,0 +1,69 @@
+"""Store an event and make it searchable."""
+
+import asyncio
+import logging
+
+from memnet.domain.document import UserScope
+from memnet.domain.errors import EventExists, Unavailable
+from memnet.domain.event import Event, StoredEvent, WrittenEvent, place
+from memnet.operations.index_events import index_events
+from memnet.ports import Background, EventStore, IdGenerator, Search, StoreConflict
+
+INDEXING_SECONDS = 2.0
+"""How long an answer waits for the index; what takes longer is left to the reconciliation."""
+log = logging.getLogger(__name__)
+
+
+async def write_event(
+    scope: UserScope,
+    event: Event,
+    *,
+    events: EventStore,
+    search: Search | None,
+    ids: IdGenerator,
+    background: Background,
+    patience: float = INDEXING_SECONDS,
+) -> WrittenEvent:
+    """Create the event's blob and a durable mark that it has to be indexed, then index it if that works at once.
+
+    The same event again is answered as replayed, and indexed again. Raises EventExists for another event under its
+    id, MalformedRequest if the body names another tenant or user, InvalidIdentifier, Unavailable.
+    """
+    stored, mark_id = place(event, scope), ids.new()
+    created, marked = await asyncio.gather(
+        _create(stored, events), events.mark(stored.key, mark_id), return_exceptions=True
+    )
+    for outcome in (created, marked):
+        if isinstance(outcome, BaseException):
+            raise outcome
+    indexed = search is not None and await _index(stored, search, ids, patience)
+    if indexed:
+        background.start("unmark event", events.unmark(stored.key, mark_id))
+    return WrittenEvent(stored.key.event_id, replayed=created is False, indexed=indexed)
+
+
+async def _create(stored: StoredEvent, events: EventStore) -> bool:
+    """Say whether this call has created the event. Raises EventExists, Unavailable."""
+    try:
+        await events.create(stored.key, stored.data)
+    except StoreConflict:
+        found = await events.get(stored.key)
+        if found is None:
+            raise Unavailable(dependency="blob_storage") from None
+        if found != stored.data:
+            # Its mark stays, and the reconciliation finds the event that stands there.
+            raise EventExists(event_id=stored.key.event_id) from None
+        return False
+    return True
+
+
+async def _index(stored: StoredEvent, search: Search, ids: IdGenerator, patience: float) -> bool:
+    """Whatever goes wrong here, the event is stored and marked: nothing may turn that into a failure."""
+    try:
+        async with asyncio.timeout(patience):
+            return stored.key in await index_events([stored], search=search, ids=ids)
+    except (Unavailable, TimeoutError, StoreConflict):
+        return False
+    except Exception:
+        log.exception("an event could not be indexed")
+        return False

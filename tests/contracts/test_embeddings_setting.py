@@ -1,0 +1,65 @@
+"""MEMNET_EMBEDDINGS: what each value makes, and what stops the start."""
+
+from typing import Any
+
+import pytest
+
+from memnet.adapters.azure.openai_embeddings import OpenAIEmbedder
+from memnet.adapters.process import local_embeddings
+from memnet.adapters.process.embedding_router import EmbeddingRouter
+from memnet.adapters.process.local_embeddings import LocalEmbedder
+from memnet.adapters.process.no_semantic_router import NoSemanticRouter
+from memnet.settings import Settings, SettingsError
+from memnet.wiring import connect
+
+URL = "http://127.0.0.1:9/v1"
+
+
+def settings(**members: Any) -> Settings:
+    """Nothing is sent at the start, so nothing need answer."""
+    storage = {"storage_url": "http://127.0.0.1:9/account/container", "storage_key": "a2V5"}
+    return Settings(**storage, issuer_url="http://127.0.0.1:9", audience="a", **members)
+
+
+async def test_none_is_the_default() -> None:
+    async with connect(settings()) as services:
+        assert services.embedder is None
+        assert isinstance(services.semantic_router, NoSemanticRouter)
+
+
+async def test_local() -> None:
+    async with connect(settings(embeddings="local")) as services:
+        assert isinstance(services.embedder, LocalEmbedder)
+        assert isinstance(services.semantic_router, EmbeddingRouter)
+
+
+async def test_a_url() -> None:
+    asked = settings(embeddings=URL, embeddings_key="k", embeddings_model="m", embeddings_dimensions=8)
+    async with connect(asked) as services:
+        assert isinstance(services.embedder, OpenAIEmbedder)
+        assert (services.embedder.name, services.embedder.dimensions) == ("m", 8)
+        assert isinstance(services.semantic_router, EmbeddingRouter)
+
+
+@pytest.mark.parametrize(
+    ("members", "named"),
+    [
+        ({"embeddings": "lokal"}, "MEMNET_EMBEDDINGS"),
+        ({"embeddings": "ftp://127.0.0.1/"}, "MEMNET_EMBEDDINGS"),
+        ({"embeddings": URL, "embeddings_key": "k", "embeddings_dimensions": 0}, "MEMNET_EMBEDDINGS_DIMENSIONS"),
+        ({"embeddings": URL}, "MEMNET_EMBEDDINGS_KEY"),
+    ],
+)
+async def test_what_cannot_work_stops_the_start(members: dict[str, Any], named: str) -> None:
+    with pytest.raises(SettingsError, match=named):
+        async with connect(settings(**members)):
+            pass
+
+
+async def test_a_missing_package_stops_the_start(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(local_embeddings, "PACKAGE", "there-is-no-such-package")
+    with pytest.raises(
+        SettingsError, match=r"MEMNET_EMBEDDINGS: local needs .*found none: pip install 'memnet\[embeddings\]'"
+    ):
+        async with connect(settings(embeddings="local")):
+            pass

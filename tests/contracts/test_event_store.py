@@ -1,0 +1,130 @@
+"""The EventStore contract, for every backend."""
+
+import asyncio
+from collections.abc import Callable
+from datetime import UTC, datetime
+
+import pytest
+
+from memnet.domain.document import UserScope
+from memnet.domain.errors import InvalidCursor
+from memnet.domain.event import EventKey
+from memnet.ports import EventStore, Marked, Page, StoreConflict
+
+SCOPE = UserScope("t1", "u1")
+KEY = EventKey(SCOPE, "evt_01")
+DATA = '{"digest":"naïve 文档 🙂"}'.encode()
+
+
+async def pages(turn: Callable[[str | None], Page[EventKey] | Page[Marked]]) -> list[EventKey | Marked]:
+    found: list[EventKey | Marked] = []
+    cursor: str | None = None
+    while True:
+        page = await turn(cursor)  # type: ignore[misc]
+        found += page.items
+        cursor = page.next_cursor
+        if cursor is None:
+            return found
+
+
+async def listed(events: EventStore, tenant_id: str | None, limit: int = 2) -> list[EventKey]:
+    return await pages(lambda cursor: events.list(tenant_id, limit=limit, cursor=cursor))
+
+
+async def marked(events: EventStore, limit: int = 2) -> list[tuple[EventKey, str]]:
+    found = await pages(lambda cursor: events.list_marked(limit=limit, cursor=cursor))
+    return [(mark.key, mark.mark_id) for mark in found]
+
+
+async def test_a_missing_event_is_none(events):
+    assert await events.get(KEY) is None
+
+
+async def test_create_then_get_returns_the_bytes(events):
+    await events.create(KEY, DATA)
+    assert await events.get(KEY) == DATA
+
+
+async def test_an_event_is_created_once(events):
+    await events.create(KEY, DATA)
+    for data in (DATA, b"{}"):
+        with pytest.raises(StoreConflict):
+            await events.create(KEY, data)
+    assert await events.get(KEY) == DATA
+
+
+async def test_racing_creates_have_one_winner(events):
+    outcomes = await asyncio.gather(*(events.create(KEY, str(n).encode()) for n in range(10)), return_exceptions=True)
+    (winner,) = [n for n, outcome in enumerate(outcomes) if outcome is None]
+    assert all(isinstance(outcome, StoreConflict) for outcome in outcomes if outcome is not None)
+    assert await events.get(KEY) == str(winner).encode()
+
+
+@pytest.mark.parametrize(
+    "neighbour",
+    [
+        EventKey(UserScope("t1", "u10"), "evt_01"),
+        EventKey(UserScope("t1", "u"), "evt_01"),
+        EventKey(UserScope("t10", "u1"), "evt_01"),
+        EventKey(SCOPE, "evt_0"),
+        EventKey(SCOPE, "evt_01.json"),
+    ],
+)
+async def test_neighbours_do_not_meet(events, neighbour):
+    await events.create(neighbour, b"theirs")
+    assert await events.get(KEY) is None
+    await events.create(KEY, b"ours")
+    assert await events.get(neighbour) == b"theirs"
+
+
+async def test_lists_are_of_one_tenant_or_of_all_in_name_order(events):
+    keys = [
+        EventKey(UserScope(tenant, user), event_id)
+        for tenant in ("t1", "t10", "t2")
+        for user in ("u1", "u2")
+        for event_id in ("a", "b")
+    ]
+    for key in reversed(keys):
+        await events.create(key, DATA)
+    for limit in (1, 3, 100):
+        assert await listed(events, None, limit) == keys
+        assert await listed(events, "t1", limit) == [key for key in keys if key.scope.tenant_id == "t1"]
+    assert await listed(events, "t3") == []
+
+
+async def test_a_cursor_serves_its_own_list_only(events):
+    for event_id in ("a", "b"):
+        key = EventKey(SCOPE, event_id)
+        await events.create(key, DATA)
+        await events.mark(key, "m")
+    cursor = (await events.list("t1", limit=1, cursor=None)).next_cursor
+    assert cursor is not None
+    with pytest.raises(InvalidCursor):
+        await events.list("t2", limit=1, cursor=cursor)
+    with pytest.raises(InvalidCursor):
+        await events.list_marked(limit=1, cursor=cursor)
+    with pytest.raises(InvalidCursor):
+        await events.list("t1", limit=1, cursor="AAAA")
+
+
+async def test_marks_come_and_go_one_by_one(events):
+    other = EventKey(UserScope("t2", "u1"), "evt_02")
+    for key, mark_id in ((KEY, "m1"), (KEY, "m2"), (other, "m1"), (KEY, "m1")):
+        await events.mark(key, mark_id)
+    assert await marked(events) == [(KEY, "m1"), (KEY, "m2"), (other, "m1")]
+    await events.unmark(KEY, "m1")
+    await events.unmark(KEY, "m1")
+    assert await marked(events) == [(KEY, "m2"), (other, "m1")]
+
+
+async def test_a_mark_needs_no_event_and_is_none(events):
+    await events.mark(KEY, "m1")
+    assert await events.get(KEY) is None
+    assert await listed(events, None) == []
+
+
+async def test_a_mark_says_since_when_it_stands(events):
+    await events.mark(KEY, "m1")
+    (mark,) = (await events.list_marked(limit=10, cursor=None)).items
+    assert mark.since.tzinfo is not None
+    assert datetime(2020, 1, 1, tzinfo=UTC) < mark.since
