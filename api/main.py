@@ -12,6 +12,7 @@ import uvloop
 
 from api import telemetry
 from api.app import create_app
+from api.bounded_head import BoundedHead
 from api.identity import TokenValidator
 from api.issuer_keys import open_issuer_keys
 from memnet import settings as environment
@@ -47,7 +48,7 @@ async def _serve(settings: Settings) -> int:
             create_app(services, identity),
             host=settings.host,
             port=settings.port,
-            http="httptools",
+            http=BoundedHead,
             ws="none",
             lifespan="off",
             log_config=None,
