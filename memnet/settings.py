@@ -29,7 +29,7 @@ class Settings:
     """The blob container: https://<account>.blob.core.windows.net/<container>."""
     storage_key: str | None = None
     """Account key, for the local emulator only; None: Entra credentials (managed identity, az login)."""
-    storage_timeout_seconds: float = 10.0
+    storage_timeout_seconds: float = 5.0
     """How long one try of one storage call may take."""
     issuer_url: str
     """The one trusted token issuer, as in `iss`; its OpenID configuration names the signing keys."""

@@ -1,7 +1,6 @@
 """An HTTP server that plays what a storage service in trouble answers, and notes what it was asked."""
 
 import asyncio
-import ssl
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
@@ -28,17 +27,6 @@ class ScriptedServer:
     script: Sequence[bytes]
     url: str = ""
     asked: list[tuple[str, dict[str, str], bytes]] = field(default_factory=list)
-    connections: set[asyncio.Task[None]] = field(default_factory=set)
-    """Those that are open."""
-    busy: asyncio.Event = field(default_factory=asyncio.Event)
-    """Set once something has been asked."""
-
-    def accept(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        """Serve one connection in a task of its own, which ends with the server."""
-        task = asyncio.create_task(self.serve(reader, writer))
-        self.connections.add(task)
-        task.add_done_callback(self.connections.discard)
-        task.add_done_callback(lambda _: writer.close())
 
     async def serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         """Answer the script's lines in order; its last one again and again."""
@@ -47,8 +35,7 @@ class ScriptedServer:
                 head = (await reader.readuntil(b"\r\n\r\n")).decode().split("\r\n")
                 headers = dict(line.lower().split(": ", 1) for line in head[1:] if line)
                 body = await reader.readexactly(int(headers.get("content-length", "0")))
-                step = self.step(head[0])
-                self.busy.set()
+                step = self.script[min(len(self.asked), len(self.script) - 1)]
                 self.asked.append((head[0].rpartition(" ")[0], headers, body))
                 if step == HANG:
                     await reader.read()
@@ -61,42 +48,16 @@ class ScriptedServer:
                     return
         except (asyncio.IncompleteReadError, ConnectionError):
             return
-
-    def step(self, line: str) -> bytes:
-        """What to do about the request that begins with `line`."""
-        return self.script[min(len(self.asked), len(self.script) - 1)]
-
-
-class Echo(ScriptedServer):
-    """Answers every request with its own path, a little later."""
-
-    async def serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        """Serve one connection."""
-        await asyncio.sleep(0)
-        await super().serve(reader, writer)
-
-    def step(self, line: str) -> bytes:
-        """Answer 200 with the path."""
-        return answer(200, body=line.split()[1].encode())
-
-
-@asynccontextmanager
-async def serving(server: ScriptedServer, tls: ssl.SSLContext | None = None) -> AsyncIterator[ScriptedServer]:
-    """Serve on a free port; `url` becomes that of a container of an account."""
-    listener = await asyncio.start_server(server.accept, "127.0.0.1", 0, ssl=tls)
-    scheme = "http" if tls is None else "https"
-    server.url = f"{scheme}://127.0.0.1:{listener.sockets[0].getsockname()[1]}/account/container"
-    async with listener:
-        try:
-            yield server
         finally:
-            for task in server.connections:
-                task.cancel()
-            await asyncio.gather(*server.connections, return_exceptions=True)
+            writer.close()
 
 
 @asynccontextmanager
 async def scripted_server(*script: bytes) -> AsyncIterator[ScriptedServer]:
-    """Serve `script` on a free port."""
-    async with serving(ScriptedServer(script)) as server:
-        yield server
+    """Serve `script` on a free port; `url` is that of a container of an account."""
+    scripted = ScriptedServer(script)
+    server = await asyncio.start_server(scripted.serve, "127.0.0.1", 0)
+    port = server.sockets[0].getsockname()[1]
+    scripted.url = f"http://127.0.0.1:{port}/account/container"
+    async with server:
+        yield scripted

@@ -198,6 +198,9 @@ async def test_a_killed_write_is_done_once(alive: Service, write: Write, step: S
     assert again.replayed
     assert (again.status, again.body) == (answer.status, answer.body)
     await check_result(service, user, write, answer, before + 1)
+    later = await write.send(user, etag)  # the sweep has left the receipts where they were
+    assert later.replayed
+    assert (later.status, later.body) == (answer.status, answer.body)
 
 
 async def check_result(service: Service, user: User, write: Write, answer: Answer, sequence: int) -> None:

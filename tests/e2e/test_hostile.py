@@ -86,7 +86,7 @@ def with_value(text: bytes) -> bytes:
     return body(ADD).replace(b'"x"', text)
 
 
-UP = "../../../../../../users/other/documents/user"
+UP = "../" * 6 + "users/other/documents/user"
 DOTS = ("..", "%2e%2e", "%2E.", ".%2e", "..%2f", "%252e%252e", "..%5c", "%c0%ae%c0%ae", ".", "%2e")
 NO_SEGMENTS = (
     *DOTS,

@@ -117,3 +117,9 @@ async def test_an_audit_that_does_not_answer_is_unavailable_only_where_it_is_nee
     assert (await service.read())["content"]["summary"] == "note 2"
     with pytest.raises(Unavailable):
         await service.read(as_of=results[0].change_id)
+
+
+async def test_an_unchanged_document_is_worked_out_once(service):
+    await service.patch(note("once"))
+    first = await get_document(ALPHA, documents=service.documents, audit=service.audit)
+    assert await get_document(ALPHA, documents=service.documents, audit=service.audit) is first

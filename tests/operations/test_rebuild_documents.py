@@ -1,5 +1,7 @@
 """Rebuilding from storage alone, which may be damaged in any way."""
 
+from datetime import timedelta
+
 import orjson
 import pytest
 
@@ -7,6 +9,7 @@ from memnet.domain import envelope
 from memnet.domain.document import DocumentKey, UserScope
 from memnet.domain.json_text import canonical
 from memnet.operations.rebuild_documents import rebuild_documents
+from memnet.operations.sweep_outboxes import sweep_outboxes
 from tests.operations.service import ALPHA, SCOPE, Service, note
 
 BETA = DocumentKey(SCOPE, "projects", "beta.json")
@@ -204,3 +207,25 @@ async def test_a_stray_record_is_told(filled, name):
 async def test_more_than_one_page(filled, monkeypatch):
     monkeypatch.setitem(rebuild_documents.__globals__, "PAGE", 2)
     assert [(one.fault, len(one.versions)) for one in await rebuilt(filled)] == [(None, 5), (None, 3)]
+
+
+@pytest.mark.parametrize("changes", [1, 3])
+async def test_changes_made_while_it_reads_are_no_fault(filled, changes):
+    """Committed, flushed and trimmed after the records were read and before the document was."""
+    read_records, etag = filled.audit.list, filled.alpha[-1].etag
+
+    async def list_then_change(*arguments, **options):
+        nonlocal etag, changes
+        page = await read_records(*arguments, **options)
+        if changes:
+            changes -= 1
+            etag = (await filled.patch(note(f"meanwhile {changes}"), over=etag)).etag
+            await filled.background.drain()
+            filled.clock.advance(timedelta(hours=1))
+            await sweep_outboxes(documents=filled.documents, audit=filled.audit, clock=filled.clock)
+        return page
+
+    filled.audit.list = list_then_change
+    alpha, beta = await rebuilt(filled)
+    assert (alpha.fault, beta.fault) == (None, None)
+    assert changes == 0 or len(alpha.versions) > 5

@@ -1,6 +1,7 @@
 """One blob container: a lean pipeline for single blobs, the SDK's client for the rest, one translation of errors."""
 
 import asyncio
+import io
 import logging
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
@@ -10,11 +11,10 @@ from typing import Any
 from azure.core.exceptions import AzureError, ClientAuthenticationError, HttpResponseError
 from azure.core.pipeline import AsyncPipeline
 from azure.core.pipeline.transport import AioHttpTransport
-from azure.core.rest import HttpRequest
+from azure.core.rest import AsyncHttpResponse, HttpRequest
 from azure.storage.blob import BlobProperties
 from azure.storage.blob.aio import ContainerClient, LinearRetry
 
-from memnet.adapters.azure.blob_transport import BlobResponse, BlobTransport
 from memnet.adapters.azure.credentials import Credential, storage_credential, storage_policy
 from memnet.domain import cursor as cursors
 from memnet.domain.document import StorageETag
@@ -27,21 +27,24 @@ API_VERSION = "2026-06-06"
 OPERATION_TRIES = 2
 """An operation may take as long as this many tries that hang; its quick failures are retried more often."""
 
+WHOLE_BODY_BYTES = 1 << 20
+"""Larger bodies are sent in chunks: aiohttp warns that one write of them could hold up the event loop."""
+
 _log = logging.getLogger("memnet.storage")
 
 
 class BlobContainer:
     """Reads, conditionally writes and lists blobs. Names are made of checked identifiers, so none needs escaping.
 
-    Single blobs go through azure-core's public pipeline with the SDK's retry policy, an authorization policy and a
-    transport of our own, as hand-written requests: the SDK's blob client sends the same bytes through sixteen policies
-    and generated (de)serializers, at six times the processor time. Listings are rare and stay with the SDK's client.
+    Single blobs go through azure-core's public pipeline with three policies (retry, authorization, transport) and
+    hand-written requests: the SDK's blob client sends the same bytes through sixteen policies and generated
+    (de)serializers, at three to five times the processor time. Listings are rare and stay with the SDK's client.
     """
 
     def __init__(
         self,
         client: ContainerClient,
-        pipeline: AsyncPipeline[HttpRequest, BlobResponse],
+        pipeline: AsyncPipeline[HttpRequest, AsyncHttpResponse],
         clock: Clock,
         timeout_seconds: float,
     ) -> None:
@@ -118,14 +121,15 @@ class BlobContainer:
         except (AzureError, TimeoutError) as error:
             raise _translated(error) from error
 
-    async def _send(self, method: str, name: str, headers: dict[str, str], data: bytes | None = None) -> BlobResponse:
+    async def _send(
+        self, method: str, name: str, headers: dict[str, str], data: bytes | None = None
+    ) -> AsyncHttpResponse:
         headers["x-ms-version"] = API_VERSION
         headers["x-ms-date"] = format_datetime(self._clock.now(), usegmt=True)
-        request = HttpRequest(method, f"{self._url}/{name}", content=data)
-        # A plain dict in place of the case-insensitive one, which is slow to read, and is read twice on the way.
-        request.headers = headers
+        content = io.BytesIO(data) if data is not None and len(data) > WHOLE_BODY_BYTES else data
+        request = HttpRequest(method, f"{self._url}/{name}", headers=headers, content=content)
         try:
-            # One try is bounded by the transport; this bounds the retries of tries that hang.
+            # The transport's timeouts are per connect and per read: a server that drips would never meet them.
             async with asyncio.timeout(self._timeout * OPERATION_TRIES):
                 return (await self._pipeline.run(request)).http_response
         except (AzureError, TimeoutError) as error:
@@ -143,24 +147,24 @@ async def open_container(
     Entra identity over plain http.
     """
     credential = storage_credential(url, account_key)
-    try:
-        async with (
-            _client(url, credential, timeout_seconds, backoff_seconds) as client,
-            BlobTransport(client.url, timeout_seconds=timeout_seconds) as transport,
-        ):
-            policies: list[Any] = [_retry(backoff_seconds), storage_policy(credential)]
-            pipeline: AsyncPipeline[HttpRequest, BlobResponse] = AsyncPipeline(transport, policies)
-            yield BlobContainer(client, pipeline, clock, timeout_seconds)
-    finally:
-        if not hasattr(credential, "named_key"):
-            await credential.close()
-
-
-def _client(url: str, credential: Credential, timeout: float, backoff: float) -> ContainerClient:
     # Without use_env_settings=False aiohttp asks for proxies and .netrc in a thread, twice per request.
-    transport = AioHttpTransport(use_env_settings=False, connection_timeout=timeout, read_timeout=timeout)
+    transport = AioHttpTransport(
+        use_env_settings=False, connection_timeout=timeout_seconds, read_timeout=timeout_seconds
+    )
+    async with transport:
+        try:
+            policies: list[Any] = [_retry(backoff_seconds), storage_policy(credential)]
+            pipeline: AsyncPipeline[HttpRequest, AsyncHttpResponse] = AsyncPipeline(transport, policies)
+            client = _client(url, credential, transport, backoff_seconds)
+            yield BlobContainer(client, pipeline, clock, timeout_seconds)
+        finally:
+            if not hasattr(credential, "named_key"):
+                await credential.close()
+
+
+def _client(url: str, credential: Credential, transport: AioHttpTransport, backoff_seconds: float) -> ContainerClient:
     return ContainerClient.from_container_url(
-        url.rstrip("/"), credential, transport=transport, api_version=API_VERSION, retry_policy=_retry(backoff)
+        url.rstrip("/"), credential, transport=transport, api_version=API_VERSION, retry_policy=_retry(backoff_seconds)
     )
 
 

@@ -1,20 +1,20 @@
 """How this service proves to Azure who it is: Entra ID, or the account key for the local emulator."""
 
 import base64
+import hashlib
 import hmac
-from typing import Any
 from urllib.parse import urlsplit
 
 from azure.core.credentials import AzureNamedKeyCredential
-from azure.core.pipeline import PipelineRequest, PipelineResponse
-from azure.core.pipeline.policies import AsyncBearerTokenCredentialPolicy, AsyncHTTPPolicy
-from azure.core.rest import HttpRequest
+from azure.core.pipeline import PipelineRequest
+from azure.core.pipeline.policies import AsyncBearerTokenCredentialPolicy, SansIOHTTPPolicy
+from azure.core.rest import AsyncHttpResponse, HttpRequest
 from azure.identity.aio import DefaultAzureCredential
 
 STORAGE_SCOPE = "https://storage.azure.com/.default"
 
 Credential = DefaultAzureCredential | AzureNamedKeyCredential
-Policy = AsyncHTTPPolicy[HttpRequest, Any]
+Policy = SansIOHTTPPolicy[HttpRequest, AsyncHttpResponse]
 
 
 def storage_credential(container_url: str, account_key: str | None) -> Credential:
@@ -34,7 +34,9 @@ def account_name(container_url: str) -> str:
     return segments[0] if len(segments) > 1 else (parts.hostname or "").partition(".")[0]
 
 
-def storage_policy(credential: Credential) -> Policy:
+def storage_policy(
+    credential: Credential,
+) -> "AsyncBearerTokenCredentialPolicy[HttpRequest, AsyncHttpResponse] | SharedKeyPolicy":
     """Return the pipeline policy that authorizes each try of a request with `credential`."""
     if isinstance(credential, AzureNamedKeyCredential):
         return SharedKeyPolicy(credential)
@@ -44,8 +46,22 @@ def storage_policy(credential: Credential) -> Policy:
 class SharedKeyPolicy(Policy):
     """Signs requests without query parameters by "Authorize with Shared Key" of the Blob service's REST reference.
 
-    The SDK's own policy for it is not public. Of the standard headers it knows those that this adapter sends.
+    The SDK's own policy for it is not public.
     """
+
+    _SIGNED_HEADERS = (
+        "Content-Encoding",
+        "Content-Language",
+        "Content-Length",
+        "Content-MD5",
+        "Content-Type",
+        "Date",
+        "If-Modified-Since",
+        "If-Match",
+        "If-None-Match",
+        "If-Unmodified-Since",
+        "Range",
+    )
 
     def __init__(self, credential: AzureNamedKeyCredential) -> None:
         """Take the account's name and its key (base64, as Azure shows it)."""
@@ -54,19 +70,14 @@ class SharedKeyPolicy(Policy):
         self._account = name
         self._key = base64.b64decode(key)
 
-    async def send(self, request: PipelineRequest[HttpRequest]) -> PipelineResponse[HttpRequest, Any]:
-        """Add the Authorization header, and send the request on."""
-        self._sign(request.http_request)
-        return await self.next.send(request)
-
-    def _sign(self, http: HttpRequest) -> None:
-        headers = http.headers
-        length = headers.get("Content-Length", "0")
-        standard = (
-            f"{http.method}\n\n\n{'' if length == '0' else length}\n\n{headers.get('Content-Type', '')}\n\n\n"
-            f"{headers.get('If-Match', '')}\n{headers.get('If-None-Match', '')}\n\n\n"
-        )
-        own = "".join([f"{name}:{value}\n" for name, value in sorted(headers.items()) if name.startswith("x-ms-")])
-        path = http.url[http.url.index("/", len("https://")) :]
-        signature = hmac.digest(self._key, f"{standard}{own}/{self._account}{path}".encode(), "sha256")
-        headers["Authorization"] = f"SharedKey {self._account}:{base64.b64encode(signature).decode()}"
+    def on_request(self, request: PipelineRequest[HttpRequest]) -> None:
+        """Add the Authorization header."""
+        http = request.http_request
+        headers = {name.lower(): value for name, value in http.headers.items()}
+        if headers.get("content-length") == "0":
+            del headers["content-length"]
+        standard = "\n".join(headers.get(name.lower(), "") for name in self._SIGNED_HEADERS)
+        own = "".join(f"{name}:{headers[name]}\n" for name in sorted(headers) if name.startswith("x-ms-"))
+        text = f"{http.method}\n{standard}\n{own}/{self._account}{urlsplit(http.url).path}"
+        signature = base64.b64encode(hmac.digest(self._key, text.encode(), hashlib.sha256)).decode()
+        http.headers["Authorization"] = f"SharedKey {self._account}:{signature}"
