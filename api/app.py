@@ -1,6 +1,7 @@
 """The HTTP application, from services that are already built."""
 
 from fastapi import FastAPI
+from fastapi.telemetry import TelemetryConfig
 
 from api import docs_page, openapi, problems
 from api.edge import Edge
@@ -13,11 +14,20 @@ DESCRIPTION = (
     "Writes take an ETag in If-Match and an Idempotency-Key; refusals have one shape and a stable code."
 )
 
+NO_TELEMETRY: TelemetryConfig = {"tracing": False, "metrics": False, "logs": False, "auto_configure": False}
+"""FastAPI's own telemetry would record exception messages, and obey an environment that is not in the settings."""
+
 
 def create_app(services: Services, identity: TokenValidator) -> FastAPI:
     """Build the application; it holds no resources of its own."""
     app = FastAPI(
-        title="memnet", version="1.0", description=DESCRIPTION, docs_url=None, redoc_url=None, redirect_slashes=False
+        title="memnet",
+        version="1.0",
+        description=DESCRIPTION,
+        docs_url=None,
+        redoc_url=None,
+        redirect_slashes=False,
+        telemetry=NO_TELEMETRY,
     )
     app.state.services = services
     app.state.identity = identity

@@ -25,7 +25,8 @@ class Edge:
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
-        is_head = scope["method"] == "HEAD"
+        method = scope["method"]
+        is_head = method == "HEAD"
         if is_head:
             scope = {**scope, "method": "GET"}
         request_id = _given_request_id(scope) or f"req_{self._ids.new()}"
@@ -54,7 +55,7 @@ class Edge:
                 raise
             await unexpected(error, scope)(scope, receive, answer)
         finally:
-            log_request(scope, status, perf_counter() - started)
+            log_request(scope, method, status, perf_counter() - started)
 
 
 def _given_request_id(scope: Scope) -> str | None:

@@ -13,6 +13,7 @@ import uvloop
 
 from api import telemetry
 from api.app import create_app
+from api.bounded_head import BoundedHead
 from api.identity import TokenValidator
 from api.issuer_keys import open_issuer_keys
 from memnet import settings as environment
@@ -56,12 +57,13 @@ async def _serve(settings: Settings) -> int:
             create_app(services, identity),
             host=settings.host,
             port=settings.port,
-            http="httptools",
+            http=BoundedHead,
             ws="none",
             lifespan="off",
             log_config=None,
             access_log=False,
             server_header=False,
+            proxy_headers=False,
             timeout_graceful_shutdown=GRACE_SECONDS,
         )
         server = uvicorn.Server(config)

@@ -139,9 +139,6 @@ def _headers(error: MemnetError) -> dict[str, str]:
         return {"WWW-Authenticate": _challenge(error)}
     if error.code in (ErrorCode.ROLE_REQUIRED, ErrorCode.TENANT_FORBIDDEN):
         return {"WWW-Authenticate": 'Bearer error="insufficient_scope"'}
-    if status == 413:
-        # The rest of the body stays unread, so the connection cannot serve another request.
-        return {"Connection": "close"}
     if status in (429, 503):
         return {"Retry-After": str(error.details.get("retry_after", RETRY_AFTER_SECONDS))}
     return {}

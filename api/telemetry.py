@@ -1,13 +1,13 @@
 """One JSON line per request and per log record: what happened to whom, never a byte of memory."""
 
 import hashlib
-import json
 import logging
 import sys
 import traceback
 from datetime import UTC, datetime
 from typing import Any
 
+import orjson
 from starlette.types import Scope
 
 from memnet.domain.timestamps import to_text
@@ -30,7 +30,7 @@ class JsonFormatter(logging.Formatter):
         if record.exc_info and record.exc_info[1]:
             line["exception"] = type(record.exc_info[1]).__name__
             line["where"] = where(record.exc_info[1])
-        return json.dumps(line, ensure_ascii=False)
+        return orjson.dumps(line, default=str).decode()
 
 
 def configure(level: str) -> None:
@@ -42,14 +42,14 @@ def configure(level: str) -> None:
     logging.getLogger("azure").setLevel(logging.WARNING)
 
 
-def log_request(scope: Scope, status: int | None, seconds: float) -> None:
+def log_request(scope: Scope, method: str, status: int | None, seconds: float) -> None:
     """Log one answered request; `status` is None when the client left before the answer."""
     if not _requests.isEnabledFor(logging.INFO):
         return
     route = scope.get("route")
     parameters = scope.get("path_params") or {}
     fields = {
-        "method": scope["method"],
+        "method": method,
         "route": getattr(route, "path", None),
         "operation": getattr(route, "operation_id", None),
         "status": status,

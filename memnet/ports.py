@@ -3,10 +3,12 @@
 from collections.abc import Coroutine, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from functools import cached_property
 from typing import Any, Generic, Protocol, TypeVar
 
+from memnet.domain import envelope
 from memnet.domain.document import DocumentKey, StorageETag, UserScope
-from memnet.domain.envelope import DocumentSummary
+from memnet.domain.envelope import DocumentSummary, DocumentView
 from memnet.domain.event import EventKey
 from memnet.domain.event_search import EventQuery, IndexDocument, Vector
 from memnet.domain.search_layout import IndexVersion, Layout
@@ -20,12 +22,17 @@ class StoreConflict(Exception):
     """
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class StoredDocument:
     """The bytes of a document's blob as `envelope.dump` made them, and the tag that guards the next write."""
 
     data: bytes
     storage_etag: StorageETag
+
+    @cached_property
+    def view(self) -> DocumentView | None:
+        """What clients see of it, worked out once; None for a deleted document. Raises HistoryBroken."""
+        return envelope.view(envelope.load(self.data))
 
 
 @dataclass(frozen=True, slots=True)

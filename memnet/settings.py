@@ -8,6 +8,9 @@ from typing import Literal
 
 ROOT = Path(__file__).resolve().parent.parent
 PREFIX = "MEMNET_"
+MOST = 2**40
+"""No number is larger; it keeps infinity out."""
+_MOST = {"port": 65535}
 
 
 class SettingsError(Exception):
@@ -26,7 +29,7 @@ class Settings:
     """The blob container: https://<account>.blob.core.windows.net/<container>."""
     storage_key: str | None = None
     """Account key, for the local emulator only; None: Entra credentials (managed identity, az login)."""
-    storage_timeout_seconds: float = 10.0
+    storage_timeout_seconds: float = 5.0
     """How long one try of one storage call may take."""
     search_url: str | None = None
     """The search service: https://<service>.search.windows.net; None: events are stored and marked, not searchable."""
@@ -96,7 +99,7 @@ def load(environment: Mapping[str, str] | None = None) -> Settings:
                 problems.append(f"{name} is required")
             continue
         try:
-            values[field.name] = _convert(field.type, text)
+            values[field.name] = _convert(field.type, text, _MOST.get(field.name, MOST))
         except ValueError as error:
             problems.append(f"{name}: {error}")
     if problems:
@@ -116,11 +119,11 @@ def load_storage(environment: Mapping[str, str] | None = None) -> Settings | Non
     return load({f"{PREFIX}ISSUER_URL": "none", f"{PREFIX}AUDIENCE": "none", **given})
 
 
-def _convert(kind: object, text: str) -> object:
+def _convert(kind: object, text: str, most: int) -> object:
     if kind in (int, float):
         number = kind(text)
-        if number < 0:
-            raise ValueError("must not be negative")
+        if not 0 <= number <= most:
+            raise ValueError(f"must be a number from 0 to {most}")
         return number
     if kind is Path:
         return Path(text)

@@ -9,8 +9,6 @@ from local.bench.worker import Worker
 
 CLIENTS = (1, 16)
 TYPICAL_CHARS = 18_000
-TYPICAL_CHANGES = 80
-"""More than a document remembers receipts for, so that it has reached its lasting size."""
 TARGETS = {"GET": 0.8, "PATCH": 1.0}
 
 
@@ -21,14 +19,17 @@ class Scale:
     rounds: int
     calls: dict[int, int]
     """How many calls a round measures, by the number of clients."""
+    growth_rounds: int
     growth_calls: int
+    changes: int = 80
+    """Of a typical document: more than it remembers receipts for, so that it has reached its lasting size."""
     sizes: Sequence[int] = (2_000, 18_000, 60_000)
     histories: Sequence[int] = (10, 100, 1000)
     users: Sequence[int] = (1, 100, 1000)
 
 
-FULL = Scale(rounds=10, calls={1: 100, 16: 640}, growth_calls=30)
-QUICK = Scale(rounds=3, calls={1: 60, 16: 320}, growth_calls=20, histories=(10, 100), users=(1, 20))
+FULL = Scale(rounds=25, calls={1: 40, 16: 320}, growth_rounds=10, growth_calls=30)
+QUICK = Scale(rounds=8, calls={1: 30, 16: 160}, growth_rounds=3, growth_calls=20, histories=(10, 100), users=(1, 20))
 
 
 @dataclass(frozen=True)
@@ -73,7 +74,7 @@ def compare(
     """Measure every comparison at every number of clients, the sides in turn."""
     users = [f"typical-{number}" for number in range(max(CLIENTS))]
     tell(f"preparing {len(users)} users with 4 documents of {TYPICAL_CHARS // 1000} KB")
-    service.ask("seed", users=users, bindings=subject.BINDINGS, chars=TYPICAL_CHARS, changes=TYPICAL_CHANGES)
+    service.ask("seed", users=users, bindings=subject.BINDINGS, chars=TYPICAL_CHARS, changes=scale.changes)
     for number in range(scale.rounds):
         tell(f"comparing, round {number + 1} of {scale.rounds}")
         for clients in CLIENTS:
@@ -91,7 +92,7 @@ def grow(service: Worker, scale: Scale, samples: Samples, tell: Callable[[str], 
     tell("preparing documents of several sizes and histories")
     for chars in scale.sizes:
         groups["size", chars] = [f"size-{chars}"]
-        service.ask("seed", users=[f"size-{chars}"], bindings=subject.BINDINGS, chars=chars, changes=TYPICAL_CHANGES)
+        service.ask("seed", users=[f"size-{chars}"], bindings=subject.BINDINGS, chars=chars, changes=scale.changes)
     for changes in scale.histories:
         # Measuring PATCH makes history, too: over enough documents that it does not matter.
         users = [f"history-{changes}-{number}" for number in range(max(1, 100 // changes))]
@@ -114,8 +115,8 @@ def _measure(
     samples: Samples,
     tell: Callable[[str], None],
 ) -> None:
-    for number in range(scale.rounds):
-        tell(f"measuring growth, round {number + 1} of {scale.rounds}")
+    for number in range(scale.growth_rounds):
+        tell(f"measuring growth, round {number + 1} of {scale.growth_rounds}")
         for (kind, value), users in groups.items():
             turn = number * scale.growth_calls % len(users)
             load = {"users": users[turn:] + users[:turn], "clients": 1, "count": scale.growth_calls}

@@ -158,7 +158,7 @@ def trimmed(head: Envelope) -> Envelope:
     return replace(head, commit=replace(head.commit, outbox=()))
 
 
-def result(doc_id: str, receipt: Receipt, *, replayed: bool) -> WriteResult:
+def result(doc_id: str, receipt: Receipt, *, replayed: bool, dry_run: bool = False) -> WriteResult:
     """The answer to a request that was applied now or before."""
     return WriteResult(
         etag=receipt.etag,
@@ -167,13 +167,14 @@ def result(doc_id: str, receipt: Receipt, *, replayed: bool) -> WriteResult:
         created=receipt.created,
         replayed=replayed,
         redirected=receipt.redirected,
+        dry_run=dry_run,
     )
 
 
 def preview(version: Envelope) -> WriteResult:
     """The answer to a dry run: what would be answered, and the document as it would be."""
-    answer = result(version.doc_id, version.commit.receipts[-1], replayed=False)
-    return replace(answer, dry_run=True, document=None if version.deleted else visible(version))
+    answer = result(version.doc_id, version.commit.receipts[-1], replayed=False, dry_run=True)
+    return replace(answer, document=None if version.deleted else visible(version))
 
 
 def key_hash(key: DocumentKey, idempotency_key: str) -> str:

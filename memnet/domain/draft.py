@@ -103,6 +103,8 @@ def draft_replacement(command: ReplaceDocument, rules: Governance, head: Envelop
             schema_id=rules.schema.schema_id,
             schema_version=rules.schema.version,
         )
+    # A patch cannot nest deeper than it may, by the bounds of its operations.
+    check_depth({ROOT: command.content}, MAX_DEPTH)
     content_bytes = _bounded(command.content, rules, b"")
     path_policy.check_content(command.content, rules.profile.denied_fields)
     _check_shape(command.content, rules, None)
@@ -186,7 +188,6 @@ def _apply(base: Json, ops: list[Op]) -> Json:
 
 def _bounded(content: Json, rules: Governance, bytes_before: bytes) -> bytes:
     """The canonical bytes of `content`, if few enough: asked first, because every other check costs by size."""
-    check_depth({ROOT: content}, MAX_DEPTH)
     data = canonical(content)
     size = len(data.decode())
     # What is over a limit already, because the profile became stricter, may shrink step by step.

@@ -108,6 +108,11 @@ def visible(envelope: Envelope) -> bytes:
     return canonical(_members(envelope))
 
 
+def view(envelope: Envelope) -> DocumentView | None:
+    """What a client sees of this version; None if the document is deleted."""
+    return None if envelope.deleted else DocumentView(envelope.commit.etag, visible(envelope))
+
+
 def dump(envelope: Envelope) -> bytes:
     """Write the blob."""
     commit = envelope.commit

@@ -14,7 +14,7 @@ OPERATIONS = frozenset({"add", "remove", "replace", "move", "copy", "test"})
 WITH_VALUE = frozenset({"add", "replace", "test"})
 WITH_FROM = frozenset({"move", "copy"})
 MAX_POINTER_CHARS = 2048
-MAX_CARRIED = 1_000_000
+MAX_CARRIED = 500_000
 """Values and characters that the copies and moves of one patch may carry.
 
 Each copy can double a document: without a bound, fifty of them would fill any memory, and as many moves any time.

@@ -12,7 +12,7 @@ from memnet.domain.write import IfMatch, WriteCommand, WriteResult
 from memnet.operations.flush_outbox import flush_outbox
 from memnet.ports import AuditLog, Background, Clock, DocumentStore, IdGenerator, StoreConflict, StoredDocument
 
-ATTEMPTS = 5
+ATTEMPTS = 4
 """A lost race is decided at the second look; more looks are needed only while the store keeps failing."""
 
 Decide = Callable[[Envelope | None], Draft]
@@ -39,7 +39,7 @@ async def commit_change(
         stored, head = await _newest(command, documents, fresh=attempt > 0)
         receipt = await _earlier_receipt(head, command, audit)
         if head and receipt:
-            return commit.result(head.doc_id, receipt, replayed=True)
+            return commit.result(head.doc_id, receipt, replayed=True, dry_run=command.dry_run)
         draft = decide(head)
         carried = commit.unflushed(head, lambda change_id: audit.stands(scope, change_id))
         if commit.outbox_is_full(carried) and not command.dry_run:

@@ -19,11 +19,11 @@ async def get_document(
     stored = await documents.get(key)
     if stored is None:
         raise DocumentNotFound()
-    head = envelope.load(stored.data)
     if as_of is None:
-        if head.deleted:
+        if stored.view is None:
             raise DocumentNotFound()
-        return DocumentView(head.commit.etag, envelope.visible(head))
+        return stored.view
+    head = envelope.load(stored.data)
     moment = history.parse_moment(as_of, head)
     records = await read_records(key.scope, head, 1, history.last_needed(moment, head), audit=audit)
     return history.version_at(moment, head, records)

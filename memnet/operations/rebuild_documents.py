@@ -2,7 +2,7 @@
 
 import asyncio
 from collections import defaultdict
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Mapping
 
 from memnet.domain import envelope, history
 from memnet.domain.audit import read_record
@@ -11,7 +11,7 @@ from memnet.domain.envelope import Envelope, Record
 from memnet.domain.errors import HistoryBroken, InvalidIdentifier
 from memnet.domain.history import Rebuilt
 from memnet.operations.read_records import PARALLEL
-from memnet.ports import AuditLog, DocumentStore
+from memnet.ports import AuditLog, DocumentStore, StoredDocument
 
 PAGE = 1000
 
@@ -19,23 +19,39 @@ PAGE = 1000
 async def rebuild_documents(scope: UserScope, *, documents: DocumentStore, audit: AuditLog) -> list[Rebuilt]:
     """Return one entry per history found in audit/ or in a document, sorted by document; `fault` is None if it holds.
 
-    Reads listings, documents and records, and trusts none of them. Raises Unavailable.
+    Reads listings, documents and records, and trusts none of them; writers may go on meanwhile. Raises Unavailable.
     """
     found, seen = list[Rebuilt](), set[str]()
-    records = await _records(scope, audit)
+    records = await _records(scope, "", audit)
     async for key, head in _heads(scope, documents):
         if head is None:
             found.append(Rebuilt("", key, (), "the document cannot be read"))
             continue
         seen.add(head.doc_id)
-        chain, fault = _merge(records.get(head.doc_id, {}), head)
-        rebuilt = history.rebuild(head.doc_id, key, chain, head)
-        first = min((f for f in (fault, rebuilt.fault) if f), default=None)
-        found.append(Rebuilt(rebuilt.doc_id, key, rebuilt.versions, first))
+        rebuilt = _rebuild(key, head, records)
+        found.append(rebuilt if rebuilt.fault is None else await _look_again(key, head, documents, audit))
     for doc_id in records.keys() - seen:
         chain, _ = _merge(records[doc_id], None)
         found.append(history.rebuild(doc_id, _key(chain), chain, None))
     return sorted(found, key=lambda rebuilt: (rebuilt.key.blob_name if rebuilt.key else "", rebuilt.doc_id))
+
+
+def _rebuild(key: DocumentKey, head: Envelope, records: Mapping[str, dict[str, Record]]) -> Rebuilt:
+    chain, fault = _merge(records.get(head.doc_id, {}), head)
+    rebuilt = history.rebuild(head.doc_id, key, chain, head)
+    first = min((f for f in (fault, rebuilt.fault) if f), default=None)
+    return Rebuilt(rebuilt.doc_id, key, rebuilt.versions, first)
+
+
+async def _look_again(key: DocumentKey, head: Envelope, documents: DocumentStore, audit: AuditLog) -> Rebuilt:
+    """Tell a fault from a change that was made between two of the reads: a fault is still there when nothing moved."""
+    while True:
+        rebuilt = _rebuild(key, head, await _records(key.scope, head.doc_id, audit))
+        stored = await documents.get(key)
+        newest = _read(stored)
+        if rebuilt.fault is None or newest is None or newest.commit == head.commit:
+            return rebuilt
+        head = newest
 
 
 async def _heads(scope: UserScope, documents: DocumentStore) -> AsyncIterator[tuple[DocumentKey, Envelope | None]]:
@@ -45,20 +61,25 @@ async def _heads(scope: UserScope, documents: DocumentStore) -> AsyncIterator[tu
         page = await documents.list(scope, "", limit=PAGE, cursor=cursor)
         for row in page.items:
             stored = await documents.get(row.key)
-            try:
-                head = envelope.load(stored.data) if stored else None
-            except HistoryBroken:
-                yield row.key, None
-                continue
-            if head is not None:
-                yield row.key, head
+            if stored is not None:
+                yield row.key, _read(stored)
         cursor = page.next_cursor
         if cursor is None:
             return
 
 
-async def _records(scope: UserScope, audit: AuditLog) -> dict[str, dict[str, Record]]:
-    """Every record by document and change; an empty one where what stands there was not written by us."""
+def _read(stored: StoredDocument | None) -> Envelope | None:
+    try:
+        return envelope.load(stored.data) if stored else None
+    except HistoryBroken:
+        return None
+
+
+async def _records(scope: UserScope, doc_id: str, audit: AuditLog) -> dict[str, dict[str, Record]]:
+    """Every record by document and change; an empty one where what stands there was not written by us.
+
+    Of one document, or of all of them where `doc_id` is empty.
+    """
     records: dict[str, dict[str, Record]] = defaultdict(dict)
     gate = asyncio.Semaphore(PARALLEL)
     cursor: str | None = None
@@ -69,7 +90,7 @@ async def _records(scope: UserScope, audit: AuditLog) -> dict[str, dict[str, Rec
         records[change_id.rpartition("-")[0]][change_id] = read_record(data or b"") or {}
 
     while True:
-        page = await audit.list(scope, "", limit=PAGE, cursor=cursor)
+        page = await audit.list(scope, doc_id, limit=PAGE, cursor=cursor)
         await asyncio.gather(*map(one, page.items))
         cursor = page.next_cursor
         if cursor is None:

@@ -92,13 +92,17 @@ async def test_another_profile_has_its_own_variable(client: httpx.AsyncClient) -
     assert found["selected_project_id"] is None
 
 
+async def test_a_hint_that_the_profile_has_no_variable_for_says_nothing(client: httpx.AsyncClient) -> None:
+    found = await assemble(client, conversation_hint={"text": "", "mood": "in a hurry"})
+    assert found["selected"] == {}
+
+
 @pytest.mark.parametrize(
     ("body", "status", "expected"),
     [
         ({"profile_id": "nobody"}, 404, "PROFILE_NOT_FOUND"),
         ({"conversation_hint": {"project_id": "../x"}}, 400, "INVALID_IDENTIFIER"),
         ({"conversation_hint": {"project_id": ""}}, 400, "INVALID_IDENTIFIER"),
-        ({"conversation_hint": {"whatever": "a b"}}, 400, "INVALID_IDENTIFIER"),
         ({"conversation_hint": {"text": 7}}, 400, "MALFORMED_REQUEST"),
         ({"conversation_hint": []}, 400, "MALFORMED_REQUEST"),
         ({"max_docs": 0}, 400, "MALFORMED_REQUEST"),

@@ -176,6 +176,7 @@ FORGERIES = [
     Forgery("no token", lambda *_: "nonsense", "malformed"),
     Forgery("no signature", lambda token, _: token().rpartition(".")[0], "malformed"),
     Forgery("far too long", lambda *_: "a" * 20_000, "malformed"),
+    Forgery("valid but far too long", lambda token, _: token(padding="x" * 20_000), "malformed"),
     Forgery("not ASCII", lambda *_: "caf\u00e9.a.b", "malformed"),
 ]
 

@@ -1,8 +1,5 @@
 """The OpenAPI document is complete, and the service does what it says."""
 
-import asyncio
-import socket
-import threading
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -13,7 +10,6 @@ import jsonschema
 import jwt
 import pytest
 import schemathesis
-import uvicorn
 from cryptography.hazmat.primitives.asymmetric.rsa import RSAPrivateKey
 from fastapi import FastAPI
 from hypothesis import HealthCheck, given
@@ -31,6 +27,7 @@ from memnet.operations import __path__ as operation_files
 from memnet.settings import Settings
 from memnet.wiring import in_memory
 from tests.api.conftest import ALL_ROLES, AUDIENCE, DYNAMIC, ISSUER, KEY_ID, USER, ListedKeys, code, patch_body
+from tests.api.served import Served
 
 DOCUMENT = "/v1/tenants/{tenant_id}/users/{user_id}/documents/{namespace}/{path}"
 BELOW_USER = {"400", "401", "403", "429", "500", "503"}
@@ -163,34 +160,6 @@ def _references(node: Any) -> list[str]:
     if isinstance(node, list):
         return [reference for value in node for reference in _references(value)]
     return []
-
-
-class Served:
-    """The application behind the real server, in a thread: schemathesis calls it from outside, as clients do."""
-
-    def __init__(self, app: FastAPI, background: BackgroundTasks) -> None:
-        self._background = background
-        self._socket = socket.create_server(("127.0.0.1", 0))
-        self.url = f"http://127.0.0.1:{self._socket.getsockname()[1]}"
-        config = uvicorn.Config(app, http="httptools", ws="none", lifespan="off", log_config=None, access_log=False)
-        self._server = uvicorn.Server(config)
-        self._thread = threading.Thread(target=self._run, name="served")
-
-    def _run(self) -> None:
-        async def serve() -> None:
-            await self._server.serve(sockets=[self._socket])
-            await self._background.drain()
-
-        asyncio.run(serve())
-
-    def __enter__(self) -> "Served":
-        self._thread.start()
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self._server.should_exit = True
-        self._thread.join()
-        self._socket.close()
 
 
 Described = tuple[schemathesis.BaseSchema, dict[str, str]]

@@ -6,6 +6,7 @@ import sys
 
 import httpx
 import pytest
+from opentelemetry import _logs, metrics, trace
 
 from api.telemetry import JsonFormatter
 from tests.api.conftest import DYNAMIC, changing, patch_body
@@ -63,3 +64,16 @@ def test_an_exception_is_told_without_its_text() -> None:
     assert "test_telemetry.py" in fields["where"]
     assert "tea" not in line
     assert "\n" not in line
+
+
+async def test_the_frameworks_own_telemetry_is_off(client: httpx.AsyncClient, monkeypatch: pytest.MonkeyPatch) -> None:
+    def asked(*_: object) -> None:
+        raise AssertionError("FastAPI looked for a telemetry provider")
+
+    for module, name in (
+        (trace, "get_tracer_provider"),
+        (metrics, "get_meter_provider"),
+        (_logs, "get_logger_provider"),
+    ):
+        monkeypatch.setattr(module, name, asked)
+    assert (await client.get("/health/live")).status_code == 200

@@ -30,7 +30,7 @@ def test_what_is_remembered_is_recalled_until_forgotten():
 
 
 def test_the_least_recently_used_goes_first():
-    cache = DocumentCache(2 * (ENTRY_BYTES + 10))
+    cache = DocumentCache(2 * (ENTRY_BYTES + 2 * 10))
     cache.remember(key("a"), document(10))
     cache.remember(key("b"), document(10))
     cache.recall(key("a"))
@@ -39,7 +39,7 @@ def test_the_least_recently_used_goes_first():
 
 
 def test_replacing_and_forgetting_give_their_bytes_back():
-    cache = DocumentCache(2 * (ENTRY_BYTES + 10))
+    cache = DocumentCache(2 * (ENTRY_BYTES + 2 * 10))
     for _ in range(5):
         cache.remember(key("a"), document(10))
     cache.remember(key("b"), document(10))
@@ -57,7 +57,7 @@ def test_what_is_over_the_bound_by_itself_is_not_kept(max_bytes):
 
 
 def test_a_document_that_outgrew_the_bound_leaves_no_old_version():
-    cache = DocumentCache(ENTRY_BYTES + 10)
+    cache = DocumentCache(ENTRY_BYTES + 2 * 10)
     cache.remember(key("a"), document(10))
     cache.remember(key("a"), document(11))
     assert cache.recall(key("a")) is None

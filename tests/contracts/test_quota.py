@@ -99,7 +99,7 @@ async def test_other_stores_are_refused(clock: FrozenClock, url: str) -> None:
 @pytest.mark.parametrize("limit", ["", "many", "1", "1/fortnight"])
 async def test_what_is_no_limit_is_refused(clock: FrozenClock, limit: str) -> None:
     for url in ("memory://", "redis://127.0.0.1:1/0"):
-        with pytest.raises(ValueError, match="limit|granularity"):
+        with pytest.raises(ValueError, match=r"limit|granularity"):
             async with open_quota(url, per_user=limit, per_principal="1/minute", clock=clock):
                 pass
 

@@ -189,6 +189,13 @@ async def until_definite(call: Callable[[], Awaitable[Answer]], *, seconds: floa
             await asyncio.sleep(PACE_SECONDS)
 
 
+async def eventually(holds: Callable[[], Awaitable[bool]], *, seconds: float = 60) -> None:
+    """Wait for what other processes do on their own."""
+    async with asyncio.timeout(seconds):
+        while not await holds():  # noqa: ASYNC110 (what is waited for happens elsewhere)
+            await asyncio.sleep(PACE_SECONDS)
+
+
 FORBIDDEN: Sequence[str] = ("Traceback", "Exception", "127.0.0.1", "azure", "aiohttp", "ServerBusy", "tenants/", ".py")
 """What would tell of the service's inside."""
 

@@ -1,6 +1,9 @@
-"""The service as it runs: API processes on one container, reached through the fault proxy; and its storage, directly."""
+"""The service as it runs: API processes on one container behind the fault proxy; and the storage itself."""
 
 import asyncio
+import os
+import subprocess
+import sys
 from collections.abc import Mapping, Sequence
 from contextlib import AsyncExitStack
 from datetime import timedelta
@@ -13,7 +16,7 @@ import orjson
 from aiohttp import ClientSession, ClientTimeout, DummyCookieJar, TCPConnector
 
 from local.azurite_server import ACCOUNT_KEY
-from local.child import ReservedPort
+from local.child import ROOT, ReservedPort, status_of
 from local.fault_proxy import FaultProxy
 from local.issuer import AUDIENCE, Issuer
 from local.stack import Api
@@ -55,9 +58,7 @@ class Service:
     async def _enter(self) -> "Service":
         await self._stack.enter_async_context(self.proxy)
         self.session = await self._stack.enter_async_context(
-            ClientSession(
-                connector=TCPConnector(limit=0), timeout=ClientTimeout(total=60), cookie_jar=DummyCookieJar()
-            )
+            ClientSession(connector=TCPConnector(limit=0), timeout=ClientTimeout(total=60), cookie_jar=DummyCookieJar())
         )
         self.environment = {
             "MEMNET_SWEEP_SECONDS": "0",
@@ -83,13 +84,11 @@ class Service:
         """The first process."""
         return self.apis[0]
 
-    async def start_api(self, **environment: str) -> Api:
-        """Start one more process; it stops with the service."""
-        api = Api(
-            ReservedPort(), environment=self.environment | environment, log=self._logs / f"api-{len(self.apis)}.log"
-        )
+    async def start_api(self, *, until: str = "ready") -> Api:
+        """Start one more process and wait until /health/{until} is 200; it stops with the service."""
+        api = Api(ReservedPort(), environment=self.environment, log=self._logs / f"api-{len(self.apis)}.log")
         self._stack.push_async_callback(asyncio.to_thread, api.close)
-        await asyncio.to_thread(api.start)
+        await asyncio.to_thread(_start, api, f"{api.url}/health/{until}")
         self.apis.append(api)
         return api
 
@@ -130,6 +129,21 @@ class Service:
         rebuilt = await rebuild_documents(_scope(user), documents=documents, audit=audit)
         assert [found.fault for found in rebuilt] == [None] * len(rebuilt)
 
+    async def verify_by_command(self, user: User) -> str:
+        """Run `memnet audit verify`; return what it printed."""
+        command = [sys.executable, "-m", "cli.main", "audit", "verify"]
+        environment = {**os.environ, **self.environment, "MEMNET_STORAGE_URL": self.container_url}
+        done = await asyncio.to_thread(
+            subprocess.run,
+            [*command, "--tenant", user.tenant_id, "--user", user.user_id],
+            cwd=ROOT,
+            env=environment,
+            capture_output=True,
+            text=True,
+        )
+        assert done.returncode == 0, done.stdout + done.stderr
+        return done.stdout
+
     async def flushed_history(self, user: User, place: Place) -> list[Any]:
         """The document's records in audit/ alone, after a sweep that must have emptied the outbox.
 
@@ -160,6 +174,11 @@ class Service:
             cursor = page.next_cursor
             if cursor is None:
                 return names
+
+
+def _start(api: Api, url: str) -> None:
+    api.child.start()
+    api.child.wait_until(lambda: status_of(url) == 200, seconds=60)
 
 
 def _scope(user: User) -> UserScope:

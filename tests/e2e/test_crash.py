@@ -22,7 +22,7 @@ from memnet.domain.document import Actor, DocumentKey, UserScope
 from memnet.domain.write import IfAbsent, PatchDocument, Reason
 from memnet.operations.patch_document import patch_document
 from memnet.ports import Background
-from tests.e2e.client import DYNAMIC, PACE_SECONDS, Answer, User, prefer, until_definite
+from tests.e2e.client import DYNAMIC, Answer, User, eventually, prefer, until_definite
 from tests.e2e.service import Service
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
@@ -198,6 +198,9 @@ async def test_a_killed_write_is_done_once(alive: Service, write: Write, step: S
     assert again.replayed
     assert (again.status, again.body) == (answer.status, answer.body)
     await check_result(service, user, write, answer, before + 1)
+    later = await write.send(user, etag)  # the sweep has left the receipts where they were
+    assert later.replayed
+    assert (later.status, later.body) == (answer.status, answer.body)
 
 
 async def check_result(service: Service, user: User, write: Write, answer: Answer, sequence: int) -> None:
@@ -245,7 +248,7 @@ async def test_a_killed_sweep_is_finished_by_the_next(alive: Service, step: Step
     if fate is not Fate.LATE:
         await resolve(held, fate)
     await service.restart()
-    await until_trimmed(service, user)
+    await eventually(lambda: trimmed(service, user))
     assert (await user.get(DYNAMIC)).etag == etag  # housekeeping is no change
     following = await user.patch(DYNAMIC, prefer("And go on."), etag=etag, key="next")
     assert following.status == 200, following.text
@@ -255,7 +258,5 @@ async def test_a_killed_sweep_is_finished_by_the_next(alive: Service, step: Step
     assert len(await service.flushed_history(user, DYNAMIC)) == 2
 
 
-async def until_trimmed(service: Service, user: User) -> None:
-    async with asyncio.timeout(DEADLINE):
-        while (await service.head(user, DYNAMIC)).commit.outbox:
-            await asyncio.sleep(PACE_SECONDS)
+async def trimmed(service: Service, user: User) -> bool:
+    return not (await service.head(user, DYNAMIC)).commit.outbox

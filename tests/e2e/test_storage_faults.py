@@ -26,9 +26,7 @@ def environment() -> dict[str, str]:
     return {"MEMNET_STORAGE_TIMEOUT_SECONDS": "0.4"}
 
 
-def fail(
-    service: Service, user: User, request: Request, fault: Fault, *, nth: int = 1, times: int = 1
-) -> Injection:
+def fail(service: Service, user: User, request: Request, fault: Fault, *, nth: int = 1, times: int = 1) -> Injection:
     method, kind = request
     return service.proxy.inject(fault, method=method, path=f"/{user.user_id}/{kind}/", nth=nth, times=times)
 

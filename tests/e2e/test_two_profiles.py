@@ -4,8 +4,9 @@ from typing import Any
 
 import pytest
 
-from tests.e2e.client import DYNAMIC, STATIC, Answer, Place, User, add, prefer, project
+from tests.e2e.client import DYNAMIC, STATIC, Answer, Place, User, add, prefer, project, write
 from tests.e2e.service import Service
+from tests.e2e.test_spec_examples import ASSEMBLE_10_4, PATCH_10_2
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 
@@ -102,9 +103,7 @@ async def test_what_falls_short_waits_until_another_principal_confirms_it(servic
     def confirm(principal: User) -> Any:
         ops = [{"op": "remove", "path": "/content/unverified/0"}, item["target"]]
         key = f"confirm by {principal.token[-8:]}"
-        return principal.patch(
-            ticket("T-17"), *ops, etag=proposed.etag, key=key, confidence=0.95, evidence=EVIDENCE
-        )
+        return principal.patch(ticket("T-17"), *ops, etag=proposed.etag, key=key, confidence=0.95, evidence=EVIDENCE)
 
     own = await confirm(user)
     assert (own.status, own.code) == (403, "PROPOSER_CANNOT_CONFIRM")
@@ -221,3 +220,20 @@ async def test_a_dry_run_shows_what_would_be_and_leaves_nothing(service: Service
     assert tried.body["document"]["content"]["subject"] == "Jam"
     assert (await user.get(ticket("T-17"))).status == 404
     assert await user.audit(ticket("T-17")) == []
+
+
+async def test_the_specification_s_examples_work_under_the_profile_that_completes_them(service: Service) -> None:
+    user = service.user()
+    known = {"profile": {}, "projects_index": [{"project_id": "project-alpha", "aliases": ["Alpha"]}]}
+    assert (await user.put(STATIC, known, "memory.user.static", etag=None, key="1")).status == 201
+    created = await user.patch(DYNAMIC, prefer("Answer at length."), etag=None, key="1")
+    patched = await user.send("PATCH", DYNAMIC.url, json=PATCH_10_2, headers=write(created.etag, "2"))
+    assert patched.status == 200, patched.text
+    assert (await user.content(DYNAMIC))["preferences"] == ["Use concise, direct answers."]
+    summary = add("/content/summary", "Retrieval")
+    assert (await user.patch(project("project-alpha"), summary, etag=None, key="1")).status == 201
+    answer = await user.send("POST", "/context:assemble", json=ASSEMBLE_10_4)
+    assert answer.body["selected_project_id"] == "project-alpha"
+    assert answer.body["routing_debug"]["reason"] == "alias_match"
+    assert 0.9 <= answer.body["routing_debug"]["deterministic_score"] <= 1
+    assert bindings(answer) == ["user_static", "user_dynamic", "project_doc"]

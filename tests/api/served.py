@@ -1,0 +1,38 @@
+"""The application behind the real server, for what only a connection can show."""
+
+import asyncio
+import socket
+import threading
+
+import uvicorn
+from fastapi import FastAPI
+
+from memnet.adapters.process.background import BackgroundTasks
+
+
+class Served:
+    """Serves the application in a thread while the context is open."""
+
+    def __init__(self, app: FastAPI, background: BackgroundTasks) -> None:
+        self._background = background
+        self._socket = socket.create_server(("127.0.0.1", 0))
+        self.url = f"http://127.0.0.1:{self._socket.getsockname()[1]}"
+        config = uvicorn.Config(app, http="httptools", ws="none", lifespan="off", log_config=None, access_log=False)
+        self._server = uvicorn.Server(config)
+        self._thread = threading.Thread(target=self._run, name="served")
+
+    def _run(self) -> None:
+        async def serve() -> None:
+            await self._server.serve(sockets=[self._socket])
+            await self._background.drain()
+
+        asyncio.run(serve())
+
+    def __enter__(self) -> "Served":
+        self._thread.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._server.should_exit = True
+        self._thread.join()
+        self._socket.close()

@@ -1,0 +1,84 @@
+"""The application behind uvicorn and httptools: what goes over the wire."""
+
+import socket
+from collections.abc import Iterator
+from contextlib import contextmanager
+from urllib.parse import urlsplit
+
+import httpx
+import pytest
+from fastapi import FastAPI
+
+from memnet.adapters.process.background import BackgroundTasks
+from memnet.settings import Settings
+from memnet.wiring import Services
+from tests.api.conftest import AUDIENCE, DYNAMIC, ISSUER, Token, bearer, creating, patch_body
+from tests.api.served import Served
+
+
+@pytest.fixture
+def settings() -> Settings:
+    return Settings(storage_url="memory", issuer_url=ISSUER, audience=AUDIENCE, max_body_bytes=100_000)
+
+
+@pytest.fixture
+def served(app: FastAPI, services: Services) -> Iterator[Served]:
+    assert isinstance(services.background, BackgroundTasks)
+    with Served(app, services.background) as running:
+        yield running
+
+
+@pytest.fixture
+def wire(served: Served, token: Token) -> Iterator[httpx.Client]:
+    with httpx.Client(base_url=served.url, headers=bearer(token())) as client:
+        yield client
+
+
+@contextmanager
+def connection(served: Served) -> Iterator[socket.socket]:
+    parts = urlsplit(served.url)
+    with socket.create_connection((parts.hostname, parts.port), timeout=10) as opened:
+        yield opened
+
+
+def read_until(opened: socket.socket, end: bytes) -> bytes:
+    """Read until `end` was there; fails if the server closes before."""
+    answer = b""
+    while end not in answer:
+        chunk = opened.recv(65536)
+        assert chunk, answer
+        answer += chunk
+    return answer
+
+
+def test_head_and_304_have_no_body_and_the_connection_goes_on(wire: httpx.Client) -> None:
+    etag = wire.patch(DYNAMIC, json=patch_body(), headers=creating()).headers["ETag"]
+    got, head = wire.get(DYNAMIC), wire.head(DYNAMIC)
+    assert head.headers["Content-Length"] == got.headers["Content-Length"]
+    known = wire.get(DYNAMIC, headers={"If-None-Match": etag})
+    assert (known.status_code, known.content) == (304, b"")
+    assert wire.get(DYNAMIC).content == got.content
+
+
+def test_a_chunked_body_over_the_limit_is_answered_at_once(served: Served, token: Token) -> None:
+    chunk = b"10000\r\n" + b"x" * 0x10000 + b"\r\n"
+    head = (
+        f"PATCH {DYNAMIC} HTTP/1.1\r\nHost: memnet.test\r\nAuthorization: Bearer {token()}\r\n"
+        "Transfer-Encoding: chunked\r\nContent-Type: application/json\r\n"
+        "If-None-Match: *\r\nIdempotency-Key: k\r\n\r\n"
+    )
+    with connection(served) as opened:
+        opened.sendall(head.encode() + chunk * 2)
+        # The answer comes before the end of the body. What follows is thrown away, not kept, and the connection is not
+        # cut: a client that is still sending would lose the answer with it.
+        answer = read_until(opened, b"BODY_TOO_LARGE")
+        assert answer.startswith(b"HTTP/1.1 413 ")
+        opened.sendall(chunk * 20 + b"0\r\n\r\nGET /health/live HTTP/1.1\r\nHost: memnet.test\r\n\r\n")
+        read_until(opened, b'{"status":"ok"}')
+
+
+def test_who_is_not_let_in_need_not_send_the_body(served: Served) -> None:
+    head = f"PATCH {DYNAMIC} HTTP/1.1\r\nHost: memnet.test\r\nContent-Length: 1000000\r\nExpect: 100-continue\r\n\r\n"
+    with connection(served) as opened:
+        opened.sendall(head.encode())
+        assert read_until(opened, b"UNAUTHENTICATED").startswith(b"HTTP/1.1 401 ")

@@ -1,0 +1,73 @@
+"""HTTP/1.1 by hand: sends bytes that no client library would, and reads what comes back."""
+
+import asyncio
+from collections.abc import AsyncIterable, Mapping
+from dataclasses import dataclass
+from typing import Any
+from urllib.parse import urlsplit
+
+import orjson
+
+DEADLINE = 60
+
+
+@dataclass(frozen=True)
+class RawAnswer:
+    """One response."""
+
+    status: int
+    headers: Mapping[str, str]
+    body: bytes
+
+    @property
+    def code(self) -> str:
+        """The error code of the service's error body; '' for an answer of the server below it."""
+        if self.headers.get("content-type") != "application/json":
+            return ""
+        return str(orjson.loads(self.body)["error"]["code"])
+
+
+async def send_raw(api: str, *parts: bytes | AsyncIterable[bytes]) -> RawAnswer:
+    """Send the parts over one connection and read one response, which may come before all is sent."""
+    address = urlsplit(api)
+    reader, writer = await asyncio.open_connection(address.hostname, address.port)
+    sending = asyncio.create_task(_send(writer, parts))
+    try:
+        async with asyncio.timeout(DEADLINE):
+            return await _read(reader)
+    finally:
+        sending.cancel()
+        await asyncio.gather(sending, return_exceptions=True)
+        writer.close()
+        await asyncio.gather(writer.wait_closed(), return_exceptions=True)
+
+
+def request(method: str, target: str, headers: Mapping[str, str] | list[tuple[str, str]], body: bytes = b"") -> bytes:
+    """Write a request as it is, with the length of its body unless a header says how the body ends."""
+    rows = list(headers.items()) if isinstance(headers, Mapping) else list(headers)
+    if not any(name.lower() in ("content-length", "transfer-encoding") for name, _ in rows):
+        rows.append(("Content-Length", str(len(body))))
+    head = [f"{method} {target} HTTP/1.1", "Host: memnet.test", *(f"{name}: {value}" for name, value in rows)]
+    return "\r\n".join([*head, "", ""]).encode("utf-8") + body
+
+
+async def _send(writer: asyncio.StreamWriter, parts: tuple[Any, ...]) -> None:
+    for part in parts:
+        if isinstance(part, bytes):
+            writer.write(part)
+            await writer.drain()
+        else:
+            async for piece in part:
+                writer.write(piece)
+                await writer.drain()
+
+
+async def _read(reader: asyncio.StreamReader) -> RawAnswer:
+    head = (await reader.readuntil(b"\r\n\r\n")).decode("latin-1").split("\r\n")
+    status = int(head[0].split()[1])
+    headers = {name.lower(): value.strip() for name, _, value in (row.partition(":") for row in head[1:] if row)}
+    if "content-length" in headers:
+        body = await reader.readexactly(int(headers["content-length"]))
+    else:
+        body = await reader.read()
+    return RawAnswer(status, headers, body)

@@ -1,0 +1,238 @@
+"""Tokens on the running service: real ones, forged ones, an issuer that rotates its keys, and one that is down."""
+
+import asyncio
+import base64
+import hashlib
+import hmac
+import json
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import jwt
+import pytest
+from cryptography.hazmat.primitives.asymmetric.rsa import generate_private_key
+from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat
+
+from local.child import ROOT, Child, ReservedPort, status_of
+from local.issuer import AUDIENCE, DIRECTORY, Issuer, Keys
+from tests.e2e.client import DYNAMIC, Answer, User, eventually, prefer
+from tests.e2e.service import ALL_ROLES, Service
+
+pytestmark = pytest.mark.asyncio(loop_scope="module")
+
+DEADLINE = 60
+
+
+class IssuerProcess:
+    """The local issuer as a process, and what knows its keys."""
+
+    def __init__(self, directory: Path) -> None:
+        self._directory = directory
+        self._port = ReservedPort()
+        self.address = f"http://127.0.0.1:{self._port.number}"
+        arguments = ["--port", str(self._port.number), "--directory", str(directory)]
+        self.child = Child.python("issuer", "local.issuer", *arguments, environment={}, log=directory / "log")
+
+    def start(self) -> None:
+        url = f"{self.address}/{DIRECTORY}/v2.0/.well-known/openid-configuration"
+        self.child.start()
+        self.child.wait_until(lambda: status_of(url) == 200, seconds=DEADLINE)
+
+    def close(self) -> None:
+        self.child.stop()
+        self._port.release()
+
+    @property
+    def now(self) -> Issuer:
+        """The issuer with the keys that it has by now."""
+        return Issuer(self.address, Keys(self._directory))
+
+
+@pytest.fixture(scope="module")
+def issuer_process(tmp_path_factory: pytest.TempPathFactory) -> Iterator[IssuerProcess]:
+    process = IssuerProcess(tmp_path_factory.mktemp("issuer"))
+    process.start()
+    yield process
+    process.close()
+
+
+@pytest.fixture(scope="module")
+def issuer(issuer_process: IssuerProcess) -> Issuer:
+    """In place of the run's issuer: the one whose process this module stops and starts."""
+    return issuer_process.now
+
+
+def claims(issuer: Issuer, **changed: Any) -> dict[str, Any]:
+    now = int(time.time())
+    usual = {"iss": issuer.url, "aud": AUDIENCE, "oid": "svc-a", "tid": "t1", "roles": list(ALL_ROLES)}
+    return {**usual, "iat": now, "nbf": now, "exp": now + 600, **changed}
+
+
+def encoded(part: Any) -> str:
+    return base64.urlsafe_b64encode(json.dumps(part).encode()).rstrip(b"=").decode()
+
+
+def signed(issuer: Issuer, *, kid: str | None = None, key: Any = None, **changed: Any) -> str:
+    key_id, own = issuer.keys.current
+    return jwt.encode(claims(issuer, **changed), key or own, "RS256", headers={"kid": kid or key_id})
+
+
+def hs256_with_the_public_key(issuer: Issuer) -> str:
+    """What a validator takes that lets the token choose the algorithm. (PyJWT refuses to make one.)"""
+    key_id, key = issuer.keys.current
+    secret = key.public_key().public_bytes(Encoding.PEM, PublicFormat.SubjectPublicKeyInfo)
+    text = f"{encoded({'alg': 'HS256', 'kid': key_id, 'typ': 'JWT'})}.{encoded(claims(issuer))}"
+    signature = base64.urlsafe_b64encode(hmac.digest(secret, text.encode(), hashlib.sha256)).rstrip(b"=").decode()
+    return f"{text}.{signature}"
+
+
+def tampered(issuer: Issuer) -> str:
+    """A good token of another tenant, its payload replaced."""
+    header, _, signature = signed(issuer, tid="t2").split(".")
+    return f"{header}.{encoded(claims(issuer))}.{signature}"
+
+
+FORGERIES: dict[str, Callable[[Issuer], str]] = {
+    "expired": lambda issuer: issuer.mint(tenants="t1", principal="svc-a", roles=ALL_ROLES, lifetime=-60),
+    "not yet valid": lambda issuer: signed(issuer, nbf=int(time.time()) + 600),
+    "wrong audience": lambda issuer: signed(issuer, aud="api://other"),
+    "wrong issuer": lambda issuer: signed(issuer, iss=issuer.url + "/other"),
+    "no expiry": lambda issuer: issuer.mint(tenants="t1", principal="svc-a", roles=ALL_ROLES, exp=None),
+    "no algorithm": lambda issuer: f"{encoded({'alg': 'none'})}.{encoded(claims(issuer))}.",
+    "no algorithm, known key": lambda issuer: (
+        f"{encoded({'alg': 'none', 'kid': issuer.keys.current[0]})}.{encoded(claims(issuer))}."
+    ),
+    "HS256 by the public key": hs256_with_the_public_key,
+    "unknown key": lambda issuer: signed(issuer, kid="0" * 32),
+    "another key under a known name": lambda issuer: signed(issuer, key=generate_private_key(65537, 2048)),
+    "tampered payload": tampered,
+    "no signature": lambda issuer: signed(issuer).rpartition(".")[0] + ".",
+    "no token": lambda issuer: "",
+    "garbage": lambda issuer: "a.b.c",
+}
+
+
+async def write(user: User, token: str) -> Answer:
+    return await user.by(token).patch(DYNAMIC, prefer("Be brief."), etag=None, key="k")
+
+
+@pytest.mark.parametrize("forgery", FORGERIES)
+async def test_a_forged_token_is_401_and_changes_nothing(service: Service, issuer: Issuer, forgery: str) -> None:
+    user = service.user()
+    refused = await write(user, FORGERIES[forgery](issuer))
+    assert (refused.status, refused.code) == (401, "UNAUTHENTICATED")
+    assert refused.headers["WWW-Authenticate"].startswith("Bearer")
+    assert (await user.get(DYNAMIC)).status == 404
+
+
+async def test_a_token_reaches_its_tenants_and_no_other(service: Service) -> None:
+    user = service.user()
+    both = service.token(tenants=["t1", "t3"])
+    assert (await write(user, both)).status == 201
+    for tenant_id, status in (("t1", 200), ("t3", 404), ("t2", 403)):
+        other = User(user.session, user.api, both, user.user_id, tenant_id)
+        assert (await other.get(DYNAMIC)).status == status
+    stranger = await write(user, service.token(tenants=["t2"]))
+    assert (stranger.status, stranger.code) == (403, "TENANT_FORBIDDEN")
+    listless = await write(user, service.token(tenants=[]))
+    assert (listless.status, listless.code) == (403, "TENANT_FORBIDDEN")
+
+
+@pytest.mark.parametrize(
+    ("role", "reads", "writes", "audits", "deletes"),
+    [
+        ("Memory.Read", 200, 403, 403, 403),
+        ("Memory.Write", 403, 200, 403, 403),
+        ("Memory.Replay", 403, 403, 403, 403),
+        ("Memory.Audit", 403, 403, 200, 403),
+        ("Memory.Admin", 200, 403, 200, 200),
+        ("Memory.Unknown", 403, 403, 403, 403),
+    ],
+)
+async def test_each_role_reaches_what_it_is_for(
+    service: Service, role: str, reads: int, writes: int, audits: int, deletes: int
+) -> None:
+    user = service.user()
+    etag = (await user.patch(DYNAMIC, prefer("Be brief."), etag=None, key="1")).etag
+    limited = user.by(service.token(role))
+    assert (await limited.get(DYNAMIC)).status == reads
+    assert (await limited.send("GET", "/audit")).status == audits
+    written = await limited.patch(DYNAMIC, prefer("Use tables."), etag=etag, key="2")
+    assert written.status == writes
+    etag = (await user.get(DYNAMIC)).etag
+    assert (await limited.delete(DYNAMIC, etag=etag, key="3")).status == deletes
+
+
+async def test_memnet_token_prints_one_that_works(service: Service, issuer: Issuer, tmp_path: Path) -> None:
+    (tmp_path / ".local").mkdir()
+    stack = {"token_url": issuer.token_url, "audience": AUDIENCE}
+    (tmp_path / ".local" / "stack.json").write_text(json.dumps(stack), "utf-8")
+    command = [sys.executable, "-m", "cli.main", "token", "--tenant", "t1", "--principal", "svc-c"]
+    printed = await asyncio.to_thread(
+        subprocess.run,
+        [*command, "--roles", "Memory.Read,Memory.Write"],
+        cwd=tmp_path,
+        env={"PYTHONPATH": str(ROOT)},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    user = service.user()
+    assert (await write(user, printed.stdout.strip())).status == 201
+    assert (await user.get(DYNAMIC)).body["document"]["updated_by"] == "svc-c"
+    assert (await user.by(printed.stdout.strip()).send("GET", "/audit")).status == 403
+
+
+async def test_a_new_key_of_the_issuer_is_picked_up_beside_the_old_one(
+    service: Service, issuer: Issuer, issuer_process: IssuerProcess
+) -> None:
+    user = service.user()
+    old = signed(issuer)
+    assert (await user.by(old).get(DYNAMIC)).status == 404
+    async with user.session.post(f"{issuer_process.address}/{DIRECTORY}/keys:rotate") as rotated:
+        assert rotated.status == 200
+    fresh = signed(issuer_process.now)
+    # Anybody can send unknown key ids, so for some seconds after a refresh they are refused without another one.
+    await eventually(lambda: is_known(user.by(fresh)))
+    assert (await user.by(old).get(DYNAMIC)).status == 404
+
+
+async def test_while_the_issuer_is_down_known_keys_serve_and_new_processes_are_not_ready(
+    service: Service, issuer_process: IssuerProcess
+) -> None:
+    user = service.user()
+    known = signed(issuer_process.now)
+    await eventually(lambda: is_known(user.by(known)))
+    await asyncio.to_thread(issuer_process.child.kill)
+    try:
+        again = signed(issuer_process.now, oid="svc-d")  # by a known key, but never seen
+        assert (await write(user, again)).status == 201
+        assert await health(user, service.api.url, "ready") == (200, {"storage": "ok", "issuer": "ok"})
+        newcomer = (await service.start_api(until="live")).url
+        assert (await health(user, newcomer, "live"))[0] == 200
+        assert await health(user, newcomer, "ready") == (503, {"storage": "ok", "issuer": "failed"})
+        unknown = await user.by(known).at(newcomer).get(DYNAMIC)
+        assert (unknown.status, unknown.code) == (503, "UNAVAILABLE")
+        assert int(unknown.headers["Retry-After"]) >= 1
+    finally:
+        await asyncio.to_thread(issuer_process.start)
+    await eventually(lambda: is_known(user.by(known).at(newcomer)))
+    assert (await health(user, newcomer, "ready"))[0] == 200
+
+
+async def is_known(user: User) -> bool:
+    """Whether the token's key has been found."""
+    status = (await user.get(DYNAMIC)).status
+    assert status in (200, 404, 401, 503)
+    return status in (200, 404)
+
+
+async def health(user: User, api: str, kind: str) -> tuple[int, Any]:
+    async with user.session.get(f"{api}/health/{kind}") as answer:
+        body = await answer.json()
+        checks = body.get("checks") if answer.status == 200 else body["error"]["details"]["checks"]
+        return answer.status, checks

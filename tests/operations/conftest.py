@@ -1,0 +1,15 @@
+"""One service a test, its background work ended with it."""
+
+from collections.abc import AsyncIterator
+
+import pytest
+
+from tests.operations.service import Service
+
+
+@pytest.fixture
+async def service() -> AsyncIterator[Service]:
+    """An empty service on memory adapters."""
+    made = Service()
+    yield made
+    await made.background.drain()
