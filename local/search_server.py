@@ -29,7 +29,7 @@ class SearchEmulator:
 
     def wait_until_ready(self) -> None:
         """Wait until it answers. Raises StackError."""
-        self.child.wait_until(lambda: status_of(f"{self.url}/servicestats") is not None, seconds=SECONDS_TO_START)
+        self.child.wait_until(lambda: status_of(f"{self.url}/_emulator/health") == 200, seconds=SECONDS_TO_START)
 
     def start(self) -> None:
         """Start it and wait until it answers. Raises StackError. Again after `kill` or `stop` is fine."""

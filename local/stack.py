@@ -1,4 +1,4 @@
-"""The whole service on this machine with one command: Azurite, the issuer and the API.
+"""The whole service on this machine with one command: Azurite, the search emulator, the issuer and the API.
 
 `python -m local.stack` runs it in the foreground; `running_stack` is the same for tests and the demo.
 """
@@ -24,6 +24,7 @@ from urllib.request import ProxyHandler, build_opener
 from local.azurite_server import ACCOUNT_KEY, Azurite, create_container
 from local.child import Child, ReservedPort, StackError, status_of
 from local.issuer import AUDIENCE, DIRECTORY
+from local.search_server import SearchEmulator
 
 DEFAULT_PORT = 8080
 CONTAINER = "memnet"
@@ -108,18 +109,21 @@ class Stack:
         if self._given_directory is None:
             self._parts.callback(shutil.rmtree, self.directory, ignore_errors=True)
         shutil.rmtree(self.directory / "log", ignore_errors=True)
-        self._start_storage_and_issuer()
+        self._start_what_the_api_needs()
         self.storage_url = self._through(create_container(self.account_url, self._container))
         self.environment = {
             "MEMNET_STORAGE_URL": self.storage_url,
             "MEMNET_STORAGE_KEY": ACCOUNT_KEY,
+            "MEMNET_SEARCH_URL": self.search.url,
+            "MEMNET_SEARCH_KEY": self.search.api_key,
             "MEMNET_ISSUER_URL": self.issuer_url,
             "MEMNET_AUDIENCE": AUDIENCE,
+            **self._embeddings(),
         }
         self.api = self._start_api("api", api_port)
 
-    def _start_storage_and_issuer(self) -> None:
-        """Both at once: each takes its time."""
+    def _start_what_the_api_needs(self) -> None:
+        """All at once: each takes its time."""
         if not self._shared:
             data = None if self._in_memory else (self.directory / "azurite").resolve()
             self.azurite = Azurite(log=self._log("azurite"), directory=data)
@@ -127,10 +131,22 @@ class Stack:
             self.azurite.launch()
             self._children.append(self.azurite.child)
             self.account_url = self.azurite.account_url
+        self.search = SearchEmulator(
+            log=self._log("search"), directory=None if self._in_memory else self.directory / "search"
+        )
+        self._parts.callback(self.search.close)
+        self.search.launch()
+        self._children.append(self.search.child)
         issuer, ready_url = self._launch_issuer()
         if self.azurite is not None:
             self.azurite.wait_until_ready()
+        self.search.wait_until_ready()
         issuer.wait_until(lambda: status_of(ready_url) == 200, seconds=SECONDS_TO_START)
+
+    def _embeddings(self) -> dict[str, str]:
+        """What everyone who works on the index must agree on; a key is nobody's to write down."""
+        given = {**os.environ, **self._settings}
+        return {n: value for n, value in given.items() if n.startswith("MEMNET_EMBEDDINGS") and not n.endswith("_KEY")}
 
     def _launch_issuer(self) -> tuple[Child, str]:
         directory = self.directory / "issuer"

@@ -50,7 +50,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 def _play(file: Path, sessions: Sequence[Session]) -> None:
     since = time.monotonic()
     screen = Screen(console(), brief=sum(len(session.turns) for session in sessions) >= BRIEF_FROM)
-    screen.say("Starting Azurite, the token issuer and the API …", style="dim")
+    screen.say("Starting Azurite, the search emulator, the token issuer and the API …", style="dim")
     with running_stack() as stack:
         try:
             asyncio.run(tell(stack, file, sessions, screen, since=since))

@@ -61,6 +61,8 @@ class Tally:
     refused: int = 0
     replayed: int = 0
     dry_runs: int = 0
+    events: int = 0
+    """Recorded, each counted once."""
 
     def count_write(self, answer: Answer) -> None:
         """Count the outcome of a PATCH or PUT."""
@@ -140,12 +142,31 @@ class MemoryClient:
         self.tally.count_write(answer)
         return answer
 
-    async def assemble(self, text: str, *, project_id: str | None = None, max_chars_total: int | None = None) -> Answer:
+    async def assemble(
+        self,
+        text: str,
+        *,
+        project_id: str | None = None,
+        max_chars_total: int | None = None,
+        include_events: Mapping[str, int] | None = None,
+    ) -> Answer:
         """Ask for the context of a conversation."""
         body: dict[str, Any] = {"profile_id": PROFILE, "conversation_hint": {"text": text, "project_id": project_id}}
         if max_chars_total is not None:
             body["max_chars_total"] = max_chars_total
+        if include_events is not None:
+            body["include_events"] = include_events
         return await self._send("POST", "/context:assemble", body=body)
+
+    async def record(self, event: dict[str, Any]) -> Answer:
+        """Record an event."""
+        answer = await self._send("POST", "/events", body=event)
+        self.tally.events += answer.status == 201
+        return answer
+
+    async def search(self, body: dict[str, Any]) -> Answer:
+        """Search the events."""
+        return await self._send("POST", "/events:search", body=body)
 
     async def audit(self, path: str | None = None) -> list[dict[str, Any]]:
         """Read all records, or those of one document. Raises Unexpected if they are refused."""

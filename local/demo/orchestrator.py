@@ -1,4 +1,6 @@
-"""The demo's orchestrator: asks for context when a session starts, and patches memory while it goes on."""
+"""The demo's orchestrator: asks for context when a session starts, patches memory while it goes on, and records an
+event when it ends.
+"""
 
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
@@ -7,12 +9,15 @@ from typing import Any, Final
 from local.demo.client import Answer, MemoryClient, Patch
 from local.demo.conversation import LONGEST_HINT, Session, Turn
 from local.demo.difference import NOTHING, differences
+from local.demo.digest import event_of
 from local.demo.extraction import Kind, Proposal, is_about, is_consent, proposals, same
-from local.demo.screen import Screen
+from local.demo.screen import Screen, clip
 from local.demo.subject import COPILOT
 
 DYNAMIC: Final = "user/user_dynamic.json"
 CONFIRMED: Final = 0.95
+EVENTS_WANTED: Final = {"top_k": 2, "max_chars": 2_000}
+"""What a context may hold of earlier sessions, once there are any."""
 OLDEST_GIVES_WAY: Final = ("/content/preferences", "/content/recent_notes")
 """Lists that take something new when they are full; the others take nothing until somebody makes room."""
 
@@ -44,6 +49,8 @@ class Orchestrator:
     project: str | None = None
     """Where the last session that was routed was routed to."""
     known_already: int = 0
+    events: list[dict[str, Any]] = field(default_factory=list)
+    """Those that were recorded, in the order of the sessions."""
     _held: dict[str, Held] = field(default_factory=dict)
     _routed: str | None = None
     _unsure: bool = False
@@ -60,6 +67,15 @@ class Orchestrator:
             if turn.role == "user":
                 await self._listen(client, session, turn, question)
             question = turn.content
+        await self._record(client, session)
+
+    async def _record(self, client: MemoryClient, session: Session) -> None:
+        event = event_of(session, service=clip(client.principal, 128), project=self._routed)
+        if event is None:
+            self._aside("nothing was said that could be told: no event is recorded")
+            return
+        self.screen.event(event, (await client.record(event)).expect(201))
+        self.events.append(event)
 
     async def _listen(self, client: MemoryClient, session: Session, turn: Turn, question: str) -> None:
         if self._unsure and turn.content != session.opening:
@@ -73,7 +89,8 @@ class Orchestrator:
             )
 
     async def _assemble(self, client: MemoryClient, hint: str) -> None:
-        answer = (await client.assemble(hint)).expect(200)
+        wanted = EVENTS_WANTED if self.events else None
+        answer = (await client.assemble(hint, include_events=wanted)).expect(200)
         self.screen.context(answer, hint=hint)
         self._held = {
             f"{found['namespace']}/{found['path']}": Held(found["etag"], found["document"]["content"])

@@ -15,6 +15,7 @@ from memnet.domain.json_text import canonical
 WIDTH: Final = 100
 LONGEST: Final = 240
 """Characters of one value or turn that are shown."""
+LONGEST_DIGEST_SHOWN: Final = 400
 SOURCES: Final = ("confidence", "proposed_by", "evidence", "noted_at", "last_verified_at")
 
 
@@ -100,11 +101,52 @@ class Screen:
             self._shown.add((name, etag))
         for row in body["dropped_bindings"]:
             self.fact("not given", dropped(row), indent=4, style="yellow")
+        self.recalled(body)
+
+    def recalled(self, body: Mapping[str, Any]) -> None:
+        """The events in an assembly, and those that did not fit."""
+        for event in body.get("events", ()):
+            self.hit(event, name="recalled", indent=4)
+        for row in body.get("dropped_events", ()):
+            self.fact(
+                "not given",
+                f"{row['event_id']} ({row['reason']}, {row['size']:,} characters)",
+                indent=4,
+                style="yellow",
+            )
+
+    def found(self, query: str, body: Mapping[str, Any]) -> None:
+        """A search and what it found, best first."""
+        ranking = {"hybrid": "by words and meaning", "lexical": "by words"}.get(body["mode"], "the newest")
+        outcome = f'"{clip(query, 40)}", {ranking}: {plural(len(body["events"]), "event")}'
+        self.request("POST events:search", 200, outcome)
+        for event in body["events"]:
+            self.hit(event, name="", indent=0)
+
+    def hit(self, event: Mapping[str, Any], *, name: str, indent: int) -> None:
+        """One event that was found: its score, its digest, and where to find what it tells of."""
+        prefix = Text(" " * indent + f"{name:<11} ", "dim").append(f"{event['score']:5.2f}  ", "green")
+        source = f"  ({event['timestamp'][:10]}, {clip(event['service_id'], 30)}, {evidence(event['evidence'])})"
+        self._hang(prefix, Text(clip(event["digest"], LONGEST)).append(source, "dim"))
+
+    def event(self, event: Mapping[str, Any], answer: Answer) -> None:
+        """An event that was recorded at the end of a session."""
+        if self.brief:
+            self.fact("recorded", clip(event["digest"], LONGEST))
+            return
+        indexed = "and can be searched" if answer.body["indexed"] else "and will be searchable soon"
+        self.fact("digest", clip(event["digest"], LONGEST_DIGEST_SHOWN))
+        self.request("POST events", answer.status, f"{event['event_id']} is stored {indexed}")
+        projects = f"project {', '.join(event['project_ids'])}; " if event["project_ids"] else ""
+        about = f"{projects}keywords {', '.join(event['keywords'])}; evidence {evidence(event['evidence'])}"
+        self.say(about, indent=10, style="dim")
 
     def _brief_context(self, body: Mapping[str, Any]) -> None:
         given = [f"{document['binding_id']} {content_size(document):,}" for document in body["documents"]]
         self.fact("given", f"{', '.join(given)} characters; {routing(body)}")
         self.fact("not given", ", ".join(map(dropped, body["dropped_bindings"])) or "nothing was left out")
+        for event in body.get("events", ())[:1]:
+            self.hit(event, name="recalled", indent=2)
 
     def _content(self, content: Mapping[str, Any]) -> None:
         for name, value in content.items():

@@ -1,4 +1,6 @@
-"""The whole demo: the sessions of a conversation, then what the service holds to, then what the audit proves."""
+"""The whole demo: the sessions of a conversation, then what is found again of them, then what the service holds to,
+then what the audit proves.
+"""
 
 import time
 from collections.abc import Sequence
@@ -12,6 +14,7 @@ from local.demo.conversation import GAP, Session
 from local.demo.guarantees import STATIC, Guarantees
 from local.demo.history import History
 from local.demo.orchestrator import Orchestrator
+from local.demo.recall import Recall
 from local.demo.screen import Screen, plural
 from local.demo.subject import ADMIN, COPILOT, MAIL, OTHER_TENANT, TENANT, USER, static_content
 from local.stack import Stack
@@ -22,12 +25,13 @@ FIRST_PROJECT: Final = "first-project"
 SERVICE: Final = ("Memory.Read", "Memory.Write")
 ABOUT_THE_RULES: Final = (
     "What is learnt here comes from a few fixed rules over sentences (I prefer, please never, remember that, "
-    "we decided, …), not from a language model; they stand in for a product's own orchestrator. The service itself "
-    "knows nothing of preferences or facts: profile and schema do."
+    "we decided, …), not from a language model, and so is the digest of each session; they stand in for a product's "
+    "own orchestrator. The service itself knows nothing of preferences or facts: profile and schema do."
 )
 ABOUT_BRIEF: Final = (
     "It is a long conversation: of each session only what it changed is shown. What is learnt has been written; what "
-    "waits was not sure enough to be a fact, and was redirected until another service confirms it."
+    "waits was not sure enough to be a fact, and was redirected until another service confirms it; what is recalled is "
+    "the best of the events that were recorded before."
 )
 
 
@@ -62,6 +66,7 @@ class Story:
         for session in sessions:
             await orchestrator.play(session)
         self.known_already = orchestrator.known_already
+        await Recall(orchestrator.events, self.service(MAIL), self._screen).show()
         auditor = self._client("auditor", ["Memory.Read", "Memory.Audit"])
         guarantees = Guarantees(
             copilot=self.service(COPILOT),
@@ -121,6 +126,7 @@ async def tell(stack: Stack, file: Path, sessions: Sequence[Session], screen: Sc
         f"{tally.refused} refused, {tally.replayed} replayed, {tally.dry_runs} dry run",
     )
     screen.fact("not written", f"known already: {story.known_already}")
+    screen.fact("events", f"{tally.events} recorded, one for each session in which something was said")
     screen.fact("audit", f"{verified} records verified, one for each applied write")
     screen.fact("requests", f"{tally.requests} over HTTP")
     screen.fact("time", f"{time.monotonic() - since:.1f} s, with the start of the stack")

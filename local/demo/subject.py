@@ -9,6 +9,7 @@ from local.demo.conversation import SHIPPED, Session
 TENANT: Final = "acme"
 OTHER_TENANT: Final = "globex"
 USER: Final = "u1"
+OTHER_USER: Final = "u2"
 PROFILE: Final = "project-copilot-v1"
 COPILOT: Final = "svc-copilot"
 MAIL: Final = "svc-mail"

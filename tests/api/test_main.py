@@ -13,6 +13,8 @@ from typing import Any
 import httpx
 import pytest
 
+from local.azurite_server import ACCOUNT_KEY, container_client
+
 ROOT = Path(__file__).parents[2]
 WORKING = {
     # Nothing listens there: the process must live without its storage and its issuer.
@@ -65,6 +67,48 @@ def test_a_setting_that_cannot_be_used_is_named(variables: dict[str, str], line:
     assert len(lines) == 1
     assert re.search(line, lines[0])
     assert "not base64!" not in lines[0]
+
+
+@pytest.mark.parametrize(
+    ("serving", "told"),
+    [
+        ({"name": "events-1", "model": "other-model", "dimensions": 7}, "embeddings of other-model with 7 dimensions"),
+        ({"name": "events-1", "model": None, "dimensions": 0}, None),
+    ],
+)
+def test_an_index_of_other_embeddings_stops_the_start_and_says_what_to_do(
+    container_url: str, serving: dict[str, object], told: str | None
+) -> None:
+    account_url, _, name = container_url.rpartition("/")
+    with container_client(account_url, name) as container:
+        container.upload_blob("search/layout.json", json.dumps({"serving": serving, "building": None}))
+    variables = {
+        **WORKING,
+        "MEMNET_STORAGE_URL": container_url,
+        "MEMNET_STORAGE_KEY": ACCOUNT_KEY,
+        "MEMNET_SEARCH_URL": "http://127.0.0.1:1",
+        "MEMNET_SEARCH_KEY": "k",
+        "MEMNET_RECONCILE_SECONDS": "0",
+    }
+    if told is not None:
+        line = failure(**variables)[-1]  # behind the log of what else did not answer
+        assert line.startswith(f"MEMNET_EMBEDDINGS: the index events-1 holds {told}, configured is no embeddings: ")
+        assert "memnet search reindex" in line
+        return
+    with start(**variables) as process:
+        try:
+            assert Running(process).stop(signal.SIGTERM) == 0
+        finally:
+            process.kill()
+
+
+@pytest.mark.parametrize(
+    "variables",
+    [{"MEMNET_SEARCH_URL": "search"}, {"MEMNET_SEARCH_URL": "https://s.test", "MEMNET_SEARCH_INDEX": "My_Events"}],
+)
+def test_a_search_service_that_cannot_be_one_is_named(variables: dict[str, str]) -> None:
+    (line,) = failure(**WORKING, **variables)
+    assert line.startswith("MEMNET_SEARCH_URL, MEMNET_SEARCH_INDEX: must be")
 
 
 def test_every_fault_of_the_catalog_is_on_its_own_line(tmp_path: Path) -> None:

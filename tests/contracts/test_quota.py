@@ -191,3 +191,13 @@ async def test_a_shared_store_counts_for_every_process() -> None:
                 assert await retry_after(limited) in (16, 17)
     assert speaker.databases == {b"3"}
     assert all(key.startswith(b"memnet") for key in speaker.counts)
+
+
+async def test_what_concerns_no_user_counts_for_the_principal_alone(clock: FrozenClock) -> None:
+    async with open_quota("memory://", per_user="1/minute", per_principal="2/minute", clock=clock) as quota:
+        await quota.take_of_principal("t1", "svc-a")
+        await quota.take(UserScope("t1", "u1"), "svc-a")
+        with pytest.raises(QuotaExceeded):
+            await quota.take_of_principal("t1", "svc-a")
+        await quota.take_of_principal("t1", "svc-b")
+        await quota.take_of_principal("t2", "svc-a")

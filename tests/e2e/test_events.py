@@ -181,7 +181,7 @@ HOSTILE = (
     "p) or project_ids/any(q: q ne '') or tenant_id ne ('",
     "\u2019 or true",
     "\u0000",
-    "𝒔ecret",
+    "\U0001d494ecret",
 )
 
 

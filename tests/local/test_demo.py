@@ -40,6 +40,19 @@ def test_shipped_conversation_shows_everything_and_leaves_nothing(tmp_path: Path
         "a decision, but no project is routed: nothing is written",
         "routed to no project (ambiguous: atlas or harbor",
         "known already: nothing is written",
+        "digest Search got slower again after Friday's release.",
+        "POST events -> 201 evt-maya-1 is stored and can be searched",
+        "project atlas; keywords atlas, reranker, numbers, slower, benchmark, retrieval; evidence maya-1 m1 m3",
+        "recalled 0.96 Search got slower again after Friday's release.",
+        "POST events -> 200 evt-maya-1, Idempotency-Replayed: true",
+        "POST events -> 409 EVENT_EXISTS",
+        'POST events:search -> 200 "atlas reranker numbers", by words: 3 events 4.20 Which one needs me first',
+        "The same before 2026-03-03T08:10:00Z, the end of the newest session, and only the best:",
+        'POST events:search -> 200 "atlas reranker numbers", by words: 1 event 3.37 Search got slower',
+        "POST users/u2/events:search -> 200 no events",
+        "2 events would be given; with room for",
+        "not given evt-maya-1 (max_chars",
+        "events 4 recorded",
         "-> 412 ETAG_MISMATCH",
         "has lineage mail-newsletter-1",
         "Idempotency-Replayed: true",
@@ -86,9 +99,24 @@ def test_conversation_of_ones_own_meets_the_limits_and_shows_sessions_in_brief(t
     assert "limit max_pending_confirmations, allowed 30, found 31" in output
     assert "the demo proposes no more of this kind" in output
     assert "Session 9: 09 February 2026, 09:00 UTC, 12 turns" in output
+    assert "events 6 recorded" in output
+    assert "recalled " in output
     assert "\x1b" not in result.stdout
     assert max(map(len, result.stdout.splitlines())) <= 100
     assert "Everything was as it should be." in output
+
+
+def test_conversation_in_which_nothing_is_said_records_no_event(tmp_path: Path) -> None:
+    turns = [{"role": "user", "content": "\0", "timestamp": "2026-02-01T09:00:00Z"}]
+    file = tmp_path / "silence.json"
+    file.write_text(json.dumps(turns), "utf-8")
+    with tempfile.TemporaryDirectory(dir=tmp_path) as directory:
+        result = run_demo(str(file), directory=Path(directory))
+    assert result.returncode == 0, result.stdout + result.stderr
+    output = told(result.stdout)
+    assert "nothing was said that could be told: no event is recorded" in output
+    assert "Nothing was said that could be told in a digest" in output
+    assert "events 0 recorded" in output
 
 
 def test_it_fails_at_the_first_step_that_is_not_as_it_says(tmp_path: Path) -> None:

@@ -10,6 +10,7 @@ import pytest
 from local.demo.__main__ import main
 from local.demo.conversation import GAP, SHIPPED, ConversationError, Turn, read_sessions, split_sessions
 from local.demo.difference import NOTHING, Difference, differences
+from local.demo.digest import LONGEST_DIGEST, event_of
 from local.demo.extraction import Kind, is_about, is_consent, proposals, same
 from local.demo.screen import clip
 from local.demo.subject import MAYA, static_content
@@ -168,6 +169,45 @@ def test_new_document_differs_where_it_is_not_empty() -> None:
 
 def test_true_is_not_one() -> None:
     assert list(differences({"a": 1}, {"a": True})) == [Difference("/a", 1, True)]
+
+
+def test_event_of_a_session_tells_what_was_learnt_and_where_it_was_said(tmp_path: Path) -> None:
+    data = [
+        turn(message_id="a", speaker="Reranker", content="Hello! The reranker benchmark is slow."),
+        turn(message_id="b", role="assistant", content="Which benchmark do you mean by that?"),
+        turn(message_id="c", content="My password for the benchmark is swordfish. I prefer tea over coffee."),
+    ]
+    (session,) = read_sessions(written(tmp_path, data))
+    event = event_of(session, service="svc", project="atlas")
+    assert event == {
+        "event_id": "evt-talk-1",
+        "service_id": "svc",
+        "timestamp": "2026-02-01T09:00:00Z",
+        "source_type": "chat",
+        "digest": "The reranker benchmark is slow. Which benchmark do you mean by that? I prefer tea over coffee.",
+        "keywords": ["atlas", "benchmark", "coffee", "prefer"],
+        "project_ids": ["atlas"],
+        "evidence": {
+            "conversation_id": "talk-1",
+            "message_ids": ["a", "b", "c"],
+            "span": {"start": 1, "end": 3},
+        },
+    }
+
+
+def test_digest_is_bounded_and_says_nothing_twice(tmp_path: Path) -> None:
+    data = [turn(content="We look at the retrieval latency. " * 20 + f"Then at number {n}.") for n in range(30)]
+    (session,) = read_sessions(written(tmp_path, data))
+    event = event_of(session, service="svc", project=None)
+    assert event is not None
+    assert event["digest"].count("retrieval") == 1
+    assert len(event["digest"]) <= LONGEST_DIGEST
+    assert event["project_ids"] == []
+
+
+def test_session_without_a_sentence_has_no_event(tmp_path: Path) -> None:
+    (session,) = read_sessions(written(tmp_path, [turn(content="\0"), turn(content=""), turn(content="x" * 500)]))
+    assert event_of(session, service="svc", project=None) is None
 
 
 def test_what_is_printed_holds_no_control_characters() -> None:

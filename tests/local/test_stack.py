@@ -110,7 +110,7 @@ def test_it_says_ready_serves_tokens_and_stops_everything_on_a_signal(
         url = stack.ready()
         description = stack.description()
         assert description["url"] == url
-        assert set(description["pids"]) == {"stack", "azurite", "issuer", "api"}
+        assert set(description["pids"]) == {"stack", "azurite", "search", "issuer", "api"}
         assert httpx.get(f"{url}/health/ready").status_code == 200
 
         below = tmp_path / "some" / "where"
@@ -154,7 +154,7 @@ def test_a_second_stack_is_refused_and_told_where_the_first_is(tmp_path: Path) -
         assert str(first.pids()["stack"]) in errors
 
 
-@pytest.mark.parametrize("name", ["api", "issuer", "azurite"])
+@pytest.mark.parametrize("name", ["api", "issuer", "azurite", "search"])
 def test_when_one_process_dies_all_stop_and_its_log_is_shown(tmp_path: Path, name: str) -> None:
     with command(tmp_path) as stack:
         stack.ready()
@@ -263,6 +263,6 @@ def test_stack_of_its_own_leaves_no_files(tmp_path: Path) -> None:
         pids = [pid for pid in stack.description()["pids"].values() if pid != os.getpid()]
         token = stack.token(tenants="t1", principal="p", roles=["Memory.Read"], lifetime=60)
         assert status(stack.url, token) == 200
-        assert len(pids) == 3
+        assert len(pids) == 4
     assert not any(alive(pid) for pid in pids)
     assert not directory.exists()
