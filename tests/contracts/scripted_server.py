@@ -27,6 +27,15 @@ class ScriptedServer:
     script: Sequence[bytes]
     url: str = ""
     asked: list[tuple[str, dict[str, str], bytes]] = field(default_factory=list)
+    connections: set[asyncio.Task[None]] = field(default_factory=set)
+    """Those that are open."""
+
+    def accept(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        """Serve one connection in a task of its own, which ends with the server."""
+        task = asyncio.create_task(self.serve(reader, writer))
+        self.connections.add(task)
+        task.add_done_callback(self.connections.discard)
+        task.add_done_callback(lambda _: writer.close())
 
     async def serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         """Answer the script's lines in order; its last one again and again."""
@@ -48,16 +57,24 @@ class ScriptedServer:
                     return
         except (asyncio.IncompleteReadError, ConnectionError):
             return
+
+
+@asynccontextmanager
+async def serving(server: ScriptedServer) -> AsyncIterator[ScriptedServer]:
+    """Serve on a free port; `url` becomes that of a container of an account."""
+    listener = await asyncio.start_server(server.accept, "127.0.0.1", 0)
+    server.url = f"http://127.0.0.1:{listener.sockets[0].getsockname()[1]}/account/container"
+    async with listener:
+        try:
+            yield server
         finally:
-            writer.close()
+            for task in server.connections:
+                task.cancel()
+            await asyncio.gather(*server.connections, return_exceptions=True)
 
 
 @asynccontextmanager
 async def scripted_server(*script: bytes) -> AsyncIterator[ScriptedServer]:
-    """Serve `script` on a free port; `url` is that of a container of an account."""
-    scripted = ScriptedServer(script)
-    server = await asyncio.start_server(scripted.serve, "127.0.0.1", 0)
-    port = server.sockets[0].getsockname()[1]
-    scripted.url = f"http://127.0.0.1:{port}/account/container"
-    async with server:
-        yield scripted
+    """Serve `script` on a free port."""
+    async with serving(ScriptedServer(script)) as server:
+        yield server
