@@ -15,7 +15,7 @@ setup: .venv/.python-ready local/azurite/node_modules/.ready ## install everythi
 demo: setup ## play a conversation of several sessions; CONVERSATION=file plays another
 	@$(BIN)/python -m local.demo $(if $(CONVERSATION),"$(CONVERSATION)")
 
-dev: setup ## run storage, token issuer and API in the foreground; MEMNET_PORT=8080
+dev: setup ## run storage, search, token issuer and API in the foreground; MEMNET_PORT=8080
 	@$(BIN)/python -m local.stack
 
 test: setup ## run all tests
@@ -28,7 +28,7 @@ check: setup ## format, lint, types, import contracts, house rules
 	$(BIN)/lint-imports
 	$(BIN)/pytest -n0 tests/house --ignore=tests/house/test_enforcement.py
 
-bench: setup ## measure the API against the plain storage client
+bench: setup ## measure the API against the stock storage and search clients
 	@$(BIN)/python -m local.bench
 
 lock: setup ## resolve the dependencies anew

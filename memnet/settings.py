@@ -119,6 +119,16 @@ def load_storage(environment: Mapping[str, str] | None = None) -> Settings | Non
     return load({f"{PREFIX}ISSUER_URL": "none", f"{PREFIX}AUDIENCE": "none", **given})
 
 
+def load_beside(others: Mapping[str, str]) -> Settings:
+    """Read the settings for a tool that works beside a service with the settings `others`.
+
+    Of the process's environment the embeddings count, which is how an index is rebuilt for other ones. Raises
+    SettingsError.
+    """
+    own = {name: text for name, text in os.environ.items() if name.startswith(f"{PREFIX}EMBEDDINGS")}
+    return load({**others, **own})
+
+
 def _convert(kind: object, text: str, most: int) -> object:
     if kind in (int, float):
         number = kind(text)

@@ -1,1 +1,1 @@
-"""Measures the service on a local stack of its own, as ratios to the plain storage client in the same run."""
+"""Measures the service on a local stack of its own, as ratios to the stock Azure clients in the same run."""

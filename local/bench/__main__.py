@@ -11,7 +11,7 @@ from typing import Any
 
 from rich.console import Console
 
-from local.bench.plan import FULL, QUICK, STOCK, STOCK_UVLOOP, Samples, Scale, compare, grow
+from local.bench.plan import FULL, QUICK, STOCK, STOCK_UVLOOP, Samples, Scale, compare, grow, grow_events
 from local.bench.report import show, summarise
 from local.bench.subject import TENANT, write_catalog
 from local.bench.worker import Worker, WorkerFailed
@@ -24,7 +24,7 @@ PLAIN_WIDTH = 140
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Measure and print. Return 0, or 1 if the stack or a call failed; a missed target is told, not an exit code."""
-    parser = argparse.ArgumentParser(prog="python -m local.bench", description="The service against the plain client.")
+    parser = argparse.ArgumentParser(prog="python -m local.bench", description="The service against the stock clients.")
     parser.add_argument("--quick", action="store_true", help="fewer rounds, less growth: about a minute")
     parser.add_argument("--json", type=Path, metavar="FILE", help="write the numbers there, too")
     options = parser.parse_args(arguments)
@@ -45,10 +45,11 @@ def run(scale: Scale) -> dict[str, Any]:
     samples = Samples()
     with ExitStack() as stack:
         directory = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="memnet-bench-")))
-        # No sweep in between: it lists the whole container, which stops Azurite for its time.
+        # No sweep and no reconciliation in between: it lists the whole container, which stops Azurite for its time.
         settings = {
             **write_catalog(directory),
             "MEMNET_SWEEP_SECONDS": "0",
+            "MEMNET_RECONCILE_SECONDS": "0",
             "MEMNET_QUOTA_PER_USER": NO_QUOTA,
             "MEMNET_QUOTA_PER_PRINCIPAL": NO_QUOTA,
         }
@@ -56,11 +57,14 @@ def run(scale: Scale) -> dict[str, Any]:
         token = running.token(tenants=TENANT, principal="bench", roles=("Memory.Read", "Memory.Write"))
         service = stack.enter_context(Worker(kind="service", loop="uvloop", url=running.url, token=token))
         baselines = {
-            name: stack.enter_context(Worker(kind="storage", loop=loop, url=running.storage_url))
+            name: stack.enter_context(
+                Worker(kind="stock", loop=loop, url=running.storage_url, search_url=running.search.url)
+            )
             for name, loop in ((STOCK, "asyncio"), (STOCK_UVLOOP, "uvloop"))
         }
         compare(service, baselines, scale, samples, _tell)
         grow(service, scale, samples, _tell)
+        grow_events(service, baselines[STOCK], scale, samples, _tell)
     return summarise(samples)
 
 

@@ -4,12 +4,12 @@ from collections import defaultdict
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
-from local.bench import subject
+from local.bench import event_subject, subject
 from local.bench.worker import Worker
 
 CLIENTS = (1, 16)
 TYPICAL_CHARS = 18_000
-TARGETS = {"GET": 0.8, "PATCH": 1.0}
+TARGETS = {"GET": 0.8, "PATCH": 1.0, "search": 1.5}
 
 
 @dataclass(frozen=True)
@@ -26,10 +26,20 @@ class Scale:
     sizes: Sequence[int] = (2_000, 18_000, 60_000)
     histories: Sequence[int] = (10, 100, 1000)
     users: Sequence[int] = (1, 100, 1000)
+    events: Sequence[int] = (1_000, 10_000, 100_000)
+    """Of one tenant."""
 
 
 FULL = Scale(rounds=25, calls={1: 40, 16: 320}, growth_rounds=10, growth_calls=30)
-QUICK = Scale(rounds=8, calls={1: 30, 16: 160}, growth_rounds=3, growth_calls=20, histories=(10, 100), users=(1, 20))
+QUICK = Scale(
+    rounds=8,
+    calls={1: 30, 16: 160},
+    growth_rounds=3,
+    growth_calls=20,
+    histories=(10, 100),
+    users=(1, 20),
+    events=(1_000, 5_000),
+)
 
 
 @dataclass(frozen=True)
@@ -46,7 +56,13 @@ COMPARISONS = (
     Comparison("GET", "get", "get", "GET"),
     Comparison("PATCH", "patch", "get_put", "GET + conditional PUT"),
     Comparison("assemble 4", "assemble", "get", "GET"),
+    Comparison("search", "search", "search", "search"),
+    Comparison("write event", "write_event", "put_upload", "PUT + index upload"),
 )
+EVENT_CALLS = {"search": "search", "write_event": "put_upload"}
+"""The service's calls about events, and what the stock clients do for the same purpose."""
+FIRST_EVENTS = 1_000
+"""In the index while the comparisons are made."""
 STOCK, STOCK_UVLOOP = "stock client", "stock client on uvloop"
 
 
@@ -73,17 +89,23 @@ def compare(
 ) -> None:
     """Measure every comparison at every number of clients, the sides in turn."""
     users = [f"typical-{number}" for number in range(max(CLIENTS))]
+    speakers = [event_subject.user_of(number * event_subject.EVENTS_A_USER) for number in range(max(CLIENTS))]
     tell(f"preparing {len(users)} users with 4 documents of {TYPICAL_CHARS // 1000} KB")
     service.ask("seed", users=users, bindings=subject.BINDINGS, chars=TYPICAL_CHARS, changes=scale.changes)
+    service.ask("write_first_event", user=speakers[0])
+    baselines[STOCK].ask("load", first=0, count=FIRST_EVENTS)
     for number in range(scale.rounds):
         tell(f"comparing, round {number + 1} of {scale.rounds}")
         for clients in CLIENTS:
-            load = {"users": users[:clients], "clients": clients, "count": scale.calls[clients]}
+            load = {"clients": clients, "count": scale.calls[clients]}
             for comparison in COMPARISONS:
-                samples.service[comparison.name, clients] += service.ask("measure", name=comparison.call, **load)
+                of = {"users": (speakers if comparison.call in EVENT_CALLS else users)[:clients]}
+                samples.service[comparison.name, clients] += service.ask("measure", name=comparison.call, **of, **load)
+            baselines[STOCK].ask("settle")
             for baseline, worker in baselines.items():
-                for call in ("get", "get_put"):
-                    samples.storage[baseline, call, clients] += worker.ask("measure", name=call, **load)
+                for call in dict.fromkeys(comparison.against for comparison in COMPARISONS):
+                    of = {"users": (speakers if call in EVENT_CALLS.values() else users)[:clients]}
+                    samples.storage[baseline, call, clients] += worker.ask("measure", name=call, **of, **load)
 
 
 def grow(service: Worker, scale: Scale, samples: Samples, tell: Callable[[str], None]) -> None:
@@ -106,6 +128,24 @@ def grow(service: Worker, scale: Scale, samples: Samples, tell: Callable[[str], 
         service.ask("seed", users=users, bindings=subject.BINDINGS, chars=TYPICAL_CHARS, changes=0)
         present = count
         _measure(service, {("users", count): [f"one-of-many-{n}" for n in range(count)]}, scale, samples, tell)
+
+
+def grow_events(service: Worker, stock: Worker, scale: Scale, samples: Samples, tell: Callable[[str], None]) -> None:
+    """Measure how search and event write grow with the events of one tenant; the index has some by `compare`."""
+    present = FIRST_EVENTS
+    for count in scale.events:
+        tell(f"filling the index with {count:,} events")
+        stock.ask("load", first=present, count=count)
+        present = max(present, count)
+        users = event_subject.users_of(count)
+        for number in range(scale.growth_rounds):
+            tell(f"measuring growth, round {number + 1} of {scale.growth_rounds}")
+            turn = number * scale.growth_calls % len(users)
+            load = {"users": users[turn:] + users[:turn], "clients": 1, "count": scale.growth_calls}
+            for call, against in EVENT_CALLS.items():
+                samples.growth["events", count, call] += service.ask("measure", name=call, **load)
+                stock.ask("settle")
+                samples.growth["events", count, f"stock {against}"] += stock.ask("measure", name=against, **load)
 
 
 def _measure(

@@ -8,10 +8,12 @@ from typing import Any
 from rich.console import Console
 from rich.table import Table
 
-from local.bench.plan import CLIENTS, COMPARISONS, TARGETS, Samples, percentile
+from local.bench.plan import CLIENTS, COMPARISONS, EVENT_CALLS, TARGETS, Samples, percentile
 
 GROWTH_UNITS = {"size": "characters a document", "history": "changes a document", "users": "users with 4 documents"}
+EVENT_UNIT = "events of one tenant"
 CALLS = ("get", "patch", "assemble")
+CALLS_ON_EVENTS = tuple(name for call, against in EVENT_CALLS.items() for name in (call, f"stock {against}"))
 
 
 def summarise(samples: Samples) -> dict[str, Any]:
@@ -20,7 +22,7 @@ def summarise(samples: Samples) -> dict[str, Any]:
 
 
 def _environment() -> dict[str, Any]:
-    packages = ("azure-storage-blob", "azure-core", "aiohttp", "uvloop", "uvicorn", "fastapi")
+    packages = ("azure-storage-blob", "azure-search-documents", "azure-core", "aiohttp", "uvloop", "uvicorn", "fastapi")
     return {
         "python": platform.python_version(),
         "cpus": os.cpu_count(),
@@ -55,10 +57,15 @@ def _growth(samples: Samples) -> list[dict[str, Any]]:
         {
             "grows": kind,
             "value": value,
-            "service_ms": {call: _figures(samples.growth[kind, value, call]) for call in CALLS},
+            "service_ms": {call: _figures(samples.growth[kind, value, call]) for call in _calls(kind)},
         }
         for kind, value in places
     ]
+
+
+def _calls(kind: str) -> tuple[str, ...]:
+    """What is measured while this grows."""
+    return CALLS_ON_EVENTS if kind == "events" else CALLS
 
 
 def _figures(seconds: list[float]) -> dict[str, Any]:
@@ -70,8 +77,8 @@ def _figures(seconds: list[float]) -> dict[str, Any]:
 
 
 def show(summary: dict[str, Any], console: Console) -> None:
-    """Print two tables: ratios, and growth."""
-    ratios = Table(title="Milliseconds, p50 / p95, and service ÷ storage client")
+    """Print three tables: ratios, growth, and growth with events."""
+    ratios = Table(title="Milliseconds, p50 / p95, and service ÷ stock client")
     for heading in ("call", "clients", "service", "against", "takes", "ratio p50", "ratio p95", "target"):
         ratios.add_column(heading, justify="left" if heading in ("call", "against") else "right")
     for row in summary["comparisons"]:
@@ -91,10 +98,18 @@ def show(summary: dict[str, Any], console: Console) -> None:
     growth = Table(title="How the service's calls grow, milliseconds, p50 / p95, one client")
     for heading in ("with", *CALLS):
         growth.add_column(heading, justify="left" if heading == "with" else "right")
+    events = Table(
+        title="How search and event write grow beside the stock clients', milliseconds, p50 / p95, one client"
+    )
+    for heading in ("with", *CALLS_ON_EVENTS):
+        events.add_column(heading, justify="left" if heading == "with" else "right")
     for row in summary["growth"]:
-        times = [_pair(row["service_ms"][call]) for call in CALLS]
-        growth.add_row(f"{row['value']:>6,} {GROWTH_UNITS[row['grows']]}", *times)
+        kind = row["grows"]
+        times = [_pair(row["service_ms"][call]) for call in _calls(kind)]
+        table, unit = (events, EVENT_UNIT) if kind == "events" else (growth, GROWTH_UNITS[kind])
+        table.add_row(f"{row['value']:>7,} {unit}", *times)
     console.print(growth)
+    console.print(events)
 
 
 def _pair(figures: dict[str, Any]) -> str:

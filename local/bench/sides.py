@@ -1,4 +1,4 @@
-"""The two sides of every ratio: the same work through the service, and with the storage client as it comes."""
+"""The two sides of every ratio: the same work through the service, and with the stock clients as they come."""
 
 import asyncio
 import os
@@ -13,8 +13,9 @@ from azure.storage.blob import ContentSettings
 from azure.storage.blob.aio import BlobClient, ContainerClient
 
 from local.azurite_server import ACCOUNT_KEY, ACCOUNT_NAME
-from local.bench import subject
+from local.bench import event_subject, subject
 from local.bench.connection import Connection
+from local.bench.event_sides import EventSide
 
 Call = Callable[[str], Awaitable[object]]
 """Does the measured thing once, for one user."""
@@ -49,6 +50,7 @@ class ServiceSide:
         self._token = token
         self._etags: dict[tuple[str, str], str] = {}
         self._changes = 0
+        self._events = 0
 
     async def seed(self, users: Sequence[str], bindings: Sequence[str], chars: int, changes: int) -> None:
         """Create every user's documents of about `chars` characters, and change the first binding's so many times."""
@@ -66,7 +68,7 @@ class ServiceSide:
             await asyncio.gather(*map(seed_share, shares(users, clients), connections))
 
     async def measure(self, name: str, users: Sequence[str], clients: int, count: int) -> list[float]:
-        """Measure `get`, `patch` or `assemble`, `count` times in all, by so many clients at once."""
+        """Measure one of the calls below, `count` times in all, by so many clients at once."""
         async with AsyncExitStack() as stack:
             connections = await self._connect(stack, clients)
             calls = [self._call(name, connection) for connection in connections]
@@ -85,7 +87,27 @@ class ServiceSide:
         async def patch(user: str) -> None:
             await self._change(connection, user)
 
-        return {"get": get, "patch": patch, "assemble": assemble}[name]
+        async def search(user: str) -> None:
+            self._events += 1
+            words = event_subject.search_body(self._events)
+            await connection.call("POST", event_subject.search_url(user), body=words, expect=200)
+
+        async def write_event(user: str) -> None:
+            await self._write_event(connection, user)
+
+        calls = {"get": get, "patch": patch, "assemble": assemble, "search": search, "write_event": write_event}
+        return calls[name]
+
+    async def write_first_event(self, user: str) -> None:
+        """Write an event, upon which the service makes its index."""
+        async with AsyncExitStack() as stack:
+            (connection,) = await self._connect(stack, 1)
+            await self._write_event(connection, user)
+
+    async def _write_event(self, connection: Connection, user: str) -> None:
+        self._events += 1
+        event = event_subject.dump(event_subject.event_body(f"service-{self._events}", self._events))
+        await connection.call("POST", event_subject.events_url(user), body=event, expect=201)
 
     async def _change(self, connection: Connection, user: str) -> None:
         binding = subject.BINDINGS[0]
@@ -107,21 +129,29 @@ class ServiceSide:
         return connections
 
 
-class StorageSide:
-    """Calls of azure-storage-blob with its own defaults, on the blobs that the service has written."""
+class StockSide:
+    """Calls of Azure's clients with their own defaults, on what the service has written."""
 
-    def __init__(self, container_url: str) -> None:
-        """`container_url` is the service's container."""
+    def __init__(self, container_url: str, search_url: str) -> None:
+        """`container_url` is the service's container, `search_url` its search service."""
         credential = AzureNamedKeyCredential(ACCOUNT_NAME, ACCOUNT_KEY)
         self._container = ContainerClient.from_container_url(container_url, credential)
+        self._events = EventSide(self._container, search_url)
         self._read: dict[str, BlobClient] = {}
         self._written: dict[str, tuple[BlobClient, str]] = {}
 
     async def measure(self, name: str, users: Sequence[str], clients: int, count: int) -> list[float]:
-        """Measure `get`, or `get_put`: a GET, and a conditional PUT of the same bytes and metadata elsewhere."""
-        for user in users:
-            await self._prepare(user)
-        call = {"get": self._get, "get_put": self._get_put}[name]
+        """Measure `get`, or `get_put`: a GET, and a conditional PUT of the same bytes and metadata elsewhere.
+
+        Or a call of `EventSide`.
+        """
+        if name in self._events.calls:
+            await self._events.prepare()
+            call = self._events.calls[name]
+        else:
+            for user in users:
+                await self._prepare(user)
+            call = {"get": self._get, "get_put": self._get_put}[name]
         each = [timed(call, share, count // clients) for share in shares(users, clients)]
         return [second for part in await asyncio.gather(*each) for second in part]
 
@@ -150,6 +180,15 @@ class StorageSide:
         )
         self._written[user] = (copy, str(written["etag"]))
 
+    async def load(self, first: int, count: int) -> None:
+        """Put events into the index, from the one numbered `first` up to `count`."""
+        await self._events.load(first, count)
+
+    async def settle(self) -> None:
+        """Wait until the service has nothing to do about events behind its answers."""
+        await self._events.settle()
+
     async def close(self) -> None:
-        """Close the client."""
+        """Close the clients."""
+        await self._events.close()
         await self._container.close()

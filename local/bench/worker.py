@@ -15,7 +15,7 @@ from typing import Any
 
 import uvloop
 
-from local.bench.sides import ServiceSide, StorageSide
+from local.bench.sides import ServiceSide, StockSide
 
 
 class WorkerFailed(Exception):
@@ -26,7 +26,7 @@ class Worker:
     """The other end: starts the process and tells it what to do."""
 
     def __init__(self, **side: Any) -> None:
-        """`side` holds `kind` (service or storage), `loop` (asyncio or uvloop) and what that side needs."""
+        """`side` holds `kind` (service or stock), `loop` (asyncio or uvloop) and what that side needs."""
         self._process = subprocess.Popen(
             [sys.executable, "-m", "local.bench.worker"], stdin=subprocess.PIPE, stdout=subprocess.PIPE
         )
@@ -59,7 +59,7 @@ class Worker:
             self._process.communicate()
 
 
-async def _work(side: ServiceSide | StorageSide) -> None:
+async def _work(side: ServiceSide | StockSide) -> None:
     while line := await asyncio.to_thread(sys.stdin.readline):
         task = json.loads(line)
         try:
@@ -67,7 +67,7 @@ async def _work(side: ServiceSide | StorageSide) -> None:
         except Exception as error:
             answer = {"error": f"{type(error).__name__}: {error}"}
         print(json.dumps(answer), flush=True)
-    if isinstance(side, StorageSide):
+    if isinstance(side, StockSide):
         await side.close()
 
 
@@ -75,7 +75,7 @@ async def _main(side: dict[str, Any]) -> None:
     if side["kind"] == "service":
         await _work(ServiceSide(side["url"], side["token"]))
     else:
-        await _work(StorageSide(side["url"]))
+        await _work(StockSide(side["url"], side["search_url"]))
 
 
 if __name__ == "__main__":

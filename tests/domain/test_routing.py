@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from memnet.domain.profile import RoutingRules
-from memnet.domain.routing import MAX_TEXT, Route, RoutingReason, disambiguate, fold, read_entries, route
+from memnet.domain.routing import MAX_TEXT, Route, RoutingReason, fold, read_entries, route
 
 RULES = RoutingRules(
     source_binding="s", entries="/index", id_field="id", alias_fields=("aliases", "name"), keyword_fields=("keywords",)
@@ -192,13 +192,3 @@ def test_what_is_said_beyond_the_limit_is_not_looked_at():
 
 
 # Meaning settles what words do not.
-
-
-def test_similarity_settles_an_ambiguity_only_if_one_is_best():
-    undecided = route("retrieval", ENTRIES, RULES)
-    chosen = disambiguate(undecided, [0.2, 0.7])
-    assert (chosen.id, chosen.reason, chosen.semantic_score) == ("project-alpha", RoutingReason.SEMANTIC, 0.7)
-    tied = disambiguate(undecided, [0.7, 0.7])
-    assert (tied.id, tied.reason, tied.semantic_score) == (None, RoutingReason.AMBIGUOUS, 0.7)
-    assert disambiguate(undecided, None) == undecided
-    assert disambiguate(Route(None, RoutingReason.NO_MATCH), [1.0]) == Route(None, RoutingReason.NO_MATCH)

@@ -21,6 +21,7 @@ TINY = Scale(
     sizes=(2000,),
     histories=(2,),
     users=(1, 2),
+    events=(1_000, 1_100),
 )
 
 
@@ -33,10 +34,10 @@ def test_percentiles_are_values_that_were_measured() -> None:
 def test_a_ratio_is_service_by_client_and_a_missed_target_is_told() -> None:
     samples = Samples()
     for clients in (1, 16):
-        for name in ("GET", "PATCH", "assemble 4"):
+        for name in ("GET", "PATCH", "assemble 4", "search", "write event"):
             samples.service[name, clients] = [0.002]
-        for call in ("get", "get_put"):
-            samples.storage["stock client", call, clients] = [0.001 if call == "get" else 0.004]
+        for call in ("get", "get_put", "search", "put_upload"):
+            samples.storage["stock client", call, clients] = [0.001 if call in ("get", "search") else 0.004]
     summary = report.summarise(samples)
     ratios = {(row["call"], row["clients"]): row["ratio"]["p50"] for row in summary["comparisons"]}
     assert ratios["GET", 1] == 2.0
@@ -46,6 +47,7 @@ def test_a_ratio_is_service_by_client_and_a_missed_target_is_told() -> None:
     shown = output.getvalue()
     assert "≤ 0.8 missed" in shown
     assert "≤ 1.0 reached" in shown
+    assert "≤ 1.5 missed" in shown
 
 
 def test_the_whole_bench_runs_and_writes_its_numbers(
@@ -56,14 +58,18 @@ def test_the_whole_bench_runs_and_writes_its_numbers(
     assert bench.main(["--quick", "--json", str(file)]) == 0
     summary = json.loads(file.read_text("utf-8"))
     assert {(row["call"], row["clients"]) for row in summary["comparisons"]} == {
-        (call, clients) for call in ("GET", "PATCH", "assemble 4") for clients in (1, 16)
+        (call, clients) for call in ("GET", "PATCH", "assemble 4", "search", "write event") for clients in (1, 16)
     }
     assert {(row["grows"], row["value"]) for row in summary["growth"]} == {
         ("size", 2000),
         ("history", 2),
         ("users", 1),
         ("users", 2),
+        ("events", 1_000),
+        ("events", 1_100),
     }
+    (grown,) = [row for row in summary["growth"] if (row["grows"], row["value"]) == ("events", 1_100)]
+    assert list(grown["service_ms"]) == ["search", "stock search", "write_event", "stock put_upload"]
     assert all(row["service_ms"]["calls"] > 0 for row in summary["comparisons"])
     assert "ratio p50" in capfd.readouterr().out
 

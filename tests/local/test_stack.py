@@ -21,7 +21,8 @@ from local.child import ROOT, Child
 from local.fault_proxy import Fault, FaultProxy
 from local.stack import Stack, running_stack
 
-ROUTE = "/v1/tenants/t1/users/u1/documents"
+USER = "/v1/tenants/t1/users/u1"
+ROUTE = f"{USER}/documents"
 
 
 def alive(pid: int) -> bool:
@@ -98,6 +99,17 @@ def token_command(directory: Path, monkeypatch: pytest.MonkeyPatch, *options: st
     return result.exit_code, result.output.strip()
 
 
+def search_command(directory: Path, monkeypatch: pytest.MonkeyPatch, *arguments: str) -> tuple[int, str]:
+    """Run `memnet search` in a directory; return the exit code and the output."""
+    monkeypatch.chdir(directory)
+    result = CliRunner().invoke(main, ["search", *arguments])
+    return result.exit_code, result.output.strip()
+
+
+def post(url: str, token: str, body: dict[str, Any]) -> httpx.Response:
+    return httpx.post(url, json=body, headers={"Authorization": f"Bearer {token}"}, timeout=30)
+
+
 def status(url: str, token: str) -> int:
     return httpx.get(url + ROUTE, headers={"Authorization": f"Bearer {token}"}).status_code
 
@@ -128,11 +140,14 @@ def test_it_says_ready_serves_tokens_and_stops_everything_on_a_signal(
 def test_tokens_data_and_addresses_outlive_a_restart_and_a_killed_stack_leaves_nothing_running(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    event = {"event_id": "e1", "service_id": "s", "timestamp": "2026-02-14T20:00:00Z", "source_type": "chat"}
     with command(tmp_path) as stack:
-        stack.ready()
+        url = stack.ready()
         first = stack.description()
         code, token = token_command(tmp_path, monkeypatch)
         assert code == 0
+        written = post(f"{url}{USER}/events", token, {**event, "digest": "The latency was measured."})
+        assert (written.status_code, written.json()["indexed"]) == (201, True)
         assert stack.end(signal.SIGKILL)[0] == -signal.SIGKILL
         wait_until_gone(*first["pids"].values())
         assert (tmp_path / ".local" / "stack.json").exists()
@@ -141,6 +156,9 @@ def test_tokens_data_and_addresses_outlive_a_restart_and_a_killed_stack_leaves_n
         url = stack.ready()
         assert stack.description()["issuer_url"] == first["issuer_url"]
         assert status(url, token) == 200
+        (found,) = post(f"{url}{USER}/events:search", token, {"query": "latency"}).json()["events"]
+        assert found["event_id"] == "e1"
+        assert search_command(tmp_path, monkeypatch, "verify") == (0, "ok: 1 events, 1 indexed")
 
 
 def test_a_second_stack_is_refused_and_told_where_the_first_is(tmp_path: Path) -> None:
@@ -266,3 +284,39 @@ def test_stack_of_its_own_leaves_no_files(tmp_path: Path) -> None:
         assert len(pids) == 4
     assert not any(alive(pid) for pid in pids)
     assert not directory.exists()
+
+
+def test_search_emulator_can_be_killed_and_started_again_on_its_port() -> None:
+    with running_stack(environment={"MEMNET_SEARCH_TIMEOUT_SECONDS": "1"}) as stack:
+        url = stack.search.url
+        stack.search.kill()
+        ready = httpx.get(f"{stack.url}/health/ready", timeout=30)
+        assert (ready.status_code, ready.json()["checks"]["search"]) == (200, "failed")
+        stack.search.start()
+        assert stack.search.url == url
+        assert httpx.get(f"{stack.url}/health/ready", timeout=30).json()["checks"]["search"] == "ok"
+
+
+def test_embeddings_are_handed_on_and_the_index_can_be_rebuilt_for_others(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whoever works on the index must know of its embeddings; a key is not written down."""
+    monkeypatch.setenv("MEMNET_EMBEDDINGS", "local")
+    monkeypatch.setenv("MEMNET_EMBEDDINGS_KEY", "secret")
+    with command(tmp_path) as stack:
+        url = stack.ready()
+        code, token = token_command(tmp_path, monkeypatch)
+        assert code == 0
+        assert stack.description()["environment"]["MEMNET_EMBEDDINGS"] == "local"
+        assert "secret" not in (tmp_path / ".local" / "stack.json").read_text("utf-8")
+        assert post(f"{url}{USER}/events:search", token, {"query": "x"}).json()["mode"] == "lexical"
+        event = {"event_id": "e1", "service_id": "s", "timestamp": "2026-02-14T20:00:00Z", "source_type": "chat"}
+        assert post(f"{url}{USER}/events", token, {**event, "digest": "A cat sat there."}).status_code == 201
+        assert post(f"{url}{USER}/events:search", token, {"query": "pet"}).json()["mode"] == "hybrid"
+        monkeypatch.delenv("MEMNET_EMBEDDINGS_KEY")
+        monkeypatch.setenv("MEMNET_EMBEDDINGS", "none")
+        code, told = search_command(tmp_path, monkeypatch, "reindex")
+        assert (code, told.startswith("ok: 1 events")) == (0, True)
+    with command(tmp_path) as stack:
+        url = stack.ready()
+        assert post(f"{url}{USER}/events:search", token, {"query": "cat"}).json()["mode"] == "lexical"

@@ -111,7 +111,7 @@ async def test_meaning_is_asked_only_where_words_are_not_enough(filled):
     answer = await assemble(filled, "retrieval is slow", router=router)
     assert answer.selected == {"project_id": "beta"}
     assert answer.routing_debug["semantic_score"] == 0.9
-    assert router.asked == [("retrieval is slow", ("alpha", "beta"))]
+    assert router.asked == [("retrieval is slow", ("alpha, Apollo, retrieval", "beta, Borealis, retrieval"))]
     for text in ["apollo", "hello", ""]:
         await assemble(filled, text, router=router)
     assert len(router.asked) == 1
