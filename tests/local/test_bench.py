@@ -15,6 +15,7 @@ from local.bench.worker import Worker, WorkerFailed
 TINY = Scale(
     rounds=1,
     calls={1: 2, 16: 16},
+    write_rounds=1,
     growth_rounds=1,
     growth_calls=2,
     changes=1,
