@@ -14,9 +14,8 @@ from azure.storage.blob.aio import ContainerClient
 from local.bench import event_subject as subject
 from local.bench.subject import TENANT
 from local.search_server import API_KEY
-from memnet.adapters.azure.blob_events import MARKS
 from memnet.domain.document import UserScope
-from memnet.domain.event import Event, place
+from memnet.domain.event import MARKS, Event, place
 from memnet.domain.event_search import EventQuery, IndexDocument, odata_filter
 
 BATCH = 1000

@@ -17,6 +17,10 @@ from memnet.domain.identifiers import SEGMENT, check_identifier
 from memnet.domain.json_text import canonical
 from memnet.domain.timestamps import from_text, to_text
 
+MARKS = "repairs/events/"
+"""Where the events that wait for the index are marked: outside of the users' prefixes, so that listing the marks is
+as long as the repairs that are due and not as long as the memory there is.
+"""
 MAX_DIGEST = 8192
 MAX_WORDS = 64
 """The most keywords, and the most projects, of one event."""

@@ -1,19 +1,13 @@
-"""EventStore on Azure Blob Storage: one blob per event, and an empty blob for each that waits for the index.
-
-The marks lie outside of the users' prefixes, so that listing them is as long as the repairs that are due and not as
-long as the memory there is.
-"""
+"""EventStore on Azure Blob Storage: one blob per event, and an empty blob for each that waits for the index."""
 
 from azure.storage.blob import BlobProperties
 
 from memnet.adapters.azure.blob_container import BlobContainer
 from memnet.domain.document import UserScope
 from memnet.domain.errors import InvalidIdentifier
-from memnet.domain.event import EventKey
+from memnet.domain.event import MARKS, EventKey
 from memnet.domain.identifiers import check_identifier
 from memnet.ports import Marked, Page, StoreConflict
-
-MARKS = "repairs/events/"
 
 
 class BlobEventStore:
