@@ -7,13 +7,13 @@ Its metadata goes to disk every few seconds and on SIGTERM, so `stop` loses noth
 import os
 from importlib.util import find_spec
 from pathlib import Path
-from types import TracebackType
 from typing import Final
 
 from azure.core.exceptions import ResourceNotFoundError
 from azure.storage.blob import ContainerClient
 
 from local.child import ROOT, Child, ReservedPort, StackError, status_of
+from local.emulator import Emulator
 
 ACCOUNT_NAME: Final = "devstoreaccount1"
 ACCOUNT_KEY: Final = "Eby8vdM02xNOcqFlqUwJPLlmEtlCDXJ1OUzFT50uSRZ6IFsuFq2UVErCz4I6tq/K1SZFPTOtr/KBHBeksoGMGw=="
@@ -34,7 +34,7 @@ def node() -> Path:
     return directory / "node.exe" if os.name == "nt" else directory / "bin" / "node"
 
 
-class Azurite:
+class Azurite(Emulator):
     """A running Azurite; as a context manager it stops at the end."""
 
     account_name = ACCOUNT_NAME
@@ -44,11 +44,11 @@ class Azurite:
         """Keep the data in `directory`; None: in memory."""
         if not (PACKAGE / "node_modules" / "azurite").is_dir():
             raise StackError("Azurite is missing: run `make setup`.")
-        self._port = ReservedPort()
+        port = ReservedPort()
         command = [str(node()), str(PACKAGE / "serve.js"), "--silent", "--disableTelemetry", "--skipApiVersionCheck"]
-        command += ["--blobHost", "127.0.0.1", "--blobPort", str(self._port.number)]
+        command += ["--blobHost", "127.0.0.1", "--blobPort", str(port.number)]
         command += ["--inMemoryPersistence"] if directory is None else ["--location", str(directory)]
-        self.child = Child("azurite", command, environment={}, log=log)
+        super().__init__(Child("azurite", command, environment={}, log=log), port)
 
     @property
     def service_url(self) -> str:
@@ -60,40 +60,13 @@ class Azurite:
         """The blob endpoint of the one account, without a slash at the end."""
         return f"{self.service_url}/{ACCOUNT_NAME}"
 
-    def launch(self) -> None:
-        """Start the process without waiting for it."""
-        self.child.start()
-
     def wait_until_ready(self) -> None:
         """Wait until it answers. Raises StackError."""
         self.child.wait_until(lambda: status_of(self.account_url) is not None, seconds=60)
 
-    def start(self) -> None:
-        """Start the process and wait until it answers. Raises StackError. Again after `stop` is fine, same port."""
-        self.launch()
-        self.wait_until_ready()
-
     def stop(self) -> None:
         """Stop the process, with everything on disk; `start` may follow."""
         self.child.stop(seconds=30)
-
-    def close(self) -> None:
-        """Stop, and give the port back."""
-        self.stop()
-        self._port.release()
-
-    def __enter__(self) -> "Azurite":
-        try:
-            self.start()
-        except BaseException:
-            self.close()
-            raise
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.close()
 
 
 def container_client(account_url: str, name: str) -> ContainerClient:

@@ -38,6 +38,7 @@ def build(
     timestamp: str,
     pre_etag: ETag | None,
     post_etag: ETag,
+    request_hash: str,
     previous_record_hash: str,
 ) -> Record:
     """The record of one change; `pre_etag` is None if the change creates the document."""
@@ -70,7 +71,7 @@ def build(
         "confidence": draft.confidence,
         "redirected": list(draft.redirected),
         "idempotency_key": command.idempotency_key,
-        "request_hash": command.request_hash(),
+        "request_hash": request_hash,
         "lineage": lineage(command.idempotency_key),
         "previous_record_hash": previous_record_hash,
     }

@@ -102,7 +102,10 @@ def next_version(
     sequence = head.commit.sequence + 1 if head else 1
     timestamp = max(now, head.updated_at) if head else now
     previous = head.commit.record_hash if head else audit.FIRST_HASH
-    etag = _etag(sequence, doc_id, previous, command, draft)
+    request_hash = command.request_hash()
+    seed = [doc_id, previous, command.idempotency_key, request_hash, draft.hash_after]
+    # The hash of the record before makes it unique in the chain, the request makes it unique among rivals.
+    etag = ETag(f'"{sequence}-{digest(canonical(seed))[:16]}"')
     record = audit.build(
         command,
         draft,
@@ -111,11 +114,12 @@ def next_version(
         timestamp=timestamp,
         pre_etag=None if created or head is None else head.commit.etag,
         post_etag=etag,
+        request_hash=request_hash,
         previous_record_hash=previous,
     )
     receipt = Receipt(
         key_hash=key_hash(command.key, command.idempotency_key),
-        request_hash=command.request_hash(),
+        request_hash=request_hash,
         sequence=sequence,
         etag=etag,
         created=created,
@@ -205,9 +209,3 @@ def _possible_sequence(head: Envelope, command: WriteCommand) -> int | None:
         named = ETAG.fullmatch(command.precondition.etag)
         return int(named[1]) + 1 if named else None
     return head.commit.created_sequence
-
-
-def _etag(sequence: int, doc_id: str, previous: str, command: WriteCommand, draft: Draft) -> ETag:
-    # The hash of the record before makes it unique in the chain, the request makes it unique among rivals.
-    seed = [doc_id, previous, command.idempotency_key, command.request_hash(), draft.hash_after]
-    return ETag(f'"{sequence}-{digest(canonical(seed))[:16]}"')

@@ -268,6 +268,12 @@ async def test_a_dry_run_shows_everything_and_writes_nothing(service):
     assert not result.replayed
 
 
+async def test_a_dry_run_of_what_was_applied_is_told_as_both(service):
+    first = await service.patch(note("once"), idempotency_key="same")
+    again = await service.patch(note("once"), idempotency_key="same", dry_run=True)
+    assert again == dataclasses.replace(first, replayed=True, dry_run=True)
+
+
 async def test_a_dry_run_is_refused_as_the_write_would_be(service):
     [first] = await service.count_up(1)
     with pytest.raises(PathNotWritable):
