@@ -13,7 +13,7 @@ import uvloop
 
 from api import telemetry
 from api.app import create_app
-from api.bounded_head import BoundedHead
+from api.bounded_request import BoundedRequest
 from api.identity import TokenValidator
 from api.issuer_keys import open_issuer_keys
 from memnet import settings as environment
@@ -57,7 +57,7 @@ async def _serve(settings: Settings) -> int:
             create_app(services, identity),
             host=settings.host,
             port=settings.port,
-            http=BoundedHead,
+            http=BoundedRequest,
             ws="none",
             lifespan="off",
             log_config=None,

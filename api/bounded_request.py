@@ -1,7 +1,8 @@
-"""uvicorn's HTTP protocol, with a bound on what a request may say before its body.
+"""uvicorn's HTTP protocol, with a bound on what a request may say before its body, and after its answer.
 
 The parser has none, and the time it takes grows with the square of a header's length: measured, 40 MB of one header,
-which needs no token, stop the process for two seconds.
+which needs no token, stop the process for two seconds. And what is left of a body after the answer is read and thrown
+away for as long as it comes; closing at once instead would cost the client the answer.
 """
 
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
@@ -9,20 +10,27 @@ from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 MAX_HEAD_BYTES = 65_536
 """Target and headers together; a token takes up to 16 KiB of it."""
 
+MAX_DISCARDED_BYTES = 16_777_216
+"""Of a body that goes on after the answer; then the connection is closed."""
+
 _TOO_LARGE = (
     b"HTTP/1.1 431 Request Header Fields Too Large\r\n"
     b"content-type: text/plain; charset=utf-8\r\ncontent-length: 0\r\nconnection: close\r\n\r\n"
 )
 
 
-class BoundedHead(HttpToolsProtocol):
-    """Answers 431 (RFC 6585, section 5) and closes the connection when a request's head passes MAX_HEAD_BYTES."""
+class BoundedRequest(HttpToolsProtocol):
+    """Answers 431 (RFC 6585, section 5) and closes the connection when a request's head passes MAX_HEAD_BYTES.
+
+    Closes it, too, when more than MAX_DISCARDED_BYTES of a body come after the answer.
+    """
 
     _in_head = False
     _head_bytes = 0
     """Of what the parser has reported."""
     _unreported_bytes = 0
     """Of what it was given while a head was open: a field is reported only when it ends."""
+    _discarded_bytes = 0
 
     def data_received(self, data: bytes) -> None:
         """Take what the connection brought."""
@@ -35,7 +43,7 @@ class BoundedHead(HttpToolsProtocol):
 
     def on_message_begin(self) -> None:
         """Start counting."""
-        self._in_head, self._head_bytes, self._unreported_bytes = True, 0, 0
+        self._in_head, self._head_bytes, self._unreported_bytes, self._discarded_bytes = True, 0, 0, 0
         super().on_message_begin()
 
     def on_url(self, url: bytes) -> None:
@@ -52,6 +60,14 @@ class BoundedHead(HttpToolsProtocol):
         """Stop counting."""
         self._in_head = False
         super().on_headers_complete()
+
+    def on_body(self, body: bytes) -> None:
+        """Count what comes too late to be read."""
+        if self.cycle.response_complete:
+            self._discarded_bytes += len(body)
+            if self._discarded_bytes > MAX_DISCARDED_BYTES:
+                self.transport.close()
+        super().on_body(body)
 
     def send_400_response(self, msg: str) -> None:
         """Refuse what the parser refuses; a head that is too large has a status of its own."""
