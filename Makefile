@@ -16,7 +16,7 @@ demo: setup ## play a conversation of several sessions; CONVERSATION=file plays 
 	@$(BIN)/python -m local.demo $(if $(CONVERSATION),"$(CONVERSATION)")
 
 dev: setup ## run storage, search, token issuer and API in the foreground; MEMNET_PORT=8080
-	@$(BIN)/python -m local.stack
+	@$(BIN)/python -m local.dev
 
 test: setup ## run all tests
 	@$(BIN)/pytest
@@ -42,12 +42,15 @@ clean: ## remove what setup and the tools have made; .local/, the local stack's 
 		.import_linter_cache schemathesis-report
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
-.venv/.python-ready: requirements.lock pyproject.toml
+.venv/.python-ready: requirements.lock local/functions/requirements.lock pyproject.toml
 	@$(PYTHON) -c 'import sys; v = sys.version_info; sys.exit(v < (3, 11) and \
 		"memnet needs Python 3.11 or newer; $(PYTHON) is %d.%d. Name another: make PYTHON=python3.11" % v[:2])'
 	@$(BIN)/python -c '' 2>/dev/null || { echo "making .venv"; $(PYTHON) -m venv --clear .venv; }
 	@echo "installing the Python packages"
 	@$(BIN)/python -m pip install -qq --disable-pip-version-check --require-hashes -r requirements.lock
+	@# Microsoft's worker runtime says 3.13, where Azure runs it; it works on 3.11 all the same.
+	@$(BIN)/python -m pip install -qq --disable-pip-version-check --require-hashes --no-deps --ignore-requires-python \
+		-r local/functions/requirements.lock
 	@$(BIN)/python -m pip install -qq --disable-pip-version-check --no-deps -e .
 	@touch $@
 

@@ -6,7 +6,7 @@ from fastapi.telemetry import TelemetryConfig
 from api import docs_page, openapi, problems
 from api.edge import Edge
 from api.identity import TokenValidator
-from api.routes import audit, context, documents, events, health, reindexing
+from api.routes import audit, conflicts, context, conversations, documents, events, health, reindexing, replays
 from memnet.wiring import Services
 
 DESCRIPTION = (
@@ -32,7 +32,7 @@ def create_app(services: Services, identity: TokenValidator) -> FastAPI:
     app.state.services = services
     app.state.identity = identity
     # Not include_router: that puts a wrapper around every route, which costs 6 µs a request and hides the methods.
-    for module in (documents, context, events, audit, reindexing, health):
+    for module in (documents, context, conversations, replays, conflicts, events, audit, reindexing, health):
         app.router.routes.extend(module.router.routes)
     docs_page.install(app)
     openapi.install(app)

@@ -10,6 +10,7 @@ from memnet.domain.errors import MalformedRequest
 from memnet.domain.event import Event, Time, Word
 from memnet.domain.event_search import EventQuery
 from memnet.domain.evidence import BoundedEvidence
+from memnet.domain.snapshot import Conversation
 from memnet.domain.timestamps import from_text, to_text
 
 MAX_NOTE = 256
@@ -102,6 +103,9 @@ class AssembleBody(Body):
 
 EventBody = Event
 """The event itself; `tenant_id` and `user_id`, where they are given, are those of the path."""
+
+SnapshotBody = Conversation
+"""The conversation itself; whose it is, the path says."""
 
 
 class SearchBody(Body):

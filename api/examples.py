@@ -111,3 +111,126 @@ REINDEXING = {
     "started_at": "2026-02-14T20:00:00.000000Z",
     "updated_at": "2026-02-14T20:00:03.000000Z",
 }
+SNAPSHOT = {
+    "snapshot_id": "s_1",
+    "profile_id": "project-copilot-v1",
+    "messages": [
+        {
+            "message_id": "m1",
+            "role": "user",
+            "content": "Please keep answers short, and draw the architecture.",
+            "timestamp": "2026-02-14T20:00:00Z",
+        },
+        {
+            "message_id": "m2",
+            "role": "assistant",
+            "content": "Here it is, in one diagram.",
+            "timestamp": "2026-02-14T20:00:04Z",
+        },
+    ],
+}
+SNAPSHOT_URI = "blob://tenants/t1/users/u1/snapshots/c_123/s_1.json"
+REPLAY_ID = "rpl-6f1c2f0e3f0f4a539d3e0d1a2b3c4d5e"
+STORED = {"snapshot_id": "s_1", "snapshot_uri": SNAPSHOT_URI, "replay_id": REPLAY_ID, "queued": True}
+SNAPSHOT_READ = {
+    "conversation_id": "c_123",
+    "snapshot_uri": SNAPSHOT_URI,
+    "replay_id": REPLAY_ID,
+    "service_id": "svc-a",
+    **SNAPSHOT,
+}
+ACCESSES = {
+    "accesses": [
+        {
+            "access_id": "20260215T090000.000000Z-0b5e3a52-5d44-4c43-8c3e-3f1f2b0a9d77",
+            "accessed_at": "2026-02-15T09:00:00.000000Z",
+            "principal": "auditor-1",
+            "roles": ["Memory.Audit"],
+            "conversation_id": "c_123",
+            "snapshot_id": "s_1",
+            "snapshot_uri": SNAPSHOT_URI,
+        }
+    ],
+    "next_cursor": None,
+}
+REPLAYED = {
+    "replay_id": REPLAY_ID,
+    "status": "partial",
+    "conversation_id": "c_123",
+    "snapshot_id": "s_1",
+    "snapshot_uri": SNAPSHOT_URI,
+    "profile_id": "project-copilot-v1",
+    "attempts": 1,
+    "reason": None,
+    "event_id": f"evt-{REPLAY_ID}",
+    "extraction": {
+        "extractor": "model",
+        "model": "gpt-4.1-mini",
+        "prompt_id": "project-copilot",
+        "prompt_version": "1.0.0",
+        "prompt_sha256": "b95b5bdb9f731ad5848e0f9b4a82dd5077ef1bb63da11d49709f00391967b8ad",
+    },
+    "created_at": "2026-02-14T20:00:05.000000Z",
+    "updated_at": "2026-02-14T20:00:09.000000Z",
+    "patches": [
+        {
+            "number": 1,
+            "binding_id": "user_dynamic",
+            "namespace": "user",
+            "path": "user_dynamic.json",
+            "status": "applied",
+            "change_id": CHANGE_ID,
+            "message_ids": ["m1"],
+            "confidence": 0.75,
+        },
+        {
+            "number": 2,
+            "binding_id": "project_doc",
+            "namespace": "projects",
+            "path": "project-alpha.json",
+            "status": "conflict",
+            "reason": "changed",
+            "conflict_id": f"cfl-{REPLAY_ID}-2",
+            "conflict_status": "open",
+            "message_ids": ["m1"],
+            "confidence": 0.75,
+        },
+    ],
+}
+CONFLICT = {
+    "conflict_id": f"cfl-{REPLAY_ID}-2",
+    "replay_id": REPLAY_ID,
+    "number": 2,
+    "profile_id": "project-copilot-v1",
+    "binding_id": "project_doc",
+    "namespace": "projects",
+    "path": "project-alpha.json",
+    "status": "open",
+    "reason": "changed",
+    "attempts": 1,
+    "scheduled": 2,
+    "next_attempt_at": "2026-02-14T20:06:09.000000Z",
+    "confidence": 0.75,
+    "evidence": {"conversation_id": "c_123", "message_ids": ["m1"], "snapshot_uri": SNAPSHOT_URI},
+    "idempotency_key": f"{REPLAY_ID}-2",
+    "rebases": 1,
+    "change_id": None,
+    "redirected": False,
+    "created_at": "2026-02-14T20:00:09.000000Z",
+    "updated_at": "2026-02-14T20:01:09.000000Z",
+    "decisions": [],
+    "base": {"etag": ETAG, "content": {"summary": "Search as it was", "facets": {}, "recent_notes": []}},
+    "ours": {"ops": [{"op": "replace", "path": "/content/summary", "value": "The retrieval rewrite"}]},
+    "theirs": {
+        "etag": '"3-0b5e3a525d444c43"',
+        "content": {"summary": "Search, faster", "facets": {}, "recent_notes": []},
+    },
+    "place": {
+        "op_index": 0,
+        "path": "/content/summary",
+        "why": "changed",
+        "base": "Search as it was",
+        "theirs": "Search, faster",
+    },
+}
+CONFLICTS = {"conflicts": [CONFLICT], "next_cursor": None}

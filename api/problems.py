@@ -41,9 +41,14 @@ STATUS: Mapping[ErrorCode, int] = MappingProxyType(
         ErrorCode.PROFILE_NOT_FOUND: 404,
         ErrorCode.BINDING_NOT_FOUND: 404,
         ErrorCode.REINDEX_NOT_FOUND: 404,
+        ErrorCode.SNAPSHOT_NOT_FOUND: 404,
+        ErrorCode.REPLAY_NOT_FOUND: 404,
+        ErrorCode.CONFLICT_NOT_FOUND: 404,
         ErrorCode.METHOD_NOT_ALLOWED: 405,
         ErrorCode.IDEMPOTENCY_KEY_REUSED: 409,
         ErrorCode.EVENT_EXISTS: 409,
+        ErrorCode.SNAPSHOT_EXISTS: 409,
+        ErrorCode.CONFLICT_CLOSED: 409,
         ErrorCode.ETAG_MISMATCH: 412,
         ErrorCode.DOCUMENT_EXISTS: 412,
         ErrorCode.BODY_TOO_LARGE: 413,
@@ -62,8 +67,10 @@ STATUS: Mapping[ErrorCode, int] = MappingProxyType(
         ErrorCode.QUOTA_EXCEEDED: 429,
         ErrorCode.INTERNAL: 500,
         ErrorCode.HISTORY_BROKEN: 500,
+        ErrorCode.SEAL_BROKEN: 500,
         ErrorCode.UNAVAILABLE: 503,
         ErrorCode.SEARCH_UNAVAILABLE: 503,
+        ErrorCode.VAULT_UNAVAILABLE: 503,
     }
 )
 

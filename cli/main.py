@@ -7,7 +7,11 @@ import click
 
 COMMANDS: Final = {
     "audit": "cli.audit:audit",
+    "compact": "cli.upkeep:compact",
+    "keys": "cli.keys:keys",
     "profiles": "cli.profiles:profiles",
+    "prompts": "cli.prompts:prompts",
+    "refresh": "cli.upkeep:refresh",
     "schemas": "cli.schemas:schemas",
     "search": "cli.search:search",
     "sweep": "cli.sweep:sweep",

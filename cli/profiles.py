@@ -10,6 +10,7 @@ from memnet.settings import ROOT
 
 PROFILES = ROOT / "profiles"
 SCHEMAS = ROOT / "schemas"
+PROMPTS = ROOT / "prompts"
 DIRECTORY = click.Path(exists=True, file_okay=False, path_type=Path)
 
 
@@ -21,14 +22,15 @@ def profiles() -> None:
 @profiles.command()
 @click.argument("directory", type=DIRECTORY, default=PROFILES, metavar="[DIR]")
 @click.option("--schemas-dir", type=DIRECTORY, default=SCHEMAS, help="The schemas that the profiles name.")
-def check(directory: Path, schemas_dir: Path) -> None:
-    """Check every profile in DIR and the schemas they use.
+@click.option("--prompts-dir", type=DIRECTORY, default=PROMPTS, help="The prompts that the profiles name.")
+def check(directory: Path, schemas_dir: Path, prompts_dir: Path) -> None:
+    """Check every profile in DIR, and the schemas and prompts they use.
 
     Prints "ok" and the numbers, or every problem as `file: pointer: reason`. Exits with 0, or 1 if there are
     problems, or 2 if it was called wrongly.
     """
     try:
-        catalog = load_catalog(directory, schemas_dir)
+        catalog = load_catalog(directory, schemas_dir, prompts_dir)
     except CatalogError as error:
         refuse(error)
     click.echo(f"ok: {count(len(catalog.profiles), 'profile')}, {count(len(catalog.schemas), 'schema')}")

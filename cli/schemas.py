@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from cli.profiles import DIRECTORY, PROFILES, SCHEMAS, count, refuse
+from cli.profiles import DIRECTORY, PROFILES, PROMPTS, SCHEMAS, count, refuse
 from memnet.catalog import RELEASED, CatalogError, load_catalog, load_schemas, read_released
 from memnet.domain.schema import Schema
 from memnet.domain.schema_release import release as released_with
@@ -20,7 +20,8 @@ def schemas() -> None:
 @schemas.command()
 @click.argument("directory", type=DIRECTORY, required=False, metavar="[DIR]")
 @click.option("--profiles-dir", type=DIRECTORY, help="Check these profiles against the schemas, too.")
-def check(directory: Path | None, profiles_dir: Path | None) -> None:
+@click.option("--prompts-dir", type=DIRECTORY, default=PROMPTS, help="The prompts that the profiles name.")
+def check(directory: Path | None, profiles_dir: Path | None, prompts_dir: Path) -> None:
     """Check every schema in DIR, its examples, and that no released version has changed.
 
     Without DIR, the schemas and the profiles of the installation. Prints "ok" and the numbers, or every problem as
@@ -29,7 +30,7 @@ def check(directory: Path | None, profiles_dir: Path | None) -> None:
     if directory is None and profiles_dir is None:
         profiles_dir = PROFILES
     try:
-        numbers = _check(directory or SCHEMAS, profiles_dir)
+        numbers = _check(directory or SCHEMAS, profiles_dir, prompts_dir)
     except CatalogError as error:
         refuse(error)
     click.echo(f"ok: {numbers}")
@@ -51,16 +52,16 @@ def release(directory: Path) -> None:
     after = released_with(before, _digests(found))
     added = sorted(after.keys() - before.keys())
     if added:
-        _write(directory / RELEASED, after)
+        write_released(directory / RELEASED, after)
     for name in added:
         click.echo(f"released {name} {after[name]}")
     click.echo(f"ok: {count(len(added), 'schema')} released, {len(before)} before")
 
 
-def _check(directory: Path, profiles_dir: Path | None) -> str:
+def _check(directory: Path, profiles_dir: Path | None, prompts_dir: Path) -> str:
     if profiles_dir is None:
         return count(len(load_schemas(directory)), "schema")
-    catalog = load_catalog(profiles_dir, directory)
+    catalog = load_catalog(profiles_dir, directory, prompts_dir)
     return f"{count(len(catalog.profiles), 'profile')}, {count(len(catalog.schemas), 'schema')}"
 
 
@@ -68,7 +69,7 @@ def _digests(found: Mapping[tuple[str, str], Schema]) -> dict[str, str]:
     return {f"{schema_id}/{version}": schema.digest for (schema_id, version), schema in found.items()}
 
 
-def _write(path: Path, released: Mapping[str, str]) -> None:
+def write_released(path: Path, released: Mapping[str, str]) -> None:
     """Replace the file as a whole: a crash leaves the old one or the new one."""
     draft = path.with_name(path.name + ".new")
     draft.write_text(json.dumps(released, indent=2, sort_keys=True) + "\n", encoding="utf-8")

@@ -1,65 +1,39 @@
-"""The whole service on this machine with one command: Azurite, the search emulator, the issuer and the API.
+"""The whole service on this machine: stand-ins for what it uses in Azure, the API and the workers.
 
-`python -m local.stack` runs it in the foreground; `running_stack` is the same for tests and the demo.
+`local.dev` runs it in the foreground; `running_stack` is the same for tests and the demo.
 """
 
-import argparse
 import asyncio
-import fcntl
 import json
 import os
 import shutil
-import signal
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import ExitStack
 from pathlib import Path
-from types import FrameType, TracebackType
+from types import TracebackType
 from typing import Any, NoReturn
 from urllib.parse import urlencode
 from urllib.request import ProxyHandler, build_opener
 
+from local.api_process import Api
 from local.azurite_server import ACCOUNT_KEY, Azurite, create_container
 from local.child import Child, ReservedPort, StackError, status_of
+from local.emulator import Emulator
 from local.issuer import AUDIENCE, DIRECTORY
+from local.key_vault_server import KeyVault
 from local.search_server import SearchEmulator
+from local.service_bus_server import ServiceBus
+from local.worker_host import WorkerHost
 
-DEFAULT_PORT = 8080
 CONTAINER = "memnet"
+NO_UPKEEP = {"AzureWebJobs.compact_documents.Disabled": "1", "AzureWebJobs.refresh_documents.Disabled": "1"}
+"""Settings for workers that are to leave the documents alone whatever the time of day."""
 SECONDS_TO_START = 60
 SECONDS_TO_DIE = 2.0
 """What the processes of a stack that was killed may need to notice; until then their ports are taken."""
-
-
-class Api:
-    """One process of the API on a port of its own."""
-
-    def __init__(self, port: ReservedPort, *, environment: Mapping[str, str], log: Path) -> None:
-        """`environment` holds the settings; host and port are added."""
-        self._port = port
-        self.url = f"http://127.0.0.1:{port.number}"
-        own = {"MEMNET_HOST": environment.get("MEMNET_HOST", "127.0.0.1"), "MEMNET_PORT": str(port.number)}
-        self.child = Child.python("api", "api.main", environment={**environment, **own}, log=log)
-
-    def start(self) -> None:
-        """Start it and wait until it reports ready. Raises StackError. Again after `kill` or `stop` is fine."""
-        self.child.start()
-        self.child.wait_until(lambda: status_of(f"{self.url}/health/ready") == 200, seconds=SECONDS_TO_START)
-
-    def stop(self) -> None:
-        """SIGTERM, and wait: requests under way may take their time to end."""
-        self.child.stop(seconds=25)
-
-    def kill(self) -> None:
-        """SIGKILL, and wait."""
-        self.child.kill()
-
-    def close(self) -> None:
-        """Stop, and give the port back."""
-        self.stop()
-        self._port.release()
 
 
 class Stack:
@@ -75,6 +49,7 @@ class Stack:
         account_url: str | None = None,
         container: str = CONTAINER,
         through: Callable[[str], str] | None = None,
+        workers: int = 1,
     ) -> None:
         """Describe a stack; nothing runs yet. `running_stack` explains the arguments."""
         self._given_directory = directory
@@ -86,6 +61,8 @@ class Stack:
         self.azurite: Azurite | None = None
         self._container = container
         self._through = through or (lambda url: url)
+        self._wanted_workers = workers
+        self.workers: list[WorkerHost] = []
         self._parts = ExitStack()
         self._children: list[Child] = []
 
@@ -109,39 +86,53 @@ class Stack:
         if self._given_directory is None:
             self._parts.callback(shutil.rmtree, self.directory, ignore_errors=True)
         shutil.rmtree(self.directory / "log", ignore_errors=True)
-        self._start_what_the_api_needs()
+        self._start_what_the_service_needs()
         self.storage_url = self._through(create_container(self.account_url, self._container))
         self.environment = {
             "MEMNET_STORAGE_URL": self.storage_url,
             "MEMNET_STORAGE_KEY": ACCOUNT_KEY,
             "MEMNET_SEARCH_URL": self.search.url,
             "MEMNET_SEARCH_KEY": self.search.api_key,
+            "MEMNET_QUEUE_URL": self.bus.url,
+            "MEMNET_QUEUE_KEY": self.bus.key,
+            "MEMNET_VAULT_URL": self.vault.url,
+            "MEMNET_VAULT_TOKEN": self.vault.token,
+            "MEMNET_VAULT_CA": str(self.vault.ca_file),
             "MEMNET_ISSUER_URL": self.issuer_url,
             "MEMNET_AUDIENCE": AUDIENCE,
             **self._embeddings(),
         }
+        starting = [self._launch_worker(f"worker-{number + 1}") for number in range(self._wanted_workers)]
         self.api = self._start_api("api", api_port)
+        for worker in starting:
+            worker.wait_until_ready()
 
-    def _start_what_the_api_needs(self) -> None:
+    def _start_what_the_service_needs(self) -> None:
         """All at once: each takes its time."""
         if not self._shared:
-            data = None if self._in_memory else (self.directory / "azurite").resolve()
-            self.azurite = Azurite(log=self._log("azurite"), directory=data)
-            self._parts.callback(self.azurite.close)
-            self.azurite.launch()
-            self._children.append(self.azurite.child)
+            self.azurite = Azurite(log=self._log("azurite"), directory=self._data("azurite"))
+            self._launch(self.azurite)
             self.account_url = self.azurite.account_url
-        self.search = SearchEmulator(
-            log=self._log("search"), directory=None if self._in_memory else self.directory / "search"
-        )
-        self._parts.callback(self.search.close)
-        self.search.launch()
-        self._children.append(self.search.child)
+        self.search = SearchEmulator(log=self._log("search"), directory=self._data("search"))
+        self.bus = ServiceBus(log=self._log("service-bus"), directory=self._data("service-bus"))
+        # Its certificate has to lie somewhere in any case.
+        self.vault = KeyVault(log=self._log("key-vault"), directory=self.directory / "key-vault")
+        started: list[Emulator] = [self.search, self.bus, self.vault]
+        for emulator in started:
+            self._launch(emulator)
         issuer, ready_url = self._launch_issuer()
-        if self.azurite is not None:
-            self.azurite.wait_until_ready()
-        self.search.wait_until_ready()
+        for emulator in [*started, *([self.azurite] if self.azurite else [])]:
+            emulator.wait_until_ready()
         issuer.wait_until(lambda: status_of(ready_url) == 200, seconds=SECONDS_TO_START)
+
+    def _launch(self, emulator: Emulator) -> None:
+        self._parts.callback(emulator.close)
+        emulator.launch()
+        self._children.append(emulator.child)
+
+    def _data(self, name: str) -> Path | None:
+        """Where a part keeps its data; None: in memory."""
+        return None if self._in_memory else (self.directory / name).resolve()
 
     def _embeddings(self) -> dict[str, str]:
         """What everyone who works on the index must agree on; a key is nobody's to write down."""
@@ -168,6 +159,19 @@ class Stack:
         api.start()
         return api
 
+    def _launch_worker(self, name: str) -> WorkerHost:
+        environment = {
+            **self._settings,
+            **self.environment,
+            "MEMNET_SERVICE_BUS": self.bus.connection_string,
+        }
+        worker = WorkerHost(name, environment=environment, log=self._log(name))
+        self._parts.callback(worker.close)
+        self._children.append(worker.child)
+        worker.launch()
+        self.workers.append(worker)
+        return worker
+
     def start_another_api(self) -> Api:
         """Start one more process of the API on the same storage and issuer; it stops with the stack."""
         return self._start_api(f"api-{len(self._children)}", ReservedPort())
@@ -176,6 +180,7 @@ class Stack:
         """Stop everything in the reverse order of its start, and wait. Stopping twice is fine."""
         self._parts.close()
         self._children.clear()
+        self.workers.clear()
 
     def wait(self) -> NoReturn:
         """Return never: raise StackError as soon as one of the processes has ended."""
@@ -242,13 +247,15 @@ def running_stack(
     account_url: str | None = None,
     container: str = CONTAINER,
     through: Callable[[str], str] | None = None,
+    workers: int = 1,
 ) -> Stack:
     """Return a stack to be used in a `with` or an `async with`, inside which it runs.
 
     `directory` keeps keys, logs and (unless `in_memory`) data; None: a temporary one, removed afterwards.
     `port` is the API's; 0: a free one. `environment` holds more MEMNET_* settings for the API.
     `account_url` is that of a running Azurite to use instead of an own one; take a fresh `container`.
-    `through` turns the container's URL into the one the API gets, such as `FaultProxy.through`.
+    `through` turns the container's URL into the one the service gets, such as `FaultProxy.through`.
+    `workers` is how many worker processes run; each takes several users at a time.
     """
     return Stack(
         directory=directory,
@@ -258,87 +265,8 @@ def running_stack(
         account_url=account_url,
         container=container,
         through=through,
+        workers=workers,
     )
-
-
-class _Stop(BaseException):
-    """SIGTERM, SIGINT or SIGHUP has arrived."""
-
-
-def main(arguments: Sequence[str] | None = None) -> int:
-    """Run the stack until a signal (exit code 0) or until one of its processes ends (1)."""
-    parser = argparse.ArgumentParser(prog="python -m local.stack", description="The memnet service, locally.")
-    parser.add_argument("--directory", type=Path, default=Path(".local"), help="data, keys, logs (default .local)")
-    directory: Path = parser.parse_args(arguments).directory
-    for number in STOP_SIGNALS:
-        signal.signal(number, _stop)
-    try:
-        with _only_one(directory), _foreground(directory, port=_port_from_environment()) as stack:
-            stack.wait()
-    except StackError as error:
-        print(f"memnet: {error}", file=sys.stderr)
-        return 1
-    except _Stop:
-        return 0
-
-
-STOP_SIGNALS = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
-
-
-def _stop(_number: int, _frame: FrameType | None) -> NoReturn:
-    raise _Stop
-
-
-@contextmanager
-def _foreground(directory: Path, *, port: int) -> Iterator[Stack]:
-    """Run the stack with its data on disk, announced in stack.json and on standard output."""
-    stack = Stack(directory=directory, in_memory=False, port=port, environment=_settings_from_environment())
-    announcement = directory / "stack.json"
-    try:
-        stack.start()
-        fresh = directory / "stack.json.new"
-        fresh.write_text(json.dumps(stack.description(), indent=2) + "\n", "utf-8")
-        fresh.replace(announcement)
-        print(f"ready {stack.url}", flush=True)
-        yield stack
-    finally:
-        for number in STOP_SIGNALS:
-            signal.signal(number, signal.SIG_IGN)
-        announcement.unlink(missing_ok=True)
-        stack.stop()
-
-
-@contextmanager
-def _only_one(directory: Path) -> Iterator[None]:
-    """Hold the lock that says a stack runs on this directory. Raises StackError if another holds it."""
-    directory.mkdir(parents=True, exist_ok=True)
-    with (directory / "stack.lock").open("w") as lock:
-        try:
-            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError as error:
-            raise StackError(f"a local stack already runs on {directory}{_whereabouts(directory)}") from error
-        (directory / "stack.json").unlink(missing_ok=True)  # a killed stack leaves it
-        yield
-
-
-def _whereabouts(directory: Path) -> str:
-    try:
-        running = json.loads((directory / "stack.json").read_text("utf-8"))
-    except (OSError, ValueError):
-        return " and is not ready yet."
-    return f": {running['url']}, process {running['pids']['stack']}. Stop it with Ctrl-C or SIGTERM."
-
-
-def _port_from_environment() -> int:
-    text = os.environ.get("MEMNET_PORT") or str(DEFAULT_PORT)
-    if not text.isdecimal() or int(text) > 65535:
-        raise StackError(f"MEMNET_PORT must be a port number, not {text!r}")
-    return int(text)
-
-
-def _settings_from_environment() -> dict[str, str]:
-    """What was set by hand holds, but for what the stack itself decides."""
-    return {name: value for name, value in os.environ.items() if name.startswith("MEMNET_")}
 
 
 def _remembered_port(file: Path) -> ReservedPort:
@@ -355,7 +283,3 @@ def _remembered_port(file: Path) -> ReservedPort:
         port = ReservedPort()
     file.write_text(str(port.number), "ascii")
     return port
-
-
-if __name__ == "__main__":
-    sys.exit(main())

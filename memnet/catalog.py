@@ -1,12 +1,15 @@
-"""profiles/ and schemas/ to one frozen, validated Catalog: read once, at the start, or refused with every fault.
+"""profiles/, schemas/ and prompts/ to one frozen, validated Catalog: read once, at the start, or refused with every
+fault.
 
 profiles/<profile_id>.json
 schemas/<schema_id>/<version>.json             a JSON Schema, Draft 2020-12
 schemas/<schema_id>/<version>.examples.json    {"valid": [...], "invalid": [...]}: contents it must take or refuse
 schemas/released.json                          {"<schema_id>/<version>": SHA-256}: what may not change any more
+prompts/<prompt_id>/<version>.md               what a model that extracts memory is told to do
+prompts/released.json                          as for schemas
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -22,16 +25,27 @@ from memnet.domain.patch import pointer_text
 from memnet.domain.problem import Problem
 from memnet.domain.profile import Profile
 from memnet.domain.profile_check import check_profile
+from memnet.domain.prompt import Prompt, read_prompt
 from memnet.domain.schema import InvalidSchema, Schema
 from memnet.domain.schema_check import check_schema, referenced, schema_uri
 from memnet.domain.schema_release import check_examples, check_released
 
-__all__ = ["RELEASED", "Catalog", "CatalogError", "FileProblem", "load_catalog", "load_schemas", "read_released"]
+__all__ = [
+    "RELEASED",
+    "Catalog",
+    "CatalogError",
+    "FileProblem",
+    "load_catalog",
+    "load_prompts",
+    "load_schemas",
+    "read_released",
+]
 
 RELEASED = "released.json"
 EXAMPLES = ".examples.json"
 
 SchemaKey = tuple[str, str]
+PromptKey = tuple[str, str]
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +61,7 @@ class FileProblem:
 
 
 class CatalogError(Exception):
-    """The profiles and schemas cannot be used; the message lists every fault, one a line."""
+    """The profiles, schemas and prompts cannot be used; the message lists every fault, one a line."""
 
     def __init__(self, problems: tuple[FileProblem, ...]) -> None:
         self.problems = problems
@@ -77,25 +91,26 @@ class _Reading:
             self.report(path, Problem("", "is null"))
         return value
 
-    def files(self, directory: Path) -> list[Path]:
-        """The .json files directly in `directory`, by name. What is not JSON (a README) is left alone."""
+    def files(self, directory: Path, suffix: str = ".json") -> list[Path]:
+        """The files with that suffix directly in `directory`, by name. Others (a README) are left alone."""
         if not directory.is_dir():
             self.report(directory, Problem("", "is not a directory"))
             return []
-        return sorted(path for path in directory.iterdir() if path.suffix == ".json" and path.is_file())
+        return sorted(path for path in directory.iterdir() if path.suffix == suffix and path.is_file())
 
     def stop(self) -> None:
         if self.problems:
             raise CatalogError(tuple(self.problems))
 
 
-def load_catalog(profiles_dir: Path, schemas_dir: Path) -> Catalog:
+def load_catalog(profiles_dir: Path, schemas_dir: Path, prompts_dir: Path) -> Catalog:
     """Read and check everything. Raises CatalogError with every problem of every file."""
     reading = _Reading()
     schemas, unusable = _read_schemas(reading, schemas_dir)
-    profiles = _read_profiles(reading, profiles_dir, schemas, unusable)
+    prompts, unreadable = _read_prompts(reading, prompts_dir)
+    profiles = _read_profiles(reading, profiles_dir, schemas, unusable, prompts.keys() | unreadable)
     reading.stop()
-    return Catalog(profiles, schemas)
+    return Catalog(profiles, schemas, prompts)
 
 
 def load_schemas(schemas_dir: Path) -> Mapping[SchemaKey, Schema]:
@@ -106,16 +121,31 @@ def load_schemas(schemas_dir: Path) -> Mapping[SchemaKey, Schema]:
     return schemas
 
 
-def read_released(schemas_dir: Path) -> dict[str, str]:
-    """The digests in released.json, by "<schema_id>/<version>"; empty if there is no such file. Raises CatalogError."""
+def load_prompts(prompts_dir: Path) -> Mapping[PromptKey, Prompt]:
+    """Read and check the prompts alone. Raises CatalogError with every problem of every file."""
     reading = _Reading()
-    released = _read_released(reading, schemas_dir)
+    prompts, _ = _read_prompts(reading, prompts_dir)
+    reading.stop()
+    return prompts
+
+
+def read_released(directory: Path) -> dict[str, str]:
+    """The digests in released.json of the schemas or the prompts, by "<id>/<version>"; empty if there is no such file.
+
+    Raises CatalogError.
+    """
+    reading = _Reading()
+    released = _read_released(reading, directory)
     reading.stop()
     return released
 
 
 def _read_profiles(
-    reading: _Reading, directory: Path, schemas: Mapping[SchemaKey, Schema], unusable: frozenset[SchemaKey]
+    reading: _Reading,
+    directory: Path,
+    schemas: Mapping[SchemaKey, Schema],
+    unusable: frozenset[SchemaKey],
+    prompts: Collection[PromptKey],
 ) -> dict[str, Profile]:
     profiles: dict[str, Profile] = {}
     files = reading.files(directory)
@@ -127,7 +157,7 @@ def _read_profiles(
             continue
         if profile.profile_id != path.stem:
             reading.report(path, Problem("/profile_id", f'must be "{path.stem}", as the file\'s name says'))
-        reading.report(path, *check_profile(profile, schemas, unusable))
+        reading.report(path, *check_profile(profile, schemas, prompts, unusable))
         profiles[profile.profile_id] = profile
     return profiles
 
@@ -179,8 +209,7 @@ def _bodies(reading: _Reading, directory: Path) -> Iterator[tuple[SchemaKey, tup
     for path in reading.files(directory):
         if path.name != RELEASED:
             reading.report(path, Problem("", "does not stand in the directory of its schema_id"))
-    folders = directory.iterdir() if directory.is_dir() else ()
-    for folder in sorted(path for path in folders if path.is_dir() and not path.name.startswith(".")):
+    for folder in _folders(directory):
         for path in reading.files(folder):
             if path.name.endswith(EXAMPLES):
                 if not path.with_name(path.name.removesuffix(EXAMPLES) + ".json").exists():
@@ -189,6 +218,47 @@ def _bodies(reading: _Reading, directory: Path) -> Iterator[tuple[SchemaKey, tup
                 reading.report(path, Problem("", f"schema_id and version must match {SEGMENT.pattern}"))
             else:
                 yield (folder.name, path.stem), (path, reading.json(path))
+
+
+def _folders(directory: Path) -> list[Path]:
+    found = directory.iterdir() if directory.is_dir() else ()
+    return sorted(path for path in found if path.is_dir() and not path.name.startswith("."))
+
+
+def _read_prompts(reading: _Reading, directory: Path) -> tuple[dict[PromptKey, Prompt], frozenset[PromptKey]]:
+    """The usable prompts, and the keys of those with faults."""
+    prompts: dict[PromptKey, Prompt] = {}
+    unreadable: set[PromptKey] = set()
+    for path in reading.files(directory):
+        if path.name != RELEASED:
+            reading.report(path, Problem("", "is no prompt: a prompt is <prompt_id>/<version>.md"))
+    for folder in _folders(directory):
+        for path in reading.files(folder, ".md"):
+            key = (folder.name, path.stem)
+            if not all(map(SEGMENT.fullmatch, key)):
+                reading.report(path, Problem("", f"prompt_id and version must match {SEGMENT.pattern}"))
+                continue
+            found = _prompt(reading, path, key)
+            if found is None:
+                unreadable.add(key)
+            else:
+                prompts[key] = found
+    digests = {"/".join(key): prompt.sha256 for key, prompt in prompts.items()}
+    broken = {"/".join(key) for key in unreadable}
+    released = _read_released(reading, directory)
+    reading.report(directory / RELEASED, *check_released(released, digests, broken, kind="prompt"))
+    return prompts, frozenset(unreadable)
+
+
+def _prompt(reading: _Reading, path: Path, key: PromptKey) -> Prompt | None:
+    try:
+        found = read_prompt(*key, path.read_bytes())
+    except OSError as error:
+        found = Problem("", f"cannot be read: {error.strerror}")
+    if isinstance(found, Problem):
+        reading.report(path, found)
+        return None
+    return found
 
 
 def _sound(bodies: dict[SchemaKey, dict[str, Any]]) -> list[SchemaKey]:
@@ -224,5 +294,5 @@ def _read_released(reading: _Reading, directory: Path) -> dict[str, str]:
     if isinstance(released, dict) and all(isinstance(value, str) for value in released.values()):
         return released
     if released is not None:
-        reading.report(path, Problem("", "must be an object of digests by <schema_id>/<version>"))
+        reading.report(path, Problem("", "must be an object of digests by <id>/<version>"))
     return {}

@@ -51,6 +51,8 @@ class Settings:
     """The profiles, one JSON file each; checked at the start."""
     schemas_dir: Path = ROOT / "schemas"
     """The schemas that the profiles name: <schema_id>/<version>.json."""
+    prompts_dir: Path = ROOT / "prompts"
+    """The prompts that the profiles name: <prompt_id>/<version>.md."""
     quota_url: str = "memory://"
     """Where quotas are counted: memory:// (this process) or redis://host:port/db (shared)."""
     quota_per_user: str = "60000/minute"
@@ -78,6 +80,26 @@ class Settings:
     """How long one try of one call to the URL may take."""
     routing_timeout_seconds: float = 2.0
     """How long context:assemble waits for embeddings; then it routes by words alone."""
+    queue_url: str | None = None
+    """The Service Bus namespace: sb://<namespace>.servicebus.windows.net; None: what is queued waits for a process
+    that has one, and search:reindex runs in the API."""
+    queue_key: str | None = None
+    """The key RootManageSharedAccessKey of the namespace, for the local emulator only; None: Entra credentials."""
+    vault_url: str | None = None
+    """The key vault: https://<vault>.vault.azure.net; None: snapshots are refused."""
+    vault_token: str | None = None
+    """A fixed bearer token, for the local vault only; None: Entra credentials."""
+    vault_ca: Path | None = None
+    """The certificate (PEM) of the vault's issuer, for the local vault only; None: the system's."""
+    models: str = "none"
+    """Who extracts memory from conversations: none (fixed rules, which propose little), or a JSON array of providers
+    in the order in which they are asked, each {"url": ..., "model": ...} of an OpenAI-compatible API, on Azure
+    https://<resource>.openai.azure.com/openai/v1/, perhaps with "key" (else Entra credentials, for Azure alone),
+    "timeout_seconds" (30) and "style" ("responses" or "chat")."""
+    models_budget_seconds: float = 120.0
+    """How long all providers together may take for one answer."""
+    worker_principal: str = "memnet-worker"
+    """Who the audit names for what the workers write; a profile with allowed_principals must list it."""
     log_level: Literal["debug", "info", "warning", "error"] = "info"
     """What goes to stderr, as one JSON object a line."""
     host: str = "127.0.0.1"

@@ -15,6 +15,7 @@ import pytest
 
 from local.azurite_server import ACCOUNT_KEY, ACCOUNT_NAME, Azurite, create_container, drop_container
 from local.issuer import Issuer, running_issuer
+from local.key_vault_server import KeyVault
 from local.search_server import SearchEmulator
 
 
@@ -148,4 +149,12 @@ def issuer() -> Iterator[Issuer]:
 def search_emulator(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SearchEmulator]:
     """A search emulator with its data in memory. Tests share it: give your indexes a prefix of their own."""
     with SearchEmulator(log=tmp_path_factory.mktemp("search") / "search.log") as running:
+        yield running
+
+
+@pytest.fixture(scope="session")
+def key_vault(tmp_path_factory: pytest.TempPathFactory) -> Iterator[KeyVault]:
+    """A key vault. Tests share it: give your secrets, or your tenants, names of their own."""
+    directory = tmp_path_factory.mktemp("key-vault")
+    with KeyVault(log=directory / "key-vault.log", directory=directory / "data") as running:
         yield running

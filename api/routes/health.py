@@ -17,7 +17,8 @@ from memnet.wiring import Services
 
 router = APIRouter(prefix="/health", route_class=DirectRoute)
 
-CHECK_SECONDS = 5.0
+CHECK_SECONDS = 3.0
+"""Less than what asks here is likely to wait."""
 _STATUS: Schema = {"type": "object", "required": ["status"], "properties": {"status": {"type": "string"}}}
 _log = logging.getLogger("memnet.health")
 
@@ -50,13 +51,18 @@ async def live(request: Request) -> Response:
 async def ready(request: Request) -> Response:
     """Ask what this service depends on; 503 names what failed. Send no traffic here until it answers 200.
 
-    Without the search service events are still stored and all of the rest works, so its failure is told and no more.
+    Without the search service, the key vault or the broker the documents are still read and written, so their failure
+    is told and no more.
     """
     services: Services = request.app.state.services
     validator: TokenValidator = request.app.state.identity
     asked = {"storage": services.documents.ping(), "issuer": validator.keys.check()}
     if services.search is not None:
         asked["search"] = services.search.index.ping()
+    if services.vault is not None:
+        asked["vault"] = services.vault.keys.ping()
+    if services.queue is not None:
+        asked["queue"] = services.queue.ping()
     answers = await asyncio.gather(*(_check(name, question) for name, question in asked.items()))
     checks = dict(zip(asked, answers, strict=True))
     if (checks["storage"], checks["issuer"]) != ("ok", "ok"):

@@ -65,6 +65,7 @@ async def start(request: Request) -> Response:
         clock=services.clock,
         ids=services.ids,
         background=services.background,
+        queue=services.queue,
     )
     response = _answer(admission, record, status=202)
     response.headers["Location"] = request.scope["path"]

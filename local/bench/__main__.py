@@ -53,7 +53,7 @@ def run(scale: Scale) -> dict[str, Any]:
             "MEMNET_QUOTA_PER_USER": NO_QUOTA,
             "MEMNET_QUOTA_PER_PRINCIPAL": NO_QUOTA,
         }
-        running = stack.enter_context(running_stack(environment=settings))
+        running = stack.enter_context(running_stack(environment=settings, workers=0))
         token = running.token(tenants=TENANT, principal="bench", roles=("Memory.Read", "Memory.Write"))
         service = stack.enter_context(Worker(kind="service", loop="uvloop", url=running.url, token=token))
         baselines = {

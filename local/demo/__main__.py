@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from local.child import StackError
+from local.demo import models
 from local.demo.client import Unexpected
 from local.demo.conversation import SHIPPED, ConversationError, Session, read_sessions
 from local.demo.screen import Screen, console
@@ -50,13 +51,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
 def _play(file: Path, sessions: Sequence[Session]) -> None:
     since = time.monotonic()
     screen = Screen(console(), brief=sum(len(session.turns) for session in sessions) >= BRIEF_FROM)
-    screen.say("Starting Azurite, the search emulator, the token issuer and the API …", style="dim")
-    with running_stack() as stack:
+    screen.say("Starting storage, search, queue, key vault, token issuer, the API and a worker …", style="dim")
+    with running_stack(environment=models.settings()) as stack:
         try:
             asyncio.run(tell(stack, file, sessions, screen, since=since))
         except Unexpected:
             # The stack's directory goes away with it.
-            print(stack.api.child.last_lines(), file=sys.stderr)
+            for child in (stack.api.child, *(worker.child for worker in stack.workers)):
+                print(child.last_lines(), file=sys.stderr)
             raise
 
 

@@ -61,8 +61,6 @@ class Tally:
     refused: int = 0
     replayed: int = 0
     dry_runs: int = 0
-    events: int = 0
-    """Recorded, each counted once."""
 
     def count_write(self, answer: Answer) -> None:
         """Count the outcome of a PATCH or PUT."""
@@ -158,11 +156,17 @@ class MemoryClient:
             body["include_events"] = include_events
         return await self._send("POST", "/context:assemble", body=body)
 
+    async def snapshot(self, conversation_id: str, body: dict[str, Any]) -> Answer:
+        """Hand in a conversation."""
+        return await self._send("POST", f"/conversations/{conversation_id}/snapshots", body=body)
+
+    async def replay(self, replay_id: str) -> Answer:
+        """Ask what became of a replay."""
+        return await self._send("GET", f"/replays/{replay_id}")
+
     async def record(self, event: dict[str, Any]) -> Answer:
         """Record an event."""
-        answer = await self._send("POST", "/events", body=event)
-        self.tally.events += answer.status == 201
-        return answer
+        return await self._send("POST", "/events", body=event)
 
     async def search(self, body: dict[str, Any]) -> Answer:
         """Search the events."""

@@ -1,7 +1,7 @@
-"""What the demo's orchestrator notices in what a user says: a few rules over sentences, the same every time.
+"""What the demo's orchestrator notices while a user talks: a few rules over sentences, the same every time.
 
-A real product asks a language model here. The rules stand in for it so that the demo needs none and shows the same
-each time; they propose little, and know the sections of the starter profile.
+A real product's agent calls a tool when it is told to remember something. The rules stand in for that agent; they know
+the sections of the starter profile.
 """
 
 import re
@@ -12,6 +12,8 @@ from typing import Final
 
 LONGEST_TEXT: Final = 300
 MOST_PER_TURN: Final = 2
+SAME_BEGINNING: Final = 3
+"""Words."""
 
 
 class Kind(StrEnum):
@@ -56,17 +58,8 @@ RULES: Final = (
     _rule(Kind.PREFERENCE, 0.9, r"\b(?P<text>please (?:always|never) .+)"),
     _rule(Kind.PREFERENCE, 0.9, LEAD + r"(?P<text>(?:just )?call me [A-Z].*)"),
     _rule(Kind.NOTE, 0.85, r"\b(?P<text>we(?:'ve| have)?(?: just| also| now)? (?:decided|agreed) .+)"),
-    _rule(
-        Kind.FACT,
-        0.6,
-        LEAD + r"(?P<text>(?:I|we)(?:'ve| have)?(?: just| recently| now| also| finally)? "
-        r"(?:live|work|worked|volunteer|volunteered|moved|joined|adopted|bought|started|passed|graduated|grew up"
-        r"|signed up)\b.+)",
-    ),
-    _rule(Kind.FACT, 0.6, LEAD + r"(?P<text>my (?:\w+ ){1,3}(?:is|are) .+)"),
-    _rule(Kind.FACT, 0.5, LEAD + r"(?P<text>I (?:really )?(?:love|enjoy) \w+ing\b.+)"),
 )
-"""In the order of precedence. "Remember that" is an explicit wish; a statement in passing is only a hint."""
+"""In the order of precedence: explicit wishes and decisions alone. What is said in passing the replay finds."""
 
 SECRET: Final = re.compile(r"\b(?:passwords?|passphrases?|passcode|pin|api key|card number|iban|cvv)\b", re.IGNORECASE)
 CONSENT: Final = re.compile(r"^(?:yes|yep|yeah|correct|exactly|right|that's right|that is right)\b", re.IGNORECASE)
@@ -105,6 +98,12 @@ def is_about(question: str, text: str) -> bool:
 def same(one: str, other: str) -> bool:
     """Whether two texts say the same in the same words."""
     return _words(one) == _words(other)
+
+
+def supersedes(new: str, old: str) -> bool:
+    """Whether two texts begin alike and say something else: I moved to Lisbon, I moved to Porto."""
+    first, second = _words(new), _words(old)
+    return first[:SAME_BEGINNING] == second[:SAME_BEGINNING] and len(first) > SAME_BEGINNING and first != second
 
 
 def _propose(sentence: str) -> Proposal | None:

@@ -13,6 +13,7 @@ STATIC: Final = "user/user_static.json"
 COUNTED_TO: Final = 10
 MOST_ATTEMPTS: Final = 200
 EVIDENCE: Final = {"conversation_id": "guarantees", "message_ids": ["by-hand"]}
+NOTED: Final = "2026-03-03T09:00:00Z"
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,19 +119,19 @@ class Guarantees:
         await self._refused(self.mail, secret, 422, "FIELD_DENIED")
 
     async def _own_proposal(self) -> None:
-        """Needs a pending item; a conversation without one shows nothing here."""
-        answer = await self.copilot.get(DYNAMIC)
-        pending = answer.body["document"]["content"]["pending_confirmations"] if answer.status == 200 else []
-        for index, item in enumerate(pending):
-            if item["proposed_by"] == self.copilot.principal and item["target"]["op"] == "add":
-                self.screen.heading("Who proposes does not confirm")
-                self.screen.say(
-                    f'{self.copilot.principal} proposed "{item["text"]}" and tries to make it a fact itself:'
-                )
-                ops = [{"op": "remove", "path": f"/content/pending_confirmations/{index}"}, item["target"]]
-                confirm = Patch(DYNAMIC, "user_dynamic", ops, answer.body["etag"], "copilot-own-1", EVIDENCE, 1.0)
-                await self._refused(self.copilot, confirm, 403, "PROPOSER_CANNOT_CONFIRM")
-                return
+        self.screen.heading("Who proposes does not confirm")
+        before = await self.copilot.get(DYNAMIC)
+        etag = before.body["etag"] if before.status == 200 else None
+        fact = {"id": "fact-by-hand", "text": "The office may move.", "confidence": 0.4, "evidence": EVIDENCE}
+        add = {"op": "add", "path": "/content/durable_facts/-", "value": {**fact, "last_verified_at": NOTED}}
+        proposal = Patch(DYNAMIC, "user_dynamic", [add], etag, "copilot-guess-1", EVIDENCE, 0.4)
+        (await self.copilot.patch(proposal)).expect(200, 201)
+        after = (await self.copilot.get(DYNAMIC)).expect(200).body
+        pending = after["document"]["content"]["pending_confirmations"]
+        self.screen.say(f'{self.copilot.principal} proposed "{fact["text"]}" and tries to make it a fact itself:')
+        ops = [{"op": "remove", "path": f"/content/pending_confirmations/{len(pending) - 1}"}, pending[-1]["target"]]
+        confirm = Patch(DYNAMIC, "user_dynamic", ops, after["etag"], "copilot-own-1", EVIDENCE, 1.0)
+        await self._refused(self.copilot, confirm, 403, "PROPOSER_CANNOT_CONFIRM")
 
     async def _dry_run(self) -> None:
         self.screen.heading("A dry run goes through every check and writes nothing")

@@ -1,5 +1,5 @@
-"""The demo's orchestrator: asks for context when a session starts, patches memory while it goes on, and records an
-event when it ends.
+"""The demo's orchestrator: asks for context when a session starts, patches memory while it goes on, and hands the
+conversation in when it ends.
 """
 
 from collections.abc import Callable
@@ -9,9 +9,9 @@ from typing import Any, Final
 from local.demo.client import Answer, MemoryClient, Patch
 from local.demo.conversation import LONGEST_HINT, Session, Turn
 from local.demo.difference import NOTHING, differences
-from local.demo.digest import event_of
-from local.demo.extraction import Kind, Proposal, is_about, is_consent, proposals, same
-from local.demo.screen import Screen, clip
+from local.demo.extraction import Kind, Proposal, is_about, is_consent, proposals, same, supersedes
+from local.demo.learning import Learning
+from local.demo.screen import Screen
 from local.demo.subject import COPILOT
 
 DYNAMIC: Final = "user/user_dynamic.json"
@@ -45,13 +45,13 @@ class Orchestrator:
     """Plays sessions; what it holds of the user's memory lasts only as long as one session."""
 
     client_of: Callable[[str], MemoryClient]
+    learning: Learning
     screen: Screen
     project: str | None = None
     """Where the last session that was routed was routed to."""
     known_already: int = 0
-    events: list[dict[str, Any]] = field(default_factory=list)
-    """Those that were recorded, in the order of the sessions."""
     _held: dict[str, Held] = field(default_factory=dict)
+    _given: list[dict[str, Any]] = field(default_factory=list)
     _routed: str | None = None
     _unsure: bool = False
     _full: set[tuple[Kind, float]] = field(default_factory=set)
@@ -67,15 +67,7 @@ class Orchestrator:
             if turn.role == "user":
                 await self._listen(client, session, turn, question)
             question = turn.content
-        await self._record(client, session)
-
-    async def _record(self, client: MemoryClient, session: Session) -> None:
-        event = event_of(session, service=clip(client.principal, 128), project=self._routed)
-        if event is None:
-            self._aside("nothing was said that could be told: no event is recorded")
-            return
-        self.screen.event(event, (await client.record(event)).expect(201))
-        self.events.append(event)
+        await self.learning.learn(client, session, self._given)
 
     async def _listen(self, client: MemoryClient, session: Session, turn: Turn, question: str) -> None:
         if self._unsure and turn.content != session.opening:
@@ -89,13 +81,14 @@ class Orchestrator:
             )
 
     async def _assemble(self, client: MemoryClient, hint: str) -> None:
-        wanted = EVENTS_WANTED if self.events else None
+        wanted = EVENTS_WANTED if self.learning.events else None
         answer = (await client.assemble(hint, include_events=wanted)).expect(200)
         self.screen.context(answer, hint=hint)
         self._held = {
             f"{found['namespace']}/{found['path']}": Held(found["etag"], found["document"]["content"])
             for found in answer.body["documents"]
         }
+        self._given = answer.body["documents"]
         self._routed = answer.body["selected_project_id"]
         self._unsure = answer.body["routing_debug"]["reason"] == "ambiguous"
         self.project = self._routed or self.project
@@ -172,8 +165,10 @@ class Orchestrator:
         pending = held.content["pending_confirmations"] if held else []
         for index, item in enumerate(pending):
             if held and item["proposed_by"] != client.principal and is_about(question, item["text"]):
-                patch = _confirmation(held.etag, index, item, session, turn)
-                self._aside(f"{client.principal} confirms what {item['proposed_by']} proposed")
+                old = next((n for n, fact in enumerate(held.content["durable_facts"]) if _outdated(fact, item)), None)
+                patch = _confirmation(held.etag, index, item, session, turn, old)
+                instead = "" if old is None else ", which takes the place of what was known before"
+                self._aside(f"{client.principal} confirms what {item['proposed_by']} proposed{instead}")
                 await self._show(client, patch, (await client.patch(patch)).expect(200))
                 return
 
@@ -194,16 +189,25 @@ class Orchestrator:
             self.screen.say(text, indent=8, style="dim")
 
 
-def _confirmation(etag: str, index: int, item: dict[str, Any], session: Session, turn: Turn) -> Patch:
+def _outdated(fact: dict[str, Any], item: dict[str, Any]) -> bool:
+    return supersedes(item["text"], fact["text"])
+
+
+def _confirmation(
+    etag: str, index: int, item: dict[str, Any], session: Session, turn: Turn, outdated: int | None
+) -> Patch:
+    """Take the item out and put the fact in: at the end, or in the place of the one it makes untrue."""
     place = f"/content/pending_confirmations/{index}"
     confirmed = {"confidence": CONFIRMED, "evidence": _evidence(session, turn), "last_verified_at": _time(turn)}
+    value = {**item["target"]["value"], **confirmed}
+    fact = item["target"] if outdated is None else {"op": "replace", "path": f"/content/durable_facts/{outdated}"}
     return Patch(
         path=DYNAMIC,
         binding_id="user_dynamic",
         ops=[
             {"op": "test", "path": f"{place}/id", "value": item["id"]},
             {"op": "remove", "path": place},
-            {**item["target"], "value": {**item["target"]["value"], **confirmed}},
+            {**fact, "value": value},
         ],
         etag=etag,
         key=f"{session.conversation_id}-turn-{turn.number}-confirm",

@@ -129,17 +129,21 @@ class Screen:
         source = f"  ({event['timestamp'][:10]}, {clip(event['service_id'], 30)}, {evidence(event['evidence'])})"
         self._hang(prefix, Text(clip(event["digest"], LONGEST)).append(source, "dim"))
 
-    def event(self, event: Mapping[str, Any], answer: Answer) -> None:
-        """An event that was recorded at the end of a session."""
+    def event(self, event: Mapping[str, Any]) -> None:
+        """The event that a replay recorded of a session."""
         if self.brief:
             self.fact("recorded", clip(event["digest"], LONGEST))
             return
-        indexed = "and can be searched" if answer.body["indexed"] else "and will be searchable soon"
-        self.fact("digest", clip(event["digest"], LONGEST_DIGEST_SHOWN))
-        self.request("POST events", answer.status, f"{event['event_id']} is stored {indexed}")
+        self.fact("event", event["event_id"], indent=8)
+        self.fact("digest", clip(event["digest"], LONGEST_DIGEST_SHOWN), indent=8)
         projects = f"project {', '.join(event['project_ids'])}; " if event["project_ids"] else ""
         about = f"{projects}keywords {', '.join(event['keywords'])}; evidence {evidence(event['evidence'])}"
-        self.say(about, indent=10, style="dim")
+        self.say(about, indent=20, style="dim")
+
+    def progress(self, what: str, seconds: float) -> None:
+        """How far something is that takes its time, unless brief."""
+        if not self.brief:
+            self.say(f"{seconds:5.1f} s  {what}", indent=8, style="dim")
 
     def _brief_context(self, body: Mapping[str, Any]) -> None:
         given = [f"{document['binding_id']} {content_size(document):,}" for document in body["documents"]]

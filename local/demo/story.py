@@ -9,10 +9,12 @@ from typing import Final
 
 from aiohttp import ClientSession, ClientTimeout
 
+from local.demo import models
 from local.demo.client import MemoryClient, Tally
 from local.demo.conversation import GAP, Session
 from local.demo.guarantees import STATIC, Guarantees
 from local.demo.history import History
+from local.demo.learning import Learning
 from local.demo.orchestrator import Orchestrator
 from local.demo.recall import Recall
 from local.demo.screen import Screen, plural
@@ -24,9 +26,10 @@ FIRST_PROJECT: Final = "first-project"
 """Stands in where no session was routed to a project."""
 SERVICE: Final = ("Memory.Read", "Memory.Write")
 ABOUT_THE_RULES: Final = (
-    "What is learnt here comes from a few fixed rules over sentences (I prefer, please never, remember that, "
-    "we decided, …), not from a language model, and so is the digest of each session; they stand in for a product's "
-    "own orchestrator. The service itself knows nothing of preferences or facts: profile and schema do."
+    "While a session goes on, an agent writes down what it is told to (remember that, I prefer, we decided, …). When "
+    "it is over, the conversation is handed in as an encrypted snapshot, and a worker replays it: it writes the digest "
+    "and proposes what was said in passing. The service itself knows nothing of preferences or facts: profile and "
+    "schema do."
 )
 ABOUT_BRIEF: Final = (
     "It is a long conversation: of each session only what it changed is shown. What is learnt has been written; what "
@@ -45,6 +48,7 @@ class Story:
         self._screen = screen
         self.tally = Tally()
         self.known_already = 0
+        self.learning = Learning(screen)
         self._clients: dict[str, MemoryClient] = {}
 
     def service(self, principal: str) -> MemoryClient:
@@ -62,11 +66,11 @@ class Story:
     async def tell(self, file: Path, sessions: Sequence[Session]) -> int:
         """Play everything; return the number of audit records verified. Raises Unexpected."""
         await self._begin(file, sessions)
-        orchestrator = Orchestrator(self.service, self._screen)
+        orchestrator = Orchestrator(self.service, self.learning, self._screen)
         for session in sessions:
             await orchestrator.play(session)
         self.known_already = orchestrator.known_already
-        await Recall(orchestrator.events, self.service(MAIL), self._screen).show()
+        await Recall(self.learning.events, self.service(MAIL), self._screen).show()
         auditor = self._client("auditor", ["Memory.Read", "Memory.Audit"])
         guarantees = Guarantees(
             copilot=self.service(COPILOT),
@@ -78,7 +82,7 @@ class Story:
         )
         await guarantees.show()
         history = History(auditor, self._stack.environment, UserScope(TENANT, USER), self._screen)
-        verified = await history.verify(self.tally.applied)
+        verified = await history.verify(self.tally.applied + self.learning.changes)
         await history.look_back(guarantees.path)
         return verified
 
@@ -93,6 +97,7 @@ class Story:
             f"User {USER} of tenant {TENANT}; the service runs at {self._stack.url} for as long as the demo."
         )
         self._screen.say(ABOUT_THE_RULES, style="dim")
+        self._screen.say(models.told(), style="bold")
         if self._screen.brief:
             self._screen.say(ABOUT_BRIEF, style="dim")
         self._screen.heading("Before the first session, an administrator puts down who the user is")
@@ -125,8 +130,14 @@ async def tell(stack: Stack, file: Path, sessions: Sequence[Session], screen: Sc
         f"{tally.applied} applied ({tally.redirected} of them redirected to wait for confirmation), "
         f"{tally.refused} refused, {tally.replayed} replayed, {tally.dry_runs} dry run",
     )
+    learning = story.learning
+    screen.fact(
+        "replays",
+        f"{len(sessions)} of {learning.seconds / len(sessions):.1f} s on average: {plural(learning.changes, 'change')} "
+        f"({learning.redirected} of them wait for confirmation), {learning.rejected} refused",
+    )
     screen.fact("not written", f"known already: {story.known_already}")
-    screen.fact("events", f"{tally.events} recorded, one for each session in which something was said")
+    screen.fact("events", f"{len(learning.events)} recorded, one for each session in which something was said")
     screen.fact("audit", f"{verified} records verified, one for each applied write")
     screen.fact("requests", f"{tally.requests} over HTTP")
     screen.fact("time", f"{time.monotonic() - since:.1f} s, with the start of the stack")

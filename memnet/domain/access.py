@@ -32,6 +32,14 @@ ROLES: Mapping[str, frozenset[Role]] = MappingProxyType(
         "search_events": frozenset({Role.READ, Role.ADMIN}),
         "reindex_events": frozenset({Role.ADMIN}),
         "get_reindexing": frozenset({Role.ADMIN}),
+        "store_snapshot": frozenset({Role.WRITE, Role.REPLAY, Role.ADMIN}),
+        "read_snapshot": frozenset({Role.ADMIN, Role.AUDIT}),
+        "list_accesses": frozenset({Role.ADMIN, Role.AUDIT}),
+        "get_replay": frozenset({Role.READ, Role.REPLAY, Role.ADMIN}),
+        "retry_replay": frozenset({Role.REPLAY, Role.ADMIN}),
+        "list_conflicts": frozenset({Role.REPLAY, Role.ADMIN}),
+        "retry_conflict": frozenset({Role.REPLAY, Role.ADMIN}),
+        "discard_conflict": frozenset({Role.ADMIN}),
     }
 )
 """Operation -> the roles of which the caller needs one."""
@@ -43,7 +51,9 @@ ROLE_OF_REASON: Mapping[Reason, Role] = MappingProxyType(
         Reason.ADMIN_MIGRATION: Role.ADMIN,
     }
 )
-"""A patch's reason -> the role it takes: the reason is audited, so nobody may claim one that is not theirs."""
+"""A patch's reason -> the role it takes: the reason is audited, so nobody may claim one that is not theirs. Those of
+upkeep are missing: no role gives them.
+"""
 
 
 def permit(
@@ -55,6 +65,8 @@ def permit(
     """
     if tenant_id not in tenants:
         raise TenantForbidden
-    needed = ROLES[operation] if reason is None else frozenset({ROLE_OF_REASON[reason]})
+    needed = ROLES[operation]
+    if reason is not None:
+        needed = frozenset(role for known, role in ROLE_OF_REASON.items() if known is reason)
     if not needed & actor.roles:
         raise RoleRequired(roles=sorted(needed))

@@ -1,26 +1,29 @@
-"""The catalog: every profile and every schema version this service works by, fixed from its start to its end."""
+"""The catalog: every profile, schema version and prompt this service works by, fixed from its start to its end."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from types import MappingProxyType
 
 from memnet.domain.document import Actor, DocumentKey
 from memnet.domain.draft import Governance, check_binding
 from memnet.domain.errors import BindingNotFound, ProfileForbidden, ProfileNotFound
 from memnet.domain.profile import Profile
+from memnet.domain.prompt import Prompt
 from memnet.domain.schema import Schema
 
 
 @dataclass(frozen=True, slots=True)
 class Catalog:
-    """Profiles by id; schemas by (schema_id, version). Every binding's schema is among them."""
+    """Profiles by id; schemas and prompts by (id, version). What a profile names is among them."""
 
     profiles: Mapping[str, Profile]
     schemas: Mapping[tuple[str, str], Schema]
+    prompts: Mapping[tuple[str, str], Prompt] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "profiles", MappingProxyType(dict(self.profiles)))
         object.__setattr__(self, "schemas", MappingProxyType(dict(self.schemas)))
+        object.__setattr__(self, "prompts", MappingProxyType(dict(self.prompts)))
 
     def profile(self, profile_id: str) -> Profile:
         """The profile of that id. Raises ProfileNotFound."""
@@ -32,6 +35,10 @@ class Catalog:
     def schema(self, schema_id: str, version: str) -> Schema:
         """That version of the schema. Raises KeyError: a binding's own is always there."""
         return self.schemas[schema_id, version]
+
+    def prompt(self, prompt_id: str, version: str) -> Prompt:
+        """That version of the prompt. Raises KeyError: the one a profile names is always there."""
+        return self.prompts[prompt_id, version]
 
     def governance(self, profile_id: str, binding_id: str, actor: Actor, key: DocumentKey) -> Governance:
         """The rules for what `actor` writes to the document through the binding.

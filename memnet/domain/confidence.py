@@ -50,11 +50,41 @@ def gate(
     for index, text in _texts(ops, short, base):
         op = ops[index]
         pending_id = proposal_id if not redirected else f"{proposal_id}-{len(redirected) + 1}"
-        item = _pending_item(command, op, text, pending_id, proposed_at)
+        item = pending_item(
+            op,
+            text,
+            pending_id=pending_id,
+            confidence=command.confidence,
+            evidence=command.evidence,
+            proposed_at=proposed_at,
+            proposed_by=command.actor.principal,
+        )
         effective[index] = {"op": "add", "path": f"/{ROOT}{pending}/-", "value": item}
         redirected.append({"op_index": index, "path": op["path"], "to": f"/{ROOT}{pending}", "pending_id": pending_id})
     _check_evidence(command, profile, effective)
     return effective, tuple(redirected)
+
+
+def pending_item(
+    op: Op,
+    text: str,
+    *,
+    pending_id: str,
+    confidence: float | None,
+    evidence: Evidence | None,
+    proposed_at: str,
+    proposed_by: str,
+) -> Json:
+    """An operation that waits for someone else to confirm it; `text` says to them what it is about."""
+    return {
+        "id": pending_id,
+        "text": text,
+        "confidence": confidence,
+        "evidence": evidence,
+        "proposed_at": proposed_at,
+        "proposed_by": proposed_by,
+        "target": {name: op[name] for name in ("op", "path", "from", "value") if name in op},
+    }
 
 
 def check_pending(command: PatchDocument, profile: Profile, ops: list[Op], before: Json, after: Json) -> None:
@@ -122,18 +152,6 @@ def _points_somewhere(evidence: Evidence | None) -> bool:
     return evidence is not None and any(evidence.get(name) for name in POINTERS)
 
 
-def _pending_item(command: PatchDocument, op: Op, text: str, pending_id: str, proposed_at: str) -> Json:
-    return {
-        "id": pending_id,
-        "text": text,
-        "confidence": command.confidence,
-        "evidence": command.evidence,
-        "proposed_at": proposed_at,
-        "proposed_by": command.actor.principal,
-        "target": {name: op[name] for name in ("op", "path", "from", "value") if name in op},
-    }
-
-
 def _texts(ops: list[Op], wanted: Collection[int], base: Json) -> Iterator[tuple[int, str]]:
     """What each of the wanted operations is about, as the operations before it leave the document."""
     if not wanted:
@@ -148,6 +166,11 @@ def _texts(ops: list[Op], wanted: Collection[int], base: Json) -> Iterator[tuple
 def _text(op: Op, state: Json) -> str:
     """What the proposal is about, for the person who confirms it: the value's own text where it has one."""
     value = op["value"] if op["op"] in WITH_VALUE else resolve(state, op["from" if op["op"] in WITH_FROM else "path"])
+    return text_of(value)
+
+
+def text_of(value: Json) -> str:
+    """What a pending item says of the value: its own text where it has one, else the value itself, cut if too long."""
     if isinstance(value, dict) and isinstance(value.get("text"), str):
         value = value["text"]
     text = value if isinstance(value, str) else canonical(value).decode()

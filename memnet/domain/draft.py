@@ -1,5 +1,6 @@
 """What a write would make of a document, before anything is committed: the whole pipeline of checks, pure."""
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
@@ -66,7 +67,7 @@ def draft_patch(
     Raises PatchMalformed, PathNotWritable, FieldDenied, PatchNotApplicable, PatchTestFailed, SchemaViolation,
     LimitExceeded, BindingMismatch, ConfidenceTooLow, EvidenceRequired, PendingItemForged, ProposerCannotConfirm.
     """
-    ops = _permitted_ops(command, rules, head)
+    ops = _permitted_ops(command, rules, head, rules.profile.writable_path_rules.get(rules.binding.binding_id, ()))
     before = _base(rules.binding, head)
     base_bytes = canonical(before)
     content, content_bytes = _patched(ops, rules, before, base_bytes)
@@ -77,13 +78,49 @@ def draft_patch(
         content, content_bytes = _patched(effective, rules, before, base_bytes)
     confidence.check_pending(command, rules.profile, effective, before, content)
     created = head is None or head.deleted
+    return _draft(
+        command,
+        rules,
+        content,
+        [_whole(before), *effective] if created else effective,
+        hash_before=NO_CONTENT_HASH if created else digest(base_bytes),
+        hash_after=digest(content_bytes),
+        redirected=redirected,
+    )
+
+
+def draft_upkeep(command: PatchDocument, rules: Governance, head: Envelope | None) -> Draft:
+    """Decide what the service itself does to keep a document compact and fresh, by the profile's upkeep rules.
+
+    It reaches the sections that these rules name, and the pending section, and nothing else. It says nothing new, so
+    the gates for what a writer claims do not apply; all others do. Raises as `draft_patch`, but for those gates' own.
+    """
+    ops = _permitted_ops(command, rules, head, rules.profile.upkept_sections(rules.binding.binding_id))
+    before = _base(rules.binding, head)
+    base_bytes = canonical(before)
+    content, content_bytes = _patched(ops, rules, before, base_bytes)
+    return _draft(
+        command, rules, content, ops, hash_before=digest(base_bytes), hash_after=digest(content_bytes), redirected=()
+    )
+
+
+def _draft(
+    command: PatchDocument,
+    rules: Governance,
+    content: Json,
+    ops: list[Op],
+    *,
+    hash_before: str,
+    hash_after: str,
+    redirected: tuple[dict[str, Any], ...],
+) -> Draft:
     return Draft(
         schema_id=rules.schema.schema_id,
         schema_version=rules.schema.version,
         content=content,
-        ops=[_whole(before), *effective] if created else effective,
-        hash_before=NO_CONTENT_HASH if created else digest(base_bytes),
-        hash_after=digest(content_bytes),
+        ops=ops,
+        hash_before=hash_before,
+        hash_after=hash_after,
         reason=command.reason,
         binding_id=rules.binding.binding_id,
         profile_id=rules.profile.profile_id,
@@ -139,7 +176,9 @@ def draft_deletion(command: DeleteDocument, head: Envelope) -> Draft:
     )
 
 
-def _permitted_ops(command: PatchDocument, rules: Governance, head: Envelope | None) -> list[Op]:
+def _permitted_ops(
+    command: PatchDocument, rules: Governance, head: Envelope | None, writable: Iterable[str]
+) -> list[Op]:
     profile, binding = rules.profile, rules.binding
     ops = patch.check_form(command.ops)
     if not ops:
@@ -148,7 +187,7 @@ def _permitted_ops(command: PatchDocument, rules: Governance, head: Envelope | N
         raise LimitExceeded(limit="max_ops", allowed=profile.max_ops, found=len(ops))
     if binding.write_mode == "read_only":
         raise PathNotWritable("The binding is read-only.", binding_id=binding.binding_id)
-    path_policy.check_writable(ops, profile.writable_path_rules.get(binding.binding_id, ()))
+    path_policy.check_writable(ops, writable)
     if head and not head.deleted:
         stored = (head.schema_id, head.schema_version)
         if stored != (rules.schema.schema_id, rules.schema.version):

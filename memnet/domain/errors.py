@@ -25,9 +25,14 @@ class ErrorCode(StrEnum):
     PROFILE_NOT_FOUND = "PROFILE_NOT_FOUND"
     BINDING_NOT_FOUND = "BINDING_NOT_FOUND"
     REINDEX_NOT_FOUND = "REINDEX_NOT_FOUND"
+    SNAPSHOT_NOT_FOUND = "SNAPSHOT_NOT_FOUND"
+    REPLAY_NOT_FOUND = "REPLAY_NOT_FOUND"
+    CONFLICT_NOT_FOUND = "CONFLICT_NOT_FOUND"
     METHOD_NOT_ALLOWED = "METHOD_NOT_ALLOWED"
     IDEMPOTENCY_KEY_REUSED = "IDEMPOTENCY_KEY_REUSED"
     EVENT_EXISTS = "EVENT_EXISTS"
+    SNAPSHOT_EXISTS = "SNAPSHOT_EXISTS"
+    CONFLICT_CLOSED = "CONFLICT_CLOSED"
     ETAG_MISMATCH = "ETAG_MISMATCH"
     DOCUMENT_EXISTS = "DOCUMENT_EXISTS"
     BODY_TOO_LARGE = "BODY_TOO_LARGE"
@@ -46,8 +51,10 @@ class ErrorCode(StrEnum):
     QUOTA_EXCEEDED = "QUOTA_EXCEEDED"
     INTERNAL = "INTERNAL"
     HISTORY_BROKEN = "HISTORY_BROKEN"
+    SEAL_BROKEN = "SEAL_BROKEN"
     UNAVAILABLE = "UNAVAILABLE"
     SEARCH_UNAVAILABLE = "SEARCH_UNAVAILABLE"
+    VAULT_UNAVAILABLE = "VAULT_UNAVAILABLE"
 
 
 class MemnetError(Exception):
@@ -164,6 +171,24 @@ class ReindexNotFound(MemnetError):
     code = ErrorCode.REINDEX_NOT_FOUND
 
 
+class SnapshotNotFound(MemnetError):
+    """There is no such snapshot."""
+
+    code = ErrorCode.SNAPSHOT_NOT_FOUND
+
+
+class ReplayNotFound(MemnetError):
+    """There is no such replay."""
+
+    code = ErrorCode.REPLAY_NOT_FOUND
+
+
+class ConflictNotFound(MemnetError):
+    """There is no such conflict."""
+
+    code = ErrorCode.CONFLICT_NOT_FOUND
+
+
 class MethodNotAllowed(MemnetError):
     """The route does not take this method."""
 
@@ -180,6 +205,18 @@ class EventExists(MemnetError):
     """Another event is stored under this event_id; events never change."""
 
     code = ErrorCode.EVENT_EXISTS
+
+
+class SnapshotExists(MemnetError):
+    """Another conversation is stored under this snapshot_id; snapshots never change."""
+
+    code = ErrorCode.SNAPSHOT_EXISTS
+
+
+class ConflictClosed(MemnetError):
+    """The conflict was resolved or discarded before; it takes no further decision."""
+
+    code = ErrorCode.CONFLICT_CLOSED
 
 
 class ETagMismatch(MemnetError):
@@ -290,6 +327,12 @@ class HistoryBroken(MemnetError):
     code = ErrorCode.HISTORY_BROKEN
 
 
+class SealBroken(MemnetError):
+    """Stored ciphertext does not open: it was altered, moved from its place, or sealed with another key."""
+
+    code = ErrorCode.SEAL_BROKEN
+
+
 class Unavailable(MemnetError):
     """A dependency did not answer in time; repeat the request with the same Idempotency-Key."""
 
@@ -300,3 +343,9 @@ class SearchUnavailable(MemnetError):
     """There is no search index at the moment, or none is configured; events are stored all the same."""
 
     code = ErrorCode.SEARCH_UNAVAILABLE
+
+
+class VaultUnavailable(MemnetError):
+    """There is no key vault at the moment, or none is configured; what must be encrypted is not stored."""
+
+    code = ErrorCode.VAULT_UNAVAILABLE

@@ -6,23 +6,13 @@ path, no durable section, no redirection.
 
 from typing import Annotated, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, StringConstraints
+from pydantic import Field
 
 from memnet.domain.document import DocumentKey, UserScope
+from memnet.domain.extraction_rules import ExtractionRules
 from memnet.domain.identifiers import SEGMENT, check_identifier
-
-Identifier = Annotated[str, StringConstraints(pattern=rf"^{SEGMENT.pattern}$")]
-Pointer = Annotated[str, StringConstraints(pattern=r"^(/([^~/]|~[01])*)*$", max_length=512)]
-"""A JSON Pointer (RFC 6901) relative to `content`; in rules a segment `*` stands for any one segment."""
-DeniedField = Annotated[str, StringConstraints(pattern=r"^(?s:[^/].*|(/([^~/]|~[01])*)+)$", max_length=512)]
-"""A pointer pattern if it starts with '/', else a member name, refused at any depth."""
-Confidence = Annotated[float, Field(ge=0, le=1)]
-
-
-class ProfilePart(BaseModel):
-    """Frozen; an unknown member is an error, because a misspelt rule would silently not hold."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
+from memnet.domain.profile_part import Confidence, DeniedField, Identifier, Pointer, ProfilePart
+from memnet.domain.upkeep_rules import SectionUpkeep, Share
 
 
 class Binding(ProfilePart):
@@ -61,12 +51,15 @@ class Binding(ProfilePart):
         """Whether the document is this binding's: same namespace, and the path fits."""
         if key.namespace != self.namespace:
             return False
-        if self.path_template is None:
-            return key.path == self.path
-        before, _, rest = self.path_template.partition("{")
+        return key.path == self.path if self.path_template is None else self.value_in(key) is not None
+
+    def value_in(self, key: DocumentKey) -> str | None:
+        """What fills the variable of `path_template` in this document's path; None if nothing does."""
+        before, _, rest = (self.path_template or "").partition("{")
         after = rest.partition("}")[2]
         value = key.path[len(before) : len(key.path) - len(after)]
-        return key.path == before + value + after and SEGMENT.fullmatch(value) is not None
+        fits = self.path_template is not None and key.path == before + value + after
+        return value if fits and SEGMENT.fullmatch(value) else None
 
 
 class ConfidenceRules(ProfilePart):
@@ -109,16 +102,19 @@ class Profile(ProfilePart):
     profile_id: Identifier
     version: Identifier = "1.0.0"
     document_bindings: Annotated[tuple[Binding, ...], Field(min_length=1)]
-    writable_path_rules: dict[str, tuple[Pointer, ...]] = {}
+    writable_path_rules: dict[str, tuple[Pointer, ...]] = Field(default_factory=dict)
     denied_fields: tuple[DeniedField, ...] = ()
-    durable_sections: dict[str, tuple[Pointer, ...]] = {}
-    pending_sections: dict[str, Pointer] = {}
+    durable_sections: dict[str, tuple[Pointer, ...]] = Field(default_factory=dict)
+    pending_sections: dict[str, Pointer] = Field(default_factory=dict)
     max_ops: Annotated[int, Field(ge=1, le=1000)] = 50
     allowed_principals: tuple[str, ...] | None = None
     retention_rules: RetentionRules = RetentionRules()
     confidence_rules: ConfidenceRules = ConfidenceRules()
-    compaction_rules: dict[str, dict[str, Annotated[int, Field(ge=0)]]] = {}
+    compaction_rules: dict[str, dict[str, Annotated[int, Field(ge=0)]]] = Field(default_factory=dict)
     routing: RoutingRules | None = None
+    extraction: ExtractionRules | None = None
+    upkeep_rules: dict[str, tuple[SectionUpkeep, ...]] = Field(default_factory=dict)
+    upkeep_fill: Share = 0.8
 
     def binding(self, binding_id: str) -> Binding | None:
         """The binding of that id, or None."""
@@ -127,6 +123,12 @@ class Profile(ProfilePart):
     def admits(self, principal: str) -> bool:
         """Whether this principal may use the profile: everyone, unless it lists its principals."""
         return self.allowed_principals is None or principal in self.allowed_principals
+
+    def upkept_sections(self, binding_id: str) -> tuple[str, ...]:
+        """What upkeep may change: the sections that have rules, and the pending section; nothing without a rule."""
+        sections = tuple(rule.section for rule in self.upkeep_rules.get(binding_id, ()))
+        pending = self.pending_sections.get(binding_id)
+        return (*sections, pending) if sections and pending is not None else sections
 
     def array_limits(self, binding_id: str) -> dict[str, int]:
         """Longest allowed array by the name of the top-level member that holds it ("max_<name>": length)."""

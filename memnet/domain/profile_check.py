@@ -1,13 +1,15 @@
 """What a profile must be before it governs anything: every fault at once, with its place in the file."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 
 from memnet.domain.binding_check import check_bindings, check_contents, located
+from memnet.domain.extraction_check import check_extraction
 from memnet.domain.patch import pointer, pointer_text
 from memnet.domain.path_policy import lies_within, touches
 from memnet.domain.problem import Problem
 from memnet.domain.profile import Profile, RoutingRules
 from memnet.domain.schema import Schema
+from memnet.domain.upkeep_check import check_upkeep
 
 LIMIT_PREFIX = "max_"
 PENDING_MEMBERS = ("id", "text", "confidence", "evidence", "proposed_at", "proposed_by", "target")
@@ -15,9 +17,15 @@ PENDING_MEMBERS = ("id", "text", "confidence", "evidence", "proposed_at", "propo
 
 
 def check_profile(
-    profile: Profile, schemas: Mapping[tuple[str, str], Schema], unusable: frozenset[tuple[str, str]] = frozenset()
+    profile: Profile,
+    schemas: Mapping[tuple[str, str], Schema],
+    prompts: Collection[tuple[str, str]] = (),
+    unusable: frozenset[tuple[str, str]] = frozenset(),
 ) -> list[Problem]:
-    """Return every fault of the profile. `unusable` are schemas with faults of their own: not reported again."""
+    """Return every fault of the profile, which may name these `prompts`.
+
+    `unusable` are schemas with faults of their own: not reported again.
+    """
     by_binding = {
         b.binding_id: schemas[b.schema_id, b.schema_version]
         for b in profile.document_bindings
@@ -35,6 +43,8 @@ def check_profile(
         *_check_thresholds(profile),
         *_check_denied(profile),
         *_check_routing(profile, by_binding),
+        *check_upkeep(profile, by_binding),
+        *check_extraction(profile, by_binding, prompts),
     ]
 
 
@@ -47,7 +57,7 @@ def _check_schemas(profile: Profile, known: frozenset[tuple[str, str]] | set[tup
 
 
 def _check_rule_bindings(profile: Profile) -> Iterator[Problem]:
-    for name in ("writable_path_rules", "durable_sections", "pending_sections", "compaction_rules"):
+    for name in ("writable_path_rules", "durable_sections", "pending_sections", "compaction_rules", "upkeep_rules"):
         for binding_id in getattr(profile, name):
             if profile.binding(binding_id) is None:
                 yield Problem(pointer_text([name, binding_id]), "is a rule for a binding that the profile lacks")

@@ -26,14 +26,17 @@ def check_examples(examples: Json, schema: Schema) -> Iterator[Problem]:
 
 
 def check_released(
-    released: Mapping[str, str], digests: Mapping[str, str], unusable: Collection[str] = ()
+    released: Mapping[str, str], digests: Mapping[str, str], unusable: Collection[str] = (), *, kind: str = "schema"
 ) -> Iterator[Problem]:
-    """Yield each released version that changed or is gone; `unusable` ones have been reported already."""
+    """Yield each released version that changed or is gone; `unusable` ones have been reported already.
+
+    It holds for prompts, too: `kind` is what the problem calls them.
+    """
     for name, digest in released.items():
         if name in unusable:
             continue
         if name not in digests:
-            yield Problem(pointer_text([name]), "is released but there is no such schema version")
+            yield Problem(pointer_text([name]), f"is released but there is no such {kind} version")
         elif digests[name] != digest:
             yield Problem(pointer_text([name]), "is released and was changed since: make it a new version")
 

@@ -17,6 +17,8 @@ class Reason(StrEnum):
     LIVE_UPDATE = "live_update"
     REPLAY_UPDATE = "replay_update"
     ADMIN_MIGRATION = "admin_migration"
+    COMPACTION = "compaction"
+    FRESHNESS = "freshness"
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,6 +2,7 @@
 
 from memnet.domain.errors import SearchUnavailable, Unavailable
 from memnet.domain.identifiers import check_identifier
+from memnet.domain.job import Job, JobKind
 from memnet.domain.search_layout import (
     Phase,
     Reindexing,
@@ -10,9 +11,9 @@ from memnet.domain.search_layout import (
     load_reindexing,
     tenant_record,
 )
-from memnet.domain.timestamps import to_text
+from memnet.domain.timestamps import from_text, to_text
 from memnet.operations.reindex_tenant import reindex_tenant
-from memnet.ports import Background, Clock, EventStore, IdGenerator, Search, StoreConflict
+from memnet.ports import Background, Clock, EventStore, IdGenerator, MessageQueue, Search, StoreConflict
 
 
 async def reindex_events(
@@ -23,10 +24,12 @@ async def reindex_events(
     clock: Clock,
     ids: IdGenerator,
     background: Background,
+    queue: MessageQueue | None = None,
 ) -> Reindexing:
-    """Start it in the background and return its record; one that is under way is left to go on, a stalled one resumed.
+    """Hand it to the workers and return its record; one that is under way is left to go on, a stalled one resumed.
 
-    Raises InvalidIdentifier, SearchUnavailable, Unavailable.
+    Without a queue, or with one that does not take it, this process does the work, behind the answer. Raises
+    InvalidIdentifier, SearchUnavailable, Unavailable.
     """
     if search is None:
         raise SearchUnavailable()
@@ -47,6 +50,19 @@ async def reindex_events(
         if winner is None:
             raise Unavailable(dependency="blob_storage") from None
         return load_reindexing(winner.data)
+    if queue is not None and await _is_handed_over(tenant_id, record, queue):
+        return record
     work = reindex_tenant(tenant_id, record, tag, events=events, search=search, clock=clock, ids=ids)
     background.start("reindex", work)
     return record
+
+
+async def _is_handed_over(tenant_id: str, record: Reindexing, queue: MessageQueue) -> bool:
+    """Every start of one reindexing is a message of its own: the queue drops one that it has seen before."""
+    job = Job(JobKind.REINDEX, tenant_id, None, record.reindex_id)
+    started, updated = from_text(record.started_at), from_text(record.updated_at)
+    try:
+        await queue.send(job, attempt=int((updated - started).total_seconds()))
+    except Unavailable:
+        return False
+    return True

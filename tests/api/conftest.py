@@ -49,7 +49,7 @@ def signing_key() -> RSAPrivateKey:
 @pytest.fixture(scope="session")
 def catalog() -> Catalog:
     root = Path(__file__).parents[2]
-    return load_catalog(root / "profiles", root / "schemas")
+    return load_catalog(root / "profiles", root / "schemas", root / "prompts")
 
 
 @pytest.fixture

@@ -23,7 +23,16 @@ from tests.api.conftest import (
 )
 
 PUBLIC = {"/health/live", "/health/ready", "/openapi.json", "/docs", "/docs/assets"}
-VALUES = {"tenant_id": "t1", "user_id": "u1", "namespace": "user", "path": "user_dynamic.json"}
+VALUES = {
+    "tenant_id": "t1",
+    "user_id": "u1",
+    "namespace": "user",
+    "path": "user_dynamic.json",
+    "conversation_id": "c_1",
+    "snapshot_id": "s_1",
+    "replay_id": "rpl-1",
+    "conflict_id": "cfl-1",
+}
 
 
 def operations(app: FastAPI) -> list[tuple[str, str, str]]:

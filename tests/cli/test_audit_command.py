@@ -149,7 +149,7 @@ def test_without_settings_it_asks_the_local_stack(
     monkeypatch.chdir(tmp_path)
     result = memnet("audit", "verify", *OF_USER)
     assert (result.exit_code, "make dev" in result.stderr) == (1, True)
-    with running_stack(account_url=azurite.account_url, container=f"test-{uuid4().hex}") as stack:
+    with running_stack(account_url=azurite.account_url, container=f"test-{uuid4().hex}", workers=0) as stack:
         (tmp_path / ".local").mkdir()
         (tmp_path / ".local" / "stack.json").write_text(json.dumps(stack.description()), "utf-8")
         asyncio.run(write_history(settings.load(stack.environment)))

@@ -13,6 +13,7 @@ from memnet.adapters.azure.blob_audit import BlobAuditLog
 from memnet.adapters.azure.blob_container import BlobContainer, open_container
 from memnet.adapters.azure.blob_documents import BlobDocumentStore
 from memnet.adapters.azure.blob_events import BlobEventStore
+from memnet.adapters.azure.blob_records import BlobRecordStore
 from memnet.adapters.azure.blob_search_register import BlobSearchRegister
 from memnet.adapters.azure.search_index import open_search
 from memnet.adapters.memory.audit import MemoryAuditLog
@@ -20,10 +21,11 @@ from memnet.adapters.memory.clock import FrozenClock
 from memnet.adapters.memory.documents import MemoryDocumentStore
 from memnet.adapters.memory.event_index import MemoryEventIndex
 from memnet.adapters.memory.events import MemoryEventStore
+from memnet.adapters.memory.records import MemoryRecordStore
 from memnet.adapters.memory.search_register import MemorySearchRegister
 from memnet.adapters.process.document_cache import DocumentCache
 from memnet.adapters.system import SystemClock
-from memnet.ports import AuditLog, DocumentStore, EventIndex, EventStore, SearchRegister
+from memnet.ports import AuditLog, DocumentStore, EventIndex, EventStore, RecordStore, SearchRegister
 
 BACKENDS = ["memory", "azurite"]
 
@@ -85,6 +87,14 @@ def register(request: pytest.FixtureRequest) -> SearchRegister:
     if request.param == "memory":
         return MemorySearchRegister()
     return BlobSearchRegister(request.getfixturevalue("container"))
+
+
+@pytest.fixture(params=BACKENDS)
+def records(request: pytest.FixtureRequest) -> RecordStore:
+    """An empty RecordStore."""
+    if request.param == "memory":
+        return MemoryRecordStore()
+    return BlobRecordStore(request.getfixturevalue("container"))
 
 
 @pytest.fixture(params=["memory", "emulator"])

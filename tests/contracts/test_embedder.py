@@ -8,7 +8,8 @@ from collections.abc import AsyncIterator
 
 import pytest
 
-from memnet.adapters.azure.openai_embeddings import BATCH, OpenAIEmbedder, is_azure, open_embeddings
+from memnet.adapters.azure.openai_client import is_azure
+from memnet.adapters.azure.openai_embeddings import BATCH, OpenAIEmbedder, open_embeddings
 from memnet.adapters.process import local_embeddings
 from memnet.adapters.process.local_embeddings import EmbeddingsNotInstalled, LocalEmbedder
 from memnet.domain.errors import Unavailable
@@ -186,6 +187,7 @@ async def test_the_environment_adds_nothing(monkeypatch: pytest.MonkeyPatch, ser
         monkeypatch.setenv(name, "http://127.0.0.1:9/stray")
     for name in ("HTTP_PROXY", "http_proxy", "ALL_PROXY", "all_proxy"):
         monkeypatch.setenv(name, "http://127.0.0.1:9")
+    monkeypatch.setenv("OPENAI_CUSTOM_HEADERS", "Authorization: Bearer stray\nOpenAI-Stray: 1")
     async with connected(server.url) as embedder:
         await embedder.embed(["a"])
     assert server.keys == [f"Bearer {KEY}"]

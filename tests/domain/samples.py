@@ -25,7 +25,7 @@ from memnet.domain.write import (
 )
 
 ROOT = Path(__file__).resolve().parents[2]
-CATALOG = load_catalog(ROOT / "profiles", ROOT / "schemas")
+CATALOG = load_catalog(ROOT / "profiles", ROOT / "schemas", ROOT / "prompts")
 SCOPE = UserScope("t1", "u1")
 EVIDENCE = {"conversation_id": "c1", "message_ids": ["m1"]}
 NOW = "2026-02-14T20:00:00.000000Z"

@@ -26,7 +26,7 @@ def test_one_of_an_operations_roles_is_enough_and_needed(operation: str, role: R
 @pytest.mark.parametrize("reason", Reason)
 @pytest.mark.parametrize("role", Role)
 def test_a_reason_takes_its_own_role_and_no_other(reason: Reason, role: Role) -> None:
-    if role is ROLE_OF_REASON[reason]:
+    if role is ROLE_OF_REASON.get(reason):
         permit("patch_document", actor(role.value), ["t1"], "t1", reason)
     else:
         with pytest.raises(RoleRequired):
@@ -43,6 +43,6 @@ def test_the_tenant_is_compared_whole_and_before_the_role(tenants: tuple[str, ..
         permit("get_document", actor(), tenants, "t1")
 
 
-def test_every_reason_has_a_role() -> None:
-    assert set(ROLE_OF_REASON) == set(Reason)
+def test_every_reason_but_those_of_upkeep_has_a_role() -> None:
+    assert set(ROLE_OF_REASON) == set(Reason) - {Reason.COMPACTION, Reason.FRESHNESS}
     assert set(ROLE_OF_REASON.values()) == ROLES["patch_document"]

@@ -141,10 +141,10 @@ def test_depth_is_that_of_the_deepest_branch():
 def test_hostile_bodies_cost_little():
     bodies = [b"[" * 500_000, b"9" * 1_000_000, b'{"a":' * 100_000, b"[" + b"[]," * 300_000 + b"[]]"]
     for body in bodies:
-        began = time.perf_counter()
+        began = time.process_time()
         with contextlib.suppress(MalformedRequest):
             parse(body)
-        assert time.perf_counter() - began < 5
+        assert time.process_time() - began < 5
 
 
 # The canonical form.

@@ -15,11 +15,11 @@ from uuid import uuid4
 import orjson
 from aiohttp import ClientSession, ClientTimeout, DummyCookieJar, TCPConnector
 
+from local.api_process import Api
 from local.azurite_server import ACCOUNT_KEY
 from local.child import ROOT, ReservedPort, status_of
 from local.fault_proxy import FaultProxy
 from local.issuer import AUDIENCE, Issuer
-from local.stack import Api
 from memnet import settings
 from memnet.domain import envelope
 from memnet.domain.audit import record_hash

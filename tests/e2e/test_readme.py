@@ -33,7 +33,8 @@ def test_the_walk_through_works_verbatim(workplace: tuple[Path, str]) -> None:
     done = subprocess.run(
         ["bash", "-eu", "-c", script], cwd=directory, capture_output=True, text=True, timeout=60, check=True
     )
-    created, read, changed, repeated, stale, assembled, audit = map(json.loads, filter(None, done.stdout.splitlines()))
+    lines = map(json.loads, filter(None, done.stdout.splitlines()))
+    created, read, changed, repeated, stale, assembled, audit, snapshot, replay = lines
     assert (created["sequence"], read["etag"]) == (1, created["etag"])
     assert changed["sequence"] == 2
     assert repeated == changed
@@ -42,4 +43,6 @@ def test_the_walk_through_works_verbatim(workplace: tuple[Path, str]) -> None:
     (document,) = assembled["documents"]
     assert document["document"]["content"]["preferences"] == ["Answer briefly, with examples."]
     assert [record["sequence"] for record in audit["records"]] == [1, 2]
+    assert snapshot["queued"]
+    assert (replay["replay_id"], replay["status"] != "failed") == (snapshot["replay_id"], True)
     assert [path.name for path in directory.iterdir() if path.name not in (".local", ".venv")] == []

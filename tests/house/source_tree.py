@@ -8,7 +8,7 @@ from functools import cache
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
-PACKAGES = ("memnet", "api", "cli", "local")
+PACKAGES = ("memnet", "api", "cli", "local", "workers")
 
 
 @dataclass(frozen=True)

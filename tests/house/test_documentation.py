@@ -12,14 +12,15 @@ from pydantic import BaseModel
 from pydantic_core import PydanticUndefined
 
 from cli.main import main
+from memnet.domain.extraction_rules import Cue, ExtractionRules
 from memnet.domain.profile import Binding, ConfidenceRules, Profile, RetentionRules, RoutingRules
+from memnet.domain.upkeep_rules import SectionUpkeep
 from tests.house import settings_page
 from tests.house.source_tree import PACKAGES, ROOT, texts
 
 PAGES = {name: text for name, text in texts().items() if name == "README.md" or re.fullmatch(r"docs/.*\.md", name)}
 EVERY_PAGE = "\n".join(PAGES.values())
 CODE = [block or span for block, span in re.findall(r"^```\w*\n(.*?)^```|`([^`\n]+)`", EVERY_PAGE, re.M | re.S)]
-GUIDE = texts()["docs/profiles.md"]
 DECISIONS = sorted(name for name in PAGES if re.fullmatch(r"docs/decisions/\d{4}-.*\.md", name))
 
 
@@ -41,9 +42,9 @@ def anchors(page: str) -> set[str]:
     return {re.sub(r"[^\w -]", "", heading).strip().lower().replace(" ", "-") for heading in headings}
 
 
-def table(heading: str) -> dict[str, str]:
+def table(heading: str, page: str) -> dict[str, str]:
     """Member -> default, as the guide's section tells them."""
-    section = GUIDE.partition(f"\n## {heading}\n")[2].partition("\n## ")[0]
+    section = page.partition(f"\n## {heading}\n")[2].partition("\n## ")[0]
     rows = re.findall(r"^\| `(\w+)` \| (.*?) \| .+ \|$", section, re.MULTILINE)
     assert len(rows) == len(dict(rows))
     return dict(rows)
@@ -59,9 +60,24 @@ def default(value: Any) -> str:
     return f'`"{value}"`' if isinstance(value, str) else f"`{list(value) if isinstance(value, tuple) else value}`"
 
 
-@pytest.mark.parametrize("model", [Profile, Binding, ConfidenceRules, RoutingRules, RetentionRules])
-def test_the_profile_guide_tells_every_member_and_its_default(model: type[BaseModel]) -> None:
-    assert table(model.__name__) == {name: default(field.default) for name, field in model.model_fields.items()}
+def defaults(model: type[BaseModel]) -> dict[str, str]:
+    """Member -> default, as the code has them."""
+    fields = model.model_fields.items()
+    return {name: default(field.get_default(call_default_factory=True)) for name, field in fields}
+
+
+GUIDES = {
+    **{
+        (model, model.__name__): "docs/profiles.md"
+        for model in (Profile, Binding, ConfidenceRules, RoutingRules, RetentionRules, ExtractionRules, Cue)
+    },
+    (SectionUpkeep, "Rules"): "docs/upkeep.md",
+}
+
+
+@pytest.mark.parametrize(("model", "heading"), GUIDES)
+def test_the_profile_guide_tells_every_member_and_its_default(model: type[BaseModel], heading: str) -> None:
+    assert table(heading, texts()[GUIDES[model, heading]]) == defaults(model)
 
 
 def test_the_page_of_settings_is_what_its_generator_makes() -> None:

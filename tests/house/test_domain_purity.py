@@ -6,9 +6,9 @@ from collections.abc import Iterator
 from tests.house.source_tree import Module, modules
 
 ALLOWED = frozenset(
-    {"base64", "collections", "dataclasses", "datetime", "enum", "functools", "hashlib", "inspect", "itertools"}
+    {"base64", "collections", "copy", "dataclasses", "datetime", "enum", "functools", "hashlib", "inspect", "itertools"}
     | {"json", "math", "operator", "re", "types", "typing", "unicodedata"}
-    | {"jsonpatch", "jsonpointer", "jsonschema_rs", "orjson", "pydantic"}
+    | {"cryptography", "jsonpatch", "jsonpointer", "jsonschema_rs", "orjson", "pydantic"}
 )
 """Modules without I/O, clock, entropy or logging. An addition is a decision."""
 ASYNCHRONOUS = (ast.AsyncFunctionDef, ast.Await, ast.AsyncFor, ast.AsyncWith)

@@ -113,7 +113,7 @@ def test_ruff_refuses_what_is_unformatted_or_tangled_or_relative(copy: Copy) -> 
 IMPORTS = {
     "memnet/domain/history.py": ("memnet.ports", "Dependencies point inward"),
     "memnet/operations/get_document.py": ("memnet.adapters.memory.clock", "Dependencies point inward"),
-    "memnet/ports.py": ("memnet.operations.list_audit", "Dependencies point inward"),
+    "memnet/ports/work.py": ("memnet.operations.list_audit", "Dependencies point inward"),
     "memnet/operations/list_documents.py": ("fastapi", "The core knows no framework and no cloud"),
     "memnet/domain/patch.py": ("azure.storage.blob", "The core knows no framework and no cloud"),
     "api/app.py": ("azure.storage.blob", "Entry points reach the cloud only through wiring"),
@@ -136,7 +136,7 @@ def test_import_linter_refuses_every_way_out_of_the_layers(copy: Copy) -> None:
 
 def test_mypy_refuses_what_is_untyped(tmp_path: Path) -> None:
     shutil.copy(ROOT / "pyproject.toml", tmp_path)
-    for package in ("memnet", "api", "cli", "local"):
+    for package in ("memnet", "api", "cli", "local", "workers"):
         (tmp_path / package).mkdir()
         (tmp_path / package / "__init__.py").write_text(INIT)
     (tmp_path / "memnet" / "untyped.py").write_text("def double(x):\n    return 2 * x\n")

@@ -12,7 +12,13 @@ from tests.house.source_tree import ROOT, Module, modules
 INTERNAL = frozenset(
     {"commit_change", "flush_outbox", "sweep_outboxes", "read_records", "rebuild_documents"}
     | {"index_events", "open_index", "read_events", "rebuild_index", "reconcile_events", "reindex_tenant"}
-    | {"upload_events", "verify_search"}
+    | {"upload_events", "verify_search", "resume_reindexing"}
+    | {"add_data_key", "open_record", "read_data_keys", "rotate_keys", "seal_record", "unwrap_data_key"}
+    | {"extract_memory", "plan_replay", "replay_snapshot", "show_documents", "try_proposal", "rebase_proposal"}
+    | {"fail_replay", "find_due_job", "requeue_jobs", "send_job", "unmark_job"}
+    | {"apply_conflict", "open_conflict", "read_conflict"}
+    | {"compact_document", "compact_documents", "refresh_document", "refresh_documents"}
+    | {"tend_document", "tend_documents"}
 )
 """Verbs without a route: steps of other operations, and what the shell and the sweeper do. A new one is a decision."""
 OPERATIONS = {module.stem: module for module in modules("memnet/operations") if module.stem != "__init__"}

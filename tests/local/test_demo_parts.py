@@ -7,11 +7,11 @@ from typing import Any
 
 import pytest
 
+from local.demo import models
 from local.demo.__main__ import main
 from local.demo.conversation import GAP, SHIPPED, ConversationError, Turn, read_sessions, split_sessions
 from local.demo.difference import NOTHING, Difference, differences
-from local.demo.digest import LONGEST_DIGEST, event_of
-from local.demo.extraction import Kind, is_about, is_consent, proposals, same
+from local.demo.extraction import Kind, is_about, is_consent, proposals, same, supersedes
 from local.demo.screen import clip
 from local.demo.subject import MAYA, static_content
 
@@ -98,10 +98,6 @@ def test_wrong_file_ends_with_2_before_anything_is_started(tmp_path: Path, capsy
         ("And call me Maya.", Kind.PREFERENCE, "Call me Maya", 0.9),
         ("Remember that I lead the team.", Kind.FACT, "I lead the team", 0.95),
         ("Ok, please remember that the review is in May.", Kind.FACT, "The review is in May", 0.95),
-        ("I moved to Lisbon.", Kind.FACT, "I moved to Lisbon", 0.6),
-        ("Hey Mel, I\u2019ve joined a choir!", Kind.FACT, "I've joined a choir", 0.6),
-        ("My new manager is Tomas.", Kind.FACT, "My new manager is Tomas", 0.6),
-        ("I love painting clouds.", Kind.FACT, "I love painting clouds", 0.5),
         ("Then we have decided to wait.", Kind.NOTE, "We have decided to wait", 0.85),
     ],
 )
@@ -121,9 +117,11 @@ def test_rule_proposes_the_users_own_words(said: str, kind: Kind, text: str, con
         "She said I work too much.",
         "Remember that my password is swordfish.",
         "Shall we go? Did we decide?",
+        "I moved to Lisbon.",
+        "My new manager is Tomas.",
     ],
 )
-def test_small_talk_questions_and_secrets_propose_nothing(said: str) -> None:
+def test_small_talk_questions_secrets_and_what_is_said_in_passing_propose_nothing(said: str) -> None:
     assert proposals(said) == []
 
 
@@ -171,43 +169,40 @@ def test_true_is_not_one() -> None:
     assert list(differences({"a": 1}, {"a": True})) == [Difference("/a", 1, True)]
 
 
-def test_event_of_a_session_tells_what_was_learnt_and_where_it_was_said(tmp_path: Path) -> None:
-    data = [
-        turn(message_id="a", speaker="Reranker", content="Hello! The reranker benchmark is slow."),
-        turn(message_id="b", role="assistant", content="Which benchmark do you mean by that?"),
-        turn(message_id="c", content="My password for the benchmark is swordfish. I prefer tea over coffee."),
-    ]
-    (session,) = read_sessions(written(tmp_path, data))
-    event = event_of(session, service="svc", project="atlas")
-    assert event == {
-        "event_id": "evt-talk-1",
-        "service_id": "svc",
-        "timestamp": "2026-02-01T09:00:00Z",
-        "source_type": "chat",
-        "digest": "The reranker benchmark is slow. Which benchmark do you mean by that? I prefer tea over coffee.",
-        "keywords": ["atlas", "benchmark", "coffee", "prefer"],
-        "project_ids": ["atlas"],
-        "evidence": {
-            "conversation_id": "talk-1",
-            "message_ids": ["a", "b", "c"],
-            "span": {"start": 1, "end": 3},
-        },
-    }
+def test_a_text_that_begins_alike_and_goes_on_otherwise_takes_the_place_of_the_other() -> None:
+    assert supersedes("I moved to Porto last week", "I moved to Lisbon in January")
+    assert not supersedes("I moved to Porto.", "I moved to Porto")
+    assert not supersedes("I moved to Porto", "I lead the team")
+    assert not supersedes("I moved to", "I moved to Porto")
 
 
-def test_digest_is_bounded_and_says_nothing_twice(tmp_path: Path) -> None:
-    data = [turn(content="We look at the retrieval latency. " * 20 + f"Then at number {n}.") for n in range(30)]
-    (session,) = read_sessions(written(tmp_path, data))
-    event = event_of(session, service="svc", project=None)
-    assert event is not None
-    assert event["digest"].count("retrieval") == 1
-    assert len(event["digest"]) <= LONGEST_DIGEST
-    assert event["project_ids"] == []
-
-
-def test_session_without_a_sentence_has_no_event(tmp_path: Path) -> None:
-    (session,) = read_sessions(written(tmp_path, [turn(content="\0"), turn(content=""), turn(content="x" * 500)]))
-    assert event_of(session, service="svc", project=None) is None
+@pytest.mark.parametrize(
+    ("environment", "told", "provider"),
+    [
+        ({}, "No model's key is set", None),
+        ({"MEMNET_MODELS": "none", "OPENAI_API_KEY": "k"}, "No model's key is set", None),
+        (
+            {"OPENAI_API_KEY": "k", "OPENAI_MODEL": "m"},
+            "ask the model m.",
+            {"url": "https://api.openai.com/v1/", "model": "m", "key": "k"},
+        ),
+        (
+            {
+                "AZURE_OPENAI_ENDPOINT": "https://a.example/",
+                "AZURE_OPENAI_API_KEY": "k",
+                "AZURE_OPENAI_DEPLOYMENT": "d",
+            },
+            "ask the model d.",
+            {"url": "https://a.example/openai/v1/", "model": "d", "key": "k"},
+        ),
+    ],
+)
+def test_the_model_is_the_one_whose_key_is_there(
+    environment: dict[str, str], told: str, provider: dict[str, str] | None
+) -> None:
+    assert told in models.told(environment)
+    chosen = models.settings(environment).get("MEMNET_MODELS", "none")
+    assert chosen == "none" if provider is None else json.loads(chosen) == [provider]
 
 
 def test_what_is_printed_holds_no_control_characters() -> None:
@@ -222,6 +217,8 @@ def test_shipped_conversation_has_several_sessions_two_services_and_its_own_user
         "svc-copilot",
         "svc-mail",
         "svc-copilot",
+        "svc-copilot",
+        "svc-mail",
     ]
     assert static_content(SHIPPED, sessions) == MAYA
     other = written(tmp_path, [turn(speaker="Ada")])

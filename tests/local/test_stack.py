@@ -39,13 +39,13 @@ def wait_until_gone(*pids: int) -> None:
 
 
 class Command:
-    """`python -m local.stack`, run in a directory of its own."""
+    """`python -m local.dev`, run in a directory of its own."""
 
     def __init__(self, directory: Path, *, port: str = "0") -> None:
         self.directory = directory
         environment = {**os.environ, "MEMNET_PORT": port}
         self.process = subprocess.Popen(
-            [sys.executable, "-m", "local.stack", "--directory", str(directory / ".local")],
+            [sys.executable, "-m", "local.dev", "--directory", str(directory / ".local")],
             cwd=ROOT,
             env=environment,
             stdout=subprocess.PIPE,
@@ -122,7 +122,11 @@ def test_it_says_ready_serves_tokens_and_stops_everything_on_a_signal(
         url = stack.ready()
         description = stack.description()
         assert description["url"] == url
-        assert set(description["pids"]) == {"stack", "azurite", "search", "issuer", "api"}
+        assert set(description["pids"]) == {
+            "stack",
+            *("azurite", "search", "service-bus", "key-vault", "issuer"),
+            *("api", "worker-1"),
+        }
         assert httpx.get(f"{url}/health/ready").status_code == 200
 
         below = tmp_path / "some" / "where"
@@ -172,7 +176,7 @@ def test_a_second_stack_is_refused_and_told_where_the_first_is(tmp_path: Path) -
         assert str(first.pids()["stack"]) in errors
 
 
-@pytest.mark.parametrize("name", ["api", "issuer", "azurite", "search"])
+@pytest.mark.parametrize("name", ["api", "issuer", "azurite", "search", "service-bus", "key-vault", "worker-1"])
 def test_when_one_process_dies_all_stop_and_its_log_is_shown(tmp_path: Path, name: str) -> None:
     with command(tmp_path) as stack:
         stack.ready()
@@ -236,7 +240,7 @@ async def stack_behind_proxy(
     container = container_url.rpartition("/")[2]
     async with (
         FaultProxy(azurite.service_url) as proxy,
-        running_stack(account_url=azurite.account_url, container=container, through=proxy.through) as stack,
+        running_stack(account_url=azurite.account_url, container=container, through=proxy.through, workers=0) as stack,
         httpx.AsyncClient(timeout=60) as client,
     ):
         token = stack.token(tenants=["t1", "t2"], principal="svc-a", roles=["Memory.Read"])
@@ -281,13 +285,13 @@ def test_stack_of_its_own_leaves_no_files(tmp_path: Path) -> None:
         pids = [pid for pid in stack.description()["pids"].values() if pid != os.getpid()]
         token = stack.token(tenants="t1", principal="p", roles=["Memory.Read"], lifetime=60)
         assert status(stack.url, token) == 200
-        assert len(pids) == 4
+        assert len(pids) == 7
     assert not any(alive(pid) for pid in pids)
     assert not directory.exists()
 
 
 def test_search_emulator_can_be_killed_and_started_again_on_its_port() -> None:
-    with running_stack(environment={"MEMNET_SEARCH_TIMEOUT_SECONDS": "1"}) as stack:
+    with running_stack(environment={"MEMNET_SEARCH_TIMEOUT_SECONDS": "1"}, workers=0) as stack:
         url = stack.search.url
         stack.search.kill()
         ready = httpx.get(f"{stack.url}/health/ready", timeout=30)

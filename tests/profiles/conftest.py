@@ -75,6 +75,9 @@ PROFILE: dict[str, Any] = {
 }
 
 
+PROMPT = "Tell what was planted.\n"
+
+
 @dataclass(frozen=True)
 class Workshop:
     """Writes a catalog's files and tells what `load_catalog` thinks of them."""
@@ -88,6 +91,10 @@ class Workshop:
     @property
     def schemas(self) -> Path:
         return self.root / "schemas"
+
+    @property
+    def prompts(self) -> Path:
+        return self.root / "prompts"
 
     def write(self, path: str, value: Any) -> Path:
         """Write JSON (or text, or bytes as they are) below the root."""
@@ -108,7 +115,7 @@ class Workshop:
     def problems(self) -> Sequence[tuple[str, str, str]]:
         """(file relative to the root, pointer, reason) of everything that is wrong."""
         try:
-            load_catalog(self.profiles, self.schemas)
+            load_catalog(self.profiles, self.schemas, self.prompts)
         except CatalogError as error:
             root = self.root.as_posix() + "/"
             return [(p.file.removeprefix(root), p.pointer, p.reason) for p in error.problems]
@@ -120,4 +127,5 @@ def workshop(tmp_path: Path) -> Workshop:
     made = Workshop(tmp_path)
     made.profile()
     made.schema()
+    made.write("prompts/planting/1.0.0.md", PROMPT)
     return made

@@ -212,7 +212,7 @@ def test_the_message_lists_every_problem_one_a_line(workshop: Workshop) -> None:
     workshop.write(S, "{")
 
     with pytest.raises(CatalogError) as caught:
-        load_catalog(workshop.profiles, workshop.schemas)
+        load_catalog(workshop.profiles, workshop.schemas, workshop.prompts)
 
     lines = str(caught.value).splitlines()
     assert lines == [str(problem) for problem in caught.value.problems]
@@ -315,7 +315,7 @@ def test_a_schema_whose_keywords_are_of_the_wrong_kind_breaks_nothing_else(
         ("schemas/garden/2.0.0.examples.json", {}, "are examples of no schema"),
         ("schemas/garden/1.0.0.examples.json", [], 'must be {"valid": [...], "invalid": [...]}'),
         ("schemas/garden/1.0.0.examples.json", {"good": []}, 'must be {"valid": [...], "invalid": [...]}'),
-        ("schemas/released.json", [], "must be an object of digests by <schema_id>/<version>"),
+        ("schemas/released.json", [], "must be an object of digests by <id>/<version>"),
     ],
 )
 def test_a_file_out_of_place_is_reported(workshop: Workshop, file: str, value: Any, reason: str) -> None:
@@ -352,7 +352,7 @@ def test_a_directory_without_a_profile_stops_the_start(workshop: Workshop) -> No
 def test_missing_directories_are_reported(workshop: Workshop) -> None:
     empty = Workshop(workshop.root / "nowhere")
 
-    assert empty.problems() == [("schemas", "", "is not a directory"), ("profiles", "", "is not a directory")]
+    assert empty.problems() == [(name, "", "is not a directory") for name in ("schemas", "prompts", "profiles")]
 
 
 def test_what_is_not_json_is_left_alone(workshop: Workshop) -> None:

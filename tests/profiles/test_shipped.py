@@ -14,7 +14,7 @@ from memnet.domain.json_text import canonical
 from memnet.domain.profile_check import PENDING_MEMBERS
 from memnet.settings import ROOT
 
-PROFILES, SCHEMAS = ROOT / "profiles", ROOT / "schemas"
+PROFILES, SCHEMAS, PROMPTS = ROOT / "profiles", ROOT / "schemas", ROOT / "prompts"
 SCOPE = UserScope("t1", "u1")
 ACTOR = Actor("svc-a", frozenset({"Memory.Write"}))
 
@@ -98,13 +98,13 @@ RELEASED = {
 
 @pytest.fixture(scope="module")
 def catalog() -> Catalog:
-    return load_catalog(PROFILES, SCHEMAS)
+    return load_catalog(PROFILES, SCHEMAS, PROMPTS)
 
 
 def test_the_profile_of_the_specification_loads_as_written(tmp_path: Path) -> None:
     (tmp_path / "project-copilot-v1.json").write_text(SPECIFIED, encoding="utf-8")
 
-    profile = load_catalog(tmp_path, SCHEMAS).profile("project-copilot-v1")
+    profile = load_catalog(tmp_path, SCHEMAS, PROMPTS).profile("project-copilot-v1")
 
     assert json.loads(profile.model_dump_json(exclude_unset=True)) == json.loads(SPECIFIED)
 
@@ -191,7 +191,7 @@ def test_governance_finds_the_rules_or_says_which_are_missing(catalog: Catalog) 
 def test_governance_refuses_a_principal_that_the_profile_does_not_admit(tmp_path: Path) -> None:
     profile = json.loads((PROFILES / "support-desk-v1.json").read_text(encoding="utf-8"))
     (tmp_path / "support-desk-v1.json").write_bytes(canonical({**profile, "allowed_principals": ["svc-b"]}))
-    catalog = load_catalog(tmp_path, SCHEMAS)
+    catalog = load_catalog(tmp_path, SCHEMAS, PROMPTS)
     key = DocumentKey(SCOPE, "support", "customer.json")
 
     assert catalog.governance("support-desk-v1", "customer", Actor("svc-b", frozenset()), key)
@@ -210,8 +210,8 @@ def test_a_changed_schema_is_noticed_however_it_is_formatted(tmp_path: Path) -> 
     schemas = shutil.copytree(SCHEMAS, tmp_path / "schemas")
     file = schemas / "memory.project" / "1.0.0.json"
     file.write_bytes(canonical(json.loads(file.read_text(encoding="utf-8"))))
-    assert load_catalog(PROFILES, schemas).schemas
+    assert load_catalog(PROFILES, schemas, PROMPTS).schemas
 
     file.write_text(file.read_text(encoding="utf-8").replace("8000", "8001"), encoding="utf-8")
     with pytest.raises(CatalogError, match=r"/memory\.project~11\.0\.0: is released and was changed since"):
-        load_catalog(PROFILES, schemas)
+        load_catalog(PROFILES, schemas, PROMPTS)

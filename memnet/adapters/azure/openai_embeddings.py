@@ -3,18 +3,13 @@
 import asyncio
 import logging
 from collections.abc import AsyncIterator, Sequence
-from contextlib import AsyncExitStack, asynccontextmanager
-from urllib.parse import urlsplit
+from contextlib import asynccontextmanager
 
 from azure.core.exceptions import AzureError
-from azure.identity.aio import DefaultAzureCredential, get_bearer_token_provider
-from openai import APIStatusError, AsyncOpenAI, BadRequestError, DefaultAsyncHttpxClient, OpenAIError, omit
+from openai import AsyncOpenAI, BadRequestError, OpenAIError, omit
 
+from memnet.adapters.azure.openai_client import UNREADABLE, open_client, told
 from memnet.domain.errors import Unavailable
-
-SCOPE = "https://cognitiveservices.azure.com/.default"
-AZURE_HOSTS = (".openai.azure.com", ".services.ai.azure.com", ".cognitiveservices.azure.com")
-"""Where an Entra token may go."""
 
 MAX_CHARS = 8_000
 """Characters of a text that count, from its beginning; the models take 8,192 tokens."""
@@ -27,9 +22,6 @@ MAX_RETRIES = 2
 
 CALL_TRIES = 2
 """A call may take as long as this many tries that hang."""
-
-UNREADABLE = (ValueError, TypeError, AttributeError)
-"""What comes of an answer that is none: the client does not check it."""
 
 _log = logging.getLogger("memnet.embeddings")
 
@@ -59,11 +51,7 @@ class OpenAIEmbedder:
             async with asyncio.timeout(self._timeout * CALL_TRIES):
                 vectors = await self._ask(batch)
         except (OpenAIError, AzureError, TimeoutError, *UNREADABLE) as error:
-            # Neither the error's text nor its body: they may quote the texts or the key.
-            response = error.response if isinstance(error, APIStatusError) else None
-            status = response.status_code if response is not None else None
-            request_id = response.headers.get("x-request-id") if response is not None else None
-            _log.warning("embeddings: %s status=%s request=%s", type(error).__name__, status, request_id)
+            _log.warning("embeddings: %s", told(error))
             raise Unavailable(dependency="embeddings") from error
         if [len(vector) for vector in vectors] != [self.dimensions] * len(batch):
             found = sorted({len(vector) for vector in vectors})
@@ -104,27 +92,5 @@ async def open_embeddings(
     `timeout_seconds` bounds one try. Nothing is sent before the first call. Raises ValueError if neither a key nor
     an Entra token can be sent there.
     """
-    async with AsyncExitStack() as stack:
-        # Without trust_env=False proxies and .netrc come from the environment, past memnet/settings.py.
-        http = await stack.enter_async_context(DefaultAsyncHttpxClient(trust_env=False, timeout=timeout_seconds))
-        if key is None:
-            if not is_azure(url):
-                raise ValueError("needs a key: an Entra token is sent to Azure's hosts over https alone")
-            credential = await stack.enter_async_context(DefaultAzureCredential())
-            client = AsyncOpenAI(
-                api_key=get_bearer_token_provider(credential, SCOPE),
-                base_url=url,
-                http_client=http,
-                max_retries=MAX_RETRIES,
-            )
-        else:
-            client = AsyncOpenAI(api_key=key, base_url=url, http_client=http, max_retries=MAX_RETRIES)
-        # The client has read these from the environment.
-        client.organization = client.project = None
+    async with open_client(url, key=key, timeout_seconds=timeout_seconds, max_retries=MAX_RETRIES) as client:
         yield OpenAIEmbedder(client, model=model, dimensions=dimensions, timeout_seconds=timeout_seconds)
-
-
-def is_azure(url: str) -> bool:
-    """Whether `url` is one of Azure's own, so that an Entra token may be sent to it."""
-    parts = urlsplit(url)
-    return parts.scheme == "https" and (parts.hostname or "").endswith(AZURE_HOSTS)

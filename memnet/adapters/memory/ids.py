@@ -13,3 +13,7 @@ class SequentialIds:
     def new(self) -> str:
         """Return the next id."""
         return f"00000000-0000-4000-8000-{next(self._numbers):012d}"
+
+    def secret(self, size: int) -> bytes:
+        """Return `size` bytes that no earlier call has returned: the next number."""
+        return next(self._numbers).to_bytes(size, "big")

@@ -1,0 +1,116 @@
+"""Replays: HTTP in, one operation, HTTP out."""
+
+from fastapi import APIRouter
+from starlette.requests import Request
+from starlette.responses import Response
+
+from api import examples, json_answer
+from api.admission import admit
+from api.direct_route import DirectRoute
+from api.openapi import (
+    ADMISSION_ERRORS,
+    IDENTIFIER,
+    USER_PARAMETERS,
+    USER_PREFIX,
+    Schema,
+    answer,
+    describe,
+    parameter,
+)
+from api.routes.documents_openapi import TEXT
+from memnet.domain.conflict import ConflictStatus
+from memnet.domain.errors import ErrorCode as E
+from memnet.domain.replay import PatchStatus, ReplayStatus
+from memnet.operations.get_replay import get_replay
+from memnet.operations.retry_replay import retry_replay
+
+router = APIRouter(prefix=USER_PREFIX, route_class=DirectRoute)
+
+_PATCH: Schema = {
+    "type": "object",
+    "required": ["number", "binding_id", "namespace", "path", "status", "message_ids"],
+    "properties": {
+        "number": {"type": "integer", "minimum": 1},
+        "binding_id": TEXT,
+        "namespace": TEXT,
+        "path": TEXT,
+        "status": {
+            "type": "string",
+            "enum": [status.value for status in PatchStatus],
+            "description": "redirected: some of it waits in the pending section for a confirmation.",
+        },
+        "change_id": {**TEXT, "description": "The audit record of the change; absent if there was nothing to change."},
+        "reason": {**TEXT, "description": "An error code, or why it is in conflict or changed nothing."},
+        "conflict_id": TEXT,
+        "conflict_status": {
+            "type": "string",
+            "enum": [status.value for status in ConflictStatus],
+            "description": "What has become of the conflict since.",
+        },
+        "message_ids": {"type": "array", "items": TEXT, "description": "The messages that speak for it."},
+        "confidence": {"type": "number"},
+    },
+}
+_REPLAY: Schema = {
+    "type": "object",
+    "required": ["replay_id", "status", "event_id", "patches", "attempts", "reason", "extraction", "snapshot_uri"],
+    "properties": {
+        "replay_id": TEXT,
+        "status": {
+            "type": "string",
+            "enum": [status.value for status in ReplayStatus],
+            "description": "partial: it is over, and some patch was rejected or is in conflict. failed: it was given "
+            "up; asking for it again, or storing the same snapshot again, has it go on.",
+        },
+        "attempts": {"type": "integer", "minimum": 0, "description": "How often a worker has started on it."},
+        "reason": {"type": ["string", "null"], "description": "Why it failed."},
+        "event_id": {"type": ["string", "null"], "description": "The event that tells of the conversation."},
+        "extraction": {"type": ["object", "null"], "description": "Who extracted, by which prompt."},
+        "patches": {"type": "array", "items": _PATCH, "description": "Those that are decided, in their order."},
+    },
+}
+_ONE = (
+    *USER_PARAMETERS,
+    parameter("path", "replay_id", IDENTIFIER, "As storing the snapshot has answered it.", required=True),
+)
+_GET = describe(
+    "get_replay",
+    tag="conversations",
+    summary="Tell what became of a snapshot",
+    parameters=_ONE,
+    answers={200: answer("Its status, and each patch's fate.", _REPLAY, examples.REPLAYED)},
+    errors=ADMISSION_ERRORS | {E.REPLAY_NOT_FOUND, E.HISTORY_BROKEN},
+)
+
+_RETRY = describe(
+    "retry_replay",
+    tag="conversations",
+    summary="Have a replay that was given up tried again",
+    parameters=_ONE,
+    answers={202: answer("The replay as it waits now; one that has not failed is as it was.", _REPLAY)},
+    errors=ADMISSION_ERRORS | {E.REPLAY_NOT_FOUND, E.HISTORY_BROKEN},
+)
+
+
+@router.get("/replays/{replay_id}", **_GET)
+async def get(request: Request) -> Response:
+    """Read its record, to which the workers write every step, and look after its conflicts."""
+    admission = await admit(request, "get_replay")
+    told = await get_replay(admission.scope, request.path_params["replay_id"], records=admission.services.records)
+    return json_answer.answer(json_answer.dump(told))
+
+
+@router.post("/replays/{replay_id}:retry", **_RETRY)
+async def retry(request: Request) -> Response:
+    """Have it wait for a worker again; what it had planned and applied stays as it is."""
+    admission = await admit(request, "retry_replay")
+    services = admission.services
+    replay = await retry_replay(
+        admission.scope,
+        request.path_params["replay_id"],
+        records=services.records,
+        marks=services.marks,
+        queue=services.queue,
+        clock=services.clock,
+    )
+    return json_answer.answer(json_answer.dump(replay.members()), status=202)

@@ -1,0 +1,125 @@
+"""`memnet compact` and `memnet refresh`: keep one user's documents up, or show what that would do."""
+
+from collections.abc import Callable, Sequence
+from typing import Any, TypeVar
+
+import click
+
+from cli import storage
+from memnet.domain.document import Actor, DocumentKey, UserScope
+from memnet.domain.errors import InvalidIdentifier
+from memnet.domain.json_text import canonical
+from memnet.domain.upkeep import Fate, Step
+from memnet.operations.compact_document import compact_document
+from memnet.operations.refresh_document import refresh_document
+from memnet.operations.tend_document import Outcome, Tended
+from memnet.wiring import Services
+
+PAGE = 1000
+F = TypeVar("F", bound=Callable[..., Any])
+Rows = Sequence[tuple[DocumentKey, Tended]]
+
+
+def _of_a_user(command: F) -> F:
+    tenant = click.option("--tenant", required=True, help="The tenant's id.")
+    user = click.option("--user", required=True, help="The user's id.")
+    dry_run = click.option("--dry-run", is_flag=True, help="Show every entry that would go, and change nothing.")
+    return tenant(user(dry_run(command)))
+
+
+@click.command()
+@_of_a_user
+def compact(tenant: str, user: str, dry_run: bool) -> None:
+    """Merge what says the same, remove what has expired, and let sections give way where a document is full.
+
+    By the upkeep rules of the profiles, for all documents of a user. Prints one line a document that changes, with
+    --dry-run one line an entry, too. A worker does the same from time to time. The storage is that of
+    MEMNET_STORAGE_URL (and MEMNET_STORAGE_KEY), else that of the local stack that runs here. Exits with 0, or 1 if a
+    change was refused.
+    """
+    _show(_run(tenant, user, dry_run, compact_document), dry_run)
+
+
+@click.command()
+@_of_a_user
+def refresh(tenant: str, user: str, dry_run: bool) -> None:
+    """Remove what has expired, and put up for confirmation what nobody has verified for too long.
+
+    By the upkeep rules of the profiles, for all documents of a user; output, storage and exit code as of compact.
+    """
+    _show(_run(tenant, user, dry_run, refresh_document), dry_run)
+
+
+def _run(tenant: str, user: str, dry_run: bool, tend: Callable[..., Any]) -> Rows:
+    try:
+        scope = UserScope(tenant, user)
+    except InvalidIdentifier as error:
+        raise click.UsageError(error.message) from error
+
+    async def operation(services: Services) -> Rows:
+        found: list[tuple[DocumentKey, Tended]] = []
+        for key in await _keys(scope, services):
+            outcomes = await tend(
+                key,
+                actor=Actor(services.settings.worker_principal, frozenset()),
+                dry_run=dry_run,
+                documents=services.documents,
+                audit=services.audit,
+                events=services.events,
+                search=services.search,
+                catalog=services.catalog,
+                clock=services.clock,
+                ids=services.ids,
+                background=services.background,
+            )
+            found += [(key, tended) for tended in outcomes]
+        return found
+
+    return storage.run(operation)
+
+
+async def _keys(scope: UserScope, services: Services) -> list[DocumentKey]:
+    keys: list[DocumentKey] = []
+    cursor: str | None = None
+    while True:
+        page = await services.documents.list(scope, "", limit=PAGE, cursor=cursor)
+        keys += [row.key for row in page.items if not row.summary.deleted]
+        cursor = page.next_cursor
+        if cursor is None:
+            return keys
+
+
+def _show(rows: Rows, dry_run: bool) -> None:
+    for key, tended in rows:
+        held = 0 if tended.plan is None else tended.plan.held
+        if tended.outcome is Outcome.UNTOUCHED and not held:
+            continue
+        click.echo(f"{key.namespace}/{key.path} ({tended.profile_id}): {_what(tended, held, dry_run)}")
+        if dry_run and tended.plan is not None:
+            for step in tended.plan.steps:
+                _show_step(step)
+    looked_at = len({key for key, _ in rows})
+    changed = len({key for key, tended in rows if tended.outcome is Outcome.CHANGED})
+    refused = any(tended.outcome is Outcome.REFUSED for _, tended in rows)
+    click.echo(f"{looked_at} documents with upkeep rules, {changed} {'would change' if dry_run else 'changed'}")
+    if refused:
+        raise SystemExit(1)
+
+
+def _what(tended: Tended, held: int, dry_run: bool) -> str:
+    if tended.outcome is Outcome.REFUSED:
+        return f"refused: {tended.problem}"
+    if tended.outcome is Outcome.POSTPONED:
+        return "postponed: it was changed meanwhile"
+    counts = {} if tended.plan is None else tended.plan.counts()
+    parts = [f"{count} {fate}" for fate, count in counts.items()]
+    return ", ".join([*parts, *([f"{held} stale but held, for want of room"] if held else [])])
+
+
+def _show_step(step: Step) -> None:
+    click.echo(f"  {step.fate}")
+    click.echo(f"  - {step.section} {canonical(step.entry).decode()}")
+    if step.fate is Fate.MERGED:
+        click.echo(f"  = {step.section} {canonical(step.into).decode()}")
+    elif step.fate is Fate.STALE:
+        click.echo(f"  + pending {canonical(step.into).decode()}")

@@ -1,0 +1,46 @@
+"""Which language model the demo's workers use: the one whose key is in the environment, or none."""
+
+import json
+import os
+from collections.abc import Mapping
+from typing import Final
+
+OPENAI: Final = "https://api.openai.com/v1/"
+DEFAULT_MODEL: Final = "gpt-5-mini"
+
+
+def settings(environment: Mapping[str, str] = os.environ) -> dict[str, str]:
+    """The setting that names the model; empty if MEMNET_MODELS is set by hand, or no key is there.
+
+    OPENAI_API_KEY (perhaps with OPENAI_BASE_URL and OPENAI_MODEL) or AZURE_OPENAI_ENDPOINT with AZURE_OPENAI_API_KEY
+    and AZURE_OPENAI_DEPLOYMENT are the names by which OpenAI's own client knows them.
+    """
+    if environment.get("MEMNET_MODELS"):
+        return {"MEMNET_MODELS": environment["MEMNET_MODELS"]}
+    if environment.get("AZURE_OPENAI_ENDPOINT") and environment.get("AZURE_OPENAI_API_KEY"):
+        provider = {
+            "url": environment["AZURE_OPENAI_ENDPOINT"].rstrip("/") + "/openai/v1/",
+            "model": environment.get("AZURE_OPENAI_DEPLOYMENT", DEFAULT_MODEL),
+            "key": environment["AZURE_OPENAI_API_KEY"],
+        }
+    elif environment.get("OPENAI_API_KEY"):
+        provider = {
+            "url": environment.get("OPENAI_BASE_URL", OPENAI),
+            "model": environment.get("OPENAI_MODEL", DEFAULT_MODEL),
+            "key": environment["OPENAI_API_KEY"],
+        }
+    else:
+        return {}
+    return {"MEMNET_MODELS": json.dumps([provider])}
+
+
+def told(environment: Mapping[str, str] = os.environ) -> str:
+    """Say which it is, without the key."""
+    chosen = settings(environment).get("MEMNET_MODELS", "none")
+    if chosen == "none":
+        return (
+            "No model's key is set (OPENAI_API_KEY, AZURE_OPENAI_ENDPOINT), so the replays go by fixed rules: "
+            "they propose little, with low confidence, and nothing becomes a fact before somebody confirms it."
+        )
+    names = ", ".join(str(provider.get("model")) for provider in json.loads(chosen))
+    return f"The replays ask the model {names}."

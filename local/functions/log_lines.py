@@ -1,0 +1,35 @@
+"""The host's and the app's logs as JSON lines on standard error."""
+
+import json
+import logging
+import sys
+import traceback
+from datetime import UTC, datetime
+
+
+class JsonLines(logging.Formatter):
+    """One object a line. Of an exception it tells the type and the place: its text may hold memory."""
+
+    def format(self, record: logging.LogRecord) -> str:
+        """Return the line: time, level, logger, message, and the exception."""
+        line = {
+            "time": datetime.fromtimestamp(record.created, UTC).isoformat(),
+            "level": record.levelname.lower(),
+            "logger": record.name,
+            "message": record.getMessage(),
+        }
+        if record.exc_info and record.exc_info[1]:
+            frames = traceback.extract_tb(record.exc_info[1].__traceback__)
+            line["exception"] = type(record.exc_info[1]).__name__
+            line["where"] = " < ".join(f"{each.filename}:{each.lineno} {each.name}" for each in reversed(frames))
+        return json.dumps(line, ensure_ascii=False, default=str)
+
+
+def configure(level: str) -> None:
+    """Send every logger's records of `level` and above to standard error."""
+    handler = logging.StreamHandler(sys.stderr)
+    handler.setFormatter(JsonLines())
+    logging.basicConfig(handlers=[handler], level=level.upper(), force=True)
+    # The SDKs log each call with the names in it, and a connection that breaks many times over.
+    logging.getLogger("azure").setLevel(logging.WARNING)
+    logging.getLogger("azure.servicebus").setLevel(logging.CRITICAL)

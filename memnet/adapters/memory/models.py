@@ -1,0 +1,32 @@
+"""Language models that say what they were told to say."""
+
+import asyncio
+from collections.abc import Iterable
+
+from memnet.domain.errors import Unavailable
+from memnet.ports import ModelAnswer, ModelOutcome, ModelRequest
+
+MODEL = "scripted"
+
+
+class ScriptedModels:
+    """The LanguageModels port for tests: gives its answers in order, and the last one again and again.
+
+    `asked` has every request so far.
+    """
+
+    def __init__(self, answers: Iterable[ModelAnswer | str | Exception]) -> None:
+        """A text is a complete answer; an exception is raised. Without answers no model is available."""
+        self._answers = list(answers)
+        self.asked: list[ModelRequest] = []
+
+    async def answer(self, request: ModelRequest) -> ModelAnswer:
+        """Return the next answer, or raise it."""
+        await asyncio.sleep(0)
+        self.asked.append(request)
+        if not self._answers:
+            raise Unavailable(dependency="models")
+        given = self._answers[min(len(self.asked), len(self._answers)) - 1]
+        if isinstance(given, Exception):
+            raise given
+        return given if isinstance(given, ModelAnswer) else ModelAnswer(given, ModelOutcome.COMPLETE, MODEL)

@@ -1,0 +1,75 @@
+"""MessageQueue in lists. Every call yields to the event loop first, so that races show."""
+
+import asyncio
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+
+from memnet.domain.errors import Unavailable
+from memnet.domain.job import Job, JobKind, message_id, session_id
+from memnet.ports import Clock
+
+WINDOW = timedelta(minutes=10)
+"""How long a message id is remembered."""
+
+
+@dataclass(slots=True)
+class _Message:
+    job: Job
+    attempt: int
+    ready_at: datetime
+    handed_out: bool = False
+
+
+class MemoryQueue:
+    """The MessageQueue port for tests, and its other end: `receive`, `complete` and `abandon`."""
+
+    def __init__(self, clock: Clock) -> None:
+        """Start empty."""
+        self._clock = clock
+        self._messages: list[_Message] = []
+        self._seen: dict[str, datetime] = {}
+        self.available = True
+        """Set it to False, and every call of the port fails."""
+
+    async def send(self, job: Job, *, attempt: int = 0, due: datetime | None = None) -> None:
+        """Take a job; the same job and attempt within ten minutes is dropped. Raises Unavailable."""
+        await self.ping()
+        name, now = message_id(job, attempt), self._clock.now()
+        if now - self._seen.get(name, now - WINDOW) < WINDOW:
+            return
+        self._seen[name] = now
+        self._messages.append(_Message(job, attempt, now if due is None else max(now, due)))
+
+    async def ping(self) -> None:
+        """Do nothing. Raises Unavailable."""
+        await asyncio.sleep(0)
+        if not self.available:
+            raise Unavailable(dependency="service_bus")
+
+    async def receive(self, kind: JobKind) -> tuple[Job, int] | None:
+        """Hand out the next job that is due, with its attempt; None if there is none.
+
+        Of a session nothing is handed out before what was handed out is completed or abandoned.
+        """
+        await asyncio.sleep(0)
+        now = self._clock.now()
+        queue = [message for message in self._messages if message.job.kind == kind]
+        busy = {session_id(message.job) for message in queue if message.handed_out}
+        for message in sorted(queue, key=lambda message: message.ready_at):
+            if session_id(message.job) not in busy and message.ready_at <= now:
+                message.handed_out = True
+                return message.job, message.attempt
+        return None
+
+    async def complete(self, job: Job) -> None:
+        """End a job that was handed out."""
+        await asyncio.sleep(0)
+        self._messages.remove(self._handed_out(job))
+
+    async def abandon(self, job: Job) -> None:
+        """Give back a job that was handed out: it is the next of its session again."""
+        await asyncio.sleep(0)
+        self._handed_out(job).handed_out = False
+
+    def _handed_out(self, job: Job) -> _Message:
+        return next(message for message in self._messages if message.handed_out and message.job == job)

@@ -1,0 +1,43 @@
+"""TenantKeys in a dict. Every call yields to the event loop first, so that races show."""
+
+import asyncio
+
+from memnet.domain.errors import SealBroken
+from memnet.domain.sealing import KEY_BYTES
+from memnet.ports import IdGenerator, TenantKey
+
+
+class MemoryTenantKeys:
+    """The TenantKeys port for tests; errors as the port says, except that it is never unavailable."""
+
+    def __init__(self, ids: IdGenerator) -> None:
+        """Start empty; secrets come from `ids`."""
+        self._ids = ids
+        self._versions: dict[str, list[TenantKey]] = {}
+
+    async def newest(self, tenant_id: str) -> TenantKey:
+        """Return the newest version; the first call makes one."""
+        await asyncio.sleep(0)
+        return self._versions[tenant_id][-1] if tenant_id in self._versions else self._add(tenant_id)
+
+    async def version(self, tenant_id: str, version: str) -> TenantKey:
+        """Return one version. Raises SealBroken."""
+        await asyncio.sleep(0)
+        for key in self._versions.get(tenant_id, ()):
+            if key.version == version:
+                return key
+        raise SealBroken()
+
+    async def rotate(self, tenant_id: str) -> TenantKey:
+        """Make a new version and return it."""
+        await asyncio.sleep(0)
+        return self._add(tenant_id)
+
+    async def ping(self) -> None:
+        """Answer."""
+        await asyncio.sleep(0)
+
+    def _add(self, tenant_id: str) -> TenantKey:
+        versions = self._versions.setdefault(tenant_id, [])
+        versions.append(TenantKey(f"v{len(versions) + 1}", self._ids.secret(KEY_BYTES)))
+        return versions[-1]

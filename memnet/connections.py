@@ -1,0 +1,157 @@
+"""Opens what the settings name, each connection for as long as the stack it is given; `wiring` puts them together."""
+
+from contextlib import AsyncExitStack
+
+from memnet.adapters.azure.blob_container import BlobContainer, open_container
+from memnet.adapters.azure.blob_search_register import BlobSearchRegister
+from memnet.adapters.azure.model_providers import parse_providers
+from memnet.adapters.process.local_embeddings import EmbeddingsNotInstalled, LocalEmbedder
+from memnet.adapters.process.quota import LimitsQuota, open_quota
+from memnet.ports import Clock, Embedder, IdGenerator, LanguageModels, MessageQueue, Search, TenantKeys
+from memnet.settings import Settings, SettingsError
+
+VAULT_SECONDS = 5.0
+"""How long one try of one call of the key vault may take."""
+LONGEST_BUDGET = 150.0
+"""A worker's five tries of a replay, each with two questions, have to fit into the half hour a function may run."""
+
+
+async def enter_quota(stack: AsyncExitStack, settings: Settings, clock: Clock) -> LimitsQuota:
+    """Counters where MEMNET_QUOTA_URL says. Raises SettingsError."""
+    quota = open_quota(
+        settings.quota_url,
+        per_user=settings.quota_per_user,
+        per_principal=settings.quota_per_principal,
+        clock=clock,
+    )
+    try:
+        return await stack.enter_async_context(quota)
+    except ValueError as error:
+        raise SettingsError(f"MEMNET_QUOTA_URL, MEMNET_QUOTA_PER_USER, MEMNET_QUOTA_PER_PRINCIPAL: {error}") from error
+
+
+async def enter_container(stack: AsyncExitStack, settings: Settings, clock: Clock) -> BlobContainer:
+    """The container of MEMNET_STORAGE_URL. Raises SettingsError."""
+    container = open_container(
+        settings.storage_url,
+        account_key=settings.storage_key,
+        timeout_seconds=settings.storage_timeout_seconds,
+        clock=clock,
+    )
+    try:
+        return await stack.enter_async_context(container)
+    except ValueError as error:
+        # Not the error's text: it may quote the key.
+        raise SettingsError("MEMNET_STORAGE_URL, MEMNET_STORAGE_KEY: are not a container's URL and key") from error
+
+
+async def enter_search(
+    stack: AsyncExitStack, settings: Settings, container: BlobContainer, embedder: Embedder | None
+) -> Search | None:
+    """The service of MEMNET_SEARCH_URL, None if it is not set. Raises SettingsError."""
+    if settings.search_url is None:
+        return None
+    # Not at the top: importing the client takes a while, which only those wait who use it.
+    from memnet.adapters.azure.search_index import open_search
+
+    index = open_search(
+        settings.search_url,
+        key=settings.search_key,
+        prefix=settings.search_index,
+        timeout_seconds=settings.search_timeout_seconds,
+    )
+    try:
+        return Search(await stack.enter_async_context(index), BlobSearchRegister(container), embedder)
+    except ValueError as error:
+        raise SettingsError(
+            "MEMNET_SEARCH_URL, MEMNET_SEARCH_INDEX: must be an http(s) URL, and 1 to 64 lower-case letters, digits "
+            "and single dashes that begin with a letter"
+        ) from error
+
+
+async def enter_embedder(stack: AsyncExitStack, settings: Settings) -> Embedder | None:
+    """What MEMNET_EMBEDDINGS says; nothing is loaded or sent yet, but what cannot work raises SettingsError."""
+    if settings.embeddings == "none":
+        return None
+    if settings.embeddings == "local":
+        try:
+            local = LocalEmbedder()
+        except EmbeddingsNotInstalled as error:
+            raise SettingsError(f"MEMNET_EMBEDDINGS: local {error}") from error
+        stack.callback(local.close)
+        return local
+    if not settings.embeddings.startswith(("https://", "http://")) or settings.embeddings_dimensions < 1:
+        raise SettingsError(
+            "MEMNET_EMBEDDINGS, MEMNET_EMBEDDINGS_DIMENSIONS: must be none, local, or an http(s) URL with at least one "
+            "dimension"
+        )
+    # Not at the top: importing the client takes half a second, which only those wait who use it.
+    from memnet.adapters.azure.openai_embeddings import open_embeddings
+
+    embeddings = open_embeddings(
+        settings.embeddings,
+        key=settings.embeddings_key,
+        model=settings.embeddings_model,
+        dimensions=settings.embeddings_dimensions,
+        timeout_seconds=settings.embeddings_timeout_seconds,
+    )
+    try:
+        return await stack.enter_async_context(embeddings)
+    except ValueError as error:
+        raise SettingsError(f"MEMNET_EMBEDDINGS_KEY: {error}") from error
+
+
+async def enter_tenant_keys(
+    stack: AsyncExitStack, settings: Settings, clock: Clock, ids: IdGenerator
+) -> TenantKeys | None:
+    """The vault of MEMNET_VAULT_URL, None if it is not set. Raises SettingsError."""
+    if settings.vault_url is None:
+        return None
+    # Not at the top: importing the client takes a while, which only those wait who use it.
+    from memnet.adapters.azure.key_vault_keys import open_tenant_keys
+
+    keys = open_tenant_keys(
+        settings.vault_url,
+        token=settings.vault_token,
+        ca=settings.vault_ca,
+        timeout_seconds=VAULT_SECONDS,
+        clock=clock,
+        ids=ids,
+    )
+    try:
+        return await stack.enter_async_context(keys)
+    except ValueError as error:
+        raise SettingsError(f"MEMNET_VAULT_URL, MEMNET_VAULT_TOKEN, MEMNET_VAULT_CA: {error}") from error
+
+
+async def enter_models(stack: AsyncExitStack, settings: Settings, clock: Clock) -> LanguageModels | None:
+    """The providers of MEMNET_MODELS, None if there are none. Raises SettingsError."""
+    if settings.models == "none":
+        return None
+    if not 0 < settings.models_budget_seconds <= LONGEST_BUDGET:
+        raise SettingsError(f"MEMNET_MODELS_BUDGET_SECONDS: must be above 0 and at most {LONGEST_BUDGET:.0f}")
+    try:
+        providers = parse_providers(settings.models)
+        # Not at the top: importing the client takes half a second, which only those wait who use it.
+        from memnet.adapters.azure.openai_models import open_models
+
+        models = open_models(providers, budget_seconds=settings.models_budget_seconds, clock=clock)
+        return await stack.enter_async_context(models)
+    except ValueError as error:
+        raise SettingsError(f"MEMNET_MODELS: {error}") from error
+
+
+async def enter_queue(stack: AsyncExitStack, settings: Settings) -> MessageQueue | None:
+    """The namespace of MEMNET_QUEUE_URL, None if it is not set. Raises SettingsError."""
+    if settings.queue_url is None:
+        return None
+    # Not at the top: importing the client takes a while, which only those wait who use it.
+    from memnet.adapters.azure.service_bus_queue import open_queue
+
+    try:
+        return await stack.enter_async_context(open_queue(settings.queue_url, key=settings.queue_key))
+    except ValueError as error:
+        # Not the error's text: it may quote the key.
+        raise SettingsError(
+            "MEMNET_QUEUE_URL, MEMNET_QUEUE_KEY: must be sb://<namespace>, with a key if it has a port"
+        ) from error

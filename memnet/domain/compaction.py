@@ -1,0 +1,109 @@
+"""What makes a document compact: expired entries go, entries that say the same become one, sections give way.
+
+Sections give way in the order of the profile's rules and only as far as needed: until the document has room again
+below its limits, or until each section is down to what it keeps.
+"""
+
+from collections import defaultdict
+from datetime import datetime
+
+from memnet.domain.document import Json
+from memnet.domain.draft import Governance
+from memnet.domain.entry import confidence_of, evidence_of, identity, rank, with_origins_of
+from memnet.domain.json_text import canonical
+from memnet.domain.patch import pointer
+from memnet.domain.upkeep import Fate, Plan, Surroundings
+from memnet.domain.upkeep_rules import SectionUpkeep
+from memnet.domain.worksheet import Worksheet
+
+
+def plan_compaction(content: Json, rules: Governance, around: Surroundings, now: datetime) -> Plan:
+    """Work out what to do; `content` is not changed. A plan on what a plan has made has nothing to do."""
+    sheet = Worksheet(content, rules, around)
+    while True:
+        # A proposal that goes may be what held others in their places: once more, until nothing moves.
+        before = len(sheet.steps)
+        sheet.expire(now)
+        for rule in sheet.tended:
+            if rule.merge:
+                _merge(sheet, rule)
+        _give_way(sheet)
+        if len(sheet.steps) == before:
+            return sheet.plan()
+
+
+def _merge(sheet: Worksheet, rule: SectionUpkeep) -> None:
+    entries = sheet.sheet(rule.section).entries
+    proposed = sheet.tended if rule.section == sheet.pending else None
+    groups: dict[bytes, list[int]] = defaultdict(list)
+    for position, entry in enumerate(entries):
+        said = identity(entry, rule, proposed)
+        if said is not None:
+            groups[said].append(position)
+    free = sheet.first_free(rule.section)
+    folded: dict[int, Json] = {}
+    for positions in groups.values():
+        stays = max(positions, key=lambda position: rank(entries[position], rule, position))
+        gone = [position for position in positions if position != stays and position >= free]
+        if gone:
+            _fold(sheet, rule, stays, [entries[position] for position in gone])
+            folded |= dict.fromkeys(gone, entries[stays])
+    for position in sorted(folded, reverse=True):
+        into = folded[position]
+        known = {canonical(item) for item in evidence_of(into, rule)}
+        whole = known >= {canonical(item) for item in evidence_of(entries[position], rule)}
+        sheet.remove(rule.section, position, Fate.MERGED, into=into, tell=not whole)
+
+
+def _fold(sheet: Worksheet, rule: SectionUpkeep, stays: int, merged: list[Json]) -> None:
+    """Put into the entry that stays what the others know, as far as the schema has room for it."""
+    entries = sheet.sheet(rule.section).entries
+    kept = entries[stays]
+    for candidate in with_origins_of(kept, merged, rule):
+        entries[stays] = candidate
+        if not sheet.rules.schema.violations(sheet.content):
+            sheet.replace(rule.section, stays, candidate)
+            return
+    entries[stays] = kept
+
+
+def _give_way(sheet: Worksheet) -> None:
+    fill = sheet.rules.profile.upkeep_fill
+    for rule in sheet.tended:
+        name, *deeper = pointer(rule.section)
+        if name in sheet.limits and not deeper:
+            _trim(sheet, rule, entries=len(sheet.sheet(rule.section).entries) - int(sheet.limits[name] * fill))
+    excess = sheet.size() - int(sheet.rules.binding.max_chars * fill)
+    for rule in sheet.tended:
+        excess -= _trim(sheet, rule, characters=excess)
+
+
+def _trim(sheet: Worksheet, rule: SectionUpkeep, *, entries: int = 0, characters: int = 0) -> int:
+    """Take out the first entries that may go, so many or so long, and return how many characters that were."""
+    there = sheet.sheet(rule.section).entries
+    may_go = _may_go(sheet, rule)
+    gone: list[int] = []
+    freed = 0
+    for position in may_go:
+        if len(gone) >= entries and freed >= characters:
+            break
+        gone.append(position)
+        # The comma beside it goes, too, unless nothing else is left.
+        freed += len(canonical(there[position]).decode()) + (len(gone) < len(there))
+    for position in reversed(gone):
+        sheet.remove(rule.section, position, Fate.TRIMMED)
+    return freed
+
+
+def _may_go(sheet: Worksheet, rule: SectionUpkeep) -> list[int]:
+    entries = sheet.sheet(rule.section).entries
+    if rule.keep is None or (rule.trim_below is None and sheet.around.is_durable(rule.section)):
+        return []
+    free = sheet.first_free(rule.section)
+    unsure = [i for i in range(free, len(entries)) if rule.trim_below is None or _below(entries[i], rule)]
+    return unsure[: max(0, len(entries) - rule.keep)]
+
+
+def _below(entry: Json, rule: SectionUpkeep) -> bool:
+    sure = confidence_of(entry, rule)
+    return sure is not None and rule.trim_below is not None and sure < rule.trim_below

@@ -1,0 +1,126 @@
+"""An entry of a section, as upkeep sees it: what it says, how sure it is, when it was verified, when it expires."""
+
+import re
+from collections.abc import Sequence
+from datetime import UTC, datetime, timedelta
+
+from memnet.domain.document import Json
+from memnet.domain.errors import MalformedRequest
+from memnet.domain.evidence import MAX_EVIDENCE_BYTES
+from memnet.domain.json_text import canonical
+from memnet.domain.same_text import says
+from memnet.domain.timestamps import from_text
+from memnet.domain.upkeep_rules import SectionUpkeep
+
+ALSO = "also"
+"""The member of evidence that holds the evidence of the entries that were merged."""
+_DATE = re.compile(r"\d{4}-\d\d-\d\d", re.ASCII)
+_EARLIEST = datetime.min.replace(tzinfo=UTC)
+
+
+def moment(value: Json) -> datetime | None:
+    """A point in time; a date lasts until its end, in UTC. None for anything else: it decides nothing."""
+    if not isinstance(value, str):
+        return None
+    try:
+        if _DATE.fullmatch(value):
+            return from_text(f"{value}T00:00:00Z") + timedelta(days=1)
+        return from_text(value)
+    except (MalformedRequest, OverflowError):
+        return None
+
+
+def is_expired(entry: Json, rule: SectionUpkeep, now: datetime) -> bool:
+    """Whether the entry says that its time has passed."""
+    ends = None if rule.expires_field is None else moment(_member(entry, rule.expires_field))
+    return ends is not None and ends <= now
+
+
+def verified_at(entry: Json, rule: SectionUpkeep) -> datetime | None:
+    """When the entry was last verified, if it says so."""
+    return moment(_member(entry, rule.verified_field))
+
+
+def is_stale(entry: Json, rule: SectionUpkeep, now: datetime) -> bool:
+    """Whether the entry was not verified for longer than it may be. One that does not say when is not stale."""
+    verified = verified_at(entry, rule)
+    return rule.stale_after_days is not None and verified is not None and (now - verified).days >= rule.stale_after_days
+
+
+def confidence_of(entry: Json, rule: SectionUpkeep) -> float | None:
+    """How sure the entry is, if it says so."""
+    value = _member(entry, rule.confidence_field)
+    return float(value) if isinstance(value, (int, float)) and not isinstance(value, bool) else None
+
+
+def evidence_of(entry: Json, rule: SectionUpkeep) -> list[Json]:
+    """The entry's own evidence first, then that of the entries merged into it; empty if it has none."""
+    evidence = _member(entry, rule.evidence_field)
+    if not isinstance(evidence, dict) or not evidence:
+        return []
+    also = evidence.get(ALSO)
+    own = {name: value for name, value in evidence.items() if name != ALSO or not isinstance(also, list)}
+    return [item for item in [own, *(also if isinstance(also, list) else [])] if item]
+
+
+def rank(entry: Json, rule: SectionUpkeep, position: int) -> tuple[float, datetime, bool, int]:
+    """Of entries that say the same the greatest stays: the surer, then the fresher, then the fuller, then the later."""
+    sure, verified = confidence_of(entry, rule), verified_at(entry, rule)
+    return (-1.0 if sure is None else sure, verified or _EARLIEST, isinstance(entry, dict), position)
+
+
+def with_origins_of(kept: Json, merged: Sequence[Json], rule: SectionUpkeep) -> list[Json]:
+    """The entry that stays, with what the merged ones know of where it comes from; better versions first.
+
+    Their newest verification becomes its own, and their evidence stands in its evidence as `also`. Empty: they know
+    nothing that it does not.
+    """
+    if not isinstance(kept, dict):
+        return []
+    newest = max([kept, *merged], key=lambda entry: verified_at(entry, rule) or _EARLIEST)
+    verified = kept if newest is kept else {**kept, rule.verified_field: newest[rule.verified_field]}
+    own = evidence_of(kept, rule)
+    every = {canonical(item): item for entry in [kept, *merged] for item in evidence_of(entry, rule)}
+    found = list(every.values())
+    candidates = [verified]
+    if len(found) > len(own):
+        evidence = found[0] if len(found) == 1 else {**found[0], ALSO: found[1:]}
+        if len(canonical(evidence)) <= MAX_EVIDENCE_BYTES:
+            candidates.insert(0, {**verified, rule.evidence_field: evidence})
+    return [candidate for candidate in candidates if candidate is not kept]
+
+
+def identity(entry: Json, rule: SectionUpkeep, proposed: Sequence[SectionUpkeep] | None = None) -> bytes | None:
+    """What makes two entries the same; None: it says nothing, so it is the same as no other.
+
+    It is the text, normalised, and every member that is not about its origin: entries that agree in their words and
+    differ in anything else, such as when they expire, are two. Of a pending item the value it proposes is compared so,
+    too, by the rules of the sections it may be `proposed` for.
+    """
+    text = says(entry, rule.text_field)
+    if text is None:
+        return None
+    rest = _rest(entry, [rule])
+    target = rest.get("target")
+    if proposed is not None and isinstance(target, dict) and "value" in target:
+        rest["target"] = {**target, "value": _proposed(target["value"], [rule, *proposed])}
+    return canonical([text, rest])
+
+
+def _proposed(value: Json, rules: Sequence[SectionUpkeep]) -> Json:
+    texts = [text for rule in rules if (text := says(value, rule.text_field)) is not None]
+    return [texts[0], _rest(value, rules)] if texts else value
+
+
+def _rest(entry: Json, rules: Sequence[SectionUpkeep]) -> dict[str, Json]:
+    """The members that are neither the text nor about where it comes from and when it was verified."""
+    origin = {
+        name
+        for rule in rules
+        for name in (rule.text_field, rule.id_field, rule.confidence_field, rule.evidence_field, rule.verified_field)
+    }
+    return {name: value for name, value in entry.items() if name not in origin} if isinstance(entry, dict) else {}
+
+
+def _member(entry: Json, name: str) -> Json:
+    return entry.get(name) if isinstance(entry, dict) else None

@@ -1,0 +1,20 @@
+"""What the parts of a profile are made of."""
+
+from typing import Annotated
+
+from pydantic import BaseModel, ConfigDict, Field, StringConstraints
+
+from memnet.domain.identifiers import SEGMENT
+
+Identifier = Annotated[str, StringConstraints(pattern=rf"^{SEGMENT.pattern}$")]
+Pointer = Annotated[str, StringConstraints(pattern=r"^(/([^~/]|~[01])*)*$", max_length=512)]
+"""A JSON Pointer (RFC 6901) relative to `content`; in rules a segment `*` stands for any one segment."""
+DeniedField = Annotated[str, StringConstraints(pattern=r"^(?s:[^/].*|(/([^~/]|~[01])*)+)$", max_length=512)]
+"""A pointer pattern if it starts with '/', else a member name, refused at any depth."""
+Confidence = Annotated[float, Field(ge=0, le=1)]
+
+
+class ProfilePart(BaseModel):
+    """Frozen; an unknown member is an error, because a misspelt rule would silently not hold."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", strict=True)

@@ -1,0 +1,261 @@
+"""What becomes of proposed operations: ordinary ones that add or say anew and take nothing away, or a refusal."""
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, Final
+
+import orjson
+
+from memnet.domain import injected_context, path_policy
+from memnet.domain.document import Json
+from memnet.domain.entry_template import TEXT, Entry, fill, kept_by_service, renew
+from memnet.domain.errors import ErrorCode, FieldDenied, MemnetError, PatchNotApplicable
+from memnet.domain.extraction import ShownDocument
+from memnet.domain.extraction_answer import AnsweredOp
+from memnet.domain.json_text import canonical, digest
+from memnet.domain.patch import Op, Pointer, apply, pointer, pointer_text, resolve
+from memnet.domain.path_policy import ROOT, lies_within, touches
+from memnet.domain.profile import Profile
+from memnet.domain.proposal import ALREADY_THERE
+from memnet.domain.same_text import says
+from memnet.domain.schema import Schema
+from memnet.domain.sensitive import is_sensitive
+from memnet.domain.unseen import holds_unseen
+
+MAX_TEXT: Final = 2000
+"""Characters of one proposed text."""
+_INDEX = re.compile(r"0|[1-9]\d{0,5}", re.ASCII)
+_PLAIN_NAME = re.compile(r"[^\W_][\w .-]{0,63}")
+"""What a new member may be called: nothing that a program could take for a name of its own."""
+
+
+class Refused(Exception):
+    """A proposal is not let through: a code, and a reason without content."""
+
+    def __init__(self, code: str, reason: str) -> None:
+        self.code = str(code)
+        self.reason = reason
+        super().__init__(reason)
+
+
+@dataclass(frozen=True)
+class Target:
+    """The document a patch is proposed for, and its rules."""
+
+    document: ShownDocument
+    profile: Profile
+    schema: Schema
+    places: Sequence[str]
+    """Where a replay may propose to, as pointer patterns below the content."""
+
+    @cached_property
+    def pending(self) -> Pointer | None:
+        """The section that only the service writes for a replay."""
+        section = self.profile.pending_sections.get(self.document.binding_id)
+        return None if section is None else pointer(section)
+
+    @cached_property
+    def templates(self) -> dict[str, dict[str, Json]]:
+        """By section, what a text becomes there."""
+        rules = self.profile.extraction
+        return {} if rules is None else rules.items.get(self.document.binding_id, {})
+
+    @cached_property
+    def kept(self) -> list[tuple[Pointer, frozenset[str]]]:
+        """By section, the members of its entries that the service keeps."""
+        found = [(pointer(section), kept_by_service(template)) for section, template in self.templates.items()]
+        for rule in self.profile.upkeep_rules.get(self.document.binding_id, ()):
+            names = {rule.id_field, rule.evidence_field, rule.confidence_field, rule.verified_field, rule.expires_field}
+            found.append((pointer(rule.section), frozenset(name for name in names if name is not None)))
+        return found
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """What a patch comes from."""
+
+    replay_id: str
+    confidence: float
+    evidence: dict[str, Any]
+    time: str
+
+
+def admit_ops(ops: Sequence[AnsweredOp], target: Target, source: Source, others: Sequence[Op]) -> list[Op]:
+    """The operations to apply, proposed on the content as it was shown. Raises Refused, also if nothing is left.
+
+    What the document says already is left out, and so is what waits there or is among the `others` of this replay.
+    """
+    before = target.document.content
+    known = [*_pending_targets(target), *others]
+    state: Json = {ROOT: orjson.loads(canonical(before))}
+    admitted: list[Op] = []
+    for op in ops:
+        made = _admit(op, state, target, source)
+        if made is not None and not any(_repeats(made, other, target) for other in known):
+            # Copied: what later operations make of the state is not what this one carries.
+            state = _applied(state, orjson.loads(canonical(made)))
+            admitted.append(made)
+    if not admitted:
+        raise Refused(ALREADY_THERE, "That is said already, or waits for a confirmation.")
+    _check_outcome(admitted, before, state[ROOT], target)
+    return admitted
+
+
+def _admit(op: AnsweredOp, state: Json, target: Target, source: Source) -> Op | None:
+    """The operation to apply; None if it would change nothing."""
+    place = _place(op.path, target)
+    value = _value(op.value, target)
+    parent = _parent(state, place)
+    if isinstance(parent, list):
+        return _in_list(op.op, place, value, parent, target, source)
+    return _in_object(op.op, place, value, parent)
+
+
+def _place(path: str, target: Target) -> Pointer:
+    try:
+        place = path_policy.content_pointer(path)
+    except MemnetError as error:
+        raise Refused(error.code, "Its path is no pointer below /content.") from None
+    if target.pending is not None and touches(place, target.pending):
+        raise Refused(ErrorCode.PENDING_ITEM_FORGED, "Only the service puts into the pending section what falls short.")
+    if not place or not any(lies_within(place, pointer(rule)) for rule in target.places):
+        raise Refused(ErrorCode.PATH_NOT_WRITABLE, "The profile does not let a replay write there.")
+    for section, names in target.kept:
+        if place[: len(section)] == section and set(place[len(section) + 1 : len(section) + 2]) & names:
+            raise Refused(ErrorCode.PATH_NOT_WRITABLE, "The service keeps this member of an entry.")
+    return place
+
+
+def _value(value: Json, target: Target) -> Json:
+    if value is None or (isinstance(value, str) and not value.strip()):
+        raise Refused(ErrorCode.PATCH_MALFORMED, "An empty value adds nothing, or takes away what is there.")
+    if not isinstance(value, str):
+        return value
+    if len(value) > MAX_TEXT:
+        raise Refused(ErrorCode.LIMIT_EXCEEDED, f"A proposed text has at most {MAX_TEXT} characters.")
+    if holds_unseen(value) or injected_context.neutral(value) != value:
+        raise Refused(ErrorCode.PATCH_MALFORMED, "A proposed text holds unseen characters or a marker of context.")
+    if is_sensitive(value, target.profile.denied_fields):
+        raise Refused(ErrorCode.FIELD_DENIED, "A proposed text names or looks like a secret.")
+    return value.strip()
+
+
+def _parent(state: Json, place: Pointer) -> Json:
+    try:
+        parent = resolve(state, pointer_text((ROOT, *place[:-1])))
+    except PatchNotApplicable:
+        raise Refused(ErrorCode.PATCH_NOT_APPLICABLE, "It names a place that the document does not have.") from None
+    if not isinstance(parent, (list, dict)):
+        raise Refused(ErrorCode.PATCH_NOT_APPLICABLE, "It names a place within a value that has no parts.")
+    return parent
+
+
+def _in_object(verb: str, place: Pointer, value: Json, parent: dict[str, Json]) -> Op | None:
+    name = place[-1]
+    if name in parent:
+        _check_overwriting(parent[name])
+        if canonical(parent[name]) == canonical(value):
+            return None
+        return _op("replace", place, value)
+    if verb == "replace":
+        raise Refused(ErrorCode.PATCH_NOT_APPLICABLE, "It replaces a member that the document does not have.")
+    if not _PLAIN_NAME.fullmatch(name):
+        raise Refused(ErrorCode.PATH_NOT_WRITABLE, "A new member needs a plain name.")
+    return _op("add", place, value)
+
+
+def _in_list(verb: str, place: Pointer, value: Json, entries: list[Json], target: Target, source: Source) -> Op | None:
+    section, index = place[:-1], _index(place[-1], len(entries), verb)
+    template = target.templates.get(pointer_text(section))
+    if template is not None and not isinstance(value, str):
+        raise Refused(ErrorCode.PATCH_MALFORMED, "This list takes texts.")
+    field = _text_field(template)
+    if isinstance(value, str) and any(says(entry, field) == says(value) for entry in entries):
+        return None
+    old = None if verb == "add" else entries[index]
+    if template is not None:
+        entry = _entry(section, value, target, source)
+        value = fill(template, entry) if verb == "add" else renew(old, template, entry)
+    else:
+        _check_overwriting(old)
+    # A list takes what is new at its end, wherever it was wanted: nothing else moves.
+    return _op(verb, (*section, "-" if verb == "add" else str(index)), value)
+
+
+def _index(segment: str, length: int, verb: str) -> int:
+    if segment == "-" and verb == "add":
+        return length
+    most = length if verb == "add" else length - 1
+    if not _INDEX.fullmatch(segment) or int(segment) > most:
+        raise Refused(ErrorCode.PATCH_NOT_APPLICABLE, "It names an entry that the list does not have.")
+    return int(segment)
+
+
+def _check_overwriting(old: Json) -> None:
+    if isinstance(old, (list, dict)):
+        raise Refused(ErrorCode.PATH_NOT_WRITABLE, "It would replace a list or an object as a whole.")
+
+
+def _entry(section: Pointer, text: str, target: Target, source: Source) -> Entry:
+    # By its content and the replay, so that the same extraction makes the same entry.
+    named = [source.replay_id, target.document.binding_id, target.document.key.path, list(section), text]
+    return Entry(
+        id=f"mem-{digest(canonical(named))[:24]}",
+        text=text,
+        confidence=source.confidence,
+        evidence=source.evidence,
+        time=source.time,
+    )
+
+
+def _text_field(template: dict[str, Json] | None) -> str:
+    """The member in which an entry says its text."""
+    return next((name for name, value in (template or {}).items() if value == TEXT), "text")
+
+
+def _repeats(made: Op, other: dict[str, Json], target: Target) -> bool:
+    """Whether both put the same in the same place."""
+    field = _text_field(target.templates.get(pointer_text(pointer(made["path"])[1:-1])))
+    return all(other.get(name) == made[name] for name in ("op", "path")) and _same(
+        other.get("value"), made["value"], field
+    )
+
+
+def _pending_targets(target: Target) -> Iterator[dict[str, Json]]:
+    """The operations that wait in the pending section."""
+    try:
+        items = [] if target.pending is None else resolve(target.document.content, pointer_text(target.pending))
+    except PatchNotApplicable:
+        return
+    for item in items if isinstance(items, list) else []:
+        proposed = item.get("target") if isinstance(item, dict) else None
+        if isinstance(proposed, dict):
+            yield proposed
+
+
+def _same(one: Json, other: Json, field: str) -> bool:
+    text = says(one, field)
+    return canonical(one) == canonical(other) if text is None else text == says(other, field)
+
+
+def _op(verb: str, place: Pointer, value: Json) -> Op:
+    return {"op": verb, "path": pointer_text((ROOT, *place)), "value": value}
+
+
+def _applied(state: Json, op: Op) -> Json:
+    try:
+        return apply(state, [op])
+    except MemnetError as error:
+        raise Refused(error.code, "It cannot be applied to the document.") from None
+
+
+def _check_outcome(ops: list[Op], before: Json, after: Json, target: Target) -> None:
+    try:
+        path_policy.check_denied(ops, target.profile.denied_fields, before, after)
+    except FieldDenied as error:
+        raise Refused(error.code, error.message) from None
+    violations = target.schema.violations(after)
+    if violations:
+        raise Refused(ErrorCode.SCHEMA_VIOLATION, f"The document would not match its schema: {violations[0].message}.")

@@ -1,0 +1,292 @@
+"""A patch that was proposed on one version of a content, carried over to another version by what it means."""
+
+from collections.abc import Sequence
+from copy import deepcopy
+from dataclasses import dataclass
+from enum import Enum, StrEnum
+from typing import Any, Final
+
+from memnet.domain.document import Json
+from memnet.domain.patch import Op, Pointer, apply, pointer, pointer_text, resolve
+from memnet.domain.path_policy import ROOT
+from memnet.domain.same_element import ID, Lost, count_items, counterpart, same_json
+
+
+class Absent(Enum):
+    """Stands for a value that is not there; null is a value."""
+
+    ABSENT = "absent"
+
+
+ABSENT: Final = Absent.ABSENT
+
+
+class Why(StrEnum):
+    """Why an operation cannot be carried over."""
+
+    CHANGED = "changed"
+    """Somebody gave another value to what it touches."""
+    GONE = "gone"
+    """What it touches is not there any more."""
+    AMBIGUOUS = "ambiguous"
+    """Several elements of an array could be the one that it touches, or what became of that one."""
+
+
+@dataclass(frozen=True, slots=True)
+class Translated:
+    """The operations that mean on `theirs` what the proposed ones meant on `base`; maybe none."""
+
+    ops: list[Op]
+    already_there: tuple[int, ...]
+    """The indices of the proposed operations that were dropped, because what they make is there already."""
+
+
+@dataclass(frozen=True, slots=True)
+class Changed:
+    """A true conflict: nothing can be applied without deciding between two values."""
+
+    op_index: int
+    path: str
+    """The pointer, in the version the patch was proposed on, of the place where the versions part."""
+    why: Why
+    base: Json | Absent
+    """What stood there, after the operations before this one."""
+    theirs: Json | Absent
+    """What stands there now; where that is ambiguous, the whole array."""
+
+    def members(self) -> dict[str, Any]:
+        """What is known of it, by name; what is absent has no member."""
+        named = {
+            "op_index": self.op_index,
+            "path": self.path,
+            "why": str(self.why),
+            "base": self.base,
+            "theirs": self.theirs,
+        }
+        return {name: value for name, value in named.items() if value is not ABSENT}
+
+
+Rebased = Translated | Changed
+
+
+def rebase(ops: Sequence[Op], base: Json, theirs: Json) -> Rebased:
+    """Carry well-formed `ops`, proposed on the content `base`, over to the content `theirs`.
+
+    Both contents stay as they are. An element of an array is followed to where it is now; what an operation touches
+    must be as it was, or be already as it would become. What is added to an array is there already if more entries
+    equal it, or say the same, than did in `base`. Raises what `patch.apply` raises if `ops` do not apply to `base`.
+    """
+    apply(_state(base), list(ops))
+    versions = _Versions(_state(base), _state(theirs))
+    translated: list[Op] = []
+    already_there: list[int] = []
+    for index, op in enumerate(ops):
+        try:
+            carried_over = versions.step(op)
+        except _Parted as parted:
+            return Changed(index, pointer_text(parted.path), parted.why, parted.base, parted.theirs)
+        if carried_over is None:
+            already_there.append(index)
+        else:
+            translated.append(carried_over)
+    return Translated(translated, tuple(already_there))
+
+
+def _state(content: Json) -> Json:
+    return {ROOT: deepcopy(content)}
+
+
+class _Parted(Exception):
+    """The versions part at a place that an operation needs."""
+
+    def __init__(self, path: Pointer, why: Why, base: Json | Absent, theirs: Json | Absent) -> None:
+        super().__init__()
+        self.path, self.why, self.base, self.theirs = path, why, base, theirs
+
+
+@dataclass(slots=True)
+class _Versions:
+    """Both versions side by side, as the operations so far leave them."""
+
+    base: Json
+    theirs: Json
+
+    def step(self, op: Op) -> Op | None:
+        """Take both over one operation and return it as theirs needs it; None: it is there already. Raises _Parted."""
+        carried_over = _carried_over(op, self.base, self.theirs)
+        self.base = apply(self.base, [op])
+        if carried_over is not None:
+            self.theirs = apply(self.theirs, [carried_over])
+        return carried_over
+
+
+def _carried_over(op: Op, base: Json, theirs: Json) -> Op | None:
+    path = pointer(op["path"])
+    if op["op"] == "move":
+        return _moved(op, path, base, theirs)
+    if op["op"] == "copy":
+        return _copied(op, path, base, theirs)
+    if op["op"] == "add":
+        place = _to_add(path, op["value"], base, theirs)
+    elif op["op"] == "replace":
+        place = _to_replace(path, op["value"], base, theirs)
+    elif op["op"] == "remove":
+        place = _to_remove(path, base, theirs)
+    else:
+        place = _untouched(path, base, theirs)
+    return None if place is None else {**op, "path": pointer_text(place)}
+
+
+def _copied(op: Op, path: Pointer, base: Json, theirs: Json) -> Op | None:
+    source = _untouched(pointer(op["from"]), base, theirs)
+    target = _to_add(path, resolve(base, op["from"]), base, theirs)
+    return None if target is None else {**op, "from": pointer_text(source), "path": pointer_text(target)}
+
+
+def _moved(op: Op, path: Pointer, base: Json, theirs: Json) -> Op | None:
+    """A move is a removal and then an addition (RFC 6902, 4.4): both are to be done, or both are there already."""
+    start = pointer(op["from"])
+    if start == path:
+        stays = pointer_text(_untouched(path, base, theirs))
+        return {**op, "from": stays, "path": stays}
+    value = resolve(base, op["from"])
+    source = _to_remove(start, base, theirs)
+    rest, their_rest = _without(start, base), theirs if source is None else _without(source, theirs)
+    target = _to_add(path, value, rest, their_rest)
+    if source is None and target is None:
+        return None
+    if source is None:
+        raise _Parted(start, Why.GONE, value, ABSENT)
+    if target is not None:
+        return {**op, "from": pointer_text(source), "path": pointer_text(target)}
+    if isinstance(_located(path[:-1], rest, their_rest)[2], list):
+        # What says the same there may lack what the entry here has beside its text.
+        raise _Parted(path, Why.CHANGED, ABSENT, value)
+    return {"op": "remove", "path": pointer_text(source)}
+
+
+def _without(place: Pointer, state: Json) -> Json:
+    return apply(deepcopy(state), [{"op": "remove", "path": pointer_text(place)}])
+
+
+def _to_add(path: Pointer, value: Json, base: Json, theirs: Json) -> Pointer | None:
+    """Where `value` is to be added in theirs; None: it is there already. Raises _Parted."""
+    if not path:
+        return _to_replace(path, value, base, theirs)
+    parent, name = path[:-1], path[-1]
+    place, before, now = _located(parent, base, theirs)
+    _check_kind(parent, before, now)
+    if isinstance(before, list):
+        index = _to_insert(path, value, before, now)
+        return None if index is None else (*place, index)
+    if name in before:
+        return _to_replace(path, value, base, theirs)
+    if name not in now:
+        return (*place, name)
+    if same_json(now[name], value):
+        return None
+    raise _Parted(path, Why.CHANGED, ABSENT, now[name])
+
+
+def _to_insert(path: Pointer, value: Json, before: list[Json], now: list[Json]) -> str | None:
+    """The index, or "-", at which `value` is to be added to an array; None: it is there already. Raises _Parted."""
+    if count_items(value, now) > count_items(value, before):
+        return None
+    # Another entry under the same id: to add would make the id mean two things, to drop would lose what was proposed.
+    namesakes = _by_id(value, now)
+    if namesakes and not _by_id(value, before):
+        raise _Parted(path, Why.CHANGED, ABSENT, namesakes[0])
+    if path[-1] == "-" or int(path[-1]) == len(before):
+        return "-"
+    return str(_beside_its_neighbour(path, before, now))
+
+
+def _by_id(item: Json, elements: list[Json]) -> list[Json]:
+    if not isinstance(item, dict) or ID not in item:
+        return []
+    return [other for other in elements if isinstance(other, dict) and same_json(other.get(ID), item[ID])]
+
+
+def _beside_its_neighbour(path: Pointer, before: list[Json], now: list[Json]) -> int:
+    """In front of the element that was there; where that has gone, behind the one before it."""
+    index = int(path[-1])
+    follower = counterpart(index, before, now)
+    if not isinstance(follower, Lost):
+        return follower
+    if index == 0:
+        return 0
+    predecessor = counterpart(index - 1, before, now)
+    if isinstance(predecessor, Lost):
+        raise _Parted(path, Why.AMBIGUOUS, before, now)
+    return predecessor + 1
+
+
+def _to_replace(path: Pointer, value: Json, base: Json, theirs: Json) -> Pointer | None:
+    """Where the value is to be replaced in theirs; None: `value` stands there already. Raises _Parted."""
+    try:
+        place, before, now = _located(path, base, theirs)
+    except _Parted:
+        if _took_its_place(path, value, base, theirs):
+            return None
+        raise
+    if same_json(now, value):
+        return None
+    if same_json(now, before):
+        return place
+    raise _Parted(path, Why.CHANGED, before, now)
+
+
+def _took_its_place(path: Pointer, value: Json, base: Json, theirs: Json) -> bool:
+    """Whether the array that lost its element at `path` has since got `value`."""
+    _, before, now = _located(path[:-1], base, theirs)
+    if not isinstance(before, list) or not isinstance(now, list):
+        return False
+    return sum(same_json(value, item) for item in now) > sum(same_json(value, item) for item in before)
+
+
+def _to_remove(path: Pointer, base: Json, theirs: Json) -> Pointer | None:
+    """Where the value is to be removed in theirs; None: it is gone already. Raises _Parted."""
+    try:
+        return _untouched(path, base, theirs)
+    except _Parted as parted:
+        if parted.why is Why.GONE:
+            return None
+        raise
+
+
+def _untouched(path: Pointer, base: Json, theirs: Json) -> Pointer:
+    """Where the value is in theirs, if it is as it was. Raises _Parted."""
+    place, before, now = _located(path, base, theirs)
+    if not same_json(before, now):
+        raise _Parted(path, Why.CHANGED, before, now)
+    return place
+
+
+def _located(path: Pointer, base: Json, theirs: Json) -> tuple[Pointer, Json, Json]:
+    """Where in theirs the value is that base has at `path`, and the two values. Raises _Parted."""
+    place: Pointer = ()
+    for depth, name in enumerate(path):
+        _check_kind(path[:depth], base, theirs)
+        own = int(name) if isinstance(base, list) else name
+        found = _followed(path[: depth + 1], own, base, theirs)
+        place, base, theirs = (*place, str(found)), base[own], theirs[found]
+    return place, base, theirs
+
+
+def _check_kind(path: Pointer, base: Json, theirs: Json) -> None:
+    if isinstance(base, dict) is not isinstance(theirs, dict) or isinstance(base, list) is not isinstance(theirs, list):
+        raise _Parted(path, Why.CHANGED, base, theirs)
+
+
+def _followed(path: Pointer, own: int | str, base: Json, theirs: Json) -> int | str:
+    """The index or name in theirs of what base has under `own`. Raises _Parted."""
+    if isinstance(own, str):
+        if own not in theirs:
+            raise _Parted(path, Why.GONE, base[own], ABSENT)
+        return own
+    found = counterpart(own, base, theirs)
+    if found is Lost.REMOVED:
+        raise _Parted(path, Why.GONE, base[own], ABSENT)
+    if isinstance(found, Lost):
+        raise _Parted(path, Why.AMBIGUOUS, base[own], theirs)
+    return found

@@ -1,0 +1,188 @@
+"""What a replay is going to do, settled once: the event, and each patch with its base and the request under way."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import orjson
+
+from memnet.domain.document import Json, UserScope
+from memnet.domain.errors import InvalidIdentifier, SealBroken
+from memnet.domain.event import MAX_DIGEST, MAX_WORDS
+from memnet.domain.evidence import MAX_EVIDENCE_BYTES
+from memnet.domain.extraction import Digest, Extraction, ProposedPatch, ShownDocument
+from memnet.domain.injected_context import strip_messages
+from memnet.domain.json_text import canonical
+from memnet.domain.proposal import ALREADY_THERE, Dispute, Proposal, Request, load_proposal
+from memnet.domain.replay import PatchFate, PatchStatus
+from memnet.domain.snapshot import Snapshot
+from memnet.domain.write import Evidence
+
+MAX_WORD = 128
+SOURCE_TYPE = "chat"
+
+
+@dataclass(frozen=True, slots=True)
+class PlannedPatch:
+    """One patch; `request` None: what is sent depends on the patches of the same document before it."""
+
+    proposal: Proposal
+    request: Request | None
+    dispute: Dispute | None = None
+    """Why it is in conflict, once it is."""
+
+    def fate(self, status: PatchStatus, **known: str | None) -> PatchFate:
+        """Its fate, as the replay's record tells it."""
+        proposal = self.proposal
+        return PatchFate(
+            number=proposal.number,
+            binding_id=proposal.binding_id,
+            namespace=proposal.key.namespace,
+            path=proposal.key.path,
+            status=status,
+            message_ids=tuple(proposal.message_ids),
+            confidence=proposal.confidence,
+            **known,
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """The plain form of a replay's sealed part."""
+
+    event: Json
+    """The members of the event; None if there is nothing to tell."""
+    patches: Sequence[PlannedPatch]
+
+    def patch(self, number: int) -> PlannedPatch:
+        """The patch of that number."""
+        return self.patches[number - 1]
+
+    def changed(self, number: int, **changes: Any) -> "Plan":
+        """The plan with something of one patch replaced."""
+        patches = list(self.patches)
+        patches[number - 1] = replace(patches[number - 1], **changes)
+        return replace(self, patches=tuple(patches))
+
+    def dump(self) -> bytes:
+        """Write it; a document that several patches were proposed on stands in it once."""
+        bases = {_place(patch.proposal): patch.proposal.base for patch in self.patches}
+        rows = [
+            {
+                "proposal": patch.proposal.members(),
+                "request": None if patch.request is None else patch.request.members(),
+                "dispute": None if patch.dispute is None else patch.dispute.members(),
+            }
+            for patch in self.patches
+        ]
+        return canonical({"event": self.event, "bases": bases, "patches": rows})
+
+
+def load(scope: UserScope, data: bytes) -> Plan:
+    """Read what `Plan.dump` wrote. Raises SealBroken."""
+    try:
+        members = orjson.loads(data)
+        return Plan(members["event"], tuple(_patch(scope, row, members["bases"]) for row in members["patches"]))
+    except (ValueError, KeyError, TypeError, InvalidIdentifier) as error:
+        raise SealBroken() from error
+
+
+def make_plan(snapshot: Snapshot, shown: Sequence[ShownDocument], extraction: Extraction) -> Plan:
+    """Settle what is done with an extraction from `snapshot` on the documents that were shown."""
+    contents = {(document.key, document.etag): document.content for document in shown}
+    seen = set()
+    patches = []
+    for number, proposed in enumerate(extraction.patches, start=1):
+        proposal = _proposal(snapshot, extraction, number, proposed, contents[proposed.key, proposed.base_etag])
+        request = None if proposed.key in seen else Request(0, proposed.base_etag, list(proposed.ops))
+        seen.add(proposed.key)
+        patches.append(PlannedPatch(proposal, request))
+    return Plan(None if extraction.digest is None else _event(snapshot, extraction.digest), tuple(patches))
+
+
+def rejected_fates(extraction: Extraction, namespaces: dict[str, str]) -> list[PatchFate]:
+    """The fates of what was settled before it came to a document, numbered behind the patches.
+
+    What is said there already has nothing to be refused for: it counts as applied, without a change.
+    `namespaces` says which namespace a binding is in; a proposal may name a binding that there is not.
+    """
+    first = len(extraction.patches) + 1
+    return [
+        PatchFate(
+            number=number,
+            binding_id=refused.binding_id,
+            namespace=namespaces.get(refused.binding_id, ""),
+            path=refused.path,
+            status=PatchStatus.APPLIED if refused.code == ALREADY_THERE else PatchStatus.REJECTED,
+            reason=refused.code if refused.code == ALREADY_THERE else f"{refused.code}: {refused.reason}",
+        )
+        for number, refused in enumerate(extraction.rejected, start=first)
+    ]
+
+
+def _proposal(snapshot: Snapshot, extraction: Extraction, number: int, proposed: ProposedPatch, base: Json) -> Proposal:
+    spoken = [message.timestamp for message in snapshot.messages if message.message_id in set(proposed.message_ids)]
+    return Proposal(
+        replay_id=snapshot.replay_id,
+        number=number,
+        profile_id=snapshot.profile_id,
+        binding_id=proposed.binding_id,
+        key=proposed.key,
+        base_etag=proposed.base_etag,
+        base=base,
+        ops=list(proposed.ops),
+        confidence=proposed.confidence,
+        evidence=_bounded(
+            {
+                "conversation_id": snapshot.conversation_id,
+                "snapshot_uri": snapshot.uri,
+                "replay_id": snapshot.replay_id,
+                "extraction": extraction.provenance.members(),
+            },
+            proposed.message_ids,
+        ),
+        source_time=max(spoken, default=None),
+    )
+
+
+def _event(snapshot: Snapshot, digest: Digest) -> Json:
+    """Everything in it follows from the snapshot and the digest, so that it is the same event however often written."""
+    ids = [message.message_id for message in strip_messages(snapshot.messages) if message.content]
+    return {
+        "event_id": f"evt-{snapshot.replay_id}",
+        "service_id": snapshot.service_id[:MAX_WORD],
+        "timestamp": snapshot.messages[-1].timestamp,
+        "source_type": SOURCE_TYPE,
+        "digest": digest.text[:MAX_DIGEST],
+        "keywords": list(digest.keywords)[:MAX_WORDS],
+        "project_ids": list(digest.project_ids)[:MAX_WORDS],
+        "snapshot_uri": snapshot.uri,
+        "evidence": _bounded(
+            {"conversation_id": snapshot.conversation_id, "span": {"start": 0, "end": len(snapshot.messages) - 1}}, ids
+        ),
+    }
+
+
+def _bounded(evidence: Evidence, message_ids: Sequence[str]) -> Evidence:
+    """The evidence with as many of the messages' ids, from the first one on, as it may be long."""
+    left = MAX_EVIDENCE_BYTES - len(canonical({**evidence, "message_ids": []}))
+    kept: list[str] = []
+    for message_id in message_ids:
+        left -= len(canonical(message_id)) + 1
+        if left < 0:
+            break
+        kept.append(message_id)
+    return {**evidence, "message_ids": kept}
+
+
+def _place(proposal: Proposal) -> str:
+    return f"{proposal.key.namespace}/{proposal.key.path}"
+
+
+def _patch(scope: UserScope, row: dict[str, Any], bases: dict[str, Json]) -> PlannedPatch:
+    proposal = row["proposal"]
+    return PlannedPatch(
+        load_proposal(scope, proposal, bases[f"{proposal['namespace']}/{proposal['path']}"]),
+        None if row["request"] is None else Request(**row["request"]),
+        None if row["dispute"] is None else Dispute(**row["dispute"]),
+    )

@@ -1,0 +1,33 @@
+"""What a profile says of the upkeep of a document: what is merged, what gives way, what expires, what goes stale."""
+
+from typing import Annotated
+
+from pydantic import Field
+
+from memnet.domain.profile_part import Confidence, Identifier, Pointer, ProfilePart
+
+Share = Annotated[float, Field(gt=0, le=1)]
+"""Of a limit: how full a document may be before sections give way."""
+
+
+class SectionUpkeep(ProfilePart):
+    """The upkeep of one array of the content; a binding's rules come in the order in which sections give way.
+
+    `merge`: entries that say the same are folded into one. `keep`: the section gives way, but so many entries stay;
+    the first in the array go first, after their detail was written to an event. `trim_below`: of them only those less
+    sure than this; a durable section gives way in no other way. `expires_field`: an entry whose time this is has passed
+    goes, its detail to an event. `stale_after_days`: an entry not verified (`verified_field`) for so long goes back to
+    the pending section. The other fields say where an entry that is an object has its text and what belongs to it.
+    """
+
+    section: Pointer
+    merge: bool = False
+    keep: Annotated[int, Field(ge=0)] | None = None
+    trim_below: Confidence | None = None
+    expires_field: Identifier | None = None
+    stale_after_days: Annotated[int, Field(ge=1)] | None = None
+    verified_field: Identifier = "last_verified_at"
+    text_field: Identifier = "text"
+    confidence_field: Identifier = "confidence"
+    evidence_field: Identifier = "evidence"
+    id_field: Identifier = "id"

@@ -1,0 +1,168 @@
+"""The copy of a content on which a plan is worked out; at the end it tells the operations that lead there."""
+
+from dataclasses import dataclass, field
+from datetime import datetime
+from operator import itemgetter
+
+import orjson
+
+from memnet.domain.document import Json
+from memnet.domain.draft import Governance
+from memnet.domain.entry import is_expired
+from memnet.domain.errors import PatchMalformed
+from memnet.domain.json_text import canonical
+from memnet.domain.patch import Op, Pointer, pointer
+from memnet.domain.path_policy import ROOT
+from memnet.domain.upkeep import Detail, Fate, Plan, Step, Surroundings, entries_at
+
+
+@dataclass(slots=True)
+class Sheet:
+    """One section: its entries, which are those in the content itself, and where each stood before (None: nowhere)."""
+
+    path: str
+    entries: list[Json]
+    origins: list[int | None]
+    is_new: bool = False
+    replaced: set[int] = field(default_factory=set)
+    removed: set[int] = field(default_factory=set)
+
+    def ops(self) -> list[Op]:
+        """Replace, then remove from the end, so that no index shifts before it is used, then add."""
+        if self.is_new:
+            return self.whole() if self.entries else []
+        at = f"/{ROOT}{self.path}"
+        placed = list(zip(self.origins, self.entries, strict=True))
+        ops: list[Op] = [
+            {"op": "replace", "path": f"{at}/{origin}", "value": entry}
+            for origin, entry in placed
+            if origin in self.replaced
+        ]
+        ops += [{"op": "remove", "path": f"{at}/{origin}"} for origin in sorted(self.removed, reverse=True)]
+        return ops + [{"op": "add", "path": f"{at}/-", "value": entry} for origin, entry in placed if origin is None]
+
+    def whole(self) -> list[Op]:
+        """The same in one operation."""
+        return [{"op": "add" if self.is_new else "replace", "path": f"/{ROOT}{self.path}", "value": self.entries}]
+
+
+class Worksheet:
+    """A content under upkeep by one profile's rules."""
+
+    def __init__(self, content: Json, rules: Governance, around: Surroundings) -> None:
+        """`content` is copied."""
+        self.content: Json = orjson.loads(canonical(content))
+        self.rules = rules
+        self.around = around
+        binding_id = rules.binding.binding_id
+        self.tended = rules.profile.upkeep_rules.get(binding_id, ())
+        self.pending = rules.profile.pending_sections.get(binding_id)
+        self.limits = rules.profile.array_limits(binding_id)
+        self.steps: list[Step] = []
+        self.held = 0
+        self._sheets: dict[str, Sheet] = {}
+        self._told: dict[str, list[tuple[int, Json]]] = {}
+
+    def sheet(self, section: str) -> Sheet:
+        """The section; one that is not there has no entries."""
+        if section not in self._sheets:
+            entries = entries_at(self.content, section)
+            self._sheets[section] = Sheet(section, entries, list(range(len(entries))))
+        return self._sheets[section]
+
+    def open(self, section: str) -> Sheet | None:
+        """The section to add to, made if it is not there; None if it cannot be."""
+        name = pointer(section)[-1]
+        holder = self._holder(section)
+        if not isinstance(holder, dict):
+            return None
+        if name not in holder:
+            holder[name] = []
+            self._sheets[section] = Sheet(section, holder[name], [], is_new=True)
+        return self.sheet(section) if isinstance(holder[name], list) else None
+
+    def size(self) -> int:
+        """Characters of the canonical JSON."""
+        return len(canonical(self.content).decode())
+
+    def is_sound(self) -> bool:
+        """Whether the content is still one that the schema and `max_chars` admit."""
+        return not self.rules.schema.violations(self.content) and self.size() <= self.rules.binding.max_chars
+
+    def first_free(self, section: str) -> int:
+        """How many entries must stay where they are, because a proposal that waits names one of them by its index."""
+        named = [-1]
+        for pending in self.around.pending:
+            for item in entries_at(self.content, pending):
+                named += _named(item, pointer(f"/{ROOT}{section}"))
+        there = len(self.sheet(section).entries)
+        return max(index for index in named if index < there) + 1
+
+    def remove(self, section: str, position: int, fate: Fate, *, into: Json = None, tell: bool = True) -> None:
+        """Take an entry out; `tell`: its detail goes to an event."""
+        sheet = self.sheet(section)
+        entry, origin = sheet.entries.pop(position), sheet.origins.pop(position)
+        if origin is not None:
+            sheet.removed.add(origin)
+        self.steps.append(Step(section, fate, entry, into))
+        if tell:
+            self._told.setdefault(section, []).append((origin or 0, entry))
+
+    def replace(self, section: str, position: int, value: Json) -> None:
+        """Put another entry in the place of one."""
+        sheet = self.sheet(section)
+        sheet.entries[position] = value
+        origin = sheet.origins[position]
+        if origin is not None:
+            sheet.replaced.add(origin)
+
+    def expire(self, now: datetime) -> None:
+        """Remove what says that its time has passed."""
+        for rule in self.tended:
+            entries = self.sheet(rule.section).entries
+            free = self.first_free(rule.section)
+            gone = [i for i in range(free, len(entries)) if is_expired(entries[i], rule, now)]
+            for position in reversed(gone):
+                self.remove(rule.section, position, Fate.EXPIRED)
+
+    def _holder(self, section: str) -> Json:
+        holder = self.content
+        for segment in pointer(section)[:-1]:
+            holder = holder.get(segment) if isinstance(holder, dict) else None
+        return holder
+
+    def plan(self) -> Plan:
+        """The operations, at most as many as the profile lets a patch have if it has that many sections."""
+        for unused in [path for path, sheet in self._sheets.items() if sheet.is_new and not sheet.entries]:
+            del self._holder(unused)[pointer(unused)[-1]], self._sheets[unused]
+        changes = {path: sheet.ops() for path, sheet in self._sheets.items()}
+        while sum(map(len, changes.values())) > self.rules.profile.max_ops:
+            longest = max(changes, key=lambda path: len(changes[path]))
+            if len(changes[longest]) == 1:
+                break
+            changes[longest] = self._sheets[longest].whole()
+        told = [
+            Detail(section, tuple(entry for _, entry in sorted(rows, key=itemgetter(0))))
+            for section, rows in self._told.items()
+        ]
+        return Plan(
+            ops=[op for ops in changes.values() for op in ops],
+            steps=tuple(self.steps),
+            details=tuple(told),
+            held=self.held,
+            content=self.content,
+        )
+
+
+def _named(item: Json, section: Pointer) -> list[int]:
+    """The indexes of the section that the proposal's operation names."""
+    target = item.get("target") if isinstance(item, dict) else None
+    found = []
+    for name in ("path", "from"):
+        try:
+            place = pointer(target.get(name)) if isinstance(target, dict) and name in target else ()
+        except PatchMalformed:
+            continue
+        if len(place) > len(section) and place[: len(section)] == section and place[len(section)].isdecimal():
+            found.append(int(place[len(section)]))
+    return found

@@ -1,0 +1,177 @@
+"""Try a conflict again: carry what was proposed over to the newest version, and send it."""
+
+import logging
+from dataclasses import dataclass, replace
+from datetime import datetime
+
+import orjson
+
+from memnet.domain import conflict as conflicts
+from memnet.domain.access import Role
+from memnet.domain.catalog import Catalog
+from memnet.domain.conflict import Conflict, ConflictStatus, Versions, resolved, sending, still_open
+from memnet.domain.document import Actor
+from memnet.domain.errors import ErrorCode, Internal, MemnetError, SealBroken, Unavailable, VaultUnavailable
+from memnet.domain.job import Job
+from memnet.domain.proposal import Dispute, Request, carry_on
+from memnet.domain.timestamps import from_text
+from memnet.domain.write import WriteResult
+from memnet.operations.read_conflict import HeldConflict, read_conflict
+from memnet.operations.rebase_proposal import rebase_proposal
+from memnet.operations.seal_record import seal_record
+from memnet.operations.send_job import send_job
+from memnet.operations.try_proposal import Refused, Writing, try_proposal
+from memnet.operations.unmark_job import unmark_job
+from memnet.ports import AuditLog, Background, DocumentStore, JobMarks, MessageQueue, StoreConflict, Vault
+
+LOOKS = 16
+"""Each further look at the record follows a step that somebody else has made on it."""
+PASSING = frozenset({ErrorCode.UNAVAILABLE, ErrorCode.VAULT_UNAVAILABLE})
+log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class _Ports:
+    vault: Vault
+    writing: Writing
+
+    def now(self) -> datetime:
+        return self.vault.clock.now()
+
+
+async def apply_conflict(
+    job: Job,
+    *,
+    attempt: int | None,
+    vault: Vault | None,
+    marks: JobMarks,
+    queue: MessageQueue | None,
+    documents: DocumentStore,
+    audit: AuditLog,
+    catalog: Catalog,
+    background: Background,
+    worker_principal: str,
+) -> Conflict:
+    """Try once more and return the conflict as it is then: resolved, or open with the newest reason and version.
+
+    `attempt` is the number of the scheduled retry that the job came with; one whose turn is over does nothing. After
+    one in vain the next is scheduled, until the conflict rests. None: somebody asked for it, and the schedule stays.
+    Every request is written down before it is sent, so none is applied twice. Raises ConflictNotFound, HistoryBroken,
+    VaultUnavailable, Unavailable: the same call again goes on.
+    """
+    if vault is None:
+        raise VaultUnavailable()
+    actor = Actor(worker_principal, frozenset({Role.REPLAY}))
+    ports = _Ports(vault, Writing(actor, documents, audit, catalog, vault.clock, vault.ids, background))
+    for _ in range(LOOKS):
+        held = await read_conflict(job.scope, job.job_id, vault=vault)
+        try:
+            conflict = await _go_on(held, attempt, ports)
+        except StoreConflict:
+            # Somebody else's step, or one of ours that was applied unseen: go on from what stands there.
+            continue
+        await _follow_up(conflict, attempt, vault, marks, queue)
+        return conflict
+    raise Unavailable(dependency="blob_storage")
+
+
+async def _follow_up(
+    conflict: Conflict, attempt: int | None, vault: Vault, marks: JobMarks, queue: MessageQueue | None
+) -> None:
+    """Whatever is not done here, the mark has done later."""
+    if conflict.next_attempt_at is None:
+        try:
+            await unmark_job(conflict.job, records=vault.records, marks=marks)
+        except Unavailable:
+            return
+    elif attempt is not None:
+        due = from_text(conflict.next_attempt_at)
+        if not await send_job(conflict.job, attempt=conflict.scheduled, due=due, queue=queue):
+            await marks.mark(conflict.job)
+
+
+async def _go_on(held: HeldConflict, attempt: int | None, ports: _Ports) -> Conflict:
+    """Raises StoreConflict when the record is no longer what it was."""
+    conflict = held.conflict
+    due = attempt is None or (attempt == conflict.scheduled and conflict.next_attempt_at is not None)
+    if conflict.status is not ConflictStatus.OPEN or not due:
+        return conflict
+    try:
+        if held.versions is None:
+            raise SealBroken()
+        return await _try(held, held.versions, attempt, ports)
+    except StoreConflict:
+        raise
+    except MemnetError as error:
+        if error.code in PASSING:
+            raise
+        failure = error
+    except Exception:
+        # A defect of ours: counted like any other failure, so that the schedule ends and the conflict rests.
+        log.exception("a conflict could not be tried")
+        failure = Internal()
+    # It cannot be tried as things are; the next retry, or who reads the reason, may find them changed.
+    kept = still_open(conflict, Refused(failure).reason, ports.now(), attempt=attempt)
+    await _write(kept, held, ports)
+    return kept
+
+
+async def _try(held: HeldConflict, versions: Versions, attempt: int | None, ports: _Ports) -> Conflict:
+    if versions.request is not None:
+        # Whether this one was applied is not known: nothing else may be sent before it is.
+        earlier = await try_proposal(versions.proposal, versions.request, writing=ports.writing)
+        if isinstance(earlier, WriteResult):
+            return await _record_applied(held, earlier, ports)
+    step = await _carry(versions, held.conflict.rebases + 1, ports)
+    if not isinstance(step, Request):
+        return await _end(held, versions, step, attempt, ports)
+    sent = sending(held.conflict, step, ports.now())
+    held = await _write(sent, held, ports, replace(versions, request=step))
+    outcome = await try_proposal(versions.proposal, step, writing=ports.writing)
+    if isinstance(outcome, WriteResult):
+        return await _record_applied(held, outcome, ports)
+    reason = outcome.reason if isinstance(outcome, Refused) else outcome.code.value
+    newest = await _carry(versions, step.number + 1, ports, most=step.number, lost=reason)
+    assert not isinstance(newest, Request)
+    return await _end(held, versions, newest, attempt, ports)
+
+
+async def _carry(
+    versions: Versions, number: int, ports: _Ports, *, most: int | None = None, lost: str = ""
+) -> Request | Dispute | None:
+    carried = await rebase_proposal(versions.proposal, documents=ports.writing.documents, catalog=ports.writing.catalog)
+    return carry_on(carried, number, most=most, lost=lost)
+
+
+async def _end(
+    held: HeldConflict, versions: Versions, step: Dispute | None, attempt: int | None, ports: _Ports
+) -> Conflict:
+    """Nothing is under way any more: what is proposed stands there already, or cannot be applied."""
+    if step is None:
+        conflict = resolved(held.conflict, None, ports.now())
+        return (await _write(conflict, held, ports)).conflict
+    conflict = still_open(held.conflict, step.reason, ports.now(), attempt=attempt)
+    return (await _write(conflict, held, ports, replace(versions, dispute=step, request=None))).conflict
+
+
+async def _record_applied(held: HeldConflict, result: WriteResult, ports: _Ports) -> Conflict:
+    """It is in the document, whatever has been written of the conflict meanwhile: also when somebody discarded it."""
+    for _ in range(LOOKS):
+        if held.conflict.status is ConflictStatus.RESOLVED:
+            return held.conflict
+        conflict = resolved(held.conflict, result.change_id, ports.now(), redirected=bool(result.redirected))
+        try:
+            return (await _write(conflict, held, ports)).conflict
+        except StoreConflict:
+            held = await read_conflict(conflict.scope, conflict.conflict_id, vault=ports.vault)
+    raise Unavailable(dependency="blob_storage")
+
+
+async def _write(
+    conflict: Conflict, held: HeldConflict, ports: _Ports, versions: Versions | None = None
+) -> HeldConflict:
+    if versions is not None:
+        sealed = await seal_record(conflict.key, versions.dump(), vault=ports.vault)
+        conflict = replace(conflict, sealed=orjson.loads(sealed))
+    tag = await ports.vault.records.write(conflict.key, conflicts.dump(conflict), replaces=held.tag)
+    return HeldConflict(conflict, versions or held.versions, tag)

@@ -1,0 +1,81 @@
+"""Decide that what stands in the document stays, and what was proposed does not come."""
+
+from dataclasses import replace
+
+from memnet.domain import conflict as conflicts
+from memnet.domain.access import Role
+from memnet.domain.catalog import Catalog
+from memnet.domain.conflict import Asked, Conflict, ConflictStatus, Decision, Versions, discarded, resolved
+from memnet.domain.document import Actor, UserScope
+from memnet.domain.errors import (
+    BindingNotFound,
+    ConflictClosed,
+    ProfileForbidden,
+    ProfileNotFound,
+    Unavailable,
+    VaultUnavailable,
+)
+from memnet.domain.timestamps import to_text
+from memnet.domain.write import WriteResult
+from memnet.operations.read_conflict import HeldConflict, read_conflict
+from memnet.operations.try_proposal import Writing, try_proposal
+from memnet.operations.unmark_job import unmark_job
+from memnet.ports import AuditLog, Background, DocumentStore, JobMarks, StoreConflict, Vault
+
+ATTEMPTS = 8
+
+
+async def discard_conflict(
+    scope: UserScope,
+    conflict_id: str,
+    *,
+    actor: Actor,
+    note: str | None,
+    vault: Vault | None,
+    marks: JobMarks,
+    documents: DocumentStore,
+    audit: AuditLog,
+    catalog: Catalog,
+    background: Background,
+    worker_principal: str,
+) -> tuple[Conflict, Versions | None]:
+    """Close it, noting who decided so and why, and return it.
+
+    A request of an interrupted retry that was applied all the same cannot be discarded: then it is resolved, and that
+    is what is told. Raises InvalidIdentifier, ConflictNotFound, ConflictClosed, HistoryBroken, VaultUnavailable,
+    Unavailable.
+    """
+    if vault is None:
+        raise VaultUnavailable()
+    worker = Actor(worker_principal, frozenset({Role.REPLAY}))
+    writing = Writing(worker, documents, audit, catalog, vault.clock, vault.ids, background)
+    for _ in range(ATTEMPTS):
+        held = await read_conflict(scope, conflict_id, vault=vault)
+        if held.conflict.status is not ConflictStatus.OPEN:
+            raise ConflictClosed(status=held.conflict.status.value)
+        applied = await _applied(held, writing)
+        now = vault.clock.now()
+        if applied is not None:
+            closed = resolved(held.conflict, applied.change_id, now, redirected=bool(applied.redirected))
+        else:
+            closed = discarded(held.conflict, Decision(Asked.DISCARD, actor.principal, to_text(now), note))
+        try:
+            await vault.records.write(closed.key, conflicts.dump(closed), replaces=held.tag)
+        except StoreConflict:
+            continue
+        background.start("unmark conflict", unmark_job(closed.job, records=vault.records, marks=marks))
+        if applied is not None:
+            raise ConflictClosed(status=closed.status.value)
+        return closed, held.versions
+    raise Unavailable(dependency="blob_storage")
+
+
+async def _applied(held: HeldConflict, writing: Writing) -> WriteResult | None:
+    """What became of a request that a retry wrote down and did not report on; None if it was not applied."""
+    if held.versions is None or held.versions.request is None:
+        return None
+    try:
+        seen = await try_proposal(held.versions.proposal, held.versions.request, writing=writing, dry_run=True)
+    except (ProfileNotFound, ProfileForbidden, BindingNotFound):
+        return None
+    return replace(seen, dry_run=False) if isinstance(seen, WriteResult) and seen.replayed else None

@@ -1,0 +1,31 @@
+"""Give a replay up."""
+
+from memnet.domain import replay as replays
+from memnet.domain.errors import Unavailable
+from memnet.domain.job import Job
+from memnet.domain.replay import Replay, replay_key
+from memnet.operations.unmark_job import unmark_job
+from memnet.ports import Clock, JobMarks, RecordStore, StoreConflict
+
+ATTEMPTS = 8
+
+
+async def fail_replay(job: Job, reason: str, *, records: RecordStore, marks: JobMarks, clock: Clock) -> Replay | None:
+    """Record that the replay failed and why (a code, without content), and take its mark away; return the record.
+
+    What was applied stays applied, and storing the same snapshot again goes on from there. One that is finished stays
+    as it is; None if there is no such replay. Raises HistoryBroken, Unavailable.
+    """
+    key = replay_key(job.scope, job.job_id)
+    for _ in range(ATTEMPTS):
+        stored = await records.read(key)
+        replay = replays.load(stored.data) if stored else None
+        if stored is not None and replay is not None and not replay.finished:
+            replay = replays.failed(replay, reason, clock.now())
+            try:
+                await records.write(key, replays.dump(replay), replaces=stored.storage_etag)
+            except StoreConflict:
+                continue
+        await unmark_job(job, records=records, marks=marks)
+        return replay
+    raise Unavailable(dependency="blob_storage")

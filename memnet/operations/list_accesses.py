@@ -1,0 +1,23 @@
+"""List who read a user's snapshots back."""
+
+import asyncio
+
+from memnet.domain.document import UserScope
+from memnet.domain.record import RecordKey, RecordKind
+from memnet.ports import Page, RecordStore
+
+AT_ONCE = 32
+
+
+async def list_accesses(scope: UserScope, *, limit: int, cursor: str | None, records: RecordStore) -> Page[bytes]:
+    """Return up to `limit` records as JSON, in the order of their times. Raises InvalidCursor, Unavailable."""
+    page = await records.list(scope, RecordKind.ACCESSES, limit=limit, cursor=cursor)
+    gate = asyncio.Semaphore(AT_ONCE)
+
+    async def read(key: RecordKey) -> bytes | None:
+        async with gate:
+            stored = await records.read(key)
+        return None if stored is None else stored.data
+
+    found = await asyncio.gather(*(read(key) for key in page.items))
+    return Page([data for data in found if data is not None], page.next_cursor)

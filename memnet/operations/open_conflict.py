@@ -1,0 +1,42 @@
+"""Keep a patch that met a changed document, and have it tried again later."""
+
+from dataclasses import replace
+
+import orjson
+
+from memnet.domain import conflict as conflicts
+from memnet.domain.conflict import BACKOFF, Versions, new_conflict
+from memnet.domain.proposal import Dispute, Proposal
+from memnet.operations.seal_record import seal_record
+from memnet.operations.send_job import send_job
+from memnet.ports import JobMarks, MessageQueue, StoreConflict, Vault
+
+
+async def open_conflict(
+    proposal: Proposal,
+    dispute: Dispute,
+    *,
+    rebases: int,
+    vault: Vault,
+    marks: JobMarks,
+    queue: MessageQueue | None,
+) -> None:
+    """Mark its job, create its record, send the job; a record that stands already is left as it is.
+
+    `rebases` is the number of the last request that was made of the proposal. Raises SealBroken, VaultUnavailable,
+    Unavailable; the same call again finishes it.
+    """
+    now = vault.clock.now()
+    fresh = new_conflict(proposal, dispute, rebases, now)
+    if await vault.records.read(fresh.key) is not None:
+        return
+    await marks.mark(fresh.job)
+    sealed = await seal_record(fresh.key, Versions(proposal, dispute).dump(), vault=vault)
+    try:
+        await vault.records.write(fresh.key, conflicts.dump(replace(fresh, sealed=orjson.loads(sealed))), replaces=None)
+    except StoreConflict:
+        # Somebody else's, or this very write applied unseen: the mark has it sent in any case.
+        return
+    if not await send_job(fresh.job, attempt=fresh.scheduled, due=now + BACKOFF[0], queue=queue):
+        # An old mark may have been taken away before there was a record.
+        await marks.mark(fresh.job)

@@ -1,0 +1,65 @@
+"""Settle what a replay will do: open the snapshot, show the documents, extract."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from memnet.domain import snapshot as snapshots
+from memnet.domain.catalog import Catalog
+from memnet.domain.document import Actor
+from memnet.domain.errors import SealBroken, SnapshotNotFound
+from memnet.domain.replay import PatchFate, Replay
+from memnet.domain.replay_plan import Plan, make_plan, rejected_fates
+from memnet.domain.snapshot import Snapshot, snapshot_key
+from memnet.operations.extract_memory import extract_memory
+from memnet.operations.open_record import open_record
+from memnet.operations.show_documents import show_documents
+from memnet.ports import DocumentStore, LanguageModels, SemanticRouter, Vault
+
+
+@dataclass(frozen=True, slots=True)
+class PlannedReplay:
+    """The plan, and what the record tells of how it was made."""
+
+    plan: Plan
+    extraction: dict[str, Any]
+    rejected: Sequence[PatchFate]
+
+
+async def plan_replay(
+    replay: Replay,
+    *,
+    actor: Actor,
+    vault: Vault,
+    documents: DocumentStore,
+    catalog: Catalog,
+    models: LanguageModels | None,
+    semantic_router: SemanticRouter,
+) -> PlannedReplay:
+    """Make a plan of the replay's snapshot as the documents stand now. Nothing is stored.
+
+    Raises SnapshotNotFound, SealBroken, VaultUnavailable, ProfileNotFound, ProfileForbidden, Unavailable.
+    """
+    profile = catalog.profile(replay.profile_id)
+    snapshot = await _open(replay, vault)
+    shown = await show_documents(
+        snapshot, actor=actor, documents=documents, catalog=catalog, semantic_router=semantic_router
+    )
+    extraction = await extract_memory(snapshot, shown, profile, catalog=catalog, models=models)
+    namespaces = {binding.binding_id: binding.namespace for binding in profile.document_bindings}
+    return PlannedReplay(
+        make_plan(snapshot, shown, extraction),
+        extraction.provenance.members(),
+        rejected_fates(extraction, namespaces),
+    )
+
+
+async def _open(replay: Replay, vault: Vault) -> Snapshot:
+    key = snapshot_key(replay.scope, replay.conversation_id, replay.snapshot_id)
+    stored = await vault.records.read(key)
+    if stored is None:
+        raise SnapshotNotFound()
+    snapshot = snapshots.load(replay.scope, await open_record(key, stored.data, vault=vault))
+    if snapshot.replay_id != replay.replay_id or snapshot.profile_id != replay.profile_id:
+        raise SealBroken("The snapshot is not the one that the replay's record tells of.")
+    return snapshot

@@ -1,0 +1,37 @@
+"""Read a conflict and open its three versions."""
+
+from dataclasses import dataclass
+
+from memnet.domain import conflict as conflicts
+from memnet.domain.conflict import Conflict, Versions, conflict_key
+from memnet.domain.document import StorageETag, UserScope
+from memnet.domain.errors import ConflictNotFound, SealBroken
+from memnet.domain.json_text import canonical
+from memnet.operations.open_record import open_record
+from memnet.ports import Vault
+
+
+@dataclass(frozen=True, slots=True)
+class HeldConflict:
+    """A conflict as it stood, and the tag that guards its next write."""
+
+    conflict: Conflict
+    versions: Versions | None
+    """None: the sealed part does not open any more."""
+    tag: StorageETag
+
+
+async def read_conflict(scope: UserScope, conflict_id: str, *, vault: Vault) -> HeldConflict:
+    """Return it. Raises InvalidIdentifier, ConflictNotFound, HistoryBroken, VaultUnavailable, Unavailable."""
+    key = conflict_key(scope, conflict_id)
+    stored = await vault.records.read(key)
+    if stored is None:
+        raise ConflictNotFound()
+    conflict = conflicts.load(stored.data)
+    try:
+        opened = await open_record(key, canonical(conflict.sealed), vault=vault)
+        versions = conflicts.load_versions(scope, opened)
+    except SealBroken:
+        # Not raised: a conflict that nobody can read can still be listed and discarded.
+        versions = None
+    return HeldConflict(conflict, versions, stored.storage_etag)

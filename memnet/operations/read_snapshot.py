@@ -1,0 +1,37 @@
+"""Read a stored snapshot back: a privileged call that leaves a record of who made it."""
+
+from memnet.domain import snapshot
+from memnet.domain.document import Actor, UserScope
+from memnet.domain.errors import SnapshotNotFound, Unavailable, VaultUnavailable
+from memnet.domain.snapshot import Snapshot, snapshot_key
+from memnet.domain.snapshot_access import SnapshotAccess, access_of
+from memnet.operations.open_record import open_record
+from memnet.ports import RecordStore, StoreConflict, Vault
+
+
+async def read_snapshot(
+    scope: UserScope, conversation_id: str, snapshot_id: str, *, actor: Actor, vault: Vault | None
+) -> Snapshot:
+    """Open the snapshot, write down durably that `actor` read it, and only then return it.
+
+    Raises InvalidIdentifier, SnapshotNotFound, SealBroken, VaultUnavailable, Unavailable.
+    """
+    key = snapshot_key(scope, conversation_id, snapshot_id)
+    if vault is None:
+        raise VaultUnavailable()
+    stored = await vault.records.read(key)
+    if stored is None:
+        raise SnapshotNotFound()
+    found = snapshot.load(scope, await open_record(key, stored.data, vault=vault))
+    await _note(access_of(found, actor, vault.clock.now(), vault.ids.new()), vault.records)
+    return found
+
+
+async def _note(access: SnapshotAccess, records: RecordStore) -> None:
+    try:
+        await records.write(access.key, access.dump(), replaces=None)
+    except StoreConflict:
+        # The name is this call's alone: an earlier try of the same write was applied, or nothing is certain.
+        stored = await records.read(access.key)
+        if stored is None or stored.data != access.dump():
+            raise Unavailable(dependency="blob_storage") from None

@@ -1,0 +1,29 @@
+"""Carry a proposal over to the newest version of its document."""
+
+from memnet.domain import envelope
+from memnet.domain.catalog import Catalog
+from memnet.domain.errors import BindingNotFound
+from memnet.domain.proposal import Carried, Proposal
+from memnet.domain.rebase import ABSENT, Changed, Why, rebase
+from memnet.ports import DocumentStore
+
+
+async def rebase_proposal(proposal: Proposal, *, documents: DocumentStore, catalog: Catalog) -> Carried:
+    """Read the document and rebase the proposed operations, always from the version they were proposed on.
+
+    A document that is not there is taken as the binding's initial content, as a patch would create it. Raises
+    ProfileNotFound, BindingNotFound, HistoryBroken, Unavailable.
+    """
+    stored = await documents.get(proposal.key)
+    head = envelope.load(stored.data) if stored else None
+    if head is not None and not head.deleted:
+        etag, content = head.commit.etag, head.content
+    elif proposal.base_etag is not None:
+        # Deleted since: to create it anew would bring back what somebody wanted gone.
+        return Carried(None, None, Changed(0, "", Why.GONE, proposal.base, ABSENT))
+    else:
+        binding = catalog.profile(proposal.profile_id).binding(proposal.binding_id)
+        if binding is None:
+            raise BindingNotFound
+        etag, content = None, binding.initial_content or {}
+    return Carried(etag, content, rebase(proposal.ops, proposal.base, content))

@@ -1,0 +1,248 @@
+"""Bring one snapshot into the documents: from the job to audited patches, exactly once in effect."""
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+import orjson
+
+from memnet.domain import replay as replays
+from memnet.domain import replay_plan
+from memnet.domain.access import Role
+from memnet.domain.catalog import Catalog
+from memnet.domain.conflict import conflict_id
+from memnet.domain.document import Actor, StorageETag
+from memnet.domain.errors import EventExists, MemnetError, ReplayNotFound, Unavailable, VaultUnavailable
+from memnet.domain.event import Event
+from memnet.domain.job import Job
+from memnet.domain.json_text import canonical
+from memnet.domain.proposal import ALREADY_THERE, Carried, Dispute, Proposal, carry_on
+from memnet.domain.replay import PatchFate, PatchStatus, Replay, ReplayStatus, replay_key
+from memnet.domain.replay_plan import Plan, PlannedPatch
+from memnet.operations.open_conflict import open_conflict
+from memnet.operations.open_record import open_record
+from memnet.operations.plan_replay import plan_replay
+from memnet.operations.rebase_proposal import rebase_proposal
+from memnet.operations.seal_record import seal_record
+from memnet.operations.try_proposal import REFUSALS, Raced, Refused, Writing, try_proposal
+from memnet.operations.unmark_job import unmark_job
+from memnet.operations.write_event import write_event
+from memnet.ports import (
+    AuditLog,
+    Background,
+    DocumentStore,
+    EventStore,
+    JobMarks,
+    LanguageModels,
+    MessageQueue,
+    Search,
+    SemanticRouter,
+    StoreConflict,
+    Vault,
+)
+
+MOST_REBASES = 1
+"""A race lost after that many rebases is a conflict."""
+LOOKS = 64
+"""Each further look at the record follows a step that somebody else has made on it."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Ports:
+    vault: Vault
+    marks: JobMarks
+    queue: MessageQueue | None
+    events: EventStore
+    search: Search | None
+    models: LanguageModels | None
+    semantic_router: SemanticRouter
+    writing: Writing
+
+
+@dataclass(frozen=True, slots=True)
+class _Held:
+    """The record as it stands, as far as we know: every write of it proves that."""
+
+    replay: Replay
+    plan: Plan
+    tag: StorageETag
+
+
+async def replay_snapshot(
+    job: Job,
+    *,
+    vault: Vault | None,
+    marks: JobMarks,
+    queue: MessageQueue | None,
+    documents: DocumentStore,
+    audit: AuditLog,
+    events: EventStore,
+    search: Search | None,
+    catalog: Catalog,
+    models: LanguageModels | None,
+    semantic_router: SemanticRouter,
+    background: Background,
+    worker_principal: str,
+) -> Replay:
+    """Do what is left of the replay and return its record; one that is finished is returned as it is.
+
+    Extraction is settled by one conditional write before anything is applied. From then on every request is written
+    down before it is sent, so that after a crash, or beside another worker, the very same ones are sent again under
+    the same keys. Raises ReplayNotFound, and what fails the replay for good: SnapshotNotFound, SealBroken,
+    ProfileNotFound, ProfileForbidden, HistoryBroken; and VaultUnavailable, Unavailable: the same call
+    later goes on.
+    """
+    if vault is None:
+        raise VaultUnavailable()
+    actor = Actor(worker_principal, frozenset({Role.REPLAY}))
+    writing = Writing(actor, documents, audit, catalog, vault.clock, vault.ids, background)
+    ports = _Ports(vault, marks, queue, events, search, models, semantic_router, writing)
+    for look in range(LOOKS):
+        try:
+            replay = await _go_on(job, ports, anew=look == 0)
+        except StoreConflict:
+            # Another worker's step, or one of ours that was applied unseen: go on from what stands there.
+            continue
+        await unmark_job(job, records=vault.records, marks=marks)
+        return replay
+    raise Unavailable(dependency="blob_storage")
+
+
+async def _go_on(job: Job, ports: _Ports, *, anew: bool) -> Replay:
+    """Raises StoreConflict when the record is no longer what it was."""
+    stored = await ports.vault.records.read(replay_key(job.scope, job.job_id))
+    if stored is None:
+        raise ReplayNotFound()
+    replay, tag = replays.load(stored.data), stored.storage_etag
+    if replay.finished:
+        return replay
+    if anew or replay.status is ReplayStatus.QUEUED:
+        replay = replays.started(replay, ports.vault.clock.now())
+        tag = await _write(replay, tag, ports)
+    held = await _plan(replay, tag, ports)
+    for patch in held.plan.patches:
+        if patch.dispute is not None:
+            await _open_conflict(patch, patch.dispute, ports)
+    unwritten = await _write_event(held, ports)
+    decided = {fate.number for fate in held.replay.patches}
+    for patch in held.plan.patches:
+        if patch.proposal.number not in decided:
+            held = await _settle(held, patch.proposal.number, ports)
+    replay = replays.ended(held.replay, ports.vault.clock.now(), unwritten)
+    await _write(replay, held.tag, ports)
+    return replay
+
+
+async def _plan(replay: Replay, tag: StorageETag, ports: _Ports) -> _Held:
+    """The plan, which the first one to come to it makes."""
+    if replay.sealed is not None:
+        opened = await open_record(replay.key, canonical(replay.sealed), vault=ports.vault)
+        return _Held(replay, replay_plan.load(replay.scope, opened), tag)
+    made = await plan_replay(
+        replay,
+        actor=ports.writing.actor,
+        vault=ports.vault,
+        documents=ports.writing.documents,
+        catalog=ports.writing.catalog,
+        models=ports.models,
+        semantic_router=ports.semantic_router,
+    )
+    planned = replays.planned(
+        replay,
+        extraction=made.extraction,
+        event_id=made.plan.event and made.plan.event["event_id"],
+        rejected=made.rejected,
+        sealed=await _sealed(replay, made.plan, ports),
+        now=ports.vault.clock.now(),
+    )
+    return _Held(planned, made.plan, await _write(planned, tag, ports))
+
+
+async def _write_event(held: _Held, ports: _Ports) -> str | None:
+    """Return why there is no event, if another one stands under its id: the patches are good without it."""
+    if held.plan.event is None:
+        return None
+    try:
+        await write_event(
+            held.replay.scope,
+            Event.model_validate(held.plan.event),
+            events=ports.events,
+            search=ports.search,
+            ids=ports.vault.ids,
+            background=ports.writing.background,
+        )
+    except EventExists as error:
+        return Refused(error).reason
+    return None
+
+
+async def _settle(held: _Held, number: int, ports: _Ports) -> _Held:
+    """Bring one patch to its fate."""
+    while True:
+        patch, lost = held.plan.patch(number), ""
+        if patch.request is not None:
+            outcome = await try_proposal(patch.proposal, patch.request, writing=ports.writing)
+            if isinstance(outcome, Refused):
+                return await _decide(held, patch.fate(PatchStatus.REJECTED, reason=outcome.reason), ports)
+            if not isinstance(outcome, Raced):
+                status = PatchStatus.REDIRECTED if outcome.redirected else PatchStatus.APPLIED
+                return await _decide(held, patch.fate(status, change_id=outcome.change_id), ports)
+            lost = outcome.code.value
+        carried = await _carry(patch.proposal, ports)
+        if isinstance(carried, Refused):
+            return await _decide(held, patch.fate(PatchStatus.REJECTED, reason=carried.reason), ports)
+        following = 0 if patch.request is None else patch.request.number + 1
+        step = carry_on(carried, following, most=MOST_REBASES, lost=lost)
+        if step is None:
+            return await _decide(held, patch.fate(PatchStatus.APPLIED, reason=ALREADY_THERE), ports)
+        if isinstance(step, Dispute):
+            return await _dispute(held, patch, step, ports)
+        held = await _change_plan(held, number, ports, request=step)
+
+
+async def _carry(proposal: Proposal, ports: _Ports) -> Carried | Refused:
+    try:
+        return await rebase_proposal(proposal, documents=ports.writing.documents, catalog=ports.writing.catalog)
+    except MemnetError as error:
+        if error.code not in REFUSALS:
+            raise
+        return Refused(error)
+
+
+async def _decide(held: _Held, fate: PatchFate, ports: _Ports) -> _Held:
+    replay = replays.decided(held.replay, fate, ports.vault.clock.now())
+    return replace(held, replay=replay, tag=await _write(replay, held.tag, ports))
+
+
+async def _dispute(held: _Held, patch: PlannedPatch, dispute: Dispute, ports: _Ports) -> _Held:
+    """Decided first, with all that is needed to open the conflict: so it is opened once and by nobody else applied."""
+    fate = patch.fate(PatchStatus.CONFLICT, reason=dispute.reason, conflict_id=conflict_id(patch.proposal))
+    replay = replays.decided(held.replay, fate, ports.vault.clock.now())
+    held = await _change_plan(replace(held, replay=replay), patch.proposal.number, ports, dispute=dispute)
+    await _open_conflict(patch, dispute, ports)
+    return held
+
+
+async def _open_conflict(patch: PlannedPatch, dispute: Dispute, ports: _Ports) -> None:
+    await open_conflict(
+        patch.proposal,
+        dispute,
+        rebases=MOST_REBASES,
+        vault=ports.vault,
+        marks=ports.marks,
+        queue=ports.queue,
+    )
+
+
+async def _change_plan(held: _Held, number: int, ports: _Ports, **changes: Any) -> _Held:
+    """Write down what is about to be done, before it is."""
+    plan = held.plan.changed(number, **changes)
+    replay = replays.prepared(held.replay, await _sealed(held.replay, plan, ports), ports.vault.clock.now())
+    return _Held(replay, plan, await _write(replay, held.tag, ports))
+
+
+async def _sealed(replay: Replay, plan: Plan, ports: _Ports) -> Any:
+    return orjson.loads(await seal_record(replay.key, plan.dump(), vault=ports.vault))
+
+
+async def _write(replay: Replay, tag: StorageETag, ports: _Ports) -> StorageETag:
+    return await ports.vault.records.write(replay.key, replays.dump(replay), replaces=tag)

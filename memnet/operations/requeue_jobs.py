@@ -1,0 +1,72 @@
+"""Send again what was lost on its way to a worker."""
+
+import logging
+from dataclasses import dataclass
+from datetime import timedelta
+
+from memnet.domain.errors import HistoryBroken, InvalidIdentifier
+from memnet.operations.find_due_job import find_due_job
+from memnet.operations.send_job import send_job
+from memnet.operations.unmark_job import unmark_job
+from memnet.ports import Clock, JobMarks, MarkedJob, MessageQueue, RecordStore
+
+GRACE = timedelta(minutes=1)
+"""How long a job may be on its way before it counts as lost."""
+PAGE = 500
+MOST_FAILURES = 3
+"""After so many jobs in vain the broker is taken for down: each waits as long as a call may take, and a run may not."""
+_log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class RequeueReport:
+    """What a run did."""
+
+    sent: int
+    unmarked: int
+    """Marks of jobs that are finished, rest, or are not known."""
+    waiting: int
+    """Jobs that are due but could not be sent, or whose record cannot be read."""
+
+
+async def requeue_jobs(
+    *, records: RecordStore, marks: JobMarks, queue: MessageQueue | None, clock: Clock
+) -> RequeueReport:
+    """Go through all marks: send what has been due for some minutes, unmark what is done.
+
+    A job that is sent twice is done once, so this may run beside anything, itself too. Raises Unavailable; the
+    next run does the rest.
+    """
+    sent = unmarked = waiting = 0
+    cursor = None
+    while True:
+        page = await marks.list(limit=PAGE, cursor=cursor)
+        for marked in page.items:
+            came = await _requeue(marked, records, marks, None if waiting >= MOST_FAILURES else queue, clock)
+            sent += came == "sent"
+            unmarked += came == "unmarked"
+            waiting += came == "waiting"
+        cursor = page.next_cursor
+        if cursor is None:
+            return RequeueReport(sent, unmarked, waiting)
+
+
+async def _requeue(
+    marked: MarkedJob, records: RecordStore, marks: JobMarks, queue: MessageQueue | None, clock: Clock
+) -> str:
+    long_ago = clock.now() - GRACE
+    if marked.since > long_ago:
+        return "young"
+    try:
+        found = await find_due_job(marked.job, records=records)
+    except (HistoryBroken, InvalidIdentifier):
+        # Not raised: one job that nobody can do must not keep the others from being sent.
+        _log.exception("a marked %s job cannot be looked up", marked.job.kind)
+        return "waiting"
+    if found is None:
+        await unmark_job(marked.job, records=records, marks=marks)
+        return "unmarked"
+    if found.due is not None and found.due > long_ago:
+        return "scheduled"
+    sent = await send_job(marked.job, attempt=found.attempt, due=None, queue=queue)
+    return "sent" if sent else "waiting"

@@ -1,0 +1,66 @@
+"""Have a conflict tried again now."""
+
+from memnet.domain import conflict as conflicts
+from memnet.domain.catalog import Catalog
+from memnet.domain.conflict import Asked, Conflict, ConflictStatus, Decision, Versions, asked_for
+from memnet.domain.document import Actor, UserScope
+from memnet.domain.errors import ConflictClosed, Unavailable, VaultUnavailable
+from memnet.domain.timestamps import to_text
+from memnet.operations.apply_conflict import apply_conflict
+from memnet.operations.read_conflict import HeldConflict, read_conflict
+from memnet.ports import AuditLog, Background, DocumentStore, JobMarks, MessageQueue, StoreConflict, Vault
+
+ATTEMPTS = 8
+
+
+async def retry_conflict(
+    scope: UserScope,
+    conflict_id: str,
+    *,
+    actor: Actor,
+    vault: Vault | None,
+    marks: JobMarks,
+    queue: MessageQueue | None,
+    documents: DocumentStore,
+    audit: AuditLog,
+    catalog: Catalog,
+    background: Background,
+    worker_principal: str,
+) -> tuple[Conflict, Versions | None]:
+    """Note who asked for it, try, and return the conflict as it is then, resolved or open.
+
+    What is written is the worker's: who asks for a retry does not become the proposer. Raises InvalidIdentifier,
+    ConflictNotFound, ConflictClosed if it was decided before, HistoryBroken, VaultUnavailable, Unavailable.
+    """
+    if vault is None:
+        raise VaultUnavailable()
+    held = await _note(scope, conflict_id, actor, vault)
+    await apply_conflict(
+        held.conflict.job,
+        attempt=None,
+        vault=vault,
+        marks=marks,
+        queue=queue,
+        documents=documents,
+        audit=audit,
+        catalog=catalog,
+        background=background,
+        worker_principal=worker_principal,
+    )
+    held = await read_conflict(scope, conflict_id, vault=vault)
+    return held.conflict, held.versions
+
+
+async def _note(scope: UserScope, conflict_id: str, actor: Actor, vault: Vault) -> HeldConflict:
+    for _ in range(ATTEMPTS):
+        held = await read_conflict(scope, conflict_id, vault=vault)
+        if held.conflict.status is not ConflictStatus.OPEN:
+            raise ConflictClosed(status=held.conflict.status.value)
+        decision = Decision(Asked.RETRY, actor.principal, to_text(vault.clock.now()))
+        noted = asked_for(held.conflict, decision)
+        try:
+            tag = await vault.records.write(noted.key, conflicts.dump(noted), replaces=held.tag)
+        except StoreConflict:
+            continue
+        return HeldConflict(noted, held.versions, tag)
+    raise Unavailable(dependency="blob_storage")

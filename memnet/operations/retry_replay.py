@@ -1,0 +1,38 @@
+"""Have a replay that was given up tried again, without the conversation being sent once more."""
+
+from memnet.domain import replay as replays
+from memnet.domain.document import UserScope
+from memnet.domain.errors import ReplayNotFound, Unavailable
+from memnet.domain.job import Job, JobKind
+from memnet.domain.replay import Replay, ReplayStatus, replay_key, requeued
+from memnet.operations.send_job import send_job
+from memnet.ports import Clock, JobMarks, MessageQueue, RecordStore, StoreConflict
+
+ATTEMPTS = 4
+
+
+async def retry_replay(
+    scope: UserScope, replay_id: str, *, records: RecordStore, marks: JobMarks, queue: MessageQueue | None, clock: Clock
+) -> Replay:
+    """Mark the job, have a failed replay wait again, send the job; one that has not failed stays as it is.
+
+    Raises InvalidIdentifier, ReplayNotFound, HistoryBroken, Unavailable.
+    """
+    job = Job(JobKind.REPLAY, scope.tenant_id, scope.user_id, replay_id)
+    for _ in range(ATTEMPTS):
+        stored = await records.read(replay_key(scope, replay_id))
+        if stored is None:
+            raise ReplayNotFound()
+        replay = replays.load(stored.data)
+        if replay.status is not ReplayStatus.FAILED:
+            return replay
+        await marks.mark(job)
+        replay = requeued(replay, clock.now())
+        try:
+            await records.write(replay.key, replays.dump(replay), replaces=stored.storage_etag)
+        except StoreConflict:
+            continue
+        if not await send_job(job, attempt=replay.attempts, due=None, queue=queue):
+            await marks.mark(job)
+        return replay
+    raise Unavailable(dependency="blob_storage")

@@ -1,0 +1,22 @@
+"""Send a job whose mark stands already."""
+
+import logging
+from datetime import datetime
+
+from memnet.domain.errors import Unavailable
+from memnet.domain.job import Job
+from memnet.ports import MessageQueue
+
+_log = logging.getLogger(__name__)
+
+
+async def send_job(job: Job, *, attempt: int, due: datetime | None, queue: MessageQueue | None) -> bool:
+    """Send it, and say whether the broker has confirmed it; if not, its mark has it sent later."""
+    if queue is None:
+        return False
+    try:
+        await queue.send(job, attempt=attempt, due=due)
+    except Unavailable:
+        _log.warning("a %s job could not be sent; its mark stands", job.kind)
+        return False
+    return True

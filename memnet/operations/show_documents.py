@@ -1,0 +1,59 @@
+"""Find the documents that a replay may propose changes to."""
+
+import orjson
+
+from memnet.domain.catalog import Catalog
+from memnet.domain.context import AssembleContext
+from memnet.domain.document import Actor
+from memnet.domain.errors import ProfileForbidden
+from memnet.domain.extraction import ShownDocument
+from memnet.domain.injected_context import strip_messages
+from memnet.domain.path_policy import ROOT
+from memnet.domain.profile import Binding, Profile
+from memnet.domain.routing import MAX_TEXT
+from memnet.domain.snapshot import Snapshot
+from memnet.operations.assemble_context import assemble_context
+from memnet.ports import DocumentStore, SemanticRouter
+
+
+async def show_documents(
+    snapshot: Snapshot, *, actor: Actor, documents: DocumentStore, catalog: Catalog, semantic_router: SemanticRouter
+) -> list[ShownDocument]:
+    """Return the profile's writable documents, those of the conversation's project or the like among them.
+
+    Which one that is, is routed by what the user said, and by nothing that was put into the conversation from memory.
+    A document that does not exist is shown with its binding's initial content. Raises ProfileNotFound,
+    ProfileForbidden, Unavailable.
+    """
+    profile = catalog.profile(snapshot.profile_id)
+    if not profile.admits(actor.principal):
+        raise ProfileForbidden(f"The profile does not admit the worker's principal, {actor.principal}.")
+    said = [message.content for message in strip_messages(snapshot.messages) if message.role == "user"]
+    assembled = await assemble_context(
+        AssembleContext(
+            scope=snapshot.scope,
+            actor=actor,
+            profile_id=snapshot.profile_id,
+            text="\n".join(said)[:MAX_TEXT],
+            explicit_ids={},
+        ),
+        documents=documents,
+        catalog=catalog,
+        semantic_router=semantic_router,
+    )
+    found = {document.binding_id: document for document in assembled.documents}
+    shown = []
+    for binding in profile.document_bindings:
+        variable = binding.variable()
+        if not _is_writable(binding, profile) or not (variable is None or variable in assembled.selected):
+            continue
+        key = binding.resolve(snapshot.scope, assembled.selected.get(variable or ""))
+        there = found.get(binding.binding_id)
+        etag = there.etag if there else None
+        content = orjson.loads(there.document)[ROOT] if there else binding.initial_content or {}
+        shown.append(ShownDocument(binding.binding_id, key, etag, content))
+    return shown
+
+
+def _is_writable(binding: Binding, profile: Profile) -> bool:
+    return binding.write_mode != "read_only" and bool(profile.writable_path_rules.get(binding.binding_id))

@@ -1,0 +1,144 @@
+"""Store a conversation, sealed and create-only, and have it replayed."""
+
+import asyncio
+import logging
+from dataclasses import dataclass
+
+from memnet.domain import replay as replays
+from memnet.domain.catalog import Catalog
+from memnet.domain.document import Actor, UserScope
+from memnet.domain.errors import ProfileForbidden, SnapshotExists, Unavailable, VaultUnavailable
+from memnet.domain.job import Job, JobKind
+from memnet.domain.replay import Replay, ReplayStatus, new_replay, replay_key, requeued
+from memnet.domain.snapshot import Conversation, Snapshot, take
+from memnet.operations.open_record import open_record
+from memnet.operations.seal_record import seal_record
+from memnet.operations.send_job import send_job
+from memnet.ports import JobMarks, MessageQueue, StoreConflict, StoredDocument, Vault
+
+ATTEMPTS = 4
+SENDING_SECONDS = 5.0
+"""How long an answer waits for the broker; the mark has the job sent later."""
+log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class StoredSnapshot:
+    """What a snapshot came to."""
+
+    snapshot_id: str
+    snapshot_uri: str
+    replay_id: str
+    queued: bool
+    """Whether the broker has confirmed the job just now."""
+    replayed: bool
+    """Whether the same snapshot was stored before."""
+
+
+async def store_snapshot(
+    scope: UserScope,
+    conversation_id: str,
+    conversation: Conversation,
+    *,
+    actor: Actor,
+    catalog: Catalog,
+    vault: Vault | None,
+    marks: JobMarks,
+    queue: MessageQueue | None,
+    patience: float = SENDING_SECONDS,
+) -> StoredSnapshot:
+    """Mark the replay's job, create the sealed snapshot and the replay's record, then send the job, in this order.
+
+    When this returns, all but the last is durable, and the mark has the job sent if that failed. After a crash
+    anywhere before, the same request finishes it. The same snapshot again has an unfinished replay sent once more and
+    a failed one tried anew; one that is over stays so. Raises ProfileNotFound, ProfileForbidden, InvalidIdentifier,
+    SnapshotExists for another conversation under the id, SealBroken, VaultUnavailable, Unavailable.
+    """
+    if not catalog.profile(conversation.profile_id).admits(actor.principal):
+        raise ProfileForbidden()
+    snapshot = take(conversation, scope, conversation_id, actor.principal)
+    if vault is None:
+        raise VaultUnavailable()
+    stored, known = await asyncio.gather(
+        vault.records.read(snapshot.key), vault.records.read(replay_key(scope, snapshot.replay_id))
+    )
+    if stored is not None:
+        await _check_same(snapshot, stored, vault)
+        if known is not None and _is_over(replays.load(known.data)):
+            return _told(snapshot, queued=False, replayed=True)
+    job = Job(JobKind.REPLAY, scope.tenant_id, scope.user_id, snapshot.replay_id)
+    await marks.mark(job)
+    created = stored is None and await _create(snapshot, vault)
+    replay = await _await_worker(snapshot, vault)
+    if _is_over(replay):
+        # It ended between the first look and the mark, which nobody else would take away.
+        await marks.unmark(job)
+        return _told(snapshot, queued=False, replayed=not created)
+    queued = await _send(job, replay, queue, patience)
+    if not queued:
+        # Once more: who saw the mark beside no record, or beside that of a failed replay, may have taken it away.
+        await marks.mark(job)
+    return _told(snapshot, queued=queued, replayed=not created)
+
+
+async def _check_same(snapshot: Snapshot, stored: StoredDocument, vault: Vault) -> None:
+    """Raises SnapshotExists, SealBroken, VaultUnavailable, Unavailable."""
+    if await open_record(snapshot.key, stored.data, vault=vault) != snapshot.dump():
+        raise SnapshotExists(snapshot_id=snapshot.snapshot_id)
+
+
+async def _create(snapshot: Snapshot, vault: Vault) -> bool:
+    """Say whether this call has created it. Raises SnapshotExists, SealBroken, VaultUnavailable, Unavailable."""
+    sealed = await seal_record(snapshot.key, snapshot.dump(), vault=vault)
+    try:
+        await vault.records.write(snapshot.key, sealed, replaces=None)
+    except StoreConflict:
+        stored = await vault.records.read(snapshot.key)
+        if stored is None:
+            raise Unavailable(dependency="blob_storage") from None
+        if stored.data == sealed:
+            return True
+        await _check_same(snapshot, stored, vault)
+        return False
+    return True
+
+
+async def _await_worker(snapshot: Snapshot, vault: Vault) -> Replay:
+    """Have the replay wait for a worker, unless it is over, and return it. Raises HistoryBroken, Unavailable."""
+    records, key = vault.records, replay_key(snapshot.scope, snapshot.replay_id)
+    for _ in range(ATTEMPTS):
+        stored = await records.read(key)
+        if stored is None:
+            replay = new_replay(snapshot, vault.clock.now())
+        else:
+            replay = replays.load(stored.data)
+            if replay.status is not ReplayStatus.FAILED:
+                return replay
+            replay = requeued(replay, vault.clock.now())
+        try:
+            await records.write(key, replays.dump(replay), replaces=stored.storage_etag if stored else None)
+        except StoreConflict:
+            continue
+        return replay
+    raise Unavailable(dependency="blob_storage")
+
+
+def _is_over(replay: Replay) -> bool:
+    return replay.finished and replay.status is not ReplayStatus.FAILED
+
+
+async def _send(job: Job, replay: Replay, queue: MessageQueue | None, patience: float) -> bool:
+    """Whatever goes wrong here, the snapshot is stored and its job marked: nothing may turn that into a failure."""
+    try:
+        async with asyncio.timeout(patience):
+            # A worker that has started counts one more, so that a failed replay's new job is not taken for its old one.
+            return await send_job(job, attempt=replay.attempts, due=None, queue=queue)
+    except TimeoutError:
+        return False
+    except Exception:
+        log.exception("a replay could not be queued")
+        return False
+
+
+def _told(snapshot: Snapshot, *, queued: bool, replayed: bool) -> StoredSnapshot:
+    return StoredSnapshot(snapshot.snapshot_id, snapshot.uri, snapshot.replay_id, queued=queued, replayed=replayed)

@@ -1,0 +1,151 @@
+"""Keep one document up by one profile's rules: plan, prove, write the events, then change it in one audited patch."""
+
+import logging
+from dataclasses import dataclass
+from enum import StrEnum
+
+from memnet.domain import envelope
+from memnet.domain.catalog import Catalog
+from memnet.domain.document import Actor, DocumentKey
+from memnet.domain.draft import Draft, Governance, draft_upkeep
+from memnet.domain.envelope import Envelope
+from memnet.domain.errors import (
+    DocumentNotFound,
+    ETagMismatch,
+    HistoryBroken,
+    IdempotencyKeyReused,
+    MemnetError,
+    ProfileForbidden,
+    Unavailable,
+)
+from memnet.domain.json_text import canonical, digest
+from memnet.domain.upkeep import Plan, Planner, lost, surroundings
+from memnet.domain.upkeep_event import detail_events, entries_in
+from memnet.domain.write import IfMatch, PatchDocument, Reason
+from memnet.operations.commit_change import commit_change
+from memnet.operations.write_event import write_event
+from memnet.ports import AuditLog, Background, Clock, DocumentStore, EventStore, IdGenerator, Search
+
+KEY_HASH_CHARS = 16
+log = logging.getLogger(__name__)
+
+
+class Outcome(StrEnum):
+    """What came of one document and one profile."""
+
+    UNTOUCHED = "untouched"
+    CHANGED = "changed"
+    POSTPONED = "postponed"
+    REFUSED = "refused"
+
+
+@dataclass(frozen=True, slots=True)
+class Tended:
+    """The outcome, and the plan where there was one; `problem` says why it was refused, without content."""
+
+    profile_id: str
+    binding_id: str
+    outcome: Outcome
+    plan: Plan | None = None
+    problem: str | None = None
+
+
+async def tend_document(
+    key: DocumentKey,
+    rules: Governance,
+    planner: Planner,
+    *,
+    reason: Reason,
+    actor: Actor,
+    dry_run: bool,
+    documents: DocumentStore,
+    audit: AuditLog,
+    events: EventStore,
+    search: Search | None,
+    catalog: Catalog,
+    clock: Clock,
+    ids: IdGenerator,
+    background: Background,
+) -> Tended:
+    """Do what `planner` decides on the newest version, once a version, however many try.
+
+    Another writer who is faster postpones it to the next run. It is refused, with a line in the log, if a durable entry
+    would be lost or a check of the write fails; then the document is as it was. On a dry run nothing is written, and
+    CHANGED means that it would be. Raises HistoryBroken, Unavailable.
+    """
+    named = (rules.profile.profile_id, rules.binding.binding_id)
+    head = await _newest(key, documents)
+    if head is None:
+        return Tended(*named, Outcome.UNTOUCHED)
+    around = surroundings(catalog, key)
+    plan = planner(head.content, rules, around, clock.now())
+    if not plan.ops:
+        return Tended(*named, Outcome.UNTOUCHED, plan)
+    told = detail_events(
+        plan,
+        key,
+        head.commit.etag,
+        rules,
+        source_type=reason.value,
+        service_id=actor.principal,
+        timestamp=head.updated_at,
+    )
+    missing = lost(head.content, plan, rules, around, told=entries_in(told))
+    if missing:
+        problem = f"would lose what is durable in {', '.join(place or 'the rest of the document' for place in missing)}"
+        return _refused(key, named, plan, problem)
+    command = PatchDocument(
+        key=key,
+        actor=actor,
+        precondition=IfMatch(head.commit.etag),
+        idempotency_key=_idempotency_key(reason, head, rules),
+        profile_id=named[0],
+        binding_id=named[1],
+        ops=plan.ops,
+        reason=reason,
+        evidence={"event_ids": [event.event_id for event in told], "entries": plan.counts()},
+        dry_run=dry_run,
+    )
+
+    def decide(newest: Envelope | None) -> Draft:
+        return draft_upkeep(command, rules, newest)
+
+    try:
+        # Whatever would refuse the patch does so before an event is written.
+        _check_admitted(rules, actor)
+        decide(head)
+        for event in () if dry_run else told:
+            await write_event(key.scope, event, events=events, search=search, ids=ids, background=background)
+        await commit_change(
+            command, decide, documents=documents, audit=audit, clock=clock, ids=ids, background=background
+        )
+    except (ETagMismatch, DocumentNotFound, IdempotencyKeyReused):
+        # The key can only have come with another body if another run saw this version at another time.
+        return Tended(*named, Outcome.POSTPONED, plan)
+    except (Unavailable, HistoryBroken):
+        raise
+    except MemnetError as error:
+        return _refused(key, named, plan, error.code.value)
+    return Tended(*named, Outcome.CHANGED, plan)
+
+
+async def _newest(key: DocumentKey, documents: DocumentStore) -> Envelope | None:
+    stored = await documents.get(key)
+    head = envelope.load(stored.data) if stored else None
+    return None if head is None or head.deleted else head
+
+
+def _check_admitted(rules: Governance, actor: Actor) -> None:
+    if not rules.profile.admits(actor.principal):
+        raise ProfileForbidden
+
+
+def _idempotency_key(reason: Reason, head: Envelope, rules: Governance) -> str:
+    """One for each version and profile."""
+    seed = canonical([head.commit.etag, rules.profile.profile_id, rules.binding.binding_id])
+    return f"{reason}-{head.commit.sequence}-{digest(seed)[:KEY_HASH_CHARS]}"
+
+
+def _refused(key: DocumentKey, named: tuple[str, str], plan: Plan, problem: str) -> Tended:
+    log.error("upkeep refused: %s", problem, extra={"document": key.blob_name, "profile_id": named[0]})
+    return Tended(*named, Outcome.REFUSED, plan, problem)

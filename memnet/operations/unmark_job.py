@@ -1,0 +1,15 @@
+"""Take away the mark of a job that is finished."""
+
+from memnet.domain.job import Job
+from memnet.operations.find_due_job import find_due_job
+from memnet.ports import JobMarks, RecordStore
+
+
+async def unmark_job(job: Job, *, records: RecordStore, marks: JobMarks) -> None:
+    """Take the mark away, and put it back if the job has become due again in the meantime.
+
+    Whoever makes a job due marks it first and changes its record after that. Raises HistoryBroken, Unavailable.
+    """
+    await marks.unmark(job)
+    if await find_due_job(job, records=records) is not None:
+        await marks.mark(job)

@@ -1,0 +1,180 @@
+"""The stores of documents, audit records, events and small records."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from functools import cached_property
+from typing import Generic, Protocol, TypeVar
+
+from memnet.domain import envelope
+from memnet.domain.document import DocumentKey, StorageETag, UserScope
+from memnet.domain.envelope import DocumentSummary, DocumentView
+from memnet.domain.event import EventKey
+from memnet.domain.record import RecordKey, RecordKind
+
+
+class StoreConflict(Exception):
+    """The store refused a conditional write: its precondition does not hold.
+
+    Nothing may be concluded for the client from it: a client library's own retry reports it, too, for a write
+    that an earlier try applied. Read again and decide again.
+    """
+
+
+@dataclass(frozen=True)
+class StoredDocument:
+    """The bytes of a document's blob as `envelope.dump` made them, and the tag that guards the next write."""
+
+    data: bytes
+    storage_etag: StorageETag
+
+    @cached_property
+    def view(self) -> DocumentView | None:
+        """What clients see of it, worked out once; None for a deleted document. Raises HistoryBroken."""
+        return envelope.view(envelope.load(self.data))
+
+
+@dataclass(frozen=True, slots=True)
+class ListedDocument:
+    """One row of a listing."""
+
+    key: DocumentKey
+    summary: DocumentSummary
+
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True)
+class Page(Generic[T]):
+    """Some rows and where to go on; `next_cursor` is None at the end. A page may be shorter than its limit."""
+
+    items: Sequence[T]
+    next_cursor: str | None
+
+
+class DocumentStore(Protocol):
+    """The blobs below documents/. Reads are strongly consistent; every write is conditional."""
+
+    async def get(self, key: DocumentKey) -> StoredDocument | None:
+        """Read the current bytes (validated with the store, one round trip). Raises Unavailable."""
+        ...
+
+    def recall(self, key: DocumentKey) -> StoredDocument | None:
+        """Return what this process last read or wrote, perhaps stale, without asking the store."""
+        ...
+
+    async def put(
+        self, key: DocumentKey, data: bytes, summary: DocumentSummary, *, replaces: StorageETag | None
+    ) -> None:
+        """Write iff the stored tag still is `replaces`; None: iff there is no blob yet.
+
+        Raises StoreConflict if not, and Unavailable when the outcome is unknown: the write may have been applied,
+        or may be applied later.
+        """
+        ...
+
+    async def list(self, scope: UserScope, prefix: str, *, limit: int, cursor: str | None) -> Page[ListedDocument]:
+        """List the documents (deleted ones too) whose "{namespace}/{path}" starts with `prefix`, in name order.
+
+        `limit` is 1 to 5000 rows. Raises InvalidCursor, Unavailable.
+        """
+        ...
+
+    async def list_all(self, *, limit: int, cursor: str | None) -> Page[ListedDocument]:
+        """List the documents of every tenant, for the sweeper; rows and errors as in `list`."""
+        ...
+
+    async def ping(self) -> None:
+        """Ask the store whether it can serve (one round trip). Raises Unavailable."""
+        ...
+
+
+class AuditLog(Protocol):
+    """The records below audit/: created once, never changed."""
+
+    async def append(self, scope: UserScope, change_id: str, data: bytes) -> None:
+        """Create the record; if it stands already with the same bytes, that is success.
+
+        Raises HistoryBroken if other bytes stand there, Unavailable when the outcome is unknown.
+        """
+        ...
+
+    def stands(self, scope: UserScope, change_id: str) -> bool:
+        """Say whether this process knows that the record stands, without asking the store; may forget."""
+        ...
+
+    async def read(self, scope: UserScope, change_id: str) -> bytes | None:
+        """Read one record; None if there is none. Raises Unavailable."""
+        ...
+
+    async def list(self, scope: UserScope, prefix: str, *, limit: int, cursor: str | None) -> Page[str]:
+        """List the change ids that start with `prefix`, in name order. Raises InvalidCursor, Unavailable."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Marked:
+    """A note that an event has to be indexed, and since when it stands."""
+
+    key: EventKey
+    mark_id: str
+    since: datetime
+
+
+class EventStore(Protocol):
+    """The blobs below events/, created once and never changed, and the marks of those not known to be indexed."""
+
+    async def create(self, key: EventKey, data: bytes) -> None:
+        """Create the event. Raises StoreConflict if there is one, Unavailable when the outcome is unknown."""
+        ...
+
+    async def get(self, key: EventKey) -> bytes | None:
+        """Read one event; None if there is none. Raises Unavailable."""
+        ...
+
+    async def list(self, tenant_id: str | None, *, limit: int, cursor: str | None) -> Page[EventKey]:
+        """List the events of one tenant, or of all, in name order. Raises InvalidCursor, Unavailable."""
+        ...
+
+    async def mark(self, key: EventKey, mark_id: str) -> None:
+        """Note durably that the event has to be indexed. Each write has its own mark, which nobody else's end takes
+        away; the same one again is fine. Raises Unavailable.
+        """
+        ...
+
+    async def unmark(self, key: EventKey, mark_id: str) -> None:
+        """Take the note away; a missing one is fine. Raises Unavailable."""
+        ...
+
+    async def list_marked(self, *, limit: int, cursor: str | None) -> Page[Marked]:
+        """List the marks of all tenants in name order. Raises InvalidCursor, Unavailable."""
+        ...
+
+
+class RecordStore(Protocol):
+    """The small records of users. Reads are strongly consistent; every write is conditional."""
+
+    async def read(self, key: RecordKey) -> StoredDocument | None:
+        """Read a record; None if there is none. Raises Unavailable."""
+        ...
+
+    async def write(self, key: RecordKey, data: bytes, *, replaces: StorageETag | None) -> StorageETag:
+        """Write iff the tag still is `replaces` (None: iff there is no record); return the new tag.
+
+        Raises StoreConflict, and Unavailable when the outcome is unknown.
+        """
+        ...
+
+    async def list(self, scope: UserScope, kind: RecordKind, *, limit: int, cursor: str | None) -> Page[RecordKey]:
+        """List the records of one kind in name order. Raises InvalidCursor, Unavailable."""
+        ...
+
+    async def list_of_tenant(
+        self, tenant_id: str, kind: RecordKind, *, limit: int, cursor: str | None
+    ) -> Page[RecordKey]:
+        """List the records of one kind of all users of a tenant, in name order; pages may be short or empty.
+
+        For jobs: it may take as long as everything the tenant has stored. Raises InvalidCursor, Unavailable.
+        """
+        ...

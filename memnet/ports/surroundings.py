@@ -1,0 +1,38 @@
+"""Time, chance and how much may be asked."""
+
+from datetime import datetime
+from typing import Protocol
+
+from memnet.domain.document import UserScope
+
+
+class Clock(Protocol):
+    """The time."""
+
+    def now(self) -> datetime:
+        """Return the current time in UTC, timezone-aware."""
+        ...
+
+
+class IdGenerator(Protocol):
+    """Fresh identifiers."""
+
+    def new(self) -> str:
+        """Return a random UUID in its canonical text form."""
+        ...
+
+    def secret(self, size: int) -> bytes:
+        """Return `size` unguessable bytes: a key, a nonce."""
+        ...
+
+
+class Quota(Protocol):
+    """How much a user and a principal may ask for."""
+
+    async def take(self, scope: UserScope, principal: str) -> None:
+        """Count one request against both. Raises QuotaExceeded with `retry_after` in whole seconds."""
+        ...
+
+    async def take_of_principal(self, tenant_id: str, principal: str) -> None:
+        """Count one request that concerns no single user. Raises QuotaExceeded as `take` does."""
+        ...

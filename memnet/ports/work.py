@@ -1,0 +1,56 @@
+"""Work that is done elsewhere or later: jobs, their marks, the queue, the background."""
+
+from collections.abc import Coroutine
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any, Protocol
+
+from memnet.domain.job import Job
+from memnet.ports.storage import Page
+
+
+@dataclass(frozen=True, slots=True)
+class MarkedJob:
+    """A note that a job is not finished, and since when it stands."""
+
+    job: Job
+    since: datetime
+
+
+class JobMarks(Protocol):
+    """Durable notes of the jobs that are not finished, so that no job is lost with a message."""
+
+    async def mark(self, job: Job) -> None:
+        """Note it; the same again is fine, and keeps its first time. Raises Unavailable."""
+        ...
+
+    async def unmark(self, job: Job) -> None:
+        """Take the note away; a missing one is fine. Raises Unavailable."""
+        ...
+
+    async def list(self, *, limit: int, cursor: str | None) -> Page[MarkedJob]:
+        """List the marks of all tenants in name order. Raises InvalidCursor, Unavailable."""
+        ...
+
+
+class MessageQueue(Protocol):
+    """Sends jobs to the workers: at least once, in order within a session, one at a time within a session."""
+
+    async def send(self, job: Job, *, attempt: int = 0, due: datetime | None = None) -> None:
+        """Send a job, to be delivered not before `due`. The same job and attempt within minutes is sent once.
+
+        Raises Unavailable when the outcome is unknown.
+        """
+        ...
+
+    async def ping(self) -> None:
+        """Ask the broker whether it can serve. Raises Unavailable."""
+        ...
+
+
+class Background(Protocol):
+    """Work that need not be finished for the answer to be true."""
+
+    def start(self, name: str, work: Coroutine[Any, Any, None]) -> None:
+        """Run `work` later in this process. It may be lost with the process; its failure is logged, not raised."""
+        ...

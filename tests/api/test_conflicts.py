@@ -1,0 +1,185 @@
+"""Conflicts over HTTP: listed with what it takes to decide them, retried, discarded."""
+
+from dataclasses import replace
+from typing import Any
+
+import httpx
+import pytest
+
+from api.app import create_app
+from api.identity import TokenValidator
+from memnet.domain.document import ETag
+from memnet.operations.open_conflict import open_conflict
+from memnet.wiring import Services
+from tests.api.conftest import USER, Token, bearer, changing, code, creating
+from tests.domain.replay_samples import BASE, dispute, proposal
+
+CONFLICTS = f"{USER}/conflicts"
+ALPHA = f"{USER}/documents/projects/alpha.json"
+ONE = f"{CONFLICTS}/cfl-rpl-1-1"
+
+
+async def write(client: httpx.AsyncClient, content: dict[str, Any], headers: dict[str, str]) -> ETag:
+    document = {"schema_id": "memory.project", "schema_version": "1.0.0", "content": content}
+    body = {"profile_id": "project-copilot-v1", "binding_id": "project_doc", "document": document}
+    response = await client.put(ALPHA, json=body, headers=headers)
+    assert response.is_success, response.text
+    return ETag(response.headers["ETag"])
+
+
+@pytest.fixture
+async def etag(client: httpx.AsyncClient, services: Services) -> ETag:
+    """The document's version with another summary than the one that a replay has seen; the conflict is there, too."""
+    first = await write(client, BASE, creating())
+    assert services.vault is not None
+    await open_conflict(
+        proposal(base_etag=first),
+        dispute(),
+        rebases=1,
+        vault=services.vault,
+        marks=services.marks,
+        queue=services.queue,
+    )
+    return await write(client, {**BASE, "summary": "Another"}, changing(first, "second"))
+
+
+@pytest.mark.usefixtures("etag")
+async def test_they_are_listed_with_their_three_versions(client: httpx.AsyncClient) -> None:
+    response = await client.get(CONFLICTS)
+    assert response.status_code == 200
+    body = response.json()
+    assert body["next_cursor"] is None
+    (conflict,) = body["conflicts"]
+    assert (conflict["conflict_id"], conflict["status"], conflict["reason"]) == ("cfl-rpl-1-1", "open", "changed")
+    assert conflict["base"]["content"] == BASE
+    assert conflict["ours"]["ops"][0]["value"] == "The retrieval rewrite"
+    assert conflict["theirs"]["content"]["summary"] == "Another"
+    assert (conflict["confidence"], conflict["evidence"]["message_ids"]) == (0.75, ["m1"])
+    assert "sealed" not in conflict
+
+
+@pytest.mark.usefixtures("etag")
+@pytest.mark.parametrize(("status", "found"), [("open", 1), ("resolved", 0), ("discarded", 0)])
+async def test_they_are_listed_by_status(client: httpx.AsyncClient, status: str, found: int) -> None:
+    assert len((await client.get(CONFLICTS, params={"status": status})).json()["conflicts"]) == found
+
+
+@pytest.mark.parametrize(
+    ("params", "expected"),
+    [
+        ({"status": "asleep"}, "MALFORMED_REQUEST"),
+        ({"limit": "0"}, "MALFORMED_REQUEST"),
+        ({"cursor": "x"}, "INVALID_CURSOR"),
+    ],
+)
+async def test_bad_parameters_are_refused(client: httpx.AsyncClient, params: dict[str, str], expected: str) -> None:
+    response = await client.get(CONFLICTS, params=params)
+    assert (response.status_code, code(response)) == (400, expected)
+
+
+async def test_a_retry_that_succeeds_answers_the_resolved_conflict(client: httpx.AsyncClient, etag: ETag) -> None:
+    await write(client, BASE, changing(etag, "third"))
+    response = await client.post(f"{ONE}:retry")
+    assert response.status_code == 200
+    conflict = response.json()
+    assert (conflict["status"], conflict["next_attempt_at"]) == ("resolved", None)
+    assert [(decision["asked"], decision["by"]) for decision in conflict["decisions"]] == [("retry", "svc-a")]
+    record = (await client.get(f"{USER}/audit")).json()["records"][-1]
+    assert record["change_id"] == conflict["change_id"]
+    assert (record["lineage"], record["actor"]) == (conflict["idempotency_key"], "memnet-worker")
+    assert (await client.get(ALPHA)).json()["document"]["content"]["summary"] == "The retrieval rewrite"
+    again = await client.post(f"{ONE}:retry")
+    assert (again.status_code, code(again)) == (409, "CONFLICT_CLOSED")
+    assert again.json()["error"]["details"] == {"status": "resolved"}
+
+
+@pytest.mark.usefixtures("etag")
+async def test_a_retry_in_vain_answers_the_open_conflict(client: httpx.AsyncClient) -> None:
+    conflict = (await client.post(f"{ONE}:retry")).json()
+    assert (conflict["status"], conflict["reason"], conflict["attempts"]) == ("open", "changed", 1)
+    assert conflict["theirs"]["content"]["summary"] == "Another"
+
+
+@pytest.mark.usefixtures("etag")
+@pytest.mark.parametrize(("body", "note"), [({"json": {"note": "theirs is right"}}, "theirs is right"), ({}, None)])
+async def test_a_discarded_conflict_is_closed(
+    client: httpx.AsyncClient, services: Services, body: dict[str, Any], note: str | None
+) -> None:
+    response = await client.post(f"{ONE}:discard", **body)
+    assert response.status_code == 200
+    conflict = response.json()
+    assert conflict["status"] == "discarded"
+    assert (conflict["decisions"][0]["by"], conflict["decisions"][0].get("note")) == ("svc-a", note)
+    assert (await client.get(ALPHA)).json()["document"]["content"]["summary"] == "Another"
+    again = await client.post(f"{ONE}:discard")
+    assert (again.status_code, code(again)) == (409, "CONFLICT_CLOSED")
+    await services.background.drain()  # type: ignore[attr-defined]
+    assert (await services.marks.list(limit=10, cursor=None)).items == []
+
+
+@pytest.mark.usefixtures("etag")
+@pytest.mark.parametrize(
+    ("content", "headers", "status"),
+    [
+        (b"[]", {}, 400),
+        (b'{"note":1}', {}, 400),
+        (b'{"why":"x"}', {}, 400),
+        (b'{"note":"%s"}' % (b"x" * 257), {}, 400),
+        (b"note", {"Content-Type": "text/plain"}, 415),
+        (b'"%s"' % (b"x" * 1_048_577), {}, 413),
+    ],
+)
+async def test_a_bad_body_discards_nothing(
+    client: httpx.AsyncClient, content: bytes, headers: dict[str, str], status: int
+) -> None:
+    response = await client.post(f"{ONE}:discard", content=content, headers=headers)
+    assert response.status_code == status
+    assert (await client.get(CONFLICTS)).json()["conflicts"][0]["status"] == "open"
+
+
+@pytest.mark.usefixtures("etag")
+@pytest.mark.parametrize(
+    ("role", "listed", "retried", "discarded"),
+    [
+        ("Memory.Read", 403, 403, 403),
+        ("Memory.Write", 403, 403, 403),
+        ("Memory.Audit", 403, 403, 403),
+        ("Memory.Replay", 200, 200, 403),
+        ("Memory.Admin", 200, 200, 200),
+    ],
+)
+async def test_who_may_see_and_decide(
+    client: httpx.AsyncClient, token: Token, role: str, listed: int, retried: int, discarded: int
+) -> None:
+    headers = bearer(token(role))
+    assert (await client.get(CONFLICTS, headers=headers)).status_code == listed
+    assert (await client.post(f"{ONE}:retry", headers=headers)).status_code == retried
+    assert (await client.post(f"{ONE}:discard", headers=headers)).status_code == discarded
+
+
+@pytest.mark.usefixtures("etag")
+async def test_another_users_conflicts_are_not_there(client: httpx.AsyncClient) -> None:
+    for other in ("u2", "u10"):
+        base = CONFLICTS.replace("/u1/", f"/{other}/")
+        assert (await client.get(base)).json()["conflicts"] == []
+        for verb in ("retry", "discard"):
+            response = await client.post(f"{base}/cfl-rpl-1-1:{verb}")
+            assert (response.status_code, code(response)) == (404, "CONFLICT_NOT_FOUND")
+
+
+@pytest.mark.parametrize("verb", ["retry", "discard"])
+async def test_ids_that_are_none_are_refused(client: httpx.AsyncClient, verb: str) -> None:
+    response = await client.post(f"{CONFLICTS}/-x:{verb}")
+    assert (response.status_code, code(response)) == (400, "INVALID_IDENTIFIER")
+
+
+async def test_without_a_vault_they_are_503(services: Services, validator: TokenValidator, token: Token) -> None:
+    app = create_app(replace(services, vault=None), validator)
+    transport = httpx.ASGITransport(app, raise_app_exceptions=False)
+    async with httpx.AsyncClient(transport=transport, base_url="http://memnet.test", headers=bearer(token())) as client:
+        for response in (
+            await client.get(CONFLICTS),
+            await client.post(f"{ONE}:retry"),
+            await client.post(f"{ONE}:discard"),
+        ):
+            assert (response.status_code, code(response)) == (503, "VAULT_UNAVAILABLE")

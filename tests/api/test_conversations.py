@@ -1,0 +1,285 @@
+"""Snapshots over HTTP: stored sealed before 202, read back by few and never unnoticed."""
+
+import asyncio
+from dataclasses import replace
+from typing import Any
+
+import httpx
+import pytest
+from fastapi import FastAPI
+
+from memnet.adapters.memory.queue import MemoryQueue
+from memnet.domain.document import UserScope
+from memnet.domain.errors import Unavailable, VaultUnavailable
+from memnet.domain.job import Job, JobKind
+from memnet.domain.record import RecordKind
+from memnet.domain.snapshot import snapshot_key
+from memnet.ports import TenantKey, Vault
+from memnet.wiring import Services
+from tests.api.conftest import USER, Token, bearer, code
+from tests.domain.snapshot_samples import SCOPE, SECRET_WORDS, conversation_body, snapshot
+
+SNAPSHOTS, ACCESSES = f"{USER}/conversations/c_1/snapshots", f"{USER}/accesses"
+READ = f"{SNAPSHOTS}/s_1"
+OTHERS = ("/v1/tenants/t1/users/u2", "/v1/tenants/t1/users/u10")
+
+
+async def send(client: httpx.AsyncClient, path: str = SNAPSHOTS, **members: Any) -> httpx.Response:
+    return await client.post(path, json={**conversation_body(), **members})
+
+
+async def accesses(client: httpx.AsyncClient, base: str = USER) -> list[dict[str, Any]]:
+    response = await client.get(f"{base}/accesses")
+    assert response.status_code == 200, response.text
+    found: list[dict[str, Any]] = response.json()["accesses"]
+    return found
+
+
+async def test_a_snapshot_is_202_sealed_and_queued(client: httpx.AsyncClient, services: Services) -> None:
+    response = await send(client)
+    assert response.status_code == 202
+    assert "Idempotency-Replayed" not in response.headers
+    assert response.json() == {
+        "snapshot_id": "s_1",
+        "snapshot_uri": "blob://tenants/t1/users/u1/snapshots/c_1/s_1.json",
+        "replay_id": snapshot().replay_id,
+        "queued": True,
+    }
+    assert response.headers["Location"] == f"{USER}/replays/{snapshot().replay_id}"
+    stored = await services.records.read(snapshot().key)
+    assert stored is not None
+    assert SECRET_WORDS.encode() not in stored.data
+    assert isinstance(services.queue, MemoryQueue)
+    job = Job(JobKind.REPLAY, "t1", "u1", snapshot().replay_id)
+    assert await services.queue.receive(JobKind.REPLAY) == (job, 0)
+    assert [mark.job for mark in (await services.marks.list(limit=10, cursor=None)).items] == [job]
+
+
+async def test_its_location_is_below_its_user_whatever_they_are_called(client: httpx.AsyncClient) -> None:
+    base = "/v1/tenants/t1/users/conversations"
+    response = await send(client, f"{base}/conversations/c_1/snapshots")
+    assert response.headers["Location"] == f"{base}/replays/{response.json()['replay_id']}"
+
+
+async def test_the_same_snapshot_again_is_replayed(client: httpx.AsyncClient) -> None:
+    first, again = await send(client), await send(client)
+    assert (again.status_code, again.json()) == (202, first.json())
+    assert again.headers["Idempotency-Replayed"] == "true"
+
+
+async def test_another_conversation_under_its_id_is_409(client: httpx.AsyncClient) -> None:
+    await send(client)
+    response = await client.post(SNAPSHOTS, json=conversation_body("s_1", "something else"))
+    assert (response.status_code, code(response)) == (409, "SNAPSHOT_EXISTS")
+
+
+async def test_many_at_once_are_one(client: httpx.AsyncClient, services: Services) -> None:
+    answers = await asyncio.gather(*(send(client) for _ in range(8)))
+    assert {answer.status_code for answer in answers} == {202}
+    assert sum("Idempotency-Replayed" not in answer.headers for answer in answers) == 1
+    page = await services.records.list(SCOPE, RecordKind.REPLAYS, limit=10, cursor=None)
+    assert len(page.items) == 1
+
+
+@pytest.mark.parametrize(
+    ("members", "status", "expected"),
+    [
+        ({"profile_id": "nobody"}, 404, "PROFILE_NOT_FOUND"),
+        ({"messages": []}, 400, "MALFORMED_REQUEST"),
+        ({"messages": conversation_body()["messages"] * 2}, 400, "MALFORMED_REQUEST"),
+        ({"messages": [{"message_id": "m1", "role": "user", "content": "x"}]}, 400, "MALFORMED_REQUEST"),
+        ({"snapshot_id": "../s"}, 400, "MALFORMED_REQUEST"),
+        ({"tenant_id": "t2"}, 400, "MALFORMED_REQUEST"),
+    ],
+)
+async def test_what_is_no_conversation_is_refused(
+    client: httpx.AsyncClient, services: Services, members: dict[str, Any], status: int, expected: str
+) -> None:
+    response = await send(client, **members)
+    assert (response.status_code, code(response)) == (status, expected)
+    assert SECRET_WORDS not in response.text
+    assert (await services.records.list(SCOPE, RecordKind.SNAPSHOTS, limit=10, cursor=None)).items == []
+
+
+@pytest.mark.parametrize("conversation_id", ["a b", ".c", "c%00", "x" * 129])
+async def test_a_bad_conversation_id_is_400(client: httpx.AsyncClient, conversation_id: str) -> None:
+    for method, path in (("POST", "snapshots"), ("GET", "snapshots/s_1")):
+        address = f"{USER}/conversations/{conversation_id}/{path}"
+        response = await client.request(method, address, json=conversation_body() if method == "POST" else None)
+        assert (response.status_code, code(response)) == (400, "INVALID_IDENTIFIER")
+
+
+async def test_it_is_read_back_as_it_was_sent_and_the_reading_is_listed(client: httpx.AsyncClient) -> None:
+    await send(client)
+    response = await client.get(READ)
+    assert response.status_code == 200
+    found = response.json()
+    times = [message.pop("timestamp") for message in found["messages"]]
+    assert times == ["2026-02-14T20:00:01.000000Z", "2026-02-14T20:00:02.000000Z"]
+    sent = conversation_body()
+    for message in sent["messages"]:
+        message.pop("timestamp")
+    assert found == {
+        **sent,
+        "conversation_id": "c_1",
+        "snapshot_uri": snapshot().uri,
+        "replay_id": snapshot().replay_id,
+        "service_id": "svc-a",
+    }
+    (access,) = await accesses(client)
+    assert (access["principal"], access["conversation_id"], access["snapshot_id"]) == ("svc-a", "c_1", "s_1")
+    assert "Memory.Admin" in access["roles"]
+
+
+async def test_who_read_is_listed_page_by_page(client: httpx.AsyncClient, token: Token) -> None:
+    await send(client)
+    for number in range(5):
+        auditor = bearer(token("Memory.Audit", oid=f"auditor-{number}"))
+        assert (await client.get(READ, headers=auditor)).status_code == 200
+    found: list[str] = []
+    cursor: dict[str, str] = {}
+    while True:
+        page = (await client.get(ACCESSES, params={"limit": "2", **cursor})).json()
+        found += [access["principal"] for access in page["accesses"]]
+        if page["next_cursor"] is None:
+            break
+        cursor = {"cursor": page["next_cursor"]}
+    assert sorted(found) == [f"auditor-{number}" for number in range(5)]
+    refused = await client.get(f"{OTHERS[0]}/accesses", params=cursor)
+    assert (refused.status_code, code(refused)) == (400, "INVALID_CURSOR")
+
+
+async def test_what_is_not_there_is_404_and_no_access(client: httpx.AsyncClient) -> None:
+    await send(client)
+    for path in (f"{SNAPSHOTS}/s_2", READ.replace("c_1", "c_2"), *(READ.replace(USER, other) for other in OTHERS)):
+        response = await client.get(path)
+        assert (response.status_code, code(response)) == (404, "SNAPSHOT_NOT_FOUND")
+    for base in (USER, *OTHERS):
+        assert await accesses(client, base) == []
+
+
+@pytest.mark.parametrize(
+    ("method", "path", "roles"),
+    [
+        ("POST", SNAPSHOTS, {"Memory.Write", "Memory.Replay", "Memory.Admin"}),
+        ("GET", READ, {"Memory.Admin", "Memory.Audit"}),
+        ("GET", ACCESSES, {"Memory.Admin", "Memory.Audit"}),
+    ],
+)
+async def test_who_may_what(client: httpx.AsyncClient, token: Token, method: str, path: str, roles: set[str]) -> None:
+    await send(client)
+    body = conversation_body() if method == "POST" else None
+    allowed = set()
+    for role in ("Memory.Read", "Memory.Write", "Memory.Replay", "Memory.Admin", "Memory.Audit"):
+        response = await client.request(method, path, json=body, headers=bearer(token(role)))
+        if response.status_code == 403:
+            assert code(response) == "ROLE_REQUIRED"
+        else:
+            assert response.status_code in (200, 202)
+            allowed.add(role)
+    assert allowed == roles
+    foreign = await client.request(method, path.replace("/t1/", "/t2/"), json=body)
+    assert (foreign.status_code, code(foreign)) == (403, "TENANT_FORBIDDEN")
+
+
+@pytest.mark.parametrize(
+    "other", ["users/u2/conversations/c_1/snapshots/s_1", "users/u1/conversations/c_2/snapshots/s_1"]
+)
+async def test_a_swapped_blob_is_a_broken_seal(client: httpx.AsyncClient, services: Services, other: str) -> None:
+    await send(client)
+    address = f"/v1/tenants/t1/{other}"
+    await client.post(address.removesuffix("/s_1"), json=conversation_body())
+    _, user, _, conversation_id, _, snapshot_id = other.split("/")
+    theirs = snapshot_key(UserScope("t1", user), conversation_id, snapshot_id)
+    mine, stored = await services.records.read(snapshot().key), await services.records.read(theirs)
+    assert mine is not None
+    assert stored is not None
+    await services.records.write(snapshot().key, stored.data, replaces=mine.storage_etag)
+    response = await client.get(READ)
+    assert (response.status_code, code(response)) == (500, "SEAL_BROKEN")
+    assert SECRET_WORDS not in response.text
+    assert await accesses(client) == []
+
+
+class DownKeys:
+    """A vault that does not answer."""
+
+    async def newest(self, tenant_id: str) -> TenantKey:
+        raise VaultUnavailable()
+
+    async def version(self, tenant_id: str, version: str) -> TenantKey:
+        raise VaultUnavailable()
+
+    async def rotate(self, tenant_id: str) -> TenantKey:
+        raise VaultUnavailable()
+
+    async def ping(self) -> None:
+        raise VaultUnavailable()
+
+
+class TestTrouble:
+    """Without a vault, and with one or a broker that is down."""
+
+    @pytest.fixture(params=["none", "down"])
+    def vault(self, request: pytest.FixtureRequest) -> str:
+        return str(request.param)
+
+    @pytest.fixture
+    def app(self, app: FastAPI, services: Services, vault: str) -> FastAPI:
+        down = Vault(services.records, DownKeys(), services.ids, services.clock)
+        app.state.services = replace(services, vault=None if vault == "none" else down)
+        return app
+
+    async def test_nothing_is_stored_unencrypted(self, client: httpx.AsyncClient, services: Services) -> None:
+        response = await send(client)
+        assert (response.status_code, code(response)) == (503, "VAULT_UNAVAILABLE")
+        assert response.headers["Retry-After"]
+        assert await services.records.read(snapshot().key) is None
+
+    async def test_accesses_are_listed(self, client: httpx.AsyncClient) -> None:
+        assert await accesses(client) == []
+
+    async def test_ready_tells_and_goes_on(self, client: httpx.AsyncClient, vault: str) -> None:
+        ready = await client.get("/health/ready")
+        assert ready.status_code == 200
+        assert ready.json()["checks"].get("vault") == (None if vault == "none" else "failed")
+
+
+async def test_without_the_vault_a_stored_snapshot_is_not_read(
+    client: httpx.AsyncClient, app: FastAPI, services: Services
+) -> None:
+    await send(client)
+    app.state.services = replace(services, vault=None)
+    response = await client.get(READ)
+    assert (response.status_code, code(response)) == (503, "VAULT_UNAVAILABLE")
+
+
+async def test_a_broker_that_is_down_is_told_and_no_reason_to_refuse(
+    client: httpx.AsyncClient, services: Services
+) -> None:
+    assert isinstance(services.queue, MemoryQueue)
+    services.queue.available = False
+    response = await send(client)
+    assert (response.status_code, response.json()["queued"]) == (202, False)
+    ready = await client.get("/health/ready")
+    assert (ready.status_code, ready.json()["checks"]["queue"]) == (200, "failed")
+
+
+async def test_what_is_not_configured_is_not_asked(client: httpx.AsyncClient, app: FastAPI, services: Services) -> None:
+    assert {"vault": "ok", "queue": "ok"}.items() <= (await client.get("/health/ready")).json()["checks"].items()
+    app.state.services = replace(services, vault=None, queue=None)
+    assert not {"vault", "queue"} & (await client.get("/health/ready")).json()["checks"].keys()
+
+
+async def test_what_cannot_be_recorded_is_not_answered(
+    client: httpx.AsyncClient, services: Services, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    await send(client)
+
+    async def fail(*_: object, **__: object) -> None:
+        raise Unavailable(dependency="blob_storage")
+
+    monkeypatch.setattr(services.records, "write", fail)
+    response = await client.get(READ)
+    assert (response.status_code, code(response)) == (503, "UNAVAILABLE")
+    assert SECRET_WORDS not in response.text

@@ -1,0 +1,124 @@
+"""What became of a snapshot, over HTTP."""
+
+import httpx
+import pytest
+
+from memnet.adapters.memory.models import ScriptedModels
+from memnet.domain.job import Job, JobKind
+from memnet.domain.record import RecordKind
+from memnet.domain.replay import replay_key
+from memnet.operations.fail_replay import fail_replay
+from memnet.operations.replay_snapshot import replay_snapshot
+from memnet.wiring import Services
+from tests.api.conftest import USER, Token, bearer, code
+from tests.operations.replay_world import FACT, FORBIDDEN, MESSAGES, PREFERENCE, SCOPE, answer
+
+
+async def stored(client: httpx.AsyncClient) -> str:
+    rows = [
+        {"message_id": name, "role": role, "content": text, "timestamp": "2026-02-14T20:00:00Z"}
+        for name, role, text in MESSAGES
+    ]
+    body = {"snapshot_id": "s_1", "profile_id": "project-copilot-v1", "messages": rows}
+    response = await client.post(f"{USER}/conversations/c_1/snapshots", json=body)
+    assert response.status_code == 202, response.text
+    location: str = response.headers["Location"]
+    return location
+
+
+async def work(services: Services, location: str) -> None:
+    await replay_snapshot(
+        Job(JobKind.REPLAY, "t1", "u1", location.rpartition("/")[2]),
+        vault=services.vault,
+        marks=services.marks,
+        queue=services.queue,
+        documents=services.documents,
+        audit=services.audit,
+        events=services.events,
+        search=services.search,
+        catalog=services.catalog,
+        models=ScriptedModels([answer(PREFERENCE, FACT, FORBIDDEN)]),
+        semantic_router=services.semantic_router,
+        background=services.background,
+        worker_principal=services.settings.worker_principal,
+    )
+
+
+async def test_the_location_of_a_snapshot_tells_what_became_of_it(
+    client: httpx.AsyncClient, services: Services
+) -> None:
+    location = await stored(client)
+    waiting = (await client.get(location)).json()
+    assert (waiting["status"], waiting["patches"], waiting["extraction"]) == ("queued", [], None)
+    await work(services, location)
+    response = await client.get(location)
+    assert response.status_code == 200
+    told = response.json()
+    assert (told["status"], told["attempts"], told["reason"]) == ("partial", 1, None)
+    assert [patch["status"] for patch in told["patches"]] == ["applied", "redirected", "rejected"]
+    assert told["event_id"] == f"evt-{told['replay_id']}"
+    assert "sealed" not in told
+    assert "tenant_id" not in told
+
+
+async def test_the_changes_it_names_stand_in_the_audit(client: httpx.AsyncClient, services: Services) -> None:
+    location = await stored(client)
+    await work(services, location)
+    told = (await client.get(location)).json()
+    named = [patch["change_id"] for patch in told["patches"] if "change_id" in patch]
+    records = (await client.get(f"{USER}/audit")).json()["records"]
+    assert [record["change_id"] for record in records] == named
+    assert {record["actor"] for record in records} == {"memnet-worker"}
+    assert {record["evidence"]["replay_id"] for record in records} == {told["replay_id"]}
+
+
+async def test_a_failed_one_says_why(client: httpx.AsyncClient, services: Services) -> None:
+    location = await stored(client)
+    job = Job(JobKind.REPLAY, "t1", "u1", location.rpartition("/")[2])
+    await fail_replay(job, "SEAL_BROKEN", records=services.records, marks=services.marks, clock=services.clock)
+    told = (await client.get(location)).json()
+    assert (told["status"], told["reason"]) == ("failed", "SEAL_BROKEN")
+
+
+async def test_one_that_was_given_up_is_tried_again_when_it_is_asked_for(
+    client: httpx.AsyncClient, services: Services, token: Token
+) -> None:
+    location = await stored(client)
+    job = Job(JobKind.REPLAY, "t1", "u1", location.rpartition("/")[2])
+    await fail_replay(job, "SEAL_BROKEN", records=services.records, marks=services.marks, clock=services.clock)
+    refused = await client.post(f"{location}:retry", headers=bearer(token("Memory.Write")))
+    assert (refused.status_code, code(refused)) == (403, "ROLE_REQUIRED")
+    answered = await client.post(f"{location}:retry")
+    assert (answered.status_code, answered.json()["status"], answered.json()["reason"]) == (202, "queued", None)
+    await work(services, location)
+    assert (await client.get(location)).json()["status"] == "partial"
+    missing = await client.post(f"{USER}/replays/rpl-none:retry")
+    assert (missing.status_code, code(missing)) == (404, "REPLAY_NOT_FOUND")
+
+
+async def test_it_is_the_users_alone(client: httpx.AsyncClient, token: Token) -> None:
+    location = await stored(client)
+    other = await client.get(location.replace("/u1/", "/u2/"))
+    assert (other.status_code, code(other)) == (404, "REPLAY_NOT_FOUND")
+    foreign = await client.get(location, headers=bearer(token(tid="t2")))
+    assert (foreign.status_code, code(foreign)) == (403, "TENANT_FORBIDDEN")
+
+
+@pytest.mark.parametrize(
+    ("role", "status"), [("Memory.Read", 200), ("Memory.Replay", 200), ("Memory.Write", 403), ("Memory.Audit", 403)]
+)
+async def test_who_may_ask(client: httpx.AsyncClient, token: Token, role: str, status: int) -> None:
+    location = await stored(client)
+    assert (await client.get(location, headers=bearer(token(role)))).status_code == status
+
+
+async def test_what_is_not_there_or_cannot_be_read_is_refused(client: httpx.AsyncClient, services: Services) -> None:
+    missing = await client.get(f"{USER}/replays/rpl-none")
+    assert (missing.status_code, code(missing)) == (404, "REPLAY_NOT_FOUND")
+    bad = await client.get(f"{USER}/replays/-x")
+    assert (bad.status_code, code(bad)) == (400, "INVALID_IDENTIFIER")
+    key = replay_key(SCOPE, "rpl-broken")
+    assert key.kind is RecordKind.REPLAYS
+    await services.records.write(key, b"[]", replaces=None)
+    broken = await client.get(f"{USER}/replays/rpl-broken")
+    assert (broken.status_code, code(broken)) == (500, "HISTORY_BROKEN")

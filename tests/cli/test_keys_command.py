@@ -1,0 +1,158 @@
+"""`memnet keys` against Azurite and the local key vault."""
+
+import asyncio
+import re
+
+import pytest
+from azure.storage.blob import ContainerClient
+
+from local.key_vault_server import KeyVault
+from memnet import settings
+from memnet.domain.document import UserScope
+from memnet.domain.snapshot import snapshot_key
+from memnet.operations.open_record import open_record
+from memnet.operations.seal_record import seal_record
+from memnet.ports import Vault
+from memnet.settings import Settings
+from memnet.wiring import connect
+from tests.cli.conftest import Memnet
+
+ROW = re.compile(r"[0-9a-f-]{36}  \d{4}-\d\d-\d\dT[\d:.]{15}Z  ([0-9a-f]{32})(  current)?")
+Sealed = dict[str, bytes]
+
+
+@pytest.fixture
+def vault(storage: Settings, key_vault: KeyVault, monkeypatch: pytest.MonkeyPatch) -> Settings:
+    """The storage's settings with the vault's, in the environment, too."""
+    monkeypatch.setenv("MEMNET_VAULT_URL", key_vault.url)
+    monkeypatch.setenv("MEMNET_VAULT_TOKEN", key_vault.token)
+    monkeypatch.setenv("MEMNET_VAULT_CA", str(key_vault.ca_file))
+    found = settings.load_storage()
+    assert found is not None
+    return found
+
+
+@pytest.fixture
+def tenant(container_url: str) -> str:
+    """A tenant of this test alone: the tests share the vault."""
+    return container_url.rpartition("/")[2]
+
+
+@pytest.fixture
+def sealed(vault: Settings, tenant: str) -> Sealed:
+    """A record of each of three users."""
+
+    async def seal(of: Vault) -> Sealed:
+        keys = {user: snapshot_key(UserScope(tenant, user), "c", "s") for user in ("u1", "u2", "u3")}
+        return {user: await seal_record(key, user.encode(), vault=of) for user, key in keys.items()}
+
+    return asyncio.run(_with_vault(vault, seal))
+
+
+async def _with_vault(found: Settings, work):  # type: ignore[no-untyped-def]
+    async with connect(found) as services:
+        assert services.vault is not None
+        return await work(services.vault)
+
+
+def opened(found: Settings, tenant: str, sealed: Sealed) -> bool:
+    async def read(vault: Vault) -> bool:
+        keys = {user: snapshot_key(UserScope(tenant, user), "c", "s") for user in sealed}
+        return all([await open_record(keys[user], sealed[user], vault=vault) == user.encode() for user in sealed])
+
+    return bool(asyncio.run(_with_vault(found, read)))
+
+
+def listed(memnet: Memnet, tenant: str, user: str = "u1") -> list[tuple[str, bool]]:
+    """Of each data key the version of the tenant's key, and whether it is the current one."""
+    result = memnet("keys", "list", "--tenant", tenant, "--user", user)
+    assert result.exit_code == 0, result.output
+    rows = [ROW.fullmatch(line) for line in result.stdout.splitlines()]
+    return [(row[1], row[2] is not None) for row in rows if row is not None]
+
+
+def test_a_tenants_rotation_wraps_every_users_keys_and_everything_opens(
+    memnet: Memnet, vault: Settings, tenant: str, sealed: Sealed
+) -> None:
+    before = listed(memnet, tenant)
+    result = memnet("keys", "rotate", "--tenant", tenant)
+    assert result.exit_code == 0, result.output
+    told = re.fullmatch(r"version ([0-9a-f]{32}): 3 users, 3 wrapped anew, 0 postponed, 0 broken\n", result.stdout)
+    assert told is not None, result.stdout
+    assert before != [(told[1], True)]
+    assert [listed(memnet, tenant, user) for user in sealed] == [[(told[1], True)]] * 3
+    assert opened(vault, tenant, sealed)
+    resumed = memnet("keys", "rotate", "--tenant", tenant, "--resume")
+    assert resumed.stdout == f"version {told[1]}: 3 users, 0 wrapped anew, 0 postponed, 0 broken\n"
+
+
+def test_a_user_gets_a_new_key_and_keeps_the_old_one(
+    memnet: Memnet, vault: Settings, tenant: str, sealed: Sealed
+) -> None:
+    result = memnet("keys", "rotate", "--tenant", tenant, "--user", "u1")
+    assert (result.exit_code, result.stdout) == (0, f"user u1 of tenant {tenant} has a new data key\n")
+    assert [current for _, current in listed(memnet, tenant)] == [False, True]
+    assert [current for _, current in listed(memnet, tenant, "u2")] == [True]
+    assert opened(vault, tenant, sealed)
+
+
+def test_broken_keys_are_told_and_stop_nobody(
+    memnet: Memnet, vault: Settings, tenant: str, sealed: Sealed, blobs: ContainerClient
+) -> None:
+    with blobs:
+        blobs.upload_blob(f"tenants/{tenant}/users/u2/keys/data.json", b"{}", overwrite=True)
+    result = memnet("keys", "rotate", "--tenant", tenant)
+    assert result.exit_code == 1
+    assert result.stdout.endswith("3 users, 2 wrapped anew, 0 postponed, 1 broken\n")
+    result = memnet("keys", "list", "--tenant", tenant, "--user", "u2")
+    assert (result.exit_code, "SEAL_BROKEN" in result.stderr) == (1, True)
+
+
+def test_a_tenants_first_key_is_made_once(memnet: Memnet, vault: Settings, tenant: str) -> None:
+    first = memnet("keys", "create", "--tenant", tenant)
+    assert first.exit_code == 0
+    assert re.fullmatch(rf"the key of tenant {tenant} is at version [0-9a-f]{{32}}\n", first.output)
+    assert memnet("keys", "create", "--tenant", tenant).output == first.output
+
+
+def test_where_there_are_no_keys_none_are_made(memnet: Memnet, vault: Settings, tenant: str) -> None:
+    for command in (["list", "--user", "u1"], ["rotate", "--user", "u1"], ["rotate"], ["rotate", "--resume"]):
+        result = memnet("keys", command[0], "--tenant", tenant, *command[1:])
+        assert result.exit_code == 0, result.output
+        assert result.stdout.startswith("no keys are stored for ")
+    assert listed(memnet, tenant) == []
+
+
+def test_without_a_vault_keys_are_listed_and_not_rotated(
+    memnet: Memnet, storage: Settings, tenant: str, sealed: Sealed, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("MEMNET_VAULT_URL")
+    monkeypatch.delenv("MEMNET_VAULT_TOKEN")
+    monkeypatch.delenv("MEMNET_VAULT_CA")
+    assert len(listed(memnet, tenant)) == 1
+    result = memnet("keys", "rotate", "--tenant", tenant)
+    assert result.exit_code == 1
+    assert "set MEMNET_VAULT_URL" in result.stderr
+
+
+def test_a_vault_that_does_not_answer_is_told(
+    memnet: Memnet, vault: Settings, tenant: str, sealed: Sealed, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("MEMNET_VAULT_TOKEN", "another")
+    result = memnet("keys", "rotate", "--tenant", tenant)
+    assert result.exit_code == 1
+    assert "VAULT_UNAVAILABLE" in result.stderr
+    assert opened(vault, tenant, sealed)
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["rotate", "--tenant", "a/b"],
+        ["rotate", "--tenant", "t1", "--user", "../u"],
+        ["rotate", "--tenant", "t1", "--user", "u1", "--resume"],
+        ["list", "--tenant", "t1"],
+    ],
+)
+def test_what_cannot_be_meant_is_a_usage_error(memnet: Memnet, vault: Settings, arguments: list[str]) -> None:
+    assert memnet("keys", *arguments).exit_code == 2

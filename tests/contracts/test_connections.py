@@ -1,0 +1,67 @@
+"""What MEMNET_VAULT_URL, MEMNET_QUEUE_URL and MEMNET_MODELS make, and what stops the start."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from memnet.adapters.azure.key_vault_keys import KeyVaultTenantKeys
+from memnet.adapters.azure.openai_models import OpenAIModels
+from memnet.adapters.azure.service_bus_queue import ServiceBusQueue
+from memnet.settings import Settings, SettingsError
+from memnet.wiring import connect
+
+VAULT, QUEUE = "https://127.0.0.1:9", "sb://127.0.0.1:9"
+PROVIDER = {"url": "http://127.0.0.1:9/v1", "model": "m", "key": "k"}
+SECRET = "unspeakable"
+
+
+def settings(**members: Any) -> Settings:
+    """Nothing is sent at the start, so nothing need answer."""
+    storage = {"storage_url": "http://127.0.0.1:9/account/container", "storage_key": "a2V5"}
+    return Settings(**storage, issuer_url="http://127.0.0.1:9", audience="a", **members)
+
+
+async def test_none_of_them_is_the_default() -> None:
+    async with connect(settings()) as services:
+        assert (services.vault, services.queue, services.models) == (None, None, None)
+
+
+async def test_a_vault() -> None:
+    async with connect(settings(vault_url=VAULT, vault_token="t")) as services:
+        assert services.vault is not None
+        assert isinstance(services.vault.keys, KeyVaultTenantKeys)
+        assert services.vault.records is services.records
+
+
+async def test_a_queue() -> None:
+    async with connect(settings(queue_url=QUEUE, queue_key="a2V5")) as services:
+        assert isinstance(services.queue, ServiceBusQueue)
+
+
+async def test_models() -> None:
+    async with connect(settings(models=json.dumps([PROVIDER]))) as services:
+        assert isinstance(services.models, OpenAIModels)
+
+
+@pytest.mark.parametrize(
+    ("members", "named"),
+    [
+        ({"vault_url": "http://127.0.0.1:9", "vault_token": SECRET}, "MEMNET_VAULT_URL"),
+        ({"vault_url": VAULT, "vault_token": f"{SECRET} {SECRET}"}, "MEMNET_VAULT_TOKEN"),
+        ({"vault_url": VAULT, "vault_token": SECRET, "vault_ca": Path("/nowhere/ca.pem")}, "MEMNET_VAULT_CA"),
+        ({"queue_url": "https://127.0.0.1:9", "queue_key": SECRET}, "MEMNET_QUEUE_URL"),
+        ({"queue_url": QUEUE}, "MEMNET_QUEUE_KEY"),
+        ({"models": "gpt"}, "MEMNET_MODELS"),
+        ({"models": json.dumps([PROVIDER]), "models_budget_seconds": 0.0}, "MEMNET_MODELS_BUDGET_SECONDS"),
+        ({"models": json.dumps([PROVIDER]), "models_budget_seconds": 151.0}, "MEMNET_MODELS_BUDGET_SECONDS"),
+        ({"models": json.dumps([{**PROVIDER, "key": SECRET, "style": "odd"}])}, "MEMNET_MODELS"),
+        ({"models": json.dumps([{"url": "http://127.0.0.1:9/v1", "model": "m"}])}, "MEMNET_MODELS"),
+    ],
+)
+async def test_what_cannot_work_stops_the_start_and_tells_no_secret(members: dict[str, Any], named: str) -> None:
+    with pytest.raises(SettingsError, match=named) as raised:
+        async with connect(settings(**members)):
+            pass
+    assert SECRET not in str(raised.value)

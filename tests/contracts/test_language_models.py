@@ -1,0 +1,392 @@
+"""The LanguageModels port on each backend, and what only models behind HTTP can show."""
+
+import asyncio
+import json
+import logging
+from collections.abc import AsyncIterator, Callable, Sequence
+from datetime import timedelta
+from typing import Any
+
+import pytest
+
+from local.models import behaviour as does
+from local.models.behaviour import Behaviour, fails, says
+from local.models.server import ModelScript, serving
+from memnet.adapters.azure.model_providers import ModelProvider
+from memnet.adapters.azure.openai_models import MAX_REST_SECONDS, OpenAIModels, open_models
+from memnet.adapters.memory.clock import FrozenClock
+from memnet.adapters.memory.models import ScriptedModels
+from memnet.domain.errors import Unavailable
+from memnet.ports import LanguageModels, ModelAnswer, ModelOutcome, ModelRequest
+from tests.contracts.scripted_server import CLOSE, scripted_server
+
+KEY = "sk-very-secret"
+PRIVATE = "something private"
+SCHEMA = {
+    "type": "object",
+    "properties": {"said": {"type": "string"}},
+    "required": ["said"],
+    "additionalProperties": False,
+}
+REQUEST = ModelRequest("Extract it.", PRIVATE, "extraction", SCHEMA, 1000)
+GOOD = {"said": "this"}
+LONG = 30.0
+"""Seconds that no test waits for."""
+
+
+@pytest.fixture
+async def server() -> AsyncIterator[ModelScript]:
+    async with serving(key=KEY) as running:
+        yield running
+
+
+@pytest.fixture(params=["responses", "chat"])
+def style(request: pytest.FixtureRequest) -> str:
+    found: str = request.param
+    return found
+
+
+@pytest.fixture
+def connected(server: ModelScript, style: Any) -> Callable[..., Any]:
+    """Open models of the server in the given order."""
+
+    def connect(*models: str, budget_seconds: float = LONG, clock: FrozenClock | None = None, **own: Any) -> Any:
+        providers = [ModelProvider(server.url, model, KEY, **{"style": style, **own}) for model in models or ("m",)]
+        return open_models(providers, budget_seconds=budget_seconds, clock=clock or FrozenClock(), rest_seconds=0.001)
+
+    return connect
+
+
+Answering = Callable[[Sequence[Behaviour]], LanguageModels]
+
+
+@pytest.fixture
+async def answering_over_http(server: ModelScript) -> AsyncIterator[Answering]:
+    providers = [ModelProvider(server.url, "m", KEY)]
+    async with open_models(providers, budget_seconds=LONG, clock=FrozenClock(), rest_seconds=0.001) as models:
+
+        def told(steps: Sequence[Behaviour]) -> LanguageModels:
+            server.script("m", *steps)
+            return models
+
+        yield told
+
+
+@pytest.fixture(params=["memory", "http"])
+def answering(request: pytest.FixtureRequest) -> Answering:
+    """Models that do as told, on each backend."""
+    if request.param == "memory":
+        return lambda steps: ScriptedModels([_in_memory(step) for step in steps])
+    found: Answering = request.getfixturevalue("answering_over_http")
+    return found
+
+
+def _in_memory(step: Behaviour) -> ModelAnswer | str | Exception:
+    outcomes = {does.Kind.TRUNCATED: ModelOutcome.TRUNCATED, does.Kind.REFUSED: ModelOutcome.REFUSED}
+    if step.kind is does.Kind.STATUS:
+        return Unavailable(dependency="models")
+    return ModelAnswer(step.text, outcomes[step.kind], "m") if step.kind in outcomes else step.text
+
+
+def text_of(answer: ModelAnswer) -> Any:
+    assert answer.outcome is ModelOutcome.COMPLETE
+    return json.loads(answer.text)
+
+
+async def refused(models: LanguageModels) -> None:
+    with pytest.raises(Unavailable) as raised:
+        await models.answer(REQUEST)
+    assert raised.value.details == {"dependency": "models"}
+
+
+async def test_answers_come_as_they_were_given(answering: Answering) -> None:
+    models = answering([says(GOOD), does.truncated('{"said": "th'), does.refuses("No."), fails(401), says(GOOD)])
+    assert text_of(await models.answer(REQUEST)) == GOOD
+    cut = await models.answer(REQUEST)
+    assert (cut.outcome, cut.text) == (ModelOutcome.TRUNCATED, '{"said": "th')
+    said_no = await models.answer(REQUEST)
+    assert (said_no.outcome, said_no.text) == (ModelOutcome.REFUSED, "No.")
+    await refused(models)
+    for _ in range(2):
+        assert text_of(await models.answer(REQUEST)) == GOOD
+
+
+async def test_what_is_sent(server: ModelScript, connected: Callable[..., Any], style: str) -> None:
+    server.script("m", says(GOOD))
+    async with connected() as models:
+        answer = await models.answer(REQUEST)
+    assert answer.model == "m-2026-01-01"
+    (asked,) = server.asked
+    assert asked.headers["Authorization"] == f"Bearer {KEY}"
+    body = asked.body
+    assert (body["model"], body["store"], body["temperature"]) == ("m", False, 0)
+    if style == "chat":
+        assert [(one["role"], one["content"]) for one in body["messages"]] == [
+            ("system", "Extract it."),
+            ("user", PRIVATE),
+        ]
+        assert body["max_completion_tokens"] == 1000
+        form = body["response_format"]["json_schema"]
+    else:
+        assert (body["instructions"], body["input"], body["max_output_tokens"]) == ("Extract it.", PRIVATE, 1000)
+        form = body["text"]["format"]
+    assert (form["name"], form["schema"], form["strict"]) == ("extraction", SCHEMA, True)
+
+
+async def test_hostile_proposals_are_passed_on_as_they_are(server: ModelScript, connected: Callable[..., Any]) -> None:
+    hostile = {"said": "'; DROP", "__proto__": {"a": 1}, "patches": [{"path": "/../../other"}], "💡": None}
+    server.script("m", says(hostile))
+    async with connected() as models:
+        assert text_of(await models.answer(REQUEST)) == hostile
+
+
+@pytest.mark.parametrize("kept", [True, False])
+async def test_a_model_that_takes_no_temperature_is_asked_once_with_one(
+    server: ModelScript, connected: Callable[..., Any], kept: bool
+) -> None:
+    server.script("m", says(GOOD), lacks=() if kept else ("temperature",))
+    async with connected() as models:
+        for _ in range(2):
+            assert text_of(await models.answer(REQUEST)) == GOOD
+    expected = [True, True] if kept else [True, False, False]
+    assert ["temperature" in asked.body for asked in server.asked] == expected
+
+
+FALLS_THROUGH = {
+    "401": fails(401, text=f"wrong key {KEY}"),
+    "403": fails(403),
+    "404": fails(404, code="DeploymentNotFound"),
+    "408": fails(408),
+    "409": fails(409),
+    "422": fails(422),
+    "429": fails(429, retry_after=20),
+    "429 ms": fails(429, retry_after=0.5),
+    "500": fails(500, text=f"{PRIVATE} {KEY}"),
+    "503": fails(503, retry_after=0),
+    "400": fails(400, code="context_length_exceeded"),
+    "failed": does.FAILED,
+    "garbage": does.GARBAGE,
+    "empty": does.EMPTY,
+    "dropped": does.DROPS,
+    "hangs": does.HANGS,
+    "trickles": does.TRICKLES,
+    "slow": says(GOOD).slowly(LONG),
+    "malformed": says('{"said": "this"'),
+    "prose": says("Sure! Here is the JSON you asked for."),
+    "fenced": says('```json\n{"said": "this"}\n```'),
+    "nothing": says(""),
+    "repeated": says('{"said": "this", "said": "that"}'),
+    "surrogate": says('{"said": "\\ud800"}'),
+    "endless number": says('{"said": 1e999}'),
+    "deep": says("[" * 100 + "]" * 100),
+    "redirect": does.redirects("http://127.0.0.1:9/v1/responses"),
+}
+
+
+@pytest.mark.parametrize("name", FALLS_THROUGH)
+async def test_the_next_provider_is_asked_when_one_fails(
+    server: ModelScript, connected: Callable[..., Any], name: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level(logging.DEBUG)
+    server.script("bad", FALLS_THROUGH[name])
+    server.script("good", says(GOOD))
+    patience = 0.3 if name in ("hangs", "trickles", "slow") else LONG
+    async with connected("bad", "good", "never", timeout_seconds=patience) as models:
+        answer = await models.answer(REQUEST)
+    assert (text_of(answer), answer.model) == (GOOD, "good-2026-01-01")
+    assert [asked.model for asked in server.asked] == ["bad", "good"]
+    ours = [record.getMessage() for record in caplog.records if record.name == "memnet.models"]
+    assert len(ours) == 1
+    assert "provider 1" in ours[0]
+    assert KEY not in caplog.text
+    assert PRIVATE not in caplog.text
+
+
+async def test_a_model_without_structured_output_is_passed_over(
+    server: ModelScript, connected: Callable[..., Any]
+) -> None:
+    server.script("old", says(GOOD), lacks=("json_schema",))
+    server.script("new", says(GOOD))
+    async with connected("old", "new") as models:
+        assert (await models.answer(REQUEST)).model.startswith("new")
+    assert [asked.model for asked in server.asked] == ["old", "new"]
+
+
+async def test_nobody_there_and_the_next_one_is_asked(server: ModelScript) -> None:
+    server.script("good", says(GOOD))
+    async with scripted_server(CLOSE) as closing:
+        closed = closing.url
+        for url in (closed, "http://127.0.0.1:9/v1"):
+            providers = [ModelProvider(url, "bad", "k"), ModelProvider(server.url, "good", KEY)]
+            async with open_models(providers, budget_seconds=LONG, clock=FrozenClock()) as models:
+                assert text_of(await models.answer(REQUEST)) == GOOD
+
+
+@pytest.mark.parametrize(
+    ("step", "outcome", "text"),
+    [
+        (does.truncated('{"said": "th'), ModelOutcome.TRUNCATED, '{"said": "th'),
+        (does.refuses("No."), ModelOutcome.REFUSED, "No."),
+        (does.FILTERED, ModelOutcome.REFUSED, ""),
+        (does.FILTERED_PROMPT, ModelOutcome.REFUSED, ""),
+        (fails(400, code="invalid_prompt"), ModelOutcome.REFUSED, ""),
+    ],
+)
+async def test_a_cut_or_refused_answer_is_an_answer(
+    server: ModelScript, connected: Callable[..., Any], step: Behaviour, outcome: ModelOutcome, text: str
+) -> None:
+    server.script("first", step)
+    server.script("second", says(GOOD))
+    async with connected("first", "second") as models:
+        answer = await models.answer(REQUEST)
+    assert (answer.outcome, answer.text) == (outcome, text)
+    assert answer.model.startswith("first")
+    assert [asked.model for asked in server.asked] == ["first"]
+
+
+@pytest.mark.parametrize("trouble", [fails(500), fails(429, retry_after=0.001), fails(408), does.DROPS, does.FAILED])
+async def test_trouble_that_passes_is_waited_out(
+    server: ModelScript, connected: Callable[..., Any], trouble: Behaviour, style: str
+) -> None:
+    if trouble is does.FAILED and style == "chat":
+        trouble = fails(502)
+    server.script("m", trouble, trouble, says(GOOD))
+    async with connected() as models:
+        assert text_of(await models.answer(REQUEST)) == GOOD
+    assert len(server.asked) == 3
+
+
+async def test_trouble_that_stays_is_unavailable(server: ModelScript, connected: Callable[..., Any]) -> None:
+    server.script("busy", fails(500))
+    server.script("closed", fails(401))
+    async with connected("busy", "closed") as models:
+        await refused(models)
+    assert [asked.model for asked in server.asked] == ["busy", "closed", "busy", "busy"]
+
+
+async def test_the_budget_holds_over_all_providers(server: ModelScript, connected: Callable[..., Any]) -> None:
+    server.script("slow", says(GOOD).slowly(LONG))
+    start = asyncio.get_running_loop().time()
+    async with connected("slow", "slow", "slow", budget_seconds=0.3, timeout_seconds=0.2) as models:
+        await refused(models)
+    assert asyncio.get_running_loop().time() - start < LONG / 2
+    assert len(server.asked) <= 2
+
+
+async def test_no_pause_is_begun_that_goes_over_the_budget(server: ModelScript, connected: Callable[..., Any]) -> None:
+    server.script("m", fails(429, retry_after=50))
+    start = asyncio.get_running_loop().time()
+    async with connected(budget_seconds=LONG) as models:
+        await refused(models)
+    assert asyncio.get_running_loop().time() - start < LONG / 2
+    assert len(server.asked) == 1
+
+
+async def test_no_pause_comes_after_the_last_round(server: ModelScript, connected: Callable[..., Any]) -> None:
+    server.script("m", fails(500), fails(500), fails(429, retry_after=LONG - 5))
+    start = asyncio.get_running_loop().time()
+    async with connected(budget_seconds=LONG) as models:
+        await refused(models)
+    assert asyncio.get_running_loop().time() - start < LONG / 2
+    assert len(server.asked) == 3
+
+
+@pytest.mark.parametrize(
+    ("trouble", "seconds"),
+    [(fails(429, retry_after=20), 20.0), (fails(503, retry_after=9_999), MAX_REST_SECONDS), (fails(500), 0.001)],
+)
+async def test_a_provider_that_just_failed_is_passed_over_for_a_while(
+    server: ModelScript, connected: Callable[..., Any], trouble: Behaviour, seconds: float
+) -> None:
+    clock = FrozenClock()
+    server.script("first", trouble, says(GOOD))
+    server.script("second", says(GOOD))
+
+    def seen() -> list[str]:
+        found = [asked.model for asked in server.asked]
+        server.asked.clear()
+        return found
+
+    async with connected("first", "second", clock=clock) as models:
+        await models.answer(REQUEST)
+        assert seen() == ["first", "second"]
+        await models.answer(REQUEST)
+        assert seen() == ["second"]
+        clock.advance(timedelta(seconds=seconds))
+        await models.answer(REQUEST)
+        assert seen() == ["first"]
+
+
+async def test_a_provider_that_rests_is_asked_when_no_other_answers(
+    server: ModelScript, connected: Callable[..., Any]
+) -> None:
+    server.script("first", fails(429, retry_after=20), says(GOOD))
+    server.script("second", says(GOOD), fails(404))
+    async with connected("first", "second") as models:
+        for _ in range(3):
+            assert text_of(await models.answer(REQUEST)) == GOOD
+    # It has answered, so it rests no longer.
+    assert [asked.model for asked in server.asked] == ["first", "second", "second", "first", "first"]
+
+
+@pytest.mark.parametrize("name", ["", "x" * 201, "a\nb", None, 5])
+async def test_what_is_no_name_of_a_model_is_not_taken_for_one(name: Any) -> None:
+    body = {
+        "object": "chat.completion",
+        "model": name,
+        "choices": [{"index": 0, "finish_reason": "stop", "message": {"role": "assistant", "content": "{}"}}],
+    }
+    head = f"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: {len(json.dumps(body))}\r\n\r\n"
+    async with scripted_server((head + json.dumps(body)).encode()) as plain:
+        provider = ModelProvider(plain.url, "configured", KEY, style="chat")
+        async with open_models([provider], budget_seconds=LONG, clock=FrozenClock()) as models:
+            assert (await models.answer(REQUEST)).model == "configured"
+
+
+async def test_a_redirect_takes_nothing_elsewhere(server: ModelScript, connected: Callable[..., Any]) -> None:
+    async with scripted_server(CLOSE) as elsewhere:
+        server.script("m", does.redirects(elsewhere.url))
+        async with connected() as models:
+            await refused(models)
+        assert elsewhere.asked == []
+
+
+async def test_keys_and_content_are_never_logged(
+    server: ModelScript, connected: Callable[..., Any], caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level(logging.DEBUG)
+    server.script("m", says({"said": PRIVATE}), does.refuses(PRIVATE), does.truncated(PRIVATE), fails(401, text=KEY))
+    async with connected() as models:
+        for _ in range(3):
+            await models.answer(REQUEST)
+        await refused(models)
+    assert "openai._base_client" in {record.name for record in caplog.records}
+    assert KEY not in caplog.text
+    assert PRIVATE not in caplog.text
+
+
+async def test_the_environment_adds_nothing(
+    server: ModelScript, connected: Callable[..., Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("ORG_ID", "PROJECT_ID", "BASE_URL", "API_KEY", "ADMIN_KEY", "WEBHOOK_SECRET"):
+        monkeypatch.setenv(f"OPENAI_{name}", "http://127.0.0.1:9/stray")
+    for name in ("HTTP_PROXY", "http_proxy", "ALL_PROXY", "all_proxy"):
+        monkeypatch.setenv(name, "http://127.0.0.1:9")
+    monkeypatch.setenv("OPENAI_CUSTOM_HEADERS", "Authorization: Bearer stray\nX-Stray: stray")
+    server.script("m", says(GOOD))
+    async with connected() as models:
+        assert text_of(await models.answer(REQUEST)) == GOOD
+    (asked,) = server.asked
+    assert asked.headers["Authorization"] == f"Bearer {KEY}"
+    assert "stray" not in str(asked.headers)
+
+
+async def test_without_a_key_only_azure_is_asked() -> None:
+    host = "resource.openai.azure.com"
+    azure = ModelProvider(f"https://{host}/openai/v1/", "m")
+    async with open_models([azure], budget_seconds=1, clock=FrozenClock()) as models:
+        assert isinstance(models, OpenAIModels)
+    for url in ("https://models.example.com/v1", f"http://{host}/openai/v1/"):
+        with pytest.raises(ValueError, match="provider 2 needs a key"):
+            async with open_models([azure, ModelProvider(url, "m")], budget_seconds=1, clock=FrozenClock()):
+                pass

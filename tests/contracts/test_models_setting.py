@@ -1,0 +1,72 @@
+"""MEMNET_MODELS: what it takes, and what it tells of what it does not."""
+
+import json
+from typing import Any
+
+import pytest
+
+from memnet.adapters.azure.model_providers import ModelProvider, parse_providers
+
+KEY = "sk-very-secret"
+HOST = "resource.openai.azure.com"
+LEAST = {"url": f"https://{HOST}/openai/v1/", "model": "m"}
+
+
+def test_providers_are_read_in_their_order() -> None:
+    rows = [
+        LEAST,
+        {**LEAST, "key": None},
+        {"url": "http://127.0.0.1:8/v1", "model": "o", "key": KEY, "timeout_seconds": 1.5, "style": "chat"},
+    ]
+    assert parse_providers(json.dumps(rows)) == [
+        ModelProvider(LEAST["url"], "m", None, 30.0, "responses"),
+        ModelProvider(LEAST["url"], "m", None, 30.0, "responses"),
+        ModelProvider("http://127.0.0.1:8/v1", "o", KEY, 1.5, "chat"),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        (KEY, "JSON array"),
+        (f'[{{"key": "{KEY}"', "JSON array"),
+        ("[" * 100_000, "JSON array"),
+        ("", "JSON array"),
+        ("[]", "1 to 16 providers"),
+        (json.dumps([LEAST] * 17), "1 to 16 providers"),
+        (json.dumps(LEAST), "array"),
+        (json.dumps([KEY]), "provider 1 must be a JSON object"),
+        (json.dumps([LEAST, {**LEAST, KEY: 1}]), "provider 2 may have url, model, key"),
+        (json.dumps([{"url": LEAST["url"], "key": KEY}]), "provider 1: model is required"),
+        (json.dumps([{"model": "m", "key": KEY}]), "provider 1: url is required"),
+    ],
+)
+def test_what_is_no_list_of_providers_is_told(text: str, told: str) -> None:
+    with pytest.raises(ValueError, match=told) as raised:
+        parse_providers(text)
+    assert KEY not in str(raised.value)
+    assert raised.value.__cause__ is None
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        *(("url", value) for value in (None, 5, "", "ftp://a.example.com", "https://", "https://a b", "https://ä")),
+        *(("url", value) for value in (f"https://user:{KEY}@a.example.com", f"https://a.example.com?key={KEY}")),
+        *(("url", value) for value in (f"https://{HOST}:x", f"https://{HOST}\n", f"https://{HOST}#f")),
+        *(("model", value) for value in (None, 5, "", " ", "x" * 201)),
+        *(("key", value) for value in (5, "", f"{KEY}\n", f"{KEY} x", f"ä{KEY}")),
+        *(("timeout_seconds", value) for value in (0, -1, 3601, True, "30", None, float("inf"), float("nan"))),
+        *(("style", value) for value in ("", "completions", None, 5, [])),
+    ],
+)
+def test_a_member_that_cannot_be_used_is_told_without_its_value(name: str, value: Any) -> None:
+    with pytest.raises(ValueError, match=f"provider 2: {name} must be") as raised:
+        parse_providers(json.dumps([LEAST, {**LEAST, name: value}]))
+    assert KEY not in str(raised.value)
+
+
+def test_a_provider_does_not_show_its_key() -> None:
+    (provider,) = parse_providers(json.dumps([{**LEAST, "key": KEY}]))
+    assert provider.key == KEY
+    assert KEY not in repr(provider) + str(provider)

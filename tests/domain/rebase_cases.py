@@ -1,0 +1,288 @@
+"""What becomes of a patch of an array when the document has moved on: (name, ops, base, theirs, expected).
+
+Expected is either (operations for theirs, indices that are there already, content after them) or the conflict
+(op_index, path, why, base, theirs).
+"""
+
+from typing import Any
+
+from memnet.domain.rebase import ABSENT, Why
+
+TEA, COFFEE = "Likes tea.", "Likes coffee."
+F1, F2, F3 = ({"id": f"f{n}", "text": f"Fact {n}."} for n in (1, 2, 3))
+F2_EDITED = F2 | {"text": "Fact two, edited."}
+
+
+def add(path: str, value: Any) -> dict[str, Any]:
+    return {"op": "add", "path": path, "value": value}
+
+
+def replace(path: str, value: Any) -> dict[str, Any]:
+    return {"op": "replace", "path": path, "value": value}
+
+
+def remove(path: str) -> dict[str, Any]:
+    return {"op": "remove", "path": path}
+
+
+def holds(path: str, value: Any) -> dict[str, Any]:
+    return {"op": "test", "path": path, "value": value}
+
+
+def copy(source: str, path: str) -> dict[str, Any]:
+    return {"op": "copy", "from": source, "path": path}
+
+
+def move(source: str, path: str) -> dict[str, Any]:
+    return {"op": "move", "from": source, "path": path}
+
+
+def unchanged(name: str, ops: list[Any], base: Any, theirs: Any, after: Any) -> tuple[Any, ...]:
+    """The very operations that were proposed do."""
+    return name, ops, base, theirs, (ops, (), after)
+
+
+def there(name: str, ops: list[Any], base: Any, theirs: Any) -> tuple[Any, ...]:
+    """Nothing is left to do."""
+    return name, ops, base, theirs, ([], tuple(range(len(ops))), theirs)
+
+
+END = "/content/a/-"
+
+APPENDS = [
+    unchanged("to what grew", [add(END, 3)], {"a": [1]}, {"a": [1, 2]}, {"a": [1, 2, 3]}),
+    unchanged("to what shrank", [add(END, 3)], {"a": [1, 2]}, {"a": []}, {"a": [3]}),
+    unchanged("to what is all new", [add(END, 3)], {"a": [1, 2]}, {"a": [7, 8]}, {"a": [7, 8, 3]}),
+    unchanged("several", [add(END, 3), add(END, 4)], {"a": []}, {"a": [1]}, {"a": [1, 3, 4]}),
+    unchanged("a second of its kind", [add(END, TEA)], {"a": [TEA]}, {"a": [TEA]}, {"a": [TEA, TEA]}),
+    unchanged("after its like was removed", [add(END, TEA)], {"a": [TEA]}, {"a": []}, {"a": [TEA]}),
+    unchanged("other texts stay apart", [add(END, "C++")], {"a": []}, {"a": ["C#"]}, {"a": ["C#", "C++"]}),
+    unchanged("true is not 1", [add(END, True)], {"a": []}, {"a": [1, 1.0]}, {"a": [1, 1.0, True]}),
+    unchanged("null is an item", [add(END, None)], {"a": []}, {"a": [0]}, {"a": [0, None]}),
+    unchanged("objects that say nothing", [add(END, {"x": 1})], {"a": []}, {"a": [{}]}, {"a": [{}, {"x": 1}]}),
+    unchanged("emptiness says nothing", [add(END, " ")], {"a": []}, {"a": [""]}, {"a": ["", " "]}),
+    (
+        "by an index at the end",
+        [add("/content/a/1", 3)],
+        {"a": [1]},
+        {"a": [1, 2]},
+        ([add(END, 3)], (), {"a": [1, 2, 3]}),
+    ),
+    there("the same item", [add(END, 3)], {"a": [1]}, {"a": [3, 1]}),
+    there("the same null", [add(END, None)], {"a": []}, {"a": [None]}),
+    there("the same text", [add(END, "LIKES  tea!")], {"a": []}, {"a": [TEA]}),
+    there("the same text under another id", [add(END, F1)], {"a": []}, {"a": [F1 | {"id": "zz"}]}),
+    there("the same id and text", [add(END, F1)], {"a": []}, {"a": [F1 | {"text": "fact 1", "confidence": 0.5}]}),
+    there("one more, as proposed", [add(END, TEA)], {"a": [TEA]}, {"a": [TEA, "likes tea"]}),
+    there("twice", [add(END, TEA), add(END, TEA)], {"a": []}, {"a": [TEA, TEA]}),
+    (
+        "one of two is there",
+        [add(END, TEA), add(END, COFFEE)],
+        {"a": []},
+        {"a": [TEA]},
+        ([add(END, COFFEE)], (0,), {"a": [TEA, COFFEE]}),
+    ),
+    (
+        "an id that means something else now",
+        [add(END, F2)],
+        {"a": []},
+        {"a": [F2_EDITED]},
+        (0, END, Why.CHANGED, ABSENT, F2_EDITED),
+    ),
+    (
+        "an id that meant two things before",
+        [add(END, F2)],
+        {"a": [F2_EDITED]},
+        {"a": [F1, F2_EDITED]},
+        ([add(END, F2)], (), {"a": [F1, F2_EDITED, F2]}),
+    ),
+    ("the array is gone", [add(END, 3)], {"a": [1]}, {}, (0, "/content/a", Why.GONE, [1], ABSENT)),
+    ("the array is an object now", [add(END, 3)], {"a": []}, {"a": {}}, (0, "/content/a", Why.CHANGED, [], {})),
+    ("the array is null now", [add(END, 3)], {"a": []}, {"a": None}, (0, "/content/a", Why.CHANGED, [], None)),
+    ("the array is a text now", [add(END, 3)], {"a": []}, {"a": "-"}, (0, "/content/a", Why.CHANGED, [], "-")),
+]
+
+AT = "/content/a/1"
+THREE, MOVED = {"a": [F1, F2, F3]}, {"a": [F3, F1, F2]}
+NOTE_1, NOTE_2 = {"note_id": 1, "user_id": "u", "text": "x"}, {"note_id": 2, "user_id": "u", "text": "x"}
+
+INDICES = [
+    (
+        "replace",
+        [replace(AT, 9)],
+        {"a": [1, 2]},
+        {"a": [0, 1, 2]},
+        ([replace("/content/a/2", 9)], (), {"a": [0, 1, 9]}),
+    ),
+    ("remove", [remove(AT)], {"a": [1, 2]}, {"a": [2]}, ([remove("/content/a/0")], (), {"a": []})),
+    (
+        "below an element by its id",
+        [replace(AT + "/text", "new")],
+        THREE,
+        {"a": [F3, F2 | {"seen": 1}]},
+        ([replace(AT + "/text", "new")], (), {"a": [F3, F2 | {"seen": 1, "text": "new"}]}),
+    ),
+    (
+        "a member more",
+        [add(AT + "/seen", 1)],
+        THREE,
+        {"a": [F2_EDITED]},
+        ([add("/content/a/0/seen", 1)], (), {"a": [F2_EDITED | {"seen": 1}]}),
+    ),
+    (
+        "an array in an element of an array",
+        [replace("/content/a/0/b/0", 9)],
+        {"a": [{"id": 1, "b": [1, 2]}]},
+        {"a": [{"id": 2, "b": [1, 2]}, {"id": 1, "b": [2, 1]}]},
+        ([replace("/content/a/1/b/1", 9)], (), {"a": [{"id": 2, "b": [1, 2]}, {"id": 1, "b": [2, 9]}]}),
+    ),
+    (
+        "the one that tells the elements apart of several ids",
+        [replace("/content/a/0/text", "new")],
+        {"a": [NOTE_1, NOTE_2]},
+        {"a": [NOTE_2, NOTE_1 | {"seen": 1}]},
+        ([replace("/content/a/1/text", "new")], (), {"a": [NOTE_2, NOTE_1 | {"seen": 1, "text": "new"}]}),
+    ),
+    (
+        "an id that was unique by chance does not count",
+        [replace("/content/a/0/text", "new")],
+        {"a": [NOTE_1]},
+        {"a": [NOTE_2, NOTE_1 | {"seen": 1}]},
+        ([replace("/content/a/1/text", "new")], (), {"a": [NOTE_2, NOTE_1 | {"seen": 1, "text": "new"}]}),
+    ),
+    (
+        "two replaced",
+        [replace("/content/a/0", 8), replace(AT, 9)],
+        {"a": [1, 2]},
+        {"a": [2, 1]},
+        ([replace(AT, 8), replace("/content/a/0", 9)], (), {"a": [9, 8]}),
+    ),
+    (
+        "what an operation before appended",
+        [add(END, {"id": "n"}), add(AT + "/x", 1)],
+        {"a": [1]},
+        {"a": []},
+        ([add(END, {"id": "n"}), add("/content/a/0/x", 1)], (), {"a": [{"id": "n", "x": 1}]}),
+    ),
+    (
+        "what is there already, touched again",
+        [add(END, {"id": "n"}), add(AT + "/x", 1)],
+        {"a": [1]},
+        {"a": [{"id": "n"}, 1]},
+        ([add("/content/a/0/x", 1)], (0,), {"a": [{"id": "n", "x": 1}, 1]}),
+    ),
+    unchanged("equal arrays, equal places", [remove(AT)], {"a": [1, 1]}, {"a": [1, 1], "b": 0}, {"a": [1], "b": 0}),
+    there("replaced alike", [replace(AT, F2_EDITED)], THREE, {"a": [F2_EDITED, F1, F3]}),
+    there("replaced alike below", [replace(AT + "/text", F2_EDITED["text"])], THREE, {"a": [F2_EDITED]}),
+    there("replaced alike without ids", [replace("/content/a/0", COFFEE)], {"a": [TEA]}, {"a": [COFFEE]}),
+    there("replaced alike among likes", [replace("/content/a/0", 2)], {"a": [1, 1]}, {"a": [2, 1]}),
+    there("removed", [remove(AT)], THREE, {"a": [F1, F3]}),
+    there("removed without ids", [remove(AT)], {"a": [1, 2]}, {"a": [1]}),
+    there("removed with what it was in", [remove(AT + "/text")], THREE, {"a": [F1]}),
+    (
+        "changed below",
+        [replace(AT + "/text", "new")],
+        THREE,
+        {"a": [F2_EDITED]},
+        (0, AT + "/text", Why.CHANGED, F2["text"], F2_EDITED["text"]),
+    ),
+    ("changed", [replace(AT, 9)], THREE, {"a": [F1, F2_EDITED]}, (0, AT, Why.CHANGED, F2, F2_EDITED)),
+    ("changed before it is removed", [remove(AT)], THREE, {"a": [F1, F2_EDITED]}, (0, AT, Why.CHANGED, F2, F2_EDITED)),
+    ("gone", [replace(AT, 9)], THREE, {"a": [F1]}, (0, AT, Why.GONE, F2, ABSENT)),
+    ("gone from above", [add(AT + "/x", 9)], THREE, {"a": [F1]}, (0, AT, Why.GONE, F2, ABSENT)),
+    ("gone without id", [replace(AT, 9)], {"a": [1, 2]}, {"a": [1]}, (0, AT, Why.GONE, 2, ABSENT)),
+    (
+        "gone, and what was to be its value was there before",
+        [replace("/content/a/0", 2)],
+        {"a": [1, 2]},
+        {"a": [2]},
+        (0, "/content/a/0", Why.GONE, 1, ABSENT),
+    ),
+    ("edited or removed", [remove(AT)], {"a": [1, 2]}, {"a": [1, 3]}, (0, AT, Why.AMBIGUOUS, 2, [1, 3])),
+    ("a double before", [remove(AT)], {"a": [1, 1]}, {"a": [1]}, (0, AT, Why.AMBIGUOUS, 1, [1])),
+    ("a double since", [remove(AT)], {"a": [2, 1]}, {"a": [1, 1, 2]}, (0, AT, Why.AMBIGUOUS, 1, [1, 1, 2])),
+    (
+        "an id that stands twice",
+        [add(AT + "/x", 1)],
+        THREE,
+        {"a": [F2_EDITED, F2 | {"x": 2}]},
+        (0, AT, Why.AMBIGUOUS, F2, [F2_EDITED, F2 | {"x": 2}]),
+    ),
+    (
+        "ids that do not agree",
+        [add("/content/a/0/x", 1)],
+        {"a": [NOTE_1]},
+        {"a": [NOTE_2]},
+        (0, "/content/a/0", Why.AMBIGUOUS, NOTE_1, [NOTE_2]),
+    ),
+    (
+        "no id: it only ends like one",
+        [add("/content/a/0/x", 1)],
+        {"a": [{"paid": 1}]},
+        {"a": [{"paid": 1, "y": 2}]},
+        (0, "/content/a/0", Why.AMBIGUOUS, {"paid": 1}, [{"paid": 1, "y": 2}]),
+    ),
+    (
+        "no id: two had it, one is left",
+        [add(AT + "/x", 1)],
+        {"a": [F1, F1 | {"y": 1}]},
+        {"a": [F1 | {"y": 2}]},
+        (0, AT, Why.AMBIGUOUS, F1 | {"y": 1}, [F1 | {"y": 2}]),
+    ),
+    (
+        "no id: empty",
+        [add("/content/a/0/x", 1)],
+        {"a": [{"id": ""}]},
+        {"a": [{"id": "", "y": 2}]},
+        (0, "/content/a/0", Why.AMBIGUOUS, {"id": ""}, [{"id": "", "y": 2}]),
+    ),
+    (
+        "no id: true",
+        [add("/content/a/0/x", 1)],
+        {"a": [{"id": True}]},
+        {"a": [{"id": True, "y": 2}]},
+        (0, "/content/a/0", Why.AMBIGUOUS, {"id": True}, [{"id": True, "y": 2}]),
+    ),
+    (
+        "the second of two",
+        [replace("/content/b", 1), replace(AT, 9)],
+        {"a": [1, 2], "b": 0},
+        {"a": [1], "b": 0},
+        (1, AT, Why.GONE, 2, ABSENT),
+    ),
+]
+
+INSERTS = [
+    (
+        "before its neighbour",
+        [add(AT, 9)],
+        {"a": [1, 2]},
+        {"a": [0, 1, 5, 2]},
+        ([add("/content/a/3", 9)], (), {"a": [0, 1, 5, 9, 2]}),
+    ),
+    (
+        "before its neighbour, edited",
+        [add(AT, 9)],
+        THREE,
+        {"a": [F3, F2_EDITED]},
+        ([add(AT, 9)], (), {"a": [F3, 9, F2_EDITED]}),
+    ),
+    (
+        "behind the one before it",
+        [add(AT, 9)],
+        {"a": [1, 2]},
+        {"a": [5, 1, 6]},
+        ([add("/content/a/2", 9)], (), {"a": [5, 1, 9, 6]}),
+    ),
+    unchanged("first", [add("/content/a/0", 9)], {"a": [1]}, {"a": [3]}, {"a": [9, 3]}),
+    (
+        "first, before its neighbour",
+        [add("/content/a/0", 9)],
+        {"a": [1]},
+        {"a": [3, 1]},
+        ([add(AT, 9)], (), {"a": [3, 9, 1]}),
+    ),
+    ("into nothing", [add("/content/a/0", 9)], {"a": []}, {"a": [3]}, ([add(END, 9)], (), {"a": [3, 9]})),
+    there("already", [add(AT, 9)], {"a": [1, 2]}, {"a": [9]}),
+    ("no neighbour left", [add(AT, 9)], {"a": [1, 2]}, {"a": [3]}, (0, AT, Why.AMBIGUOUS, [1, 2], [3])),
+]

@@ -1,0 +1,95 @@
+"""The record of a replay and its steps."""
+
+from datetime import UTC, datetime, timedelta
+
+import orjson
+import pytest
+
+from memnet.domain import replay as replays
+from memnet.domain.errors import HistoryBroken
+from memnet.domain.replay import PatchFate, PatchStatus, Replay, ReplayStatus, new_replay
+from tests.domain.replay_samples import snapshot
+
+NOW = datetime(2026, 2, 14, 20, tzinfo=UTC)
+LATER = NOW + timedelta(seconds=1)
+
+
+def fate(number: int, status: PatchStatus = PatchStatus.APPLIED) -> PatchFate:
+    return PatchFate(
+        number=number, binding_id="b", namespace="n", path="d.json", status=status, message_ids=("m1",), confidence=0.5
+    )
+
+
+def running() -> Replay:
+    return replays.started(new_replay(snapshot(), NOW), NOW)
+
+
+def test_a_new_replay_waits():
+    replay = new_replay(snapshot(), NOW)
+    assert (replay.status, replay.attempts, replay.patches) == (ReplayStatus.QUEUED, 0, ())
+    assert replay.replay_id == snapshot().replay_id
+    assert replay.snapshot_uri == snapshot().uri
+    assert not replay.finished
+
+
+def test_each_start_counts():
+    replay = replays.started(running(), LATER)
+    assert (replay.status, replay.attempts) == (ReplayStatus.RUNNING, 2)
+    assert replay.updated_at > replay.created_at
+
+
+def test_fates_are_kept_in_the_order_of_the_plan():
+    replay = replays.planned(
+        running(), extraction={}, event_id=None, rejected=[fate(3, PatchStatus.REJECTED)], sealed={"sealed": 1}, now=NOW
+    )
+    replay = replays.decided(replays.decided(replay, fate(1), NOW), fate(2), NOW)
+    assert [one.number for one in replay.patches] == [1, 2, 3]
+
+
+@pytest.mark.parametrize(
+    ("statuses", "expected"),
+    [
+        ([], ReplayStatus.SUCCEEDED),
+        ([PatchStatus.APPLIED, PatchStatus.REDIRECTED], ReplayStatus.SUCCEEDED),
+        ([PatchStatus.APPLIED, PatchStatus.REJECTED], ReplayStatus.PARTIAL),
+        ([PatchStatus.CONFLICT], ReplayStatus.PARTIAL),
+    ],
+)
+def test_what_was_rejected_or_is_in_conflict_makes_it_partial(statuses, expected):
+    replay = running()
+    for number, status in enumerate(statuses, start=1):
+        replay = replays.decided(replay, fate(number, status), NOW)
+    ended = replays.ended(replay, LATER)
+    assert (ended.status, ended.finished) == (expected, True)
+
+
+def test_a_failed_one_says_why_and_keeps_what_was_decided_when_it_is_asked_for_again():
+    replay = replays.failed(replays.decided(running(), fate(1), NOW), "UNAVAILABLE", LATER)
+    assert (replay.finished, replay.reason) == (True, "UNAVAILABLE")
+    again = replays.requeued(replay, LATER)
+    assert (again.status, again.reason, len(again.patches)) == (ReplayStatus.QUEUED, None, 1)
+
+
+def test_the_record_is_read_as_it_was_written():
+    replay = replays.decided(running(), fate(1, PatchStatus.CONFLICT), NOW)
+    replay = replays.prepared(replay, {"sealed": 1, "ciphertext": "x"}, LATER)
+    assert replays.load(replays.dump(replay)) == replay
+
+
+def test_what_is_sealed_is_not_told():
+    replay = replays.prepared(running(), {"sealed": 1}, NOW)
+    assert "sealed" not in replay.members()
+    assert orjson.loads(replays.dump(replay))["sealed"] == {"sealed": 1}
+
+
+@pytest.mark.parametrize("data", [b"", b"[]", b"{}", b'{"tenant_id":1}'])
+def test_other_bytes_are_refused(data):
+    with pytest.raises(HistoryBroken):
+        replays.load(data)
+
+
+@pytest.mark.parametrize(("name", "value"), [("status", "asleep"), ("patches", [{}]), ("tenant_id", ".."), ("more", 1)])
+def test_altered_members_are_refused(name, value):
+    members = orjson.loads(replays.dump(running()))
+    with pytest.raises(HistoryBroken):
+        replays.load(orjson.dumps({**members, name: value}))

@@ -1,0 +1,118 @@
+"""The plan of a replay."""
+
+from dataclasses import replace
+
+import orjson
+import pytest
+
+from memnet.domain import replay_plan
+from memnet.domain.document import DocumentKey
+from memnet.domain.errors import SealBroken
+from memnet.domain.event import Event
+from memnet.domain.evidence import MAX_EVIDENCE_BYTES
+from memnet.domain.extraction import Digest, Extraction, ProposedPatch, Provenance, RejectedPatch, ShownDocument
+from memnet.domain.injected_context import wrap
+from memnet.domain.json_text import canonical
+from memnet.domain.proposal import ALREADY_THERE, Request
+from memnet.domain.replay import PatchStatus
+from memnet.domain.replay_plan import Plan, make_plan, rejected_fates
+from tests.domain.replay_samples import ALPHA, BASE, FIRST, OPS, SCOPE, dispute, snapshot
+
+BETA = DocumentKey(SCOPE, "projects", "beta.json")
+SHOWN = [ShownDocument("project_doc", ALPHA, FIRST, BASE), ShownDocument("project_doc", BETA, None, BASE)]
+DIGEST = Digest("The summary was spoken of.", ["summary"], ["alpha"])
+
+
+def patch(key: DocumentKey = ALPHA, *message_ids: str) -> ProposedPatch:
+    etag = FIRST if key == ALPHA else None
+    return ProposedPatch("project_doc", key, etag, OPS, 0.75, message_ids or ("m1",))
+
+
+def extraction(*patches: ProposedPatch, digest: Digest | None = DIGEST) -> Extraction:
+    rejected = [RejectedPatch("project_doc", "alpha.json", "PATH_NOT_WRITABLE", "not there")]
+    return Extraction(digest, patches, rejected, Provenance("model", "m"))
+
+
+def plan(*patches: ProposedPatch, digest: Digest | None = DIGEST) -> Plan:
+    return make_plan(snapshot(), SHOWN, extraction(*patches, digest=digest))
+
+
+def test_patches_are_numbered_and_the_first_of_each_document_is_ready():
+    made = plan(patch(), patch(BETA), patch())
+    assert [one.proposal.number for one in made.patches] == [1, 2, 3]
+    assert [one.request for one in made.patches] == [Request(0, FIRST, OPS), Request(0, None, OPS), None]
+
+
+def test_the_evidence_names_the_messages_and_who_extracted():
+    (made,) = plan(patch(ALPHA, "m1", "m2")).patches
+    assert made.proposal.evidence == {
+        "conversation_id": "c1",
+        "message_ids": ["m1", "m2"],
+        "snapshot_uri": snapshot().uri,
+        "replay_id": snapshot().replay_id,
+        "extraction": {"extractor": "model", "model": "m"},
+    }
+    assert made.proposal.source_time == "2026-02-14T20:00:01.000000Z"
+
+
+def test_the_event_follows_from_the_snapshot_and_the_digest():
+    event = Event.model_validate(plan().event)
+    assert event.event_id == f"evt-{snapshot().replay_id}"
+    assert (event.timestamp, event.service_id) == ("2026-02-14T20:00:01.000000Z", "svc-chat")
+    assert (event.digest, event.keywords, event.project_ids) == (DIGEST.text, ["summary"], ["alpha"])
+    assert event.evidence is not None
+    assert event.evidence.message_ids == ["m1", "m2"]
+    assert plan(digest=None).event is None
+
+
+def test_the_evidence_of_a_long_conversation_is_bounded():
+    rows = [(f"{number:03}-{'m' * 120}", "user", "x") for number in range(100)]
+    made = make_plan(snapshot(*rows), SHOWN, extraction(patch(ALPHA, *[name for name, _, _ in rows])))
+    Event.model_validate(made.event)
+    for evidence in (made.event["evidence"], made.patches[0].proposal.evidence):
+        assert MAX_EVIDENCE_BYTES - 200 < len(canonical(evidence)) <= MAX_EVIDENCE_BYTES
+        assert evidence["message_ids"][0] == rows[0][0]
+    assert made.event["evidence"]["span"] == {"start": 0, "end": 99}
+
+
+def test_a_message_of_injected_context_alone_is_no_evidence_of_the_event():
+    rows = [("ctx", "system", wrap("The summary.")), ("m1", "user", "The summary is the rewrite.")]
+    made = make_plan(snapshot(*rows), SHOWN, extraction(patch()))
+    assert made.event["evidence"]["message_ids"] == ["m1"]
+
+
+def test_what_is_said_there_already_is_no_refusal():
+    known = RejectedPatch("project_doc", "alpha.json", ALREADY_THERE, "said already")
+    (fate,) = rejected_fates(replace(extraction(), rejected=[known]), {"project_doc": "projects"})
+    assert (fate.status, fate.reason, fate.change_id) == (PatchStatus.APPLIED, ALREADY_THERE, None)
+
+
+def test_it_is_read_as_it_was_written():
+    made = plan(patch(), patch(BETA), patch()).changed(1, request=Request(1, FIRST, OPS)).changed(2, dispute=dispute())
+    assert replay_plan.load(SCOPE, made.dump()) == made
+
+
+def test_a_document_of_several_patches_stands_in_it_once():
+    assert plan(patch(), patch()).dump().count(b"Search as it was") == 1
+
+
+def test_what_was_refused_before_is_numbered_behind():
+    (fate,) = rejected_fates(extraction(patch(), patch(BETA)), {"project_doc": "projects"})
+    assert (fate.number, fate.status, fate.namespace) == (3, PatchStatus.REJECTED, "projects")
+    assert fate.reason == "PATH_NOT_WRITABLE: not there"
+    (fate,) = rejected_fates(extraction(), {})
+    assert fate.namespace == ""
+
+
+@pytest.mark.parametrize("data", [b"", b"{}", b'{"event":null,"bases":{},"patches":[{}]}'])
+def test_other_bytes_are_refused(data):
+    with pytest.raises(SealBroken):
+        replay_plan.load(SCOPE, data)
+
+
+def test_a_plan_for_another_place_is_refused():
+    members = orjson.loads(plan(patch()).dump())
+    members["patches"][0]["proposal"]["path"] = "../x"
+    members["bases"]["projects/../x"] = {}
+    with pytest.raises(SealBroken):
+        replay_plan.load(SCOPE, orjson.dumps(members))

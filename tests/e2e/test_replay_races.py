@@ -1,0 +1,393 @@
+"""Replays among live writers, failing models, attackers and broken messages, on the whole local stack.
+
+What the model answers, and when, is scripted: while an answer is held back, a live write falls between a replay's plan
+and its patches for certain, whatever the machine.
+"""
+
+import asyncio
+import base64
+import json
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+from uuid import uuid4
+
+import pytest
+from azure.servicebus import ServiceBusMessage
+from azure.servicebus.aio import ServiceBusClient
+
+from local.azurite_server import container_client, drop_container
+from local.models.behaviour import fails, says
+from local.models_server import ModelsServer
+from local.stack import NO_UPKEEP, running_stack
+from memnet import settings
+from memnet.domain import job
+from memnet.domain.document import Json
+from memnet.domain.job import DEAD_LETTERS, QUEUES, Job, JobKind
+from memnet.wiring import connect
+from tests.domain.extraction_samples import CONTENTS, answered_patch
+from tests.domain.samples import CATALOG
+from tests.e2e.client import DYNAMIC, User, add, eventually, prefer
+from tests.e2e.live_writers import ALPHA, NOTES, append, keep_writing
+from tests.e2e.plaintext import finds
+from tests.e2e.replays import (
+    FIRST,
+    PROFILE,
+    SECOND,
+    Scene,
+    answered,
+    conflicts,
+    ended,
+    know_projects,
+    look,
+    sentences_in,
+)
+from tests.e2e.stored_world import stored_world
+from tests.injections.test_injections import CORPUS
+from tests.injections.world import ME
+
+SURE = 0.75
+"""All that the profile lets a replay claim: enough to be applied, too little for a durable fact."""
+# All that is appended stays below the shares of the profile's limits at which upkeep, on its own time, would begin.
+WRITERS = 3
+HELD, UNHELD = 3, 5
+"""Replays whose answer is held until the live writers have written, and replays beside which they go on writing."""
+SEALED = ("snapshots", "replays", "conflicts")
+ATTACKS = (
+    "a direct order",
+    "an order to empty what is there",
+    "a tool's result with orders",
+    "another user's document",
+    "routing aimed elsewhere",
+    "the envelope and the commit",
+    "whole sections replaced",
+    "a fact that is there said otherwise",
+)
+
+
+@pytest.fixture(scope="module")
+def scene(azurite: Any, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Scene]:
+    """Everything but the storage's own process is this module's."""
+    container = f"e2e-{uuid4().hex}"
+    with ModelsServer(log=tmp_path_factory.mktemp("models") / "log") as models:
+        environment = {"MEMNET_MODELS": models.setting(FIRST, SECOND)}
+        with running_stack(
+            directory=tmp_path_factory.mktemp("stack"),
+            environment={**environment, **NO_UPKEEP},
+            account_url=azurite.account_url,
+            container=container,
+            workers=2,
+        ) as stack:
+            yield Scene(stack, models)
+    drop_container(azurite.account_url, container)
+
+
+def in_project(*ops: Any) -> Any:
+    return answered_patch(*ops, binding_id="project_doc", confidence=SURE)
+
+
+async def test_whatever_live_writers_and_replays_append_is_there_once(scene: Scene) -> None:
+    notes = [f"Milestone {number} of the turbine is reached" for number in range(HELD + UNHELD)]
+    wishes = [f"I prefer rotor drawing {number} in blue" for number in range(HELD + UNHELD)]
+    live = [f"Live note {number} by writer {writer}" for number in range(HELD) for writer in range(WRITERS)]
+    async with scene.users("racer") as [user]:
+        await know_projects(user, "alpha")
+        assert (await user.patch(ALPHA, add(NOTES, "start"), etag=None, key="note")).status == 201
+        patches = [
+            (in_project(add(NOTES, note)), answered_patch(prefer(wish), confidence=SURE))
+            for note, wish in zip(notes, wishes, strict=True)
+        ]
+        held = [says(answered(*both)).behind(f"race-{number}") for number, both in enumerate(patches)]
+        await scene.script(*held)
+
+        async def tell(number: int) -> str:
+            return await scene.tell(user, f"c{number}", f"user: {notes[number]} in alpha. {wishes[number]}.")
+
+        replays = []
+        for number in range(HELD):
+            replay_id = await tell(number)
+            await scene.asked(number + 1)
+            mine = live[number * WRITERS : (number + 1) * WRITERS]
+            await asyncio.gather(*(append(user, ALPHA, add(NOTES, text), text) for text in mine))
+            if number == 0:
+                # The replay was planned while this document was not there.
+                assert (await user.patch(DYNAMIC, prefer("start"), etag=None, key="wish")).status == 201
+                # The same snapshot again is another message for the same replay, which comes when that is over.
+                assert await tell(number) == replay_id
+            await scene.open(f"race-{number}")
+            replays.append(await ended(user, replay_id))
+            assert replays[-1]["status"] == "succeeded", replays[-1]
+
+        replay_ids = [await tell(number) for number in range(HELD, HELD + UNHELD)]
+        enough = asyncio.Event()
+        async with asyncio.TaskGroup() as group:
+            busy = [group.create_task(keep_writing(user, writer, enough)) for writer in range(WRITERS)]
+            for number, replay_id in enumerate(replay_ids, HELD):
+                await scene.asked(number + 1)
+                await scene.open(f"race-{number}")
+                replays.append(await ended(user, replay_id))
+            enough.set()
+
+        # A race that was lost twice is a conflict, too: nothing stands in its way when it is tried again.
+        for lost in await conflicts(user, "open"):
+            assert (lost["reason"], lost["place"]) == ("ETAG_MISMATCH", None)
+            tried = await user.send("POST", f"/conflicts/{lost['conflict_id']}:retry")
+            assert (tried.status, tried.body["status"]) == (200, "resolved"), tried.text
+
+        for replay in [await look(user, replay["replay_id"]) for replay in replays]:
+            assert len(replay["patches"]) == 2
+            assert {patch.get("conflict_status", patch["status"]) for patch in replay["patches"]} <= {
+                "applied",
+                "resolved",
+            }
+        content = await user.content(ALPHA)
+        assert Counter(text_of(note) for note in content["recent_notes"]) == Counter(["start", *notes, *live])
+        assert content["facets"] == {f"writer {writer}": task.result() for writer, task in enumerate(busy)}
+        assert Counter((await user.content(DYNAMIC))["preferences"]) == Counter(["start", *wishes])
+        records = [record for record in await user.audit() if record["reason"] == "replay_update"]
+        assert len(records) == 2 * len(replays)
+        keys = {record["idempotency_key"] for record in records}
+        expected = {f"{replay['replay_id']}-{number}" for replay in replays for number in (1, 2)}
+        assert {key.partition("#")[0] for key in keys} == expected
+        assert {f"{replay['replay_id']}-1#rebase-1" for replay in replays[:HELD]} <= keys
+        assert f"{replays[0]['replay_id']}-2#rebase-1" in keys
+        await scene.check_history(user)
+
+
+def text_of(note: Json) -> str:
+    return str(note["text"] if isinstance(note, dict) else note)
+
+
+@dataclass(frozen=True)
+class Disputed:
+    """A facet, and the three values that it is given: at first, by the replay, and meanwhile by a live writer."""
+
+    name: str
+    base: str
+    ours: str
+    theirs: str
+
+    @property
+    def pointer(self) -> str:
+        return f"/content/facets/{self.name}"
+
+    @property
+    def proposed(self) -> Any:
+        return {"op": "replace", "path": self.pointer, "value": self.ours}
+
+
+DISPUTED = (
+    Disputed("deadline", "1 March", "launch on 20 March", "5 April"),
+    Disputed("city", "Oslo", "launch in Bergen", "Tromso"),
+    Disputed("lead", "Ada", "launch led by Grace", "Edsger"),
+    Disputed("vendor", "Acme", "launch bought from Initech", "Globex"),
+)
+
+
+async def test_a_true_conflict_is_kept_with_all_it_takes_to_decide_it(scene: Scene) -> None:
+    async with scene.users("disputed") as [user]:
+        await know_projects(user, "alpha")
+        created = await user.patch(
+            ALPHA, *(add(facet.pointer, facet.base) for facet in DISPUTED), etag=None, key="create"
+        )
+        answer = answered(*(in_project(facet.proposed) for facet in DISPUTED))
+        await scene.script(says(answer).behind("disputed"))
+        said = "user: Project alpha: launch on 20 March in Bergen, led by Grace, bought from Initech."
+        replay_id = await scene.tell(user, "c1", said)
+        await scene.asked(1)
+        taken = await set_facets(user, {facet.name: facet.theirs for facet in DISPUTED}, "live", created.etag)
+        await scene.open("disputed")
+
+        replay = await ended(user, replay_id)
+        assert replay["status"] == "partial"
+        ids = [patch["conflict_id"] for patch in replay["patches"]]
+        told = [(patch["status"], patch["conflict_status"], patch["reason"]) for patch in replay["patches"]]
+        assert told == [("conflict", "open", "changed")] * len(DISPUTED)
+        found = {one["conflict_id"]: one for one in await conflicts(user, "open")}
+        assert sorted(found) == sorted(ids)
+        for facet, conflict_id in zip(DISPUTED, ids, strict=True):
+            conflict = found[conflict_id]
+            assert (conflict["replay_id"], conflict["path"]) == (replay_id, "alpha.json")
+            assert (conflict["base"]["etag"], conflict["theirs"]["etag"]) == (created.etag, taken)
+            assert conflict["base"]["content"]["facets"][facet.name] == facet.base
+            assert conflict["ours"] == {"ops": [facet.proposed]}
+            assert conflict["theirs"]["content"]["facets"][facet.name] == facet.theirs
+            assert conflict["place"] == {
+                "op_index": 0,
+                "path": facet.pointer,
+                "why": "changed",
+                "base": facet.base,
+                "theirs": facet.theirs,
+            }
+            assert conflict["evidence"]["message_ids"] == ["m1"]
+            assert (conflict["confidence"], conflict["next_attempt_at"] is None) == (SURE, False)
+        await decide(user, ids, taken)
+
+        statuses = [patch["conflict_status"] for patch in (await look(user, replay_id))["patches"]]
+        assert statuses == ["resolved", "discarded", "resolved", "open"]
+        assert sorted(one["conflict_id"] for one in await conflicts(user)) == sorted(ids)
+        deadline, city, lead, vendor = DISPUTED
+        assert (await user.content(ALPHA))["facets"] == {
+            "deadline": deadline.ours,
+            "city": city.theirs,
+            "lead": lead.ours,
+            "vendor": vendor.theirs,
+        }
+        [written] = [record for record in await user.audit(ALPHA) if record["reason"] == "replay_update"]
+        assert written["idempotency_key"].startswith(f"{replay_id}-1#rebase-")
+        assert written["change_id"] == (await conflicts(user, "resolved"))[0]["change_id"]
+        await scene.check_history(user)
+
+
+async def set_facets(user: User, values: dict[str, str], key: str, etag: str) -> str:
+    ops = [{"op": "replace", "path": f"/content/facets/{name}", "value": value} for name, value in values.items()]
+    answer = await user.patch(ALPHA, *ops, etag=etag, key=key)
+    assert answer.status == 200, answer.text
+    return answer.etag
+
+
+async def decide(user: User, ids: list[str], etag: str) -> None:
+    """Retry the first in vain, then with success; discard the second; retry the third, which is settled by then."""
+
+    async def send(verb: str, number: int, **more: Any) -> Any:
+        return await user.send("POST", f"/conflicts/{ids[number]}:{verb}", **more)
+
+    in_vain = (await send("retry", 0)).body
+    assert (in_vain["status"], in_vain["attempts"], in_vain["reason"]) == ("open", 1, "changed")
+    assert (await user.get(ALPHA)).etag == etag
+    deadline, _, lead, _ = DISPUTED
+    etag = await set_facets(user, {deadline.name: deadline.base, lead.name: lead.ours}, "give way", etag)
+    retried = (await send("retry", 0)).body
+    assert (retried["status"], retried["attempts"], retried["next_attempt_at"]) == ("resolved", 2, None)
+    assert [(one["asked"], one["by"]) for one in retried["decisions"]] == [("retry", "svc-chat")] * 2
+    etag = (await user.get(ALPHA)).etag
+    discarded = (await send("discard", 1, json={"note": "It is Tromso."})).body
+    assert (discarded["status"], discarded["change_id"]) == ("discarded", None)
+    assert discarded["decisions"][-1]["note"] == "It is Tromso."
+    settled = (await send("retry", 2)).body
+    assert (settled["status"], settled["change_id"]) == ("resolved", None)
+    for number in range(3):
+        for verb in ("retry", "discard"):
+            closed = await send(verb, number)
+            assert (closed.status, closed.code) == (409, "CONFLICT_CLOSED")
+    assert (await user.get(ALPHA)).etag == etag
+
+
+async def test_a_hostile_model_changes_nothing_that_it_may_not(scene: Scene) -> None:
+    attacks = [injection for injection in CORPUS if injection.name in ATTACKS]
+    assert len(attacks) == len(ATTACKS)
+    async with (
+        scene.users(ME.user_id) as [user],
+        connect(settings.load_beside(scene.stack.environment)) as storage,
+    ):
+        world = stored_world(user, storage)
+        await world.settle()
+        await scene.script(*(says(attack.answer) for attack in attacks))
+        replay_ids = [
+            await scene.tell(user, f"c{number}", *attack.said, "user: All of this is about project alpha.")
+            for number, attack in enumerate(attacks)
+        ]
+        replays = [await ended(user, replay_id) for replay_id in replay_ids]
+
+        assert await world.damage(CATALOG.profile(PROFILE)) == []
+        for attack, replay in zip(attacks, replays, strict=True):
+            reasons = [patch["reason"] for patch in replay["patches"] if patch["status"] == "rejected"]
+            assert len(reasons) == len(attack.codes), (attack.name, reasons)
+            assert replay["extraction"]["extractor"] == "model"
+        fates = Counter(patch["status"] for replay in replays for patch in replay["patches"])
+        content = await user.content(DYNAMIC)
+        assert content["durable_facts"] == CONTENTS["user_dynamic"]["durable_facts"]
+        assert len(content["pending_confirmations"]) > 1
+        assert fates["redirected"] > 0
+        await scene.check_history(user)
+
+
+async def test_the_next_model_is_asked_and_without_any_a_replay_waits(scene: Scene) -> None:
+    async with scene.users("patient") as [user]:
+        for status in (500, 429):
+            await asyncio.to_thread(scene.models.reset)
+            await scene.script(fails(status, retry_after=0))
+            await scene.script(says(answered(answered_patch(prefer(f"Cards of {status}")))), model=SECOND)
+            told = await ended(user, await scene.tell(user, f"c{status}", f"user: I prefer cards of {status}."))
+            assert (told["status"], told["attempts"]) == ("succeeded", 1)
+            assert told["extraction"]["model"].startswith(SECOND)
+
+        await asyncio.to_thread(scene.models.reset)
+        for model in (FIRST, SECOND):
+            await scene.script(fails(503, retry_after=0), model=model)
+        replay_id = await scene.tell(user, "waits", "user: I prefer paper maps.")
+
+        async def begun_again() -> bool:
+            return int((await look(user, replay_id))["attempts"]) > 1
+
+        await eventually(begun_again)
+        waiting = await look(user, replay_id)
+        assert (waiting["status"], waiting["extraction"], waiting["patches"]) == ("running", None, [])
+        await scene.script(says(answered(answered_patch(prefer("Paper maps.")))))
+        told = await ended(user, replay_id)
+        assert (told["status"], told["extraction"]["extractor"]) == ("succeeded", "model")
+        assert told["extraction"]["model"].startswith(FIRST)
+        assert (await user.content(DYNAMIC))["preferences"] == ["Cards of 500", "Cards of 429", "Paper maps."]
+
+
+async def test_a_poison_message_is_put_aside_with_its_reason_and_stops_nobody(scene: Scene) -> None:
+    poisons = ['{"kind": "replay", "tenant_id": "t1"', json.dumps({"kind": "replay", "tenant_id": "../t2"})]
+    async with scene.users("poisoned", "bystander") as users:
+        await scene.script(says(answered(answered_patch(prefer("Square paper.")))))
+        session = job.session_id(Job(JobKind.REPLAY, "t1", "poisoned", "r1"))
+        bus = ServiceBusClient.from_connection_string(scene.stack.bus.connection_string, retry_total=0)
+        async with bus:
+            async with bus.get_queue_sender(QUEUES[JobKind.REPLAY]) as sender:
+                for number, poison in enumerate(poisons):
+                    await sender.send_messages(
+                        ServiceBusMessage(poison, message_id=f"poison-{number}", session_id=session)
+                    )
+            replay_ids = [await scene.tell(user, "c1", "user: I prefer square paper.") for user in users]
+            for user, replay_id in zip(users, replay_ids, strict=True):
+                assert (await ended(user, replay_id))["status"] == "succeeded"
+                assert (await user.content(DYNAMIC))["preferences"] == ["Square paper."]
+            async with bus.get_queue_receiver(DEAD_LETTERS, max_wait_time=30) as receiver:
+                dead: list[Any] = []
+                while len(dead) < len(poisons):
+                    [message] = await receiver.receive_messages(1)
+                    dead.append(json.loads(str(message)))
+                    await receiver.complete_message(message)
+            assert [
+                (one["reason"], one["queue"], one["message_id"], one["session_id"], one["body"]) for one in dead
+            ] == [
+                ("MALFORMED_REQUEST", QUEUES[JobKind.REPLAY], f"poison-{number}", session, poison)
+                for number, poison in enumerate(poisons)
+            ]
+
+
+async def test_nothing_that_was_said_lies_open_in_snapshots_and_replays(scene: Scene, azurite: Any) -> None:
+    wish = "I prefer marmalade on the balcony at sunrise"
+    async with scene.users("sealed") as [user]:
+        await know_projects(user, "alpha")
+        created = await user.patch(ALPHA, add("/content/facets/tea", "Assam"), etag=None, key="create")
+        ours = {"op": "replace", "path": "/content/facets/tea", "value": "Marmalade tea on the balcony"}
+        patches = answered_patch(prefer(wish), confidence=SURE), in_project(ours)
+        await scene.script(says(answered(*patches, text=f"The user told: {wish}")).behind("sealed"))
+        replay_id = await scene.tell(user, "c1", f"user: {wish}, in project alpha.")
+        await scene.asked(1)
+        await set_facets(user, {"tea": "Darjeeling"}, "live", created.etag)
+        await scene.open("sealed")
+        told = await ended(user, replay_id)
+        assert [patch["status"] for patch in told["patches"]] == ["applied", "conflict"]
+
+    with container_client(azurite.account_url, scene.stack.storage_url.rpartition("/")[2]) as container:
+        blobs = {name: container.download_blob(name).readall() for name in list(container.list_blob_names())}
+    secrets = [*sentences_in(scene.said), wish, "Marmalade tea on the balcony"]
+    sealed = {name: data for name, data in blobs.items() if any(f"/{folder}/" in name for folder in SEALED)}
+    for folder in SEALED:
+        assert any(name.startswith(f"{user_prefix('sealed')}{folder}/") for name in sealed)
+    assert {name for name, data in sealed.items() if any(finds(secret, data) for secret in secrets)} == set()
+    # The same search sees what may lie open.
+    document = blobs[f"{user_prefix('sealed')}documents/{DYNAMIC.namespace}/{DYNAMIC.path}"]
+    assert finds(wish, document)
+    assert finds(wish, json.dumps({"x": base64.b64encode(document).decode()}).encode())
+
+
+def user_prefix(user_id: str) -> str:
+    return f"tenants/t1/users/{user_id}/"

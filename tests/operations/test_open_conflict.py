@@ -1,0 +1,37 @@
+"""Keeping a patch that met a changed document."""
+
+from memnet.domain.conflict import BACKOFF, ConflictStatus
+from memnet.operations.open_conflict import open_conflict
+from tests.domain.replay_samples import dispute, proposal
+from tests.operations.replay_world import World
+
+
+async def open_(world: World, **ports) -> None:
+    chosen = {"vault": world.vault, "marks": world.marks, "queue": world.queue}
+    await open_conflict(proposal(), dispute(), rebases=1, **chosen | ports)
+
+
+async def test_it_is_marked_stored_and_sent_once():
+    world = World()
+    await open_(world)
+    await open_(world)
+    ((conflict, versions),) = await world.conflicts()
+    assert (conflict.conflict_id, conflict.status, conflict.reason) == ("cfl-rpl-1-1", ConflictStatus.OPEN, "changed")
+    assert versions.proposal == proposal()
+    assert versions.dispute == dispute()
+    assert world.queue.sent == [(conflict.job, 1, world.clock.now() + BACKOFF[0])]
+    assert await world.marked() == [conflict.job]
+
+
+async def test_nothing_of_what_was_proposed_lies_open():
+    world = World()
+    await open_(world)
+    for stored in world.records._records.values():
+        assert b"rewrite" not in stored.data
+
+
+async def test_without_a_broker_it_is_marked_all_the_same():
+    world = World()
+    await open_(world, queue=None)
+    ((conflict, _),) = await world.conflicts()
+    assert await world.marked() == [conflict.job]

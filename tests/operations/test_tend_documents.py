@@ -1,0 +1,87 @@
+"""Going through all documents: only those kept up, one after the other, and one that fails stops no other."""
+
+import pytest
+
+from memnet.domain.document import DocumentKey, UserScope
+from memnet.domain.errors import HistoryBroken, Unavailable
+from memnet.domain.upkeep import Fate, Plan, Step
+from memnet.operations.tend_document import Outcome, Tended
+from memnet.operations.tend_documents import UpkeepReport, tend_documents
+from tests.domain.samples import CATALOG
+from tests.operations.service import CountingDocuments, Service
+
+KEYS = [DocumentKey(UserScope("t1", f"u{n}"), "projects", "alpha.json") for n in range(5)]
+PLAN = Plan([], (Step("/s", Fate.TRIMMED, "x"), Step("/s", Fate.MERGED, "y")), (), 3, {})
+
+
+async def filled() -> Service:
+    service = Service()
+    for key in KEYS:
+        await service.patch({"op": "add", "path": "/content/summary", "value": "s"}, key=key)
+    return service
+
+
+async def run(service: Service, tend) -> UpkeepReport:
+    return await tend_documents(tend, documents=service.documents, catalog=CATALOG)
+
+
+async def test_every_outcome_is_counted():
+    outcomes = dict(zip(KEYS, [*Outcome, None], strict=True))
+
+    async def tend(key):
+        return [Tended("p", "b", outcomes[key], PLAN)] if outcomes[key] else []
+
+    report = await run(await filled(), tend)
+    assert (report.listed, report.untouched, report.changed, report.postponed, report.refused) == (5, 1, 1, 1, 1)
+    assert (report.entries, report.held) == ({"trimmed": 1, "merged": 1}, 12)
+
+
+async def test_documents_that_nobody_keeps_up_or_that_are_deleted_are_passed_over():
+    service = await filled()
+    await service.replace(
+        {"profile": {}, "projects_index": []}, key=DocumentKey(KEYS[0].scope, "user", "user_static.json"),
+        binding_id="user_static", schema_id="memory.user.static",
+    )  # fmt: skip
+    await service.delete((await service.head(KEYS[1])).commit.etag, key=KEYS[1])
+    seen = []
+
+    async def tend(key):
+        seen.append(key)
+        return []
+
+    assert (await run(service, tend)).listed == 6
+    assert seen == [KEYS[0], *KEYS[2:]]
+
+
+async def test_one_that_fails_stops_no_other(caplog):
+    async def tend(key):
+        if key in KEYS[:2]:
+            raise Unavailable
+        if key == KEYS[2]:
+            raise HistoryBroken
+        return [Tended("p", "b", Outcome.CHANGED)]
+
+    report = await run(await filled(), tend)
+    assert (report.postponed, report.broken, report.changed) == (2, 1, 2)
+    assert "cannot be read" in caplog.text
+
+
+async def test_a_listing_that_fails_is_unavailable():
+    class Down(CountingDocuments):
+        async def list_all(self, *, limit, cursor):
+            raise Unavailable(dependency="documents")
+
+    with pytest.raises(Unavailable):
+        await run(Service(documents=Down()), None)
+
+
+async def test_several_pages(monkeypatch):
+    seen = []
+
+    async def tend(key):
+        seen.append(key)
+        return []
+
+    monkeypatch.setitem(tend_documents.__globals__, "PAGE", 2)
+    await run(await filled(), tend)
+    assert seen == KEYS

@@ -1,0 +1,181 @@
+"""Sealed records on memory adapters: every call that reaches a port is a step at which a process can end."""
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from datetime import datetime
+
+from memnet.adapters.memory.clock import FrozenClock
+from memnet.adapters.memory.ids import SequentialIds
+from memnet.adapters.memory.job_marks import MemoryJobMarks
+from memnet.adapters.memory.records import MemoryRecordStore
+from memnet.adapters.memory.tenant_keys import MemoryTenantKeys
+from memnet.domain import data_keys
+from memnet.domain.data_keys import DataKeys, data_keys_key
+from memnet.domain.document import Actor, StorageETag, UserScope
+from memnet.domain.errors import Unavailable, VaultUnavailable
+from memnet.domain.job import Job
+from memnet.domain.record import RecordKey
+from memnet.domain.snapshot import Conversation
+from memnet.operations.store_snapshot import StoredSnapshot, store_snapshot
+from memnet.ports import IdGenerator, StoredDocument, TenantKey, Vault
+from tests.domain.samples import CATALOG
+from tests.domain.snapshot_samples import SCOPE, conversation
+
+ACTOR = Actor("svc-a", frozenset({"Memory.Write"}))
+
+
+class Crash(BaseException):
+    """The process ends here."""
+
+
+@dataclass
+class Steps:
+    """What reached the ports, in order; `crash_at` ends the process before or after the step of that number."""
+
+    seen: list[str] = field(default_factory=list)
+    crash_at: int | None = None
+    after: bool = False
+
+    @contextmanager
+    def step(self, name: str) -> Iterator[None]:
+        self.seen.append(name)
+        number = len(self.seen)
+        if number == self.crash_at and not self.after:
+            raise Crash
+        yield
+        if number == self.crash_at and self.after:
+            raise Crash
+
+
+class SteppedRecords(MemoryRecordStore):
+    """A store whose writes can be lost, or be applied and not confirmed, as it is told."""
+
+    def __init__(self, steps: Steps) -> None:
+        super().__init__()
+        self._steps = steps
+        self.fate: Callable[[RecordKey], str | None] = lambda key: None
+
+    async def read(self, key: RecordKey) -> StoredDocument | None:
+        with self._steps.step(f"read {key.kind}"):
+            return await super().read(key)
+
+    async def write(self, key: RecordKey, data: bytes, *, replaces: StorageETag | None) -> StorageETag:
+        fate = self.fate(key)
+        with self._steps.step(f"write {key.kind}"):
+            if fate == "lost":
+                raise Unavailable(dependency="blob_storage")
+            tag = await super().write(key, data, replaces=replaces)
+            if fate == "unconfirmed":
+                raise Unavailable(dependency="blob_storage")
+            if fate == "repeated":
+                # The client library sent it twice: the second try finds the first one's blob.
+                tag = await super().write(key, data, replaces=replaces)
+            return tag
+
+
+class SteppedMarks(MemoryJobMarks):
+    def __init__(self, steps: Steps, clock: FrozenClock) -> None:
+        super().__init__(clock)
+        self._steps = steps
+
+    async def mark(self, job: Job) -> None:
+        with self._steps.step("mark"):
+            await super().mark(job)
+
+    async def unmark(self, job: Job) -> None:
+        with self._steps.step("unmark"):
+            await super().unmark(job)
+
+
+class TroubledKeys(MemoryTenantKeys):
+    """A vault that can be down."""
+
+    def __init__(self, ids: IdGenerator) -> None:
+        super().__init__(ids)
+        self.down = False
+
+    async def newest(self, tenant_id: str) -> TenantKey:
+        self._fail()
+        return await super().newest(tenant_id)
+
+    async def version(self, tenant_id: str, version: str) -> TenantKey:
+        self._fail()
+        return await super().version(tenant_id, version)
+
+    async def rotate(self, tenant_id: str) -> TenantKey:
+        self._fail()
+        return await super().rotate(tenant_id)
+
+    def _fail(self) -> None:
+        if self.down:
+            raise VaultUnavailable()
+
+
+class SentJobs:
+    """A broker that keeps what it is sent, or fails as it is told."""
+
+    def __init__(self, steps: Steps) -> None:
+        self._steps = steps
+        self.sent: list[tuple[Job, int]] = []
+        self.trouble: BaseException | None = None
+
+    async def send(self, job: Job, *, attempt: int = 0, due: datetime | None = None) -> None:
+        with self._steps.step("send"):
+            if self.trouble is not None:
+                raise self.trouble
+            self.sent.append((job, attempt))
+
+    async def ping(self) -> None:
+        return
+
+
+class VaultWorld:
+    """All ports a sealing operation takes."""
+
+    def __init__(self) -> None:
+        self.steps = Steps()
+        self.clock = FrozenClock()
+        self.ids = SequentialIds()
+        self.records = SteppedRecords(self.steps)
+        self.keys = TroubledKeys(self.ids)
+        self.marks = SteppedMarks(self.steps, self.clock)
+        self.queue = SentJobs(self.steps)
+        self.vault = Vault(self.records, self.keys, self.ids, self.clock)
+
+    async def store(
+        self,
+        body: Conversation | None = None,
+        *,
+        scope: UserScope = SCOPE,
+        conversation_id: str = "c_1",
+        actor: Actor = ACTOR,
+        queue: SentJobs | None = None,
+    ) -> StoredSnapshot:
+        return await store_snapshot(
+            scope,
+            conversation_id,
+            body or conversation(),
+            actor=actor,
+            catalog=CATALOG,
+            vault=self.vault,
+            marks=self.marks,
+            queue=queue or self.queue,
+            patience=0.05,
+        )
+
+    async def marked(self) -> list[Job]:
+        return [mark.job for mark in (await self.marks.list(limit=1000, cursor=None)).items]
+
+    async def data_keys(self, scope: UserScope = SCOPE) -> DataKeys:
+        stored = await self.records.read(data_keys_key(scope))
+        assert stored is not None
+        return data_keys.load(stored.data)
+
+    async def swap(self, first: RecordKey, second: RecordKey) -> None:
+        """Exchange two records behind the service's back."""
+        one, two = await self.records.read(first), await self.records.read(second)
+        assert one is not None
+        assert two is not None
+        await self.records.write(first, two.data, replaces=one.storage_etag)
+        await self.records.write(second, one.data, replaces=two.storage_etag)

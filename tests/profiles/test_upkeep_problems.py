@@ -1,0 +1,101 @@
+"""Every fault of upkeep rules that stops the start."""
+
+from typing import Any
+
+import pytest
+
+from tests.profiles.conftest import Workshop
+
+AT = "/upkeep_rules/garden"
+
+
+def rules(*sections: Any, at: str = "/upkeep_rules", binding_id: str = "garden") -> dict[str, Any]:
+    return {"op": "add", "path": at, "value": {binding_id: list(sections)}}
+
+
+def put(path: str, value: Any) -> dict[str, Any]:
+    return {"op": "add", "path": path, "value": value}
+
+
+def no_array(section: str) -> str:
+    return f"schema garden 1.0.0 has no array {section}"
+
+
+SOUND = [
+    [rules({"section": "/plants", "merge": True, "keep": 2}, {"section": "/waiting", "keep": 0})],
+    [rules({"section": "/facts", "stale_after_days": 1, "merge": True})],
+    [rules({"section": "/facts", "keep": 3, "trim_below": 0.5})],
+    [rules({"section": "/soil/log", "keep": 3, "text_field": "said"}), put("/upkeep_fill", 0.5)],
+    [rules({"section": "/soil/log", "merge": True}), {"op": "remove", "path": "/pending_sections"}],
+    [rules()],
+]
+
+PROBLEMS = [
+    pytest.param([rules({"section": "/plants", "merge": True}, binding_id="park")], "/upkeep_rules/park",
+                 "is a rule for a binding that the profile lacks", id="unknown binding"),
+    pytest.param([rules({"section": "/plantz", "merge": True})], f"{AT}/0/section", no_array("/plantz"),
+                 id="section the schema lacks"),
+    pytest.param([rules({"section": "/soil", "merge": True})], f"{AT}/0/section", no_array("/soil"),
+                 id="section is no array"),
+    pytest.param([rules({"section": "/beds/*/names", "merge": True})], f"{AT}/0/section", no_array("/beds/*/names"),
+                 id="section is many places"),
+    pytest.param([rules({"section": "/beds/0/names", "merge": True})], f"{AT}/0/section",
+                 "lies in an entry of an array: entries have no fixed place", id="section in an entry"),
+    pytest.param([rules({"section": "/plants"})], f"{AT}/0",
+                 "says nothing: it needs merge, keep, expires_field or stale_after_days", id="empty rule"),
+    pytest.param([rules({"section": "/plants", "merge": True}, {"section": "/plants", "keep": 1})], f"{AT}/1/section",
+                 f"overlaps the section of {AT}/0", id="two rules for one section"),
+    pytest.param([rules({"section": "/plants", "stale_after_days": 9, "verified_field": "at"}),
+                  {"op": "remove", "path": "/pending_sections"}], f"{AT}/0/stale_after_days",
+                 "has nowhere to go: the binding has no pending section", id="stale without a pending section"),
+    pytest.param([rules({"section": "/waiting", "stale_after_days": 9, "verified_field": "proposed_at"})],
+                 f"{AT}/0/stale_after_days", "is of the pending section itself", id="stale proposals"),
+    pytest.param([rules({"section": "/plants", "stale_after_days": 9})], f"{AT}/0/verified_field",
+                 "the entries at /plants have no last_verified_at", id="stale without a time"),
+    pytest.param([rules({"section": "/plants", "expires_field": "ends"})], f"{AT}/0/expires_field",
+                 "the entries at /plants have no ends", id="expiry the entries lack"),
+    pytest.param([rules({"section": "/beds", "merge": True, "text_field": "says"})], f"{AT}/0/text_field",
+                 "the entries at /beds have no says", id="text the entries lack"),
+    pytest.param([rules({"section": "/beds", "keep": 1, "trim_below": 0.5})], f"{AT}/0/confidence_field",
+                 "the entries at /beds have no confidence", id="confidence the entries lack"),
+    pytest.param([rules({"section": "/facts", "keep": 1})], f"{AT}/0/keep",
+                 "trims a durable section: it needs trim_below, so that the surest entries stay", id="durable trimmed"),
+    pytest.param([rules({"section": "/plants", "keep": 1}), put("/durable_sections/garden/-", "/plants/*")],
+                 f"{AT}/0/keep", "trims a durable section: it needs trim_below, so that the surest entries stay",
+                 id="durable entries trimmed"),
+    pytest.param([rules({"section": "/plants", "merge": True, "trim_below": 0.5, "confidence_field": "sure"})],
+                 f"{AT}/0/trim_below", "needs keep", id="trim_below alone"),
+    pytest.param([rules({"section": "/plants", "keep": 3})], f"{AT}/0/keep",
+                 "is more than the section may hold, which is 2", id="keep above the limit"),
+    pytest.param([rules({"section": "/plants", "keep": 1}, {"section": "/beds", "merge": True}), put("/max_ops", 2)],
+                 AT, "may need 3 operations, more than max_ops 2", id="more sections than operations"),
+    pytest.param([rules({"section": "/plants", "keep": 1}), put("/document_bindings/0/write_mode", "read_only")],
+                 AT, "keeps up a read_only binding", id="read_only"),
+    pytest.param([rules({"section": "/plants", "keep": -1})], f"{AT}/0/keep",
+                 "Input should be greater than or equal to 0", id="negative keep"),
+    pytest.param([rules({"section": "/plants", "merge": True, "keeps": 1})], f"{AT}/0/keeps",
+                 "is not a member that a profile has", id="unknown member"),
+    pytest.param([put("/upkeep_fill", 0)], "/upkeep_fill", "Input should be greater than 0", id="fill of nothing"),
+    pytest.param([put("/upkeep_fill", 1.5)], "/upkeep_fill", "Input should be less than or equal to 1", id="overfull"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("changes", SOUND)
+def test_sound_rules_are_taken(workshop: Workshop, changes: list[Any]) -> None:
+    workshop.profile(*changes)
+    assert workshop.problems() == []
+
+
+@pytest.mark.parametrize(("changes", "pointer", "reason"), PROBLEMS)
+def test_a_fault_is_named_with_its_place(workshop: Workshop, changes: list[Any], pointer: str, reason: str) -> None:
+    workshop.profile(*changes)
+    assert ("profiles/gardener.json", pointer, reason) in workshop.problems()
+
+
+def test_a_section_around_or_inside_the_pending_section_is_a_fault(workshop: Workshop) -> None:
+    nested = {"waiting": {"type": "array", "items": {"properties": {"log": {"type": "array"}}}}}
+    workshop.schema(put("/properties/waiting", nested["waiting"]))
+    workshop.profile(rules({"section": "/waiting/0/log", "keep": 1}))
+    assert (
+        "profiles/gardener.json", f"{AT}/0/section", 'overlaps the pending section "/waiting"'
+    ) in workshop.problems()  # fmt: skip

@@ -1,0 +1,264 @@
+"""What becomes of a message, for each way in which its job can end."""
+
+import json
+import logging
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from datetime import timedelta
+
+import pytest
+
+from memnet.domain.errors import (
+    ConflictClosed,
+    HistoryBroken,
+    InvalidIdentifier,
+    MemnetError,
+    ReplayNotFound,
+    SealBroken,
+    Unavailable,
+)
+from memnet.domain.job import QUEUES, Job, JobKind, dump
+from memnet.operations.fail_replay import fail_replay
+from memnet.operations.get_replay import get_replay
+from memnet.operations.retry_replay import retry_replay
+from memnet.wiring import Services
+from tests.workers.samples import JOB, UNKNOWN, clock_of, delivery_of, delivery_with, queue_of, service
+from workers.deliveries import DeadLetter, Redelivered, Work, deliver
+from workers.outcomes import LONGEST_DELAY, MOST_STARTS, delay
+from workers.work import CONFLICT, REINDEX, REPLAY
+
+SECRET = "Maya's doctor is called Quist"
+
+
+@dataclass
+class Play:
+    """Work that fails as often as told, and remembers."""
+
+    failures: list[Exception] = field(default_factory=list)
+    giving_up: list[Exception] = field(default_factory=list)
+    done: list[tuple[Job, int]] = field(default_factory=list)
+    given_up: list[tuple[Job, str]] = field(default_factory=list)
+    kind: JobKind = JobKind.REPLAY
+    most_starts: int | None = MOST_STARTS
+    sent_anew: bool = True
+
+    @property
+    def work(self) -> Work:
+        return Work(self.kind, self._do, self._give_up, self.most_starts, self.sent_anew)
+
+    async def _do(self, job: Job, attempt: int, services: Services) -> None:
+        self.done.append((job, attempt))
+        if self.failures:
+            raise self.failures.pop(0)
+
+    async def _give_up(self, job: Job, reason: str, services: Services) -> None:
+        self.given_up.append((job, reason))
+        if self.giving_up:
+            raise self.giving_up.pop(0)
+
+
+@pytest.fixture
+async def services() -> Services:
+    return await service()
+
+
+async def sent(services: Services) -> tuple[Job, int] | None:
+    """What is due in the queue."""
+    return await queue_of(services).receive(JobKind.REPLAY)
+
+
+async def run(play: Play, services: Services, attempt: int = 0, patience: Sequence[float] = ()) -> DeadLetter | None:
+    return await deliver(delivery_of(attempt=attempt), play.work, services, patience=patience)
+
+
+async def test_a_job_that_succeeds_is_done_with(services: Services) -> None:
+    play = Play()
+    assert await run(play, services, attempt=3) is None
+    assert (play.done, play.given_up, await sent(services)) == ([(JOB, 3)], [], None)
+
+
+async def test_a_short_failure_is_waited_out_within_the_delivery(services: Services) -> None:
+    play = Play([Unavailable(), Unavailable()])
+    assert await run(play, services, patience=(0.0, 0.0)) is None
+    assert (len(play.done), await sent(services)) == (3, None)
+
+
+async def test_a_longer_failure_sends_the_job_anew_for_later(services: Services) -> None:
+    assert await run(Play([Unavailable(), Unavailable()]), services, attempt=2, patience=(0.0,)) is None
+    clock_of(services).advance(delay(2) - timedelta(seconds=1))
+    assert await sent(services) is None
+    clock_of(services).advance(timedelta(seconds=1))
+    assert await sent(services) == (JOB, 3)
+
+
+async def test_it_is_sent_under_the_number_that_its_mark_would_have_it_sent_under() -> None:
+    services = await service(attempts=12)
+    assert await run(Play([Unavailable()]), services, attempt=5) is None
+    clock_of(services).advance(delay(5))
+    assert await sent(services) == (JOB, 12)
+
+
+async def test_a_job_that_ended_meanwhile_is_not_sent_anew(services: Services) -> None:
+    body = delivery_of(UNKNOWN)
+    assert await deliver(body, Play([Unavailable()]).work, services, patience=()) is None
+    clock_of(services).advance(timedelta(days=1))
+    assert await sent(services) is None
+
+
+async def test_a_repair_goes_on_however_often_it_was_begun(services: Services) -> None:
+    job = Job(JobKind.REINDEX, "acme", None, "r-1")
+    play = Play([Unavailable()], kind=JobKind.REINDEX, most_starts=None)
+    assert await deliver(delivery_of(job, attempt=5000), play.work, services, patience=()) is None
+    clock_of(services).advance(LONGEST_DELAY)
+    assert await queue_of(services).receive(JobKind.REINDEX) == (job, 5001)
+
+
+async def test_a_failure_that_lasts_is_given_up_with_its_reason(services: Services) -> None:
+    play = Play([Unavailable()])
+    dead = await run(play, services, attempt=MOST_STARTS - 1)
+    assert dead is not None
+    assert dead.reason == "UNAVAILABLE"
+    clock_of(services).advance(timedelta(days=1))
+    assert await sent(services) is None
+    assert play.given_up == [(JOB, "UNAVAILABLE")]
+
+
+@pytest.mark.parametrize("failure", [SealBroken(), HistoryBroken()])
+async def test_what_can_never_succeed_is_a_dead_letter_at_once(services: Services, failure: MemnetError) -> None:
+    play = Play([failure])
+    dead = await run(play, services, patience=(0.0,))
+    assert dead is not None
+    assert (dead.queue, dead.reason, dead.description) == ("memnet-replay", failure.code.value, failure.message)
+    assert (len(play.done), play.given_up, await sent(services)) == (1, [(JOB, failure.code)], None)
+
+
+@pytest.mark.parametrize("failure", [ReplayNotFound(), ConflictClosed()])
+async def test_a_job_without_a_subject_is_done_with(services: Services, failure: MemnetError) -> None:
+    play = Play([failure])
+    assert await run(play, services) is None
+    assert play.given_up == [(JOB, failure.code)]
+
+
+async def test_a_job_with_its_own_schedule_is_left_to_its_mark(services: Services) -> None:
+    play = Play([Unavailable()], sent_anew=False)
+    assert await run(play, services) is None
+    clock_of(services).advance(timedelta(days=1))
+    assert (play.given_up, await sent(services)) == ([], None)
+
+
+async def test_a_job_that_was_begun_too_often_is_not_begun_again(services: Services) -> None:
+    play = Play()
+    dead = await run(play, services, attempt=MOST_STARTS)
+    assert dead is not None
+    assert (dead.reason, play.done, play.given_up) == ("INTERNAL", [], [(JOB, "INTERNAL")])
+
+
+async def test_what_was_begun_before_somebody_asked_for_it_anew_does_not_count() -> None:
+    services = await service(attempts=MOST_STARTS)
+    await fail_replay(JOB, "INTERNAL", records=services.records, marks=services.marks, clock=services.clock)
+    scope, ids = JOB.scope, JOB.job_id
+    ports = {"records": services.records, "marks": services.marks, "queue": services.queue, "clock": services.clock}
+    await retry_replay(scope, ids, **ports)
+    play = Play()
+    assert await run(play, services, attempt=MOST_STARTS) is None
+    assert play.done == [(JOB, MOST_STARTS)]
+    dead = await run(Play(), services, attempt=2 * MOST_STARTS)
+    assert dead is not None
+    assert dead.reason == "INTERNAL"
+
+
+async def test_without_a_broker_the_message_stays_with_the_queue(services: Services) -> None:
+    queue_of(services).available = False
+    with pytest.raises(Redelivered):
+        await run(Play([Unavailable()]), services)
+    with pytest.raises(Redelivered):
+        await run(Play([Unavailable()]), replace(services, queue=None))
+
+
+async def test_a_job_that_cannot_be_given_up_now_comes_again(services: Services) -> None:
+    with pytest.raises(Redelivered):
+        await run(Play([SealBroken()], giving_up=[Unavailable()]), services)
+
+
+@pytest.mark.parametrize("failure", [HistoryBroken(), InvalidIdentifier()])
+async def test_a_job_without_a_record_loses_its_mark_all_the_same(services: Services, failure: MemnetError) -> None:
+    await services.marks.mark(JOB)
+    assert await run(Play([SealBroken()], giving_up=[failure]), services) is not None
+    assert (await services.marks.list(limit=10, cursor=None)).items == []
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        b"",
+        b"{",
+        b"\xff\xfe",
+        b"[]",
+        b"{}",
+        b'"replay"',
+        b'{"kind":"replay","tenant_id":"acme","user_id":"../maya","job_id":"r"}',
+        b'{"kind":"replay","tenant_id":1,"user_id":"maya","job_id":"r"}',
+        b'{"kind":["replay"],"tenant_id":"acme","user_id":"maya","job_id":"r"}',
+        b'{"kind":"dance","tenant_id":"acme","user_id":"maya","job_id":"r"}',
+        dump(Job(JobKind.REINDEX, "acme", None, "r")),
+    ],
+)
+async def test_a_poison_message_is_a_dead_letter_and_never_begun(services: Services, body: bytes) -> None:
+    play = Play()
+    dead = await deliver(delivery_with(body), play.work, services)
+    assert dead is not None
+    assert (dead.reason, play.done, play.given_up) == ("MALFORMED_REQUEST", [], [])
+    told = json.loads(dead.to_text())
+    assert told["queue"] == QUEUES[JobKind.REPLAY]
+    assert (told["message_id"], told["session_id"], told["bytes"]) == ("m-1", "acme/maya", len(body))
+    assert ("body_base64" in told) == (body == b"\xff\xfe")
+
+
+async def test_a_dead_letter_fits_into_a_message(services: Services) -> None:
+    for body in (b"\xff" * 250_000, b"\x00" * 250_000):
+        dead = await deliver(delivery_with(body), Play().work, services)
+        assert dead is not None
+        assert len(dead.to_text()) < 160 * 1024
+
+
+async def test_a_crash_counts_as_internal_and_tells_nothing_of_its_text(
+    services: Services, caplog: pytest.LogCaptureFixture
+) -> None:
+    with caplog.at_level(logging.DEBUG):
+        assert await run(Play([RuntimeError(SECRET)]), services) is None
+        dead = await run(Play([RuntimeError(SECRET)]), services, attempt=MOST_STARTS - 1)
+    assert dead is not None
+    assert dead.reason == "INTERNAL"
+    clock_of(services).advance(delay(0))
+    assert await sent(services) == (JOB, 1)
+    assert "job_crashed" in caplog.text
+    assert "job_dead_lettered" in caplog.text
+    assert "Quist" not in caplog.text + dead.to_text()
+
+
+async def test_the_shipped_work_ends_a_replay_that_nobody_knows(services: Services) -> None:
+    await services.marks.mark(UNKNOWN)
+    assert await deliver(delivery_of(UNKNOWN), REPLAY, services) is None
+    assert (await services.marks.list(limit=10, cursor=None)).items == []
+
+
+async def test_the_shipped_work_records_a_replay_that_it_gives_up(services: Services) -> None:
+    """Its record stands, its snapshot is gone: that is damage, and for people."""
+    await services.marks.mark(JOB)
+    dead = await deliver(delivery_of(), REPLAY, services)
+    assert dead is not None
+    assert dead.reason == "SNAPSHOT_NOT_FOUND"
+    told = await get_replay(JOB.scope, JOB.job_id, records=services.records)
+    assert (told["status"], told["reason"]) == ("failed", "SNAPSHOT_NOT_FOUND")
+    assert (await services.marks.list(limit=10, cursor=None)).items == []
+
+
+@pytest.mark.parametrize(
+    ("work", "job"),
+    [
+        (CONFLICT, Job(JobKind.CONFLICT, "acme", "maya", "c-1")),
+        (REINDEX, Job(JobKind.REINDEX, "acme", None, "r-1")),
+    ],
+)
+async def test_the_shipped_work_ends_what_is_not_known(services: Services, work: Work, job: Job) -> None:
+    assert await deliver(delivery_of(job), work, services) is None

@@ -1,0 +1,155 @@
+"""The app as Azure's own runtime sees it: indexed, bound and invoked by it."""
+
+import json
+import subprocess
+import sys
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import pytest
+from croniter import croniter
+
+from local.child import ROOT
+from local.functions.host_options import read_host_options
+from local.functions.indexed_app import IndexedApp
+from local.functions.messages import TypedData, as_json, as_text
+from memnet.domain.job import ATTEMPT, DEAD_LETTERS, QUEUES, Job, JobKind, dump
+from tests.conftest import AzuriteAccount
+from workers.outcomes import PATIENCE
+from workers.runtime import connection
+
+WORKERS = ROOT / "workers"
+QUEUE_FUNCTIONS = {
+    "replay_snapshot": JobKind.REPLAY,
+    "apply_conflict": JobKind.CONFLICT,
+    "resume_reindexing": JobKind.REINDEX,
+}
+TIMERS = {
+    "requeue_jobs": "30 * * * * *",
+    "reconcile_events": "0 * * * * *",
+    "sweep_outboxes": "15 */15 * * * *",
+    "compact_documents": "0 20 * * * *",
+    "refresh_documents": "0 40 3 * * *",
+}
+UNUSED = {
+    "MEMNET_QUEUE_URL": "sb://127.0.0.1:9",
+    "MEMNET_QUEUE_KEY": "a2V5",
+    "MEMNET_VAULT_URL": "https://127.0.0.1:9",
+    "MEMNET_VAULT_TOKEN": "unused",
+}
+PASSES_WITHOUT = {
+    # It looks at `def` alone, and these functions are `async def`.
+    "check_programming_model_v2",
+    # Set where the app is deployed.
+    "check_app_insights",
+}
+
+
+@pytest.fixture
+async def app(
+    container_url: str, azurite: AzuriteAccount, monkeypatch: pytest.MonkeyPatch
+) -> AsyncIterator[IndexedApp]:
+    monkeypatch.setenv("MEMNET_STORAGE_URL", container_url)
+    monkeypatch.setenv("MEMNET_STORAGE_KEY", azurite.account_key)
+    # Nothing here is sent or sealed; the workers want to be told of both all the same.
+    for name, value in UNUSED.items():
+        monkeypatch.setenv(name, value)
+    monkeypatch.setattr(sys, "path", [*sys.path])
+    monkeypatch.delitem(sys.modules, "function_app", raising=False)
+    async with IndexedApp(WORKERS) as indexed:
+        yield indexed
+    await connection.close()
+
+
+def metadata(attempt: int = 0) -> dict[str, TypedData]:
+    properties = as_json({ATTEMPT: attempt})
+    return {
+        "MessageId": as_text("m-1"),
+        "SessionId": as_text("acme/maya"),
+        "ApplicationProperties": properties,
+        "UserProperties": properties,
+    }
+
+
+async def test_every_function_has_its_trigger(app: IndexedApp) -> None:
+    assert set(app.functions) == {*QUEUE_FUNCTIONS, *TIMERS}
+
+
+@pytest.mark.parametrize(("name", "kind"), QUEUE_FUNCTIONS.items())
+async def test_a_queue_function_takes_sessions_of_its_queue(app: IndexedApp, name: str, kind: JobKind) -> None:
+    trigger = app.functions[name].trigger
+    bound = {member: trigger[member] for member in ("type", "queueName", "connection", "isSessionsEnabled")}
+    assert bound == {
+        "type": "serviceBusTrigger",
+        "queueName": QUEUES[kind],
+        "connection": "MEMNET_SERVICE_BUS",
+        "isSessionsEnabled": True,
+    }
+    [output] = app.functions[name].outputs
+    assert (output["queueName"], output["connection"]) == (DEAD_LETTERS, "MEMNET_SERVICE_BUS")
+
+
+async def test_every_kind_of_job_has_its_function() -> None:
+    assert set(QUEUE_FUNCTIONS.values()) == set(JobKind) == set(QUEUES)
+
+
+async def test_timers_have_the_schedules_that_are_documented(app: IndexedApp) -> None:
+    schedules = {name: app.functions[name].trigger["schedule"] for name in TIMERS}
+    assert schedules == TIMERS
+    assert all(croniter.is_valid(schedule, second_at_beginning=True) for schedule in schedules.values())
+
+
+@pytest.mark.parametrize(("name", "kind"), QUEUE_FUNCTIONS.items())
+async def test_a_poison_message_leaves_with_its_reason(app: IndexedApp, name: str, kind: JobKind) -> None:
+    invocation = await app.invoke(name, TypedData(bytes=b"poison"), metadata(attempt=2))
+    assert invocation.error is None
+    [(_, text)] = invocation.outputs.items()
+    told = json.loads(text)
+    assert (told["reason"], told["queue"], told["body"]) == ("MALFORMED_REQUEST", QUEUES[kind], "poison")
+    assert (told["message_id"], told["session_id"], told["attempt"]) == ("m-1", "acme/maya", 2)
+
+
+@pytest.mark.parametrize("name", TIMERS)
+async def test_a_timer_does_its_work(app: IndexedApp, name: str) -> None:
+    invocation = await app.invoke(name, as_json({"IsPastDue": False, "ScheduleStatus": {}, "Schedule": {}}))
+    assert (invocation.error, invocation.outputs) == (None, {})
+
+
+async def test_without_settings_a_message_stays_with_the_broker(
+    app: IndexedApp, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("MEMNET_STORAGE_URL")
+    body = dump(Job(JobKind.REINDEX, "acme", None, "r-1"))
+    invocation = await app.invoke("resume_reindexing", TypedData(bytes=body), metadata())
+    assert (invocation.error, invocation.outputs) == ("Redelivered", {})
+    timed = await app.invoke("sweep_outboxes", as_json({}))
+    assert timed.error == "TimerFailed"
+
+
+async def test_services_are_opened_once_and_again_after_a_failure(
+    app: IndexedApp, container_url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert await connection.services() is await connection.services()
+    await connection.close()
+    monkeypatch.setenv("MEMNET_STORAGE_URL", "nonsense")
+    with pytest.raises(Exception, match="MEMNET_STORAGE_URL"):
+        await connection.services()
+    monkeypatch.setenv("MEMNET_STORAGE_URL", container_url)
+    assert await connection.services() is await connection.services()
+
+
+def test_locks_are_renewed_for_as_long_as_a_function_may_run() -> None:
+    options = read_host_options(WORKERS)
+    assert options.function_timeout_seconds is not None
+    assert sum(PATIENCE) < options.function_timeout_seconds <= options.max_auto_lock_renewal_seconds
+    assert options.auto_complete_messages
+
+
+def test_the_doctor_finds_nothing_wrong(tmp_path: Path) -> None:
+    report = tmp_path / "report.json"
+    doctor = Path(sys.executable).with_name("azure-functions-doctor")
+    command = [doctor, "doctor", "--path", WORKERS, "--profile", "deploy", "--format", "json", "--output", report]
+    assert subprocess.run(command, capture_output=True, check=False).returncode == 0
+    items = [item for result in json.loads(report.read_text("utf-8"))["results"] for item in result["items"]]
+    assert {item["rule_id"] for item in items if item["status"] == "fail"} == set()
+    assert {item["rule_id"] for item in items if item["status"] == "warn"} == PASSES_WITHOUT

@@ -1,0 +1,33 @@
+"""The services of a worker's process: what has to be set before there are any."""
+
+import pytest
+
+from memnet.settings import SettingsError
+from workers.runtime import Connection, connection
+
+
+async def test_a_worker_without_queue_or_vault_says_so_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("MEMNET_STORAGE_URL", "https://account.blob.core.windows.net/memnet")
+    monkeypatch.setenv("MEMNET_QUEUE_URL", "")
+    monkeypatch.setenv("MEMNET_VAULT_URL", "")
+    with pytest.raises(SettingsError, match="MEMNET_QUEUE_URL is required by the workers\nMEMNET_VAULT_URL is"):
+        await connection.services()
+    monkeypatch.setenv("MEMNET_STORAGE_URL", "")
+    with pytest.raises(SettingsError, match="MEMNET_STORAGE_URL is required"):
+        await connection.services()
+    await connection.close()
+
+
+async def test_a_failed_opening_is_tried_again() -> None:
+    tried = []
+
+    def refuse() -> None:
+        tried.append(1)
+        raise SettingsError("not yet")
+
+    own = Connection(refuse)  # type: ignore[arg-type]
+    for _ in range(2):
+        with pytest.raises(SettingsError):
+            await own.services()
+    assert len(tried) == 2
+    await own.close()

@@ -1,0 +1,125 @@
+"""The shipped app under the local host, on the stand-ins of everything it uses."""
+
+import asyncio
+import json
+from collections.abc import AsyncIterator, Iterator
+from contextlib import AsyncExitStack
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+from azure.servicebus import ServiceBusMessage
+from azure.servicebus.aio import ServiceBusClient
+
+from local.key_vault_server import KeyVault
+from local.service_bus_server import ServiceBus
+from local.worker_host import WorkerHost
+from memnet.domain.document import Actor
+from memnet.domain.job import DEAD_LETTERS, QUEUES, Job, JobKind, dump
+from memnet.operations.get_replay import get_replay
+from memnet.operations.store_snapshot import store_snapshot
+from memnet.settings import load
+from memnet.wiring import Services, connect
+from tests.conftest import AzuriteAccount
+from tests.domain.snapshot_samples import SCOPE, conversation
+
+SECONDS = 60
+
+
+@pytest.fixture(scope="module")
+def bus(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ServiceBus]:
+    with ServiceBus(log=tmp_path_factory.mktemp("service-bus") / "log") as running:
+        yield running
+
+
+@dataclass
+class World:
+    """A worker process, and services on the same stand-ins."""
+
+    worker: WorkerHost
+    services: Services
+    client: ServiceBusClient
+
+
+@pytest.fixture
+async def world(
+    azurite: AzuriteAccount, container_url: str, key_vault: KeyVault, bus: ServiceBus, tmp_path: Path
+) -> AsyncIterator[World]:
+    environment = {
+        "MEMNET_STORAGE_URL": container_url,
+        "MEMNET_STORAGE_KEY": azurite.account_key,
+        "MEMNET_QUEUE_URL": bus.url,
+        "MEMNET_QUEUE_KEY": bus.key,
+        "MEMNET_VAULT_URL": key_vault.url,
+        "MEMNET_VAULT_TOKEN": key_vault.token,
+        "MEMNET_VAULT_CA": str(key_vault.ca_file),
+    }
+    async with AsyncExitStack() as stack:
+        worker_environment = {**environment, "MEMNET_SERVICE_BUS": bus.connection_string}
+        worker = stack.enter_context(WorkerHost(environment=worker_environment, log=tmp_path / "worker.log"))
+        settings = load({**environment, "MEMNET_ISSUER_URL": "none", "MEMNET_AUDIENCE": "none"})
+        services = await stack.enter_async_context(connect(settings))
+        client = ServiceBusClient.from_connection_string(bus.connection_string)
+        yield World(worker, services, await stack.enter_async_context(client))
+
+
+async def dead_letter(client: ServiceBusClient) -> dict[str, Any]:
+    async with client.get_queue_receiver(DEAD_LETTERS) as receiver:
+        [message] = await receiver.receive_messages(1, max_wait_time=SECONDS)
+        await receiver.complete_message(message)
+        told: dict[str, Any] = json.loads(b"".join(message.body))
+        return told
+
+
+async def test_a_poison_message_is_buried_with_its_reason_and_the_snapshot_behind_it_is_replayed(world: World) -> None:
+    async with world.client.get_queue_sender(QUEUES[JobKind.REPLAY]) as sender:
+        session = f"{SCOPE.tenant_id}/{SCOPE.user_id}"
+        await sender.send_messages(ServiceBusMessage("poison", session_id=session, message_id="p-1"))
+    stored = await store_snapshot(
+        SCOPE,
+        "c_1",
+        conversation("s_1", "Please always answer in Norwegian.", "I will."),
+        actor=Actor("svc-a", frozenset()),
+        catalog=world.services.catalog,
+        vault=world.services.vault,
+        marks=world.services.marks,
+        queue=world.services.queue,
+    )
+    assert stored.queued
+    replay = await ended(world, stored.replay_id)
+    assert replay["status"] in ("succeeded", "partial"), replay
+    told = await dead_letter(world.client)
+    assert (told["reason"], told["queue"], told["body"]) == ("MALFORMED_REQUEST", QUEUES[JobKind.REPLAY], "poison")
+    assert (told["message_id"], told["session_id"]) == ("p-1", session)
+    counts = world.worker.functions()["replay_snapshot"]
+    assert counts["failures"] == 0
+    assert (await world.services.marks.list(limit=10, cursor=None)).items == []
+
+
+async def ended(world: World, replay_id: str) -> dict[str, Any]:
+    async with asyncio.timeout(SECONDS):
+        while True:
+            replay = await get_replay(SCOPE, replay_id, records=world.services.records)
+            if replay["status"] not in ("queued", "running"):
+                return replay
+            await asyncio.sleep(0.1)
+
+
+async def test_a_job_of_the_wrong_queue_is_buried(world: World) -> None:
+    job = Job(JobKind.REPLAY, "t1", "u1", "r-1")
+    async with world.client.get_queue_sender(QUEUES[JobKind.REINDEX]) as sender:
+        await sender.send_messages(ServiceBusMessage(dump(job), session_id="t1"))
+    told = await dead_letter(world.client)
+    assert (told["reason"], told["queue"]) == ("MALFORMED_REQUEST", QUEUES[JobKind.REINDEX])
+
+
+async def test_a_timer_runs_when_told_to(world: World) -> None:
+    world.worker.fire("compact_documents")
+    async with asyncio.timeout(SECONDS):
+        while True:
+            counts = world.worker.functions()["compact_documents"]
+            if counts["invocations"]:
+                break
+            await asyncio.sleep(0.05)
+    assert counts["failures"] == 0

@@ -1,0 +1,222 @@
+"""From a message to its end: read the job, do it, and decide what becomes of the message if it fails."""
+
+import asyncio
+import base64
+import json
+import logging
+from collections.abc import Awaitable, Callable, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+
+import azure.functions as func
+
+from memnet.domain import job as jobs
+from memnet.domain.errors import HistoryBroken, Internal, InvalidIdentifier, MalformedRequest, MemnetError, Unavailable
+from memnet.domain.job import ATTEMPT, QUEUES, Job, JobKind
+from memnet.operations.find_due_job import find_due_job
+from memnet.wiring import Services
+from workers.outcomes import OUTCOMES, PATIENCE, Outcome, delay
+from workers.runtime import connection
+from workers.textless_logs import place_of
+
+MOST_OF_A_BODY = 65536
+"""So many bytes of an unreadable message are kept: a dead letter has to fit into a message itself."""
+log = logging.getLogger("memnet.workers")
+
+
+@dataclass(frozen=True, slots=True)
+class Work:
+    """What is done about the jobs of one queue."""
+
+    kind: JobKind
+    do: Callable[[Job, int, Services], Awaitable[object]]
+    """Takes the number of the delivery's attempt, too."""
+    give_up: Callable[[Job, str, Services], Awaitable[object]]
+    """Record that the job, which failed with this code, will not be tried again, and take its mark away."""
+    most_starts: int | None
+    """How often a job may be begun; None: no matter how often."""
+    sent_anew: bool = True
+    """Whether a job that may succeed later is sent for later here; False: its mark has it sent in some minutes."""
+
+    def is_worn_out(self, attempt: int) -> bool:
+        """Whether a job with this many starts is not begun again."""
+        return self.most_starts is not None and attempt >= self.most_starts
+
+
+class Redelivered(Exception):
+    """Nothing could be decided about the message: the broker keeps it and delivers it again."""
+
+
+@dataclass(frozen=True, slots=True)
+class Delivery:
+    """A message as it came."""
+
+    body: bytes
+    message_id: str
+    session_id: str | None
+    attempt: int
+    """How often the job was begun before this, as far as its sender knew; 0 for the first time."""
+
+
+@dataclass(frozen=True, slots=True)
+class DeadLetter:
+    """A message that will never be worked off, and why."""
+
+    queue: str
+    reason: str
+    """The error's code."""
+    description: str
+    delivery: Delivery
+
+    def to_text(self) -> str:
+        """As JSON; `body` is what came, `body_base64` if it is no text or much longer as JSON."""
+        known = {
+            "reason": self.reason,
+            "description": self.description,
+            "queue": self.queue,
+            "message_id": self.delivery.message_id,
+            "session_id": self.delivery.session_id,
+            "attempt": self.delivery.attempt,
+            "bytes": len(self.delivery.body),
+        }
+        kept = self.delivery.body[:MOST_OF_A_BODY]
+        with suppress(UnicodeDecodeError):
+            text = json.dumps({**known, "body": kept.decode("utf-8")}, ensure_ascii=False)
+            # Control characters are six characters each in JSON.
+            if len(text) <= 2 * MOST_OF_A_BODY:
+                return text
+        return json.dumps({**known, "body_base64": base64.b64encode(kept).decode("ascii")}, ensure_ascii=False)
+
+
+async def receive(message: func.ServiceBusMessage, dead_letter: func.Out[str], work: Work) -> None:
+    """Do the job of a trigger's message, which may come out as a dead letter. Raises Redelivered."""
+    try:
+        services = await connection.services()
+    except Exception as error:
+        log.error("services_unavailable error=%s", place_of(error))
+        raise Redelivered(type(error).__name__) from None
+    delivery = Delivery(
+        body=message.get_body(),
+        message_id=message.message_id,
+        session_id=message.session_id,
+        attempt=_attempt(message),
+    )
+    refused = await deliver(delivery, work, services)
+    if refused is not None:
+        dead_letter.set(refused.to_text())
+
+
+def _attempt(message: func.ServiceBusMessage) -> int:
+    attempt = (message.application_properties or {}).get(ATTEMPT)
+    return attempt if isinstance(attempt, int) else 0
+
+
+async def deliver(
+    delivery: Delivery, work: Work, services: Services, *, patience: Sequence[float] = PATIENCE
+) -> DeadLetter | None:
+    """Do the job of a message; return the dead letter it has become, or None if it is done with.
+
+    What may succeed later is tried again after each number of seconds in `patience`, then sent anew for later.
+    Raises Redelivered when that fails, too.
+    """
+    try:
+        job = jobs.load(delivery.body)
+        if job.kind is not work.kind:
+            raise MalformedRequest("The job is of another queue.")
+    except MemnetError as error:
+        return _dead(work.kind, delivery, error)
+    if work.is_worn_out(delivery.attempt) and await _was_begun_too_often(job, delivery.attempt, work, services):
+        failure: MemnetError | None = Internal("The job was begun again and again, and never ended.")
+    else:
+        failure = await _try(job, delivery.attempt, work, services, patience)
+    if failure is None:
+        return None
+    outcome = OUTCOMES[failure.code]
+    if outcome is Outcome.RETRY and await _is_postponed(job, delivery, work, services):
+        return None
+    await _give_up(job, work, failure, services)
+    if outcome is Outcome.COMPLETE:
+        log.info("job_void kind=%s job=%s code=%s", job.kind, job.job_id, failure.code)
+        return None
+    return _dead(work.kind, delivery, failure)
+
+
+async def _try(job: Job, attempt: int, work: Work, services: Services, patience: Sequence[float]) -> MemnetError | None:
+    """Return the failure that remained."""
+    failure = await _once(job, attempt, work, services)
+    for seconds in patience:
+        if failure is None or OUTCOMES[failure.code] is not Outcome.RETRY:
+            break
+        await asyncio.sleep(seconds)
+        failure = await _once(job, attempt, work, services)
+    return failure
+
+
+async def _once(job: Job, attempt: int, work: Work, services: Services) -> MemnetError | None:
+    try:
+        await work.do(job, attempt, services)
+    except MemnetError as error:
+        log.warning("job_failed kind=%s job=%s code=%s", job.kind, job.job_id, error.code)
+        return error
+    except Exception as error:
+        # Not its text, which may hold memory, and which Azure would keep with the logs.
+        log.error("job_crashed kind=%s job=%s error=%s", job.kind, job.job_id, place_of(error))
+        return Internal(f"The worker failed with {type(error).__name__}.")
+    return None
+
+
+async def _is_postponed(job: Job, delivery: Delivery, work: Work, services: Services) -> bool:
+    """Have the job done later, unless it was begun too often. Raises Redelivered."""
+    if not work.sent_anew:
+        return True
+    attempt = await _next_attempt(job, delivery, services)
+    if attempt is None:
+        return True
+    if work.is_worn_out(attempt) and await _was_begun_too_often(job, attempt, work, services):
+        return False
+    try:
+        if services.queue is None:
+            raise Unavailable(dependency="service_bus")
+        await services.queue.send(job, attempt=attempt, due=services.clock.now() + delay(delivery.attempt))
+    except Unavailable as error:
+        raise Redelivered(error.code) from None
+    log.warning("job_postponed kind=%s job=%s attempt=%d", job.kind, job.job_id, attempt)
+    return True
+
+
+async def _was_begun_too_often(job: Job, attempt: int, work: Work, services: Services) -> bool:
+    """Ask the record, which knows the starts since somebody asked for the job anew. Raises Redelivered."""
+    try:
+        due = await find_due_job(job, records=services.records)
+    except HistoryBroken:
+        return True
+    except Unavailable as error:
+        raise Redelivered(error.code) from None
+    return due is None or work.is_worn_out(attempt - due.given_up_at)
+
+
+async def _next_attempt(job: Job, delivery: Delivery, services: Services) -> int | None:
+    """The number under which the job would be sent again from its mark, too; None if it is done meanwhile."""
+    try:
+        due = await find_due_job(job, records=services.records)
+    except (HistoryBroken, Unavailable):
+        return delivery.attempt + 1
+    return None if due is None else max(due.attempt, delivery.attempt + 1)
+
+
+async def _give_up(job: Job, work: Work, failure: MemnetError, services: Services) -> None:
+    """Raises Redelivered."""
+    try:
+        try:
+            await work.give_up(job, failure.code, services)
+        except (HistoryBroken, InvalidIdentifier):
+            # There is no record to write it to; but the mark would have the job sent again.
+            await services.marks.unmark(job)
+    except Unavailable as error:
+        raise Redelivered(error.code) from None
+
+
+def _dead(kind: JobKind, delivery: Delivery, error: MemnetError) -> DeadLetter:
+    """Operators are alerted by this line: its first word stays as it is."""
+    log.error("job_dead_lettered queue=%s code=%s message_id=%s", QUEUES[kind], error.code, delivery.message_id)
+    return DeadLetter(QUEUES[kind], error.code.value, error.message, delivery)

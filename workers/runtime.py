@@ -1,0 +1,71 @@
+"""The services of this process: opened by its first invocation, shared by all, closed with the event loop."""
+
+import asyncio
+from collections.abc import Callable
+from contextlib import AbstractAsyncContextManager
+
+from memnet import settings as environment
+from memnet.settings import SettingsError
+from memnet.wiring import Services, connect
+from workers import textless_logs
+
+
+class Connection:
+    """Services that are connected once, on the loop the functions run on.
+
+    A task of its own holds them open. Azure's worker tells nobody that it stops; but a loop that ends cancels its
+    tasks, and the cancelled task closes what it holds. A process that is killed leaves nothing undone that another
+    one does not finish.
+    """
+
+    def __init__(self, connect: Callable[[], AbstractAsyncContextManager[Services]]) -> None:
+        """`connect` opens them; nothing is opened yet."""
+        self._connect = connect
+        self._holder: asyncio.Task[None] | None = None
+        self._services: asyncio.Future[Services] | None = None
+
+    async def services(self) -> Services:
+        """Return them. Raises SettingsError and CatalogError; the next call tries again."""
+        if self._services is None:
+            self._services = asyncio.get_running_loop().create_future()
+            self._holder = asyncio.create_task(self._hold(self._services), name="services")
+        opening = self._services
+        try:
+            return await asyncio.shield(opening)
+        except Exception:
+            if self._services is opening:
+                self._services = None
+            raise
+
+    async def close(self) -> None:
+        """Close them, if they are open; the next call of `services` opens them anew."""
+        holder, self._holder, self._services = self._holder, None, None
+        if holder is not None:
+            holder.cancel()
+            await asyncio.wait([holder])
+
+    async def _hold(self, opened: asyncio.Future[Services]) -> None:
+        try:
+            async with self._connect() as services:
+                opened.set_result(services)
+                await asyncio.Event().wait()
+        except Exception as error:
+            if opened.done():
+                raise
+            opened.set_exception(error)
+
+
+def _connect() -> AbstractAsyncContextManager[Services]:
+    textless_logs.install()
+    settings = environment.load_storage()
+    if settings is None:
+        raise SettingsError("MEMNET_STORAGE_URL is required")
+    needed = {"MEMNET_QUEUE_URL": settings.queue_url, "MEMNET_VAULT_URL": settings.vault_url}
+    missing = [f"{name} is required by the workers" for name, value in needed.items() if value is None]
+    if missing:
+        raise SettingsError(*missing)
+    return connect(settings)
+
+
+connection = Connection(_connect)
+"""The connection of this process, by the settings in its environment."""

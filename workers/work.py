@@ -1,0 +1,155 @@
+"""What each queue's job and each timer comes to: the operations, given the services."""
+
+import logging
+from collections.abc import Awaitable, Callable
+
+from memnet.domain.access import Role
+from memnet.domain.document import Actor
+from memnet.domain.errors import SearchUnavailable
+from memnet.domain.job import Job, JobKind
+from memnet.operations.apply_conflict import apply_conflict
+from memnet.operations.compact_documents import compact_documents
+from memnet.operations.fail_replay import fail_replay
+from memnet.operations.reconcile_events import reconcile_events
+from memnet.operations.refresh_documents import refresh_documents
+from memnet.operations.replay_snapshot import replay_snapshot
+from memnet.operations.requeue_jobs import requeue_jobs
+from memnet.operations.resume_reindexing import resume_reindexing
+from memnet.operations.sweep_outboxes import sweep_outboxes
+from memnet.wiring import Services
+from workers.deliveries import Work
+from workers.outcomes import MOST_STARTS
+from workers.runtime import connection
+from workers.textless_logs import place_of
+
+log = logging.getLogger("memnet.workers")
+
+
+class TimerFailed(Exception):
+    """A timer's work failed; its next time does the rest."""
+
+
+async def _replay(job: Job, _attempt: int, services: Services) -> None:
+    await replay_snapshot(
+        job,
+        vault=services.vault,
+        marks=services.marks,
+        queue=services.queue,
+        documents=services.documents,
+        audit=services.audit,
+        events=services.events,
+        search=services.search,
+        catalog=services.catalog,
+        models=services.models,
+        semantic_router=services.semantic_router,
+        background=services.background,
+        worker_principal=services.settings.worker_principal,
+    )
+
+
+async def _fail_replay(job: Job, reason: str, services: Services) -> None:
+    await fail_replay(job, reason, records=services.records, marks=services.marks, clock=services.clock)
+
+
+async def _apply_conflict(job: Job, attempt: int, services: Services) -> None:
+    await apply_conflict(
+        job,
+        attempt=attempt,
+        vault=services.vault,
+        marks=services.marks,
+        queue=services.queue,
+        documents=services.documents,
+        audit=services.audit,
+        catalog=services.catalog,
+        background=services.background,
+        worker_principal=services.settings.worker_principal,
+    )
+
+
+async def _reindex(job: Job, _attempt: int, services: Services) -> None:
+    if services.search is None:
+        raise SearchUnavailable()
+    await resume_reindexing(
+        job.tenant_id,
+        job.job_id,
+        events=services.events,
+        search=services.search,
+        clock=services.clock,
+        ids=services.ids,
+    )
+
+
+async def _unmark(job: Job, _reason: str, services: Services) -> None:
+    await services.marks.unmark(job)
+
+
+REPLAY = Work(JobKind.REPLAY, _replay, _fail_replay, MOST_STARTS)
+# A conflict has a schedule of its own: each message is one turn of it, and its number says which.
+CONFLICT = Work(JobKind.CONFLICT, _apply_conflict, _unmark, None, sent_anew=False)
+# The number of its attempt tells its starts apart, and does not count them. It goes on until the search is back.
+REINDEX = Work(JobKind.REINDEX, _reindex, _unmark, None)
+
+
+async def compact(services: Services) -> object:
+    """Make the documents compact."""
+    return await compact_documents(
+        actor=_actor(services),
+        documents=services.documents,
+        audit=services.audit,
+        events=services.events,
+        search=services.search,
+        catalog=services.catalog,
+        clock=services.clock,
+        ids=services.ids,
+        background=services.background,
+    )
+
+
+async def refresh(services: Services) -> object:
+    """Keep the documents fresh."""
+    return await refresh_documents(
+        actor=_actor(services),
+        documents=services.documents,
+        audit=services.audit,
+        events=services.events,
+        search=services.search,
+        catalog=services.catalog,
+        clock=services.clock,
+        ids=services.ids,
+        background=services.background,
+    )
+
+
+async def requeue(services: Services) -> object:
+    """Send again the jobs that were lost on their way."""
+    return await requeue_jobs(
+        records=services.records, marks=services.marks, queue=services.queue, clock=services.clock
+    )
+
+
+async def sweep(services: Services) -> object:
+    """Flush what crashed writers left in the documents' outboxes."""
+    return await sweep_outboxes(documents=services.documents, audit=services.audit, clock=services.clock)
+
+
+async def reconcile(services: Services) -> object:
+    """Index the events that are not known to be indexed."""
+    if services.search is None:
+        return None
+    return await reconcile_events(
+        events=services.events, search=services.search, clock=services.clock, ids=services.ids
+    )
+
+
+def _actor(services: Services) -> Actor:
+    return Actor(services.settings.worker_principal, frozenset({Role.REPLAY}))
+
+
+async def on_time(name: str, work: Callable[[Services], Awaitable[object]]) -> None:
+    """Do a timer's work and log its report. Raises TimerFailed, without the text of the failure: it may hold memory."""
+    try:
+        report = await work(await connection.services())
+    except Exception as error:
+        log.error("timer_failed timer=%s error=%s", name, place_of(error))
+        raise TimerFailed(name) from None
+    log.info("timer_done timer=%s report=%s", name, report)
