@@ -28,6 +28,8 @@ def serve(app: Any, *, port: int, name: str, certificate: Path | None = None) ->
             lifespan="off",
             ws="none",
             timeout_graceful_shutdown=1,
+            # As long as Azure's own: a client that finds an idle connection closed under its hands may fail.
+            timeout_keep_alive=120,
         )
         with contextlib.suppress(KeyboardInterrupt):
             _Server(config).run(sockets=[listener])
