@@ -36,7 +36,13 @@ class TenantAdmission:
     """A caller who may run an operation on a whole tenant."""
 
     tenant_id: str
+    identity: Identity
     services: Services
+
+    @property
+    def actor(self) -> Actor:
+        """Who acts."""
+        return self.identity.actor
 
 
 async def admit(request: Request, operation: str) -> Admission:
@@ -61,7 +67,7 @@ async def admit_to_tenant(request: Request, operation: str) -> TenantAdmission:
     permit(operation, identity.actor, identity.tenants, tenant_id)
     request.scope["memnet.tenant"] = tenant_id
     await services.quota.take_of_principal(tenant_id, identity.actor.principal)
-    return TenantAdmission(tenant_id, services)
+    return TenantAdmission(tenant_id, identity, services)
 
 
 async def _identify(request: Request) -> tuple[Identity, Services]:

@@ -6,7 +6,19 @@ from fastapi.telemetry import TelemetryConfig
 from api import docs_page, openapi, problems
 from api.edge import Edge
 from api.identity import TokenValidator
-from api.routes import audit, conflicts, context, conversations, documents, events, health, reindexing, replays
+from api.routes import (
+    audit,
+    conflicts,
+    context,
+    conversations,
+    documents,
+    events,
+    health,
+    legal_holds,
+    reindexing,
+    replays,
+    retention,
+)
 from memnet.wiring import Services
 
 DESCRIPTION = (
@@ -32,7 +44,10 @@ def create_app(services: Services, identity: TokenValidator) -> FastAPI:
     app.state.services = services
     app.state.identity = identity
     # Not include_router: that puts a wrapper around every route, which costs 6 µs a request and hides the methods.
-    for module in (documents, context, conversations, replays, conflicts, events, audit, reindexing, health):
+    for module in (
+        *(documents, context, conversations, replays, conflicts, events, audit),
+        *(retention, legal_holds, reindexing, health),
+    ):
         app.router.routes.extend(module.router.routes)
     docs_page.install(app)
     openapi.install(app)

@@ -10,6 +10,7 @@ from memnet.domain.errors import MalformedRequest
 from memnet.domain.event import Event, Time, Word
 from memnet.domain.event_search import EventQuery
 from memnet.domain.evidence import BoundedEvidence
+from memnet.domain.hold import MAX_REASON
 from memnet.domain.snapshot import Conversation
 from memnet.domain.timestamps import from_text, to_text
 
@@ -99,6 +100,19 @@ class AssembleBody(Body):
         """The ids that were given."""
         hint = self.conversation_hint.items()
         return {name: value for name, value in hint if name != "text" and value is not None}
+
+
+class RetentionBody(Body):
+    """When, and whether for real; the body may be left out."""
+
+    as_of: Annotated[Time | None, Field(description="As if it were then; a time to come takes dry_run.")] = None
+    dry_run: Annotated[bool, Field(description="Count what would be removed, and remove nothing.")] = False
+
+
+class HoldBody(Body):
+    """Why something is put under a legal hold."""
+
+    reason: Annotated[str, Field(min_length=1, max_length=MAX_REASON)]
 
 
 EventBody = Event

@@ -3,9 +3,21 @@
 The parser has none, and the time it takes grows with the square of a header's length: measured, 40 MB of one header,
 which needs no token, stop the process for two seconds. And what is left of a body after the answer is read and thrown
 away for as long as it comes; closing at once instead would cost the client the answer.
+
+What the parser refuses never reaches the application, but is answered and logged as everything else is.
 """
 
+from http import HTTPStatus
+from typing import ClassVar
+
+from starlette.types import Scope
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
+
+from api.answer_headers import complete
+from api.problems import problem
+from api.telemetry import log_request
+from memnet.domain.errors import HeadTooLarge, MalformedRequest, MemnetError
+from memnet.ports import IdGenerator
 
 MAX_HEAD_BYTES = 65_536
 """Target and headers together; a token takes up to 16 KiB of it."""
@@ -13,18 +25,15 @@ MAX_HEAD_BYTES = 65_536
 MAX_DISCARDED_BYTES = 16_777_216
 """Of a body that goes on after the answer; then the connection is closed."""
 
-_TOO_LARGE = (
-    b"HTTP/1.1 431 Request Header Fields Too Large\r\n"
-    b"content-type: text/plain; charset=utf-8\r\ncontent-length: 0\r\nconnection: close\r\n\r\n"
-)
-
 
 class BoundedRequest(HttpToolsProtocol):
     """Answers 431 (RFC 6585, section 5) and closes the connection when a request's head passes MAX_HEAD_BYTES.
 
-    Closes it, too, when more than MAX_DISCARDED_BYTES of a body come after the answer.
+    Closes it, too, when more than MAX_DISCARDED_BYTES of a body come after the answer. Use `bounded_request`.
     """
 
+    ids: ClassVar[IdGenerator]
+    """Names the requests that are refused here."""
     _in_head = False
     _head_bytes = 0
     """Of what the parser has reported."""
@@ -70,14 +79,36 @@ class BoundedRequest(HttpToolsProtocol):
         super().on_body(body)
 
     def send_400_response(self, msg: str) -> None:
-        """Refuse what the parser refuses; a head that is too large has a status of its own."""
-        if max(self._head_bytes, self._unreported_bytes) > MAX_HEAD_BYTES:
-            self.transport.write(_TOO_LARGE)
-            self.transport.close()
-        else:
-            super().send_400_response(msg)
+        """Refuse what the parser refuses, and close; a head that is too large has a status of its own.
+
+        An earlier request on the connection gets its own answer, and nothing in its place or within it.
+        """
+        cycle = self.cycle
+        if cycle is not None and not cycle.response_complete and not cycle.more_body:
+            cycle.keep_alive = False
+            self.flow.pause_reading()
+            return
+        if cycle is None or cycle.response_complete or not cycle.response_started:
+            is_too_large = max(self._head_bytes, self._unreported_bytes) > MAX_HEAD_BYTES
+            error = HeadTooLarge() if is_too_large else MalformedRequest("The request is not HTTP that can be read.")
+            self.transport.write(self._refusal(error))
+        self.transport.close()
+
+    def _refusal(self, error: MemnetError) -> bytes:
+        request_id = f"req_{self.ids.new()}"
+        scope: Scope = {"memnet.request_id": request_id}
+        answer = problem(error, scope)
+        log_request(scope, None, answer.status_code, 0.0)
+        rows = [*complete(answer.raw_headers, request_id), (b"connection", b"close")]
+        head = f"HTTP/1.1 {answer.status_code} {HTTPStatus(answer.status_code).phrase}\r\n".encode("ascii")
+        return b"".join((head, *(b"%b: %b\r\n" % row for row in rows), b"\r\n", answer.body))
 
     def _count(self, size: int) -> None:
         self._head_bytes += size
         if self._head_bytes > MAX_HEAD_BYTES:
             raise ValueError("the head is too large")  # the parser hands it on as an error of its own
+
+
+def bounded_request(ids: IdGenerator) -> type[BoundedRequest]:
+    """Return the protocol as uvicorn takes it: a class, which has to know beforehand who names its refusals."""
+    return type("BoundedRequest", (BoundedRequest,), {"ids": ids})

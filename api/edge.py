@@ -3,8 +3,10 @@
 import re
 from time import perf_counter
 
+from starlette.requests import ClientDisconnect
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from api.answer_headers import complete
 from api.problems import unexpected
 from api.telemetry import log_request
 from memnet.ports import IdGenerator
@@ -31,18 +33,13 @@ class Edge:
             scope = {**scope, "method": "GET"}
         request_id = _given_request_id(scope) or f"req_{self._ids.new()}"
         scope["memnet.request_id"] = request_id
-        extra = [
-            (b"x-request-id", request_id.encode()),
-            (b"x-content-type-options", b"nosniff"),
-            (b"cache-control", b"private, no-cache"),
-        ]
         status: int | None = None
 
         async def answer(message: Message) -> None:
             nonlocal status
             if message["type"] == "http.response.start":
                 status = message["status"]
-                message["headers"] = [*message.get("headers", ()), *extra]
+                message["headers"] = complete(message.get("headers", ()), request_id)
             elif is_head:
                 message = {**message, "body": b""}
             await send(message)
@@ -50,6 +47,8 @@ class Edge:
         started = perf_counter()
         try:
             await self._app(scope, receive, answer)
+        except ClientDisconnect:
+            pass  # nobody is left to be told; the log line has no status
         except Exception as error:
             if status is not None:
                 raise

@@ -234,3 +234,28 @@ CONFLICT = {
     },
 }
 CONFLICTS = {"conflicts": [CONFLICT], "next_cursor": None}
+_NOTHING = {"removed": 0, "held": 0, "waiting": 0, "postponed": 0, "kept": 0}
+RETENTION = {
+    "as_of": "2026-02-14T20:00:00.000000Z",
+    "dry_run": False,
+    "held": False,
+    "holds": [],
+    "counts": {
+        "snapshots": {**_NOTHING, "removed": 2, "kept": 5},
+        "replays": {**_NOTHING, "kept": 7},
+        "conflicts": _NOTHING,
+        "accesses": {**_NOTHING, "kept": 1},
+        "events": {**_NOTHING, "kept": 41},
+        "audit": {**_NOTHING, "removed": 12, "kept": 230},
+    },
+    "baselines": 3,
+    "broken": 0,
+}
+_REASON = "Litigation 2026-17: keep everything."
+HOLD = {
+    "held": True,
+    "holds": [{"covers": "user", "reason": _REASON, "actor": "svc-legal", "since": "2026-02-14T20:00:00.000000Z"}],
+    "changes": [
+        {"action": "placed", "reason": _REASON, "actor": "svc-legal", "at": "2026-02-14T20:00:00.000000Z"},
+    ],
+}

@@ -13,7 +13,7 @@ import uvloop
 
 from api import telemetry
 from api.app import create_app
-from api.bounded_request import BoundedRequest
+from api.bounded_request import bounded_request
 from api.identity import TokenValidator
 from api.issuer_keys import open_issuer_keys
 from memnet import settings as environment
@@ -57,7 +57,7 @@ async def _serve(settings: Settings) -> int:
             create_app(services, identity),
             host=settings.host,
             port=settings.port,
-            http=BoundedRequest,
+            http=bounded_request(services.ids),
             ws="none",
             lifespan="off",
             log_config=None,

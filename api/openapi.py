@@ -9,7 +9,16 @@ from fastapi.openapi.utils import get_openapi
 from fastapi.routing import APIRoute
 from pydantic import BaseModel
 
-from api.bodies import AssembleBody, EventBody, PatchBody, ReplaceBody, SearchBody, SnapshotBody
+from api.bodies import (
+    AssembleBody,
+    EventBody,
+    HoldBody,
+    PatchBody,
+    ReplaceBody,
+    RetentionBody,
+    SearchBody,
+    SnapshotBody,
+)
 from api.problems import STATUS
 from memnet.domain.errors import ErrorCode, MemnetError
 from memnet.domain.identifiers import SEGMENT
@@ -153,7 +162,8 @@ def _document(app: FastAPI) -> Schema:
 
 def _body_schemas() -> Schema:
     schemas: Schema = {}
-    for model in (PatchBody, ReplaceBody, AssembleBody, EventBody, SearchBody, SnapshotBody):
+    models = (PatchBody, ReplaceBody, AssembleBody, EventBody, SearchBody, SnapshotBody, RetentionBody, HoldBody)
+    for model in models:
         schema = model.model_json_schema(ref_template="#/components/schemas/{model}")
         schemas.update(schema.pop("$defs", {}))
         schemas[model.__name__] = schema

@@ -10,6 +10,7 @@ from typing import Any
 import orjson
 from starlette.types import Scope
 
+from memnet import log_redaction
 from memnet.domain.timestamps import to_text
 
 _requests = logging.getLogger("memnet.requests")
@@ -34,16 +35,15 @@ class JsonFormatter(logging.Formatter):
 
 
 def configure(level: str) -> None:
-    """Send every logger's records of `level` and above to stderr as JSON lines."""
+    """Send this service's records of `level` and above to stderr as JSON lines; of libraries, warnings."""
     handler = logging.StreamHandler(sys.stderr)
     handler.setFormatter(JsonFormatter())
-    logging.basicConfig(handlers=[handler], level=level.upper(), force=True)
-    # The SDK logs each call at info, with the blob's name and so with the user's id.
-    logging.getLogger("azure").setLevel(logging.WARNING)
+    logging.basicConfig(handlers=[handler], force=True)
+    log_redaction.install(level)
 
 
-def log_request(scope: Scope, method: str, status: int | None, seconds: float) -> None:
-    """Log one answered request; `status` is None when the client left before the answer."""
+def log_request(scope: Scope, method: str | None, status: int | None, seconds: float) -> None:
+    """Log one answered request; `method` is None if it could not be read, `status` if the client left before."""
     if not _requests.isEnabledFor(logging.INFO):
         return
     route = scope.get("route")

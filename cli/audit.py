@@ -1,6 +1,6 @@
-"""`memnet audit`: check a user's history, and rebuild every version of it, from storage alone."""
+"""`memnet audit`: check a user's history, sign it, and rebuild every version of it, from storage alone."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -9,12 +9,21 @@ import click
 from cli import storage
 from memnet.domain.document import UserScope
 from memnet.domain.errors import InvalidIdentifier
+from memnet.domain.head import Head
+from memnet.domain.head_check import HeadsChecked
 from memnet.domain.history import Rebuilt
 from memnet.domain.json_text import canonical
+from memnet.domain.signature import PublicKey, PublicKeys, by_id, from_pem, to_pem
+from memnet.operations.read_newest_head import read_newest_head
 from memnet.operations.rebuild_documents import rebuild_documents
+from memnet.operations.sign_head import Signed, sign_head
+from memnet.operations.sign_heads import SignReport, sign_heads
+from memnet.operations.verify_history import verify_history
+from memnet.ports import SigningKeys
 from memnet.wiring import Services
 
 F = TypeVar("F", bound=Callable[..., Any])
+T = TypeVar("T")
 
 
 def _of_a_user(command: F) -> F:
@@ -25,23 +34,53 @@ def _of_a_user(command: F) -> F:
 
 @click.group()
 def audit() -> None:
-    """Audit records: does every history hold, and what did the documents say.
+    """Audit records: does every history hold, up to where is it signed, and what did the documents say.
 
-    The storage is that of MEMNET_STORAGE_URL (and MEMNET_STORAGE_KEY), else that of the local stack that runs here.
+    Storage and vault are those of MEMNET_STORAGE_URL and MEMNET_VAULT_URL (and what belongs to them), else those of
+    the local stack that runs here.
     """
 
 
 @audit.command()
 @_of_a_user
-def verify(tenant: str, user: str) -> None:
-    """Check every chain of records of a user, and each document against its records.
+@click.option(
+    "--public-key",
+    type=click.Path(exists=True, dir_okay=False, path_type=Path),
+    help="Check signatures with the keys in this PEM file, which `memnet audit keys` printed, and ask no vault.",
+)
+@click.option(
+    "--expect-head",
+    type=click.Path(exists=True, dir_okay=False, path_type=Path),
+    help="A head that was kept elsewhere: it must be among the stored ones, and the documents must hold it.",
+)
+def verify(tenant: str, user: str, public_key: Path | None, expect_head: Path | None) -> None:
+    """Check every chain of records of a user, each document against its records, and all against the signed heads.
 
-    Prints one line a document: name, number of changes, "ok" or the first change that does not hold and why. Exits
-    with 0, or 1 if anything is broken or cannot be read.
+    Prints one line a document: name, number of changes, "ok" or the first change that does not hold and why; and one
+    line about the heads. Exits with 0, or 1 if anything is broken, cannot be read or cannot be checked.
     """
-    found = _rebuild(tenant, user)
-    rows = [(_name(rebuilt), _changes(len(rebuilt.versions)), rebuilt.fault or "ok") for rebuilt in found]
-    _print_columns(rows)
+    scope, keys = _scope(tenant, user), _public_keys(public_key)
+    expected = expect_head.read_bytes().strip() if expect_head else None
+
+    async def operation(services: Services) -> tuple[HeadsChecked, Sequence[Rebuilt], bool]:
+        heads, found = await verify_history(
+            scope,
+            documents=services.documents,
+            audit=services.audit,
+            records=services.records,
+            keys=services.signing,
+            public_keys=keys,
+            expected=expected,
+        )
+        return heads, found, services.signing is not None
+
+    heads, found, has_vault = storage.run(operation)
+    _print_columns([(_name(rebuilt), _changes(len(rebuilt.versions)), rebuilt.fault or "ok") for rebuilt in found])
+    if found or heads.count:
+        click.echo(f"heads: {_told(heads, has_vault)}")
+    if all(rebuilt.fault is None for rebuilt in found) and (heads.fault or not heads.is_checked):
+        click.echo("broken: the heads" if heads.fault else "not verified: the signatures of the heads")
+        raise SystemExit(1)
     _conclude(found, tenant, user)
 
 
@@ -73,11 +112,123 @@ def rebuild(tenant: str, user: str, out: Path | None) -> None:
     _conclude(found, tenant, user)
 
 
-def _rebuild(tenant: str, user: str) -> Sequence[Rebuilt]:
+@audit.command()
+@click.option("--tenant", help="The tenant's id.")
+@click.option("--user", help="The user's id.")
+@click.option("--accept", is_flag=True, help="Sign for this user what does not follow from the newest head, too.")
+def sign(tenant: str | None, user: str | None, accept: bool) -> None:
+    """Sign up to where the histories of one user go or, without options, of all whose documents have changed since.
+
+    A worker does the same for all every hour. Exits with 0, or 1 if documents do not follow from what was signed
+    before: then nothing is signed for that user. Once the reason is known, --accept begins anew from what is stored;
+    `memnet audit verify` goes on to show what the earlier heads do.
+    """
+    if (tenant is None) != (user is None):
+        raise click.UsageError("--tenant and --user go together")
+    if accept and user is None:
+        raise click.UsageError("--accept is for one user")
+    scope = None if tenant is None or user is None else _scope(tenant, user)
+
+    async def operation(services: Services, keys: SigningKeys) -> SignReport | Signed:
+        documents, log, records, clock = services.documents, services.audit, services.records, services.clock
+        if scope is None:
+            return await sign_heads(documents=documents, audit=log, records=records, keys=keys, clock=clock)
+        return await sign_head(
+            scope, accept=accept, documents=documents, audit=log, records=records, keys=keys, clock=clock
+        )
+
+    done = _run_signing(operation)
+    if isinstance(done, Signed):
+        click.echo(done)
+        return
+    click.echo(
+        f"{done.users} users, {done.signed} signed, {done.unchanged} unchanged, {done.postponed} postponed, "
+        f"{done.broken} broken"
+    )
+    if done.broken:
+        raise SystemExit(1)
+
+
+@audit.command()
+@_of_a_user
+@click.option("--out", type=click.Path(dir_okay=False, path_type=Path), help="Write it here instead of printing it.")
+def head(tenant: str, user: str, out: Path | None) -> None:
+    """Print a user's newest signed head, to be kept where nobody who can write to the storage can reach it.
+
+    `memnet audit verify --expect-head` takes it. Exits with 0, or 1 if there is none or it cannot be read.
+    """
+    scope = _scope(tenant, user)
+
+    async def operation(services: Services) -> Head | None:
+        return await read_newest_head(scope, records=services.records)
+
+    found = storage.run(operation)
+    if found is None:
+        raise click.ClickException(f"nothing was signed yet for user {user} of tenant {tenant}")
+    if out is None:
+        click.echo(found.data)
+    else:
+        out.write_bytes(found.data + b"\n")
+        click.echo(f"head {found.sequence} of {found.signed_at} in {out}")
+
+
+@audit.command("keys")
+@click.option("--rotate", is_flag=True, help="Make a new version of the key first; the older ones stay valid.")
+def keys_(rotate: bool) -> None:
+    """Print the public keys that verify the signatures, in PEM, each below its id; the oldest first.
+
+    `memnet audit verify --public-key` takes what this prints, and so does any other tool that knows Ed25519.
+    """
+
+    async def operation(_services: Services, keys: SigningKeys) -> Sequence[PublicKey]:
+        if rotate:
+            await keys.rotate()
+        return await keys.public_keys()
+
+    found = _run_signing(operation)
+    for key in found:
+        click.echo(f"# {key.key_id}\n{to_pem(key)}", nl=False)
+    if not found:
+        raise click.ClickException("no key was made yet; the first signature makes one")
+
+
+def _run_signing(operation: Callable[[Services, SigningKeys], Awaitable[T]]) -> T:
+    async def with_keys(services: Services) -> T:
+        if services.signing is None:
+            raise click.ClickException("no key vault is configured, so nothing is signed: set MEMNET_VAULT_URL")
+        return await operation(services, services.signing)
+
+    return storage.run(with_keys)
+
+
+def _public_keys(file: Path | None) -> PublicKeys | None:
+    if file is None:
+        return None
     try:
-        scope = UserScope(tenant, user)
+        return by_id(from_pem(file.read_text("utf-8")))
+    except ValueError as error:
+        raise click.BadParameter(f"{file}: {error}", param_hint="--public-key") from error
+
+
+def _scope(tenant: str, user: str) -> UserScope:
+    try:
+        return UserScope(tenant, user)
     except InvalidIdentifier as error:
         raise click.UsageError(error.message) from error
+
+
+def _told(heads: HeadsChecked, has_vault: bool) -> str:
+    """What is to be said of the heads, what they do not cover included."""
+    if heads.fault:
+        return heads.fault
+    if heads.newest is None:
+        return "none; " + ("nothing was signed yet" if has_vault else "without a key vault nothing is signed")
+    found = f"{heads.count}, the newest of {heads.newest.signed_at}, {_changes(heads.since)} since then unsigned"
+    return f"{found}, {'ok' if heads.is_checked else 'signatures not checked: no key vault and no --public-key'}"
+
+
+def _rebuild(tenant: str, user: str) -> Sequence[Rebuilt]:
+    scope = _scope(tenant, user)
 
     async def operation(services: Services) -> Sequence[Rebuilt]:
         return await rebuild_documents(scope, documents=services.documents, audit=services.audit)

@@ -5,13 +5,21 @@ from typing import Final
 
 import click
 
+from memnet import log_redaction
+
 COMMANDS: Final = {
     "audit": "cli.audit:audit",
     "compact": "cli.upkeep:compact",
+    "export": "cli.export:export",
+    "hold": "cli.hold:hold",
+    "import": "cli.export:import_",
     "keys": "cli.keys:keys",
+    "migrate": "cli.migrate:migrate",
+    "migrations": "cli.migrations:migrations",
     "profiles": "cli.profiles:profiles",
     "prompts": "cli.prompts:prompts",
     "refresh": "cli.upkeep:refresh",
+    "retention": "cli.retention:retention",
     "schemas": "cli.schemas:schemas",
     "search": "cli.search:search",
     "sweep": "cli.sweep:sweep",
@@ -42,5 +50,11 @@ def main() -> None:
     """Look after a memnet service from a shell."""
 
 
-if __name__ == "__main__":
+def run() -> None:
+    """Be the process `memnet`: what it prints may be kept, so that of what fails no text is told."""
+    log_redaction.install("warning")
     main(prog_name="memnet")
+
+
+if __name__ == "__main__":
+    run()

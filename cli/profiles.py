@@ -11,7 +11,9 @@ from memnet.settings import ROOT
 PROFILES = ROOT / "profiles"
 SCHEMAS = ROOT / "schemas"
 PROMPTS = ROOT / "prompts"
+CEILINGS = ROOT / "retention" / "ceilings.json"
 DIRECTORY = click.Path(exists=True, file_okay=False, path_type=Path)
+FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
 
 
 @click.group()
@@ -23,14 +25,15 @@ def profiles() -> None:
 @click.argument("directory", type=DIRECTORY, default=PROFILES, metavar="[DIR]")
 @click.option("--schemas-dir", type=DIRECTORY, default=SCHEMAS, help="The schemas that the profiles name.")
 @click.option("--prompts-dir", type=DIRECTORY, default=PROMPTS, help="The prompts that the profiles name.")
-def check(directory: Path, schemas_dir: Path, prompts_dir: Path) -> None:
-    """Check every profile in DIR, and the schemas and prompts they use.
+@click.option("--retention-file", type=FILE, default=CEILINGS, help="How long records may and must be kept.")
+def check(directory: Path, schemas_dir: Path, prompts_dir: Path, retention_file: Path) -> None:
+    """Check every profile in DIR, the schemas and prompts they use, and that they stay within the limits of retention.
 
     Prints "ok" and the numbers, or every problem as `file: pointer: reason`. Exits with 0, or 1 if there are
     problems, or 2 if it was called wrongly.
     """
     try:
-        catalog = load_catalog(directory, schemas_dir, prompts_dir)
+        catalog = load_catalog(directory, schemas_dir, prompts_dir, retention_file=retention_file)
     except CatalogError as error:
         refuse(error)
     click.echo(f"ok: {count(len(catalog.profiles), 'profile')}, {count(len(catalog.schemas), 'schema')}")

@@ -1,5 +1,5 @@
-"""profiles/, schemas/ and prompts/ to one frozen, validated Catalog: read once, at the start, or refused with every
-fault.
+"""profiles/, schemas/, prompts/ and migrations/ to one frozen, validated Catalog: read once, at the start, or refused
+with every fault.
 
 profiles/<profile_id>.json
 schemas/<schema_id>/<version>.json             a JSON Schema, Draft 2020-12
@@ -7,12 +7,16 @@ schemas/<schema_id>/<version>.examples.json    {"valid": [...], "invalid": [...]
 schemas/released.json                          {"<schema_id>/<version>": SHA-256}: what may not change any more
 prompts/<prompt_id>/<version>.md               what a model that extracts memory is told to do
 prompts/released.json                          as for schemas
+retention/ceilings.json                        how long anything may and must be kept, whatever a profile says
+migrations/<migration_id>.json                 which documents are made into which
+migrations/<migration_id>.examples.json        [{"sources": {...}, "targets": [...]}]: what it must make of what
+migrations/released.json                       {"<migration_id>": SHA-256}
 """
 
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from pydantic import ValidationError
 
@@ -21,11 +25,16 @@ from memnet.domain.document import Json
 from memnet.domain.errors import MalformedRequest
 from memnet.domain.identifiers import SEGMENT
 from memnet.domain.json_text import canonical, parse
+from memnet.domain.migration import Migration
+from memnet.domain.migration_check import check_migration, check_migration_examples, check_unambiguous
 from memnet.domain.patch import pointer_text
 from memnet.domain.problem import Problem
 from memnet.domain.profile import Profile
 from memnet.domain.profile_check import check_profile
+from memnet.domain.profile_part import ProfilePart
 from memnet.domain.prompt import Prompt, read_prompt
+from memnet.domain.retention import Ceilings
+from memnet.domain.retention_check import check_ceilings, check_rules
 from memnet.domain.schema import InvalidSchema, Schema
 from memnet.domain.schema_check import check_schema, referenced, schema_uri
 from memnet.domain.schema_release import check_examples, check_released
@@ -36,6 +45,7 @@ __all__ = [
     "CatalogError",
     "FileProblem",
     "load_catalog",
+    "load_migrations",
     "load_prompts",
     "load_schemas",
     "read_released",
@@ -103,14 +113,27 @@ class _Reading:
             raise CatalogError(tuple(self.problems))
 
 
-def load_catalog(profiles_dir: Path, schemas_dir: Path, prompts_dir: Path) -> Catalog:
-    """Read and check everything. Raises CatalogError with every problem of every file."""
+def load_catalog(
+    profiles_dir: Path,
+    schemas_dir: Path,
+    prompts_dir: Path,
+    migrations_dir: Path | None = None,
+    retention_file: Path | None = None,
+) -> Catalog:
+    """Read and check everything; without `migrations_dir` there are no migrations, without `retention_file` no limits.
+
+    Raises CatalogError with every problem of every file.
+    """
     reading = _Reading()
     schemas, unusable = _read_schemas(reading, schemas_dir)
     prompts, unreadable = _read_prompts(reading, prompts_dir)
     profiles = _read_profiles(reading, profiles_dir, schemas, unusable, prompts.keys() | unreadable)
+    migrations = {} if migrations_dir is None else _read_migrations(reading, migrations_dir, schemas)
+    ceilings = Ceilings() if retention_file is None else _read_ceilings(reading, retention_file)
+    for profile in profiles.values():
+        reading.report(profiles_dir / f"{profile.profile_id}.json", *check_rules(profile, ceilings))
     reading.stop()
-    return Catalog(profiles, schemas, prompts)
+    return Catalog(profiles, schemas, prompts, migrations, ceilings)
 
 
 def load_schemas(schemas_dir: Path) -> Mapping[SchemaKey, Schema]:
@@ -129,8 +152,17 @@ def load_prompts(prompts_dir: Path) -> Mapping[PromptKey, Prompt]:
     return prompts
 
 
+def load_migrations(migrations_dir: Path, schemas_dir: Path) -> Mapping[str, Migration]:
+    """Read and check the migrations and the schemas they name. Raises CatalogError with every problem of every file."""
+    reading = _Reading()
+    schemas, _ = _read_schemas(reading, schemas_dir)
+    migrations = _read_migrations(reading, migrations_dir, schemas)
+    reading.stop()
+    return migrations
+
+
 def read_released(directory: Path) -> dict[str, str]:
-    """The digests in released.json of the schemas or the prompts, by "<id>/<version>"; empty if there is no such file.
+    """The digests in released.json of schemas, prompts or migrations, by name; empty if there is no such file.
 
     Raises CatalogError.
     """
@@ -152,7 +184,7 @@ def _read_profiles(
     if directory.is_dir() and not files:
         reading.report(directory, Problem("", "holds no profile"))
     for path in files:
-        profile = _profile(reading, path)
+        profile = _part(reading, path, Profile, "profile")
         if profile is None:
             continue
         if profile.profile_id != path.stem:
@@ -162,24 +194,80 @@ def _read_profiles(
     return profiles
 
 
-def _profile(reading: _Reading, path: Path) -> Profile | None:
+P = TypeVar("P", bound=ProfilePart)
+
+
+def _part(reading: _Reading, path: Path, model: type[P], noun: str) -> P | None:
     body = reading.json(path)
     if body is None:
         return None
     try:
         # From JSON text, because only there does a strict model take an array for a tuple.
-        return Profile.model_validate_json(canonical(body))
+        return model.model_validate_json(canonical(body))
     except ValidationError as error:
-        reading.report(path, *(Problem(_place(e["loc"]), _reason(e["msg"])) for e in error.errors()))
+        reading.report(path, *(Problem(_place(e["loc"]), _reason(e["msg"], noun)) for e in error.errors()))
         return None
+
+
+def _read_ceilings(reading: _Reading, path: Path) -> Ceilings:
+    ceilings = _part(reading, path, Ceilings, "file of limits")
+    if ceilings is None:
+        return Ceilings()
+    reading.report(path, *check_ceilings(ceilings))
+    return ceilings
 
 
 def _place(location: tuple[int | str, ...]) -> str:
     return pointer_text([str(part) for part in location if part != "[key]"])
 
 
-def _reason(message: str) -> str:
-    return {"Extra inputs are not permitted": "is not a member that a profile has"}.get(message, message)
+def _reason(message: str, noun: str) -> str:
+    return {"Extra inputs are not permitted": f"is not a member that a {noun} has"}.get(message, message)
+
+
+def _read_migrations(reading: _Reading, directory: Path, schemas: Mapping[SchemaKey, Schema]) -> dict[str, Migration]:
+    migrations: dict[str, Migration] = {}
+    paths: dict[str, Path] = {}
+    digests: dict[str, str] = {}
+    for path in reading.files(directory):
+        if path.name == RELEASED or path.name.endswith(EXAMPLES):
+            continue
+        paths[path.stem] = path
+        migration = _part(reading, path, Migration, "migration")
+        if migration is None:
+            continue
+        digests[path.stem] = migration.digest()
+        problems = list(check_migration(migration, schemas))
+        if migration.migration_id != path.stem:
+            problems.append(Problem("/migration_id", f'must be "{path.stem}", as the file\'s name says'))
+        reading.report(path, *problems)
+        if not problems:
+            migrations[path.stem] = migration
+    for name, problem in check_unambiguous(migrations):
+        reading.report(paths[name], problem)
+    _read_migration_examples(reading, directory, migrations, paths, schemas)
+    released = _read_released(reading, directory)
+    reading.report(
+        directory / RELEASED, *check_released(released, digests, paths.keys() - digests.keys(), kind="migration")
+    )
+    return migrations
+
+
+def _read_migration_examples(
+    reading: _Reading,
+    directory: Path,
+    migrations: Mapping[str, Migration],
+    paths: Collection[str],
+    schemas: Mapping[SchemaKey, Schema],
+) -> None:
+    for path in reading.files(directory):
+        name = path.name.removesuffix(EXAMPLES)
+        if not path.name.endswith(EXAMPLES):
+            continue
+        if name not in paths:
+            reading.report(path, Problem("", "are examples of no migration"))
+        elif name in migrations and (examples := reading.json(path)) is not None:
+            reading.report(path, *check_migration_examples(examples, migrations[name], schemas))
 
 
 def _read_schemas(reading: _Reading, directory: Path) -> tuple[dict[SchemaKey, Schema], frozenset[SchemaKey]]:

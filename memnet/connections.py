@@ -7,7 +7,7 @@ from memnet.adapters.azure.blob_search_register import BlobSearchRegister
 from memnet.adapters.azure.model_providers import parse_providers
 from memnet.adapters.process.local_embeddings import EmbeddingsNotInstalled, LocalEmbedder
 from memnet.adapters.process.quota import LimitsQuota, open_quota
-from memnet.ports import Clock, Embedder, IdGenerator, LanguageModels, MessageQueue, Search, TenantKeys
+from memnet.ports import Clock, Embedder, IdGenerator, LanguageModels, MessageQueue, Search, SigningKeys, TenantKeys
 from memnet.settings import Settings, SettingsError
 
 VAULT_SECONDS = 5.0
@@ -101,27 +101,25 @@ async def enter_embedder(stack: AsyncExitStack, settings: Settings) -> Embedder 
         raise SettingsError(f"MEMNET_EMBEDDINGS_KEY: {error}") from error
 
 
-async def enter_tenant_keys(
+async def enter_vault(
     stack: AsyncExitStack, settings: Settings, clock: Clock, ids: IdGenerator
-) -> TenantKeys | None:
-    """The vault of MEMNET_VAULT_URL, None if it is not set. Raises SettingsError."""
+) -> tuple[TenantKeys, SigningKeys] | None:
+    """The keys in the vault of MEMNET_VAULT_URL, None if it is not set. Raises SettingsError."""
     if settings.vault_url is None:
         return None
     # Not at the top: importing the client takes a while, which only those wait who use it.
-    from memnet.adapters.azure.key_vault_keys import open_tenant_keys
+    from memnet.adapters.azure.key_vault import open_vault
+    from memnet.adapters.azure.key_vault_keys import KeyVaultTenantKeys
+    from memnet.adapters.azure.key_vault_signing import KeyVaultSigningKeys
 
-    keys = open_tenant_keys(
-        settings.vault_url,
-        token=settings.vault_token,
-        ca=settings.vault_ca,
-        timeout_seconds=VAULT_SECONDS,
-        clock=clock,
-        ids=ids,
+    vault = open_vault(
+        settings.vault_url, token=settings.vault_token, ca=settings.vault_ca, timeout_seconds=VAULT_SECONDS
     )
     try:
-        return await stack.enter_async_context(keys)
+        secrets = await stack.enter_async_context(vault)
     except ValueError as error:
         raise SettingsError(f"MEMNET_VAULT_URL, MEMNET_VAULT_TOKEN, MEMNET_VAULT_CA: {error}") from error
+    return KeyVaultTenantKeys(secrets, clock, ids), KeyVaultSigningKeys(secrets, clock, ids)
 
 
 async def enter_models(stack: AsyncExitStack, settings: Settings, clock: Clock) -> LanguageModels | None:

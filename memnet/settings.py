@@ -53,6 +53,10 @@ class Settings:
     """The schemas that the profiles name: <schema_id>/<version>.json."""
     prompts_dir: Path = ROOT / "prompts"
     """The prompts that the profiles name: <prompt_id>/<version>.md."""
+    migrations_dir: Path = ROOT / "migrations"
+    """The migrations: <migration_id>.json."""
+    retention_file: Path = ROOT / "retention" / "ceilings.json"
+    """How long records may and must be kept, whatever a profile says; checked at the start."""
     quota_url: str = "memory://"
     """Where quotas are counted: memory:// (this process) or redis://host:port/db (shared)."""
     quota_per_user: str = "60000/minute"
@@ -86,7 +90,7 @@ class Settings:
     queue_key: str | None = None
     """The key RootManageSharedAccessKey of the namespace, for the local emulator only; None: Entra credentials."""
     vault_url: str | None = None
-    """The key vault: https://<vault>.vault.azure.net; None: snapshots are refused."""
+    """The key vault: https://<vault>.vault.azure.net; None: snapshots are refused, and nothing is signed."""
     vault_token: str | None = None
     """A fixed bearer token, for the local vault only; None: Entra credentials."""
     vault_ca: Path | None = None

@@ -1,40 +1,50 @@
 """Which adapter plays which port. Every entry point starts here; nothing else composes."""
 
 from collections.abc import AsyncIterator
-from contextlib import AsyncExitStack, asynccontextmanager
+from contextlib import AbstractContextManager, AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
+from pathlib import Path
 
 from memnet import connections
 from memnet.adapters.azure.blob_audit import BlobAuditLog
 from memnet.adapters.azure.blob_documents import BlobDocumentStore
 from memnet.adapters.azure.blob_events import BlobEventStore
+from memnet.adapters.azure.blob_holds import BlobHoldStore
 from memnet.adapters.azure.blob_job_marks import BlobJobMarks
 from memnet.adapters.azure.blob_records import BlobRecordStore
+from memnet.adapters.azure.blob_users import BlobUserDirectory
 from memnet.adapters.memory.audit import MemoryAuditLog
 from memnet.adapters.memory.clock import FrozenClock
 from memnet.adapters.memory.documents import MemoryDocumentStore
 from memnet.adapters.memory.event_index import MemoryEventIndex
 from memnet.adapters.memory.events import MemoryEventStore
+from memnet.adapters.memory.holds import MemoryHoldStore
 from memnet.adapters.memory.ids import SequentialIds
 from memnet.adapters.memory.job_marks import MemoryJobMarks
 from memnet.adapters.memory.queue import MemoryQueue
 from memnet.adapters.memory.records import MemoryRecordStore
 from memnet.adapters.memory.search_register import MemorySearchRegister
+from memnet.adapters.memory.signing_keys import MemorySigningKeys
 from memnet.adapters.memory.tenant_keys import MemoryTenantKeys
+from memnet.adapters.memory.users import MemoryUserDirectory
 from memnet.adapters.process.background import BackgroundTasks
 from memnet.adapters.process.document_cache import DocumentCache
 from memnet.adapters.process.embedding_router import EmbeddingRouter
 from memnet.adapters.process.no_semantic_router import NoSemanticRouter
 from memnet.adapters.process.quota import LimitsQuota, ProcessCounters
+from memnet.adapters.process.zip_archive import create_zip, open_zip
 from memnet.adapters.system import RandomIds, SystemClock
 from memnet.catalog import Catalog, load_catalog
 from memnet.ports import (
+    ArchiveReader,
+    ArchiveWriter,
     AuditLog,
     Background,
     Clock,
     DocumentStore,
     Embedder,
     EventStore,
+    HoldStore,
     IdGenerator,
     JobMarks,
     LanguageModels,
@@ -43,6 +53,8 @@ from memnet.ports import (
     RecordStore,
     Search,
     SemanticRouter,
+    SigningKeys,
+    UserDirectory,
     Vault,
 )
 from memnet.settings import Settings
@@ -63,11 +75,15 @@ class Services:
     records: RecordStore
     vault: Vault | None
     """None: no key vault is configured, and nothing that must be encrypted is stored."""
+    signing: SigningKeys | None
+    """None: no key vault is configured, and nothing is signed."""
     marks: JobMarks
     queue: MessageQueue | None
     """None: no broker is configured; what is marked waits for a process that has one."""
     models: LanguageModels | None
     """None: no language model is configured, and fixed rules extract."""
+    users: UserDirectory
+    holds: HoldStore
     catalog: Catalog
     clock: Clock
     ids: IdGenerator
@@ -85,14 +101,20 @@ async def connect(settings: Settings) -> AsyncIterator[Services]:
 
     Raises SettingsError and CatalogError before anything is opened to the outside. Leaving drains the background work.
     """
-    catalog = load_catalog(settings.profiles_dir, settings.schemas_dir, settings.prompts_dir)
+    catalog = load_catalog(
+        settings.profiles_dir,
+        settings.schemas_dir,
+        settings.prompts_dir,
+        settings.migrations_dir,
+        settings.retention_file,
+    )
     clock, ids = SystemClock(), RandomIds()
     async with AsyncExitStack() as stack:
         quota = await connections.enter_quota(stack, settings, clock)
         container = await connections.enter_container(stack, settings, clock)
         embedder = await connections.enter_embedder(stack, settings)
         search = await connections.enter_search(stack, settings, container, embedder)
-        keys = await connections.enter_tenant_keys(stack, settings, clock, ids)
+        keys = await connections.enter_vault(stack, settings, clock, ids)
         queue = await connections.enter_queue(stack, settings)
         models = await connections.enter_models(stack, settings, clock)
         records = BlobRecordStore(container)
@@ -104,10 +126,13 @@ async def connect(settings: Settings) -> AsyncIterator[Services]:
             events=BlobEventStore(container),
             search=search,
             records=records,
-            vault=None if keys is None else Vault(records, keys, ids, clock),
+            vault=None if keys is None else Vault(records, keys[0], ids, clock),
+            signing=None if keys is None else keys[1],
             marks=BlobJobMarks(container),
             queue=queue,
             models=models,
+            users=BlobUserDirectory(container),
+            holds=BlobHoldStore(container),
             catalog=catalog,
             clock=clock,
             ids=ids,
@@ -122,16 +147,20 @@ async def connect(settings: Settings) -> AsyncIterator[Services]:
 def in_memory(settings: Settings, catalog: Catalog, embedder: Embedder | None = None) -> Services:
     """Build the services on memory adapters: a clock that stands still, ids in order, nothing outlives the process."""
     clock, ids, records = FrozenClock(), SequentialIds(), MemoryRecordStore()
+    documents, audit, events = MemoryDocumentStore(), MemoryAuditLog(), MemoryEventStore(clock)
     return Services(
-        documents=MemoryDocumentStore(),
-        audit=MemoryAuditLog(),
-        events=MemoryEventStore(clock),
+        documents=documents,
+        audit=audit,
+        events=events,
         search=Search(MemoryEventIndex(), MemorySearchRegister(), embedder),
         records=records,
         vault=Vault(records, MemoryTenantKeys(ids), ids, clock),
+        signing=MemorySigningKeys(ids),
         marks=MemoryJobMarks(clock),
         queue=MemoryQueue(clock),
         models=None,
+        users=MemoryUserDirectory(documents.names, audit.names, events.names, records.names),
+        holds=MemoryHoldStore(),
         catalog=catalog,
         clock=clock,
         ids=ids,
@@ -146,6 +175,16 @@ def in_memory(settings: Settings, catalog: Catalog, embedder: Embedder | None = 
         semantic_router=_semantic_router(embedder, settings),
         settings=settings,
     )
+
+
+def create_archive(path: Path) -> AbstractContextManager[ArchiveWriter]:
+    """A new archive, which stands at `path` once the context ends without an error. Raises OSError."""
+    return create_zip(path)
+
+
+def open_archive(path: Path) -> AbstractContextManager[ArchiveReader]:
+    """The archive at `path`. Raises ArchiveRefused, OSError."""
+    return open_zip(path)
 
 
 def _semantic_router(embedder: Embedder | None, settings: Settings) -> SemanticRouter:

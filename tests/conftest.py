@@ -1,7 +1,9 @@
 """Fixtures that several kinds of test share: one Azurite for the whole run, and a token issuer."""
 
 import json
+import logging
 import socket
+import sys
 import tempfile
 import threading
 from collections.abc import Callable, Iterator
@@ -119,6 +121,22 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
         terminalreporter.section("measured")
     for line in sorted(lines):
         terminalreporter.line(line)
+
+
+@pytest.fixture
+def restored_logging() -> Iterator[None]:
+    """Afterwards logging is what it was: a process of the service sets it for good."""
+    names = (None, "memnet", "uvicorn", "azure.servicebus")
+    levels = {name: logging.getLogger(name).level for name in names}
+    factory = logging.getLogRecordFactory()
+    hooks = sys.excepthook, sys.unraisablehook, threading.excepthook
+    yield
+    sys.excepthook, sys.unraisablehook, threading.excepthook = hooks
+    logging.captureWarnings(False)
+    logging.raiseExceptions = True
+    logging.setLogRecordFactory(factory)
+    for name, level in levels.items():
+        logging.getLogger(name).setLevel(level)
 
 
 @pytest.fixture(scope="session")

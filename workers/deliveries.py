@@ -4,6 +4,7 @@ import asyncio
 import base64
 import json
 import logging
+import traceback
 from collections.abc import Awaitable, Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
@@ -17,7 +18,6 @@ from memnet.operations.find_due_job import find_due_job
 from memnet.wiring import Services
 from workers.outcomes import OUTCOMES, PATIENCE, Outcome, delay
 from workers.runtime import connection
-from workers.textless_logs import place_of
 
 MOST_OF_A_BODY = 65536
 """So many bytes of an unreadable message are kept: a dead letter has to fit into a message itself."""
@@ -220,3 +220,10 @@ def _dead(kind: JobKind, delivery: Delivery, error: MemnetError) -> DeadLetter:
     """Operators are alerted by this line: its first word stays as it is."""
     log.error("job_dead_lettered queue=%s code=%s message_id=%s", QUEUES[kind], error.code, delivery.message_id)
     return DeadLetter(QUEUES[kind], error.code.value, error.message, delivery)
+
+
+def place_of(error: BaseException) -> str:
+    """Name the type of an exception and the frame it came from, without its text."""
+    frames = traceback.extract_tb(error.__traceback__)
+    where = f" at {frames[-1].filename}:{frames[-1].lineno}" if frames else ""
+    return f"{type(error).__name__}{where}"

@@ -84,3 +84,17 @@ async def compact_documents(timer: func.TimerRequest) -> None:
 async def refresh_documents(timer: func.TimerRequest) -> None:
     """Every night: expire what is over and doubt what is stale."""
     await work.on_time("refresh_documents", work.refresh)
+
+
+@app.function_name("sign_heads")
+@app.timer_trigger(arg_name="timer", schedule="45 50 * * * *")
+async def sign_heads(timer: func.TimerRequest) -> None:
+    """Every hour: sign up to where the histories of the documents go."""
+    await work.on_time("sign_heads", work.sign)
+
+
+@app.function_name("apply_retentions")
+@app.timer_trigger(arg_name="timer", schedule="0 10 2 * * *")
+async def apply_retentions(timer: func.TimerRequest) -> None:
+    """Every night: remove what is stored for longer than the rules say."""
+    await work.on_time("apply_retentions", work.retain)

@@ -76,6 +76,7 @@ OUTCOMES: Mapping[ErrorCode, Outcome] = MappingProxyType(
         ErrorCode.DOCUMENT_EXISTS: Outcome.RETRY,
         ErrorCode.BODY_TOO_LARGE: Outcome.DEAD_LETTER,
         ErrorCode.UNSUPPORTED_MEDIA_TYPE: Outcome.DEAD_LETTER,
+        ErrorCode.ARCHIVE_REFUSED: Outcome.DEAD_LETTER,
         ErrorCode.BINDING_MISMATCH: Outcome.DEAD_LETTER,
         ErrorCode.PATCH_NOT_APPLICABLE: Outcome.DEAD_LETTER,
         ErrorCode.PATCH_TEST_FAILED: Outcome.DEAD_LETTER,
@@ -88,6 +89,7 @@ OUTCOMES: Mapping[ErrorCode, Outcome] = MappingProxyType(
         ErrorCode.PENDING_ITEM_FORGED: Outcome.DEAD_LETTER,
         ErrorCode.PRECONDITION_REQUIRED: Outcome.DEAD_LETTER,
         ErrorCode.QUOTA_EXCEEDED: Outcome.RETRY,
+        ErrorCode.HEAD_TOO_LARGE: Outcome.DEAD_LETTER,
         # Also every exception that is not one of memnet's own.
         ErrorCode.INTERNAL: Outcome.RETRY,
         ErrorCode.HISTORY_BROKEN: Outcome.DEAD_LETTER,

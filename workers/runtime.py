@@ -4,10 +4,10 @@ import asyncio
 from collections.abc import Callable
 from contextlib import AbstractAsyncContextManager
 
+from memnet import log_redaction
 from memnet import settings as environment
 from memnet.settings import SettingsError
 from memnet.wiring import Services, connect
-from workers import textless_logs
 
 
 class Connection:
@@ -56,7 +56,6 @@ class Connection:
 
 
 def _connect() -> AbstractAsyncContextManager[Services]:
-    textless_logs.install()
     settings = environment.load_storage()
     if settings is None:
         raise SettingsError("MEMNET_STORAGE_URL is required")
@@ -64,6 +63,8 @@ def _connect() -> AbstractAsyncContextManager[Services]:
     missing = [f"{name} is required by the workers" for name, value in needed.items() if value is None]
     if missing:
         raise SettingsError(*missing)
+    # Before any memory is read: the host that collects the logs is not ours.
+    log_redaction.install(settings.log_level)
     return connect(settings)
 
 

@@ -8,6 +8,7 @@ from memnet.domain.document import Actor
 from memnet.domain.errors import SearchUnavailable
 from memnet.domain.job import Job, JobKind
 from memnet.operations.apply_conflict import apply_conflict
+from memnet.operations.apply_retentions import apply_retentions
 from memnet.operations.compact_documents import compact_documents
 from memnet.operations.fail_replay import fail_replay
 from memnet.operations.reconcile_events import reconcile_events
@@ -15,12 +16,12 @@ from memnet.operations.refresh_documents import refresh_documents
 from memnet.operations.replay_snapshot import replay_snapshot
 from memnet.operations.requeue_jobs import requeue_jobs
 from memnet.operations.resume_reindexing import resume_reindexing
+from memnet.operations.sign_heads import sign_heads
 from memnet.operations.sweep_outboxes import sweep_outboxes
 from memnet.wiring import Services
-from workers.deliveries import Work
+from workers.deliveries import Work, place_of
 from workers.outcomes import MOST_STARTS
 from workers.runtime import connection
-from workers.textless_logs import place_of
 
 log = logging.getLogger("memnet.workers")
 
@@ -132,12 +133,45 @@ async def sweep(services: Services) -> object:
     return await sweep_outboxes(documents=services.documents, audit=services.audit, clock=services.clock)
 
 
+async def sign(services: Services) -> object:
+    """Sign up to where the documents' histories go."""
+    if services.signing is None:
+        return None
+    return await sign_heads(
+        documents=services.documents,
+        audit=services.audit,
+        records=services.records,
+        keys=services.signing,
+        clock=services.clock,
+    )
+
+
 async def reconcile(services: Services) -> object:
     """Index the events that are not known to be indexed."""
     if services.search is None:
         return None
     return await reconcile_events(
         events=services.events, search=services.search, clock=services.clock, ids=services.ids
+    )
+
+
+async def retain(services: Services) -> object:
+    """Remove what is stored for longer than the rules say."""
+    return await apply_retentions(
+        None,
+        as_of=None,
+        dry_run=False,
+        users=services.users,
+        documents=services.documents,
+        audit=services.audit,
+        events=services.events,
+        search=services.search,
+        records=services.records,
+        vault=services.vault,
+        marks=services.marks,
+        holds=services.holds,
+        catalog=services.catalog,
+        clock=services.clock,
     )
 
 

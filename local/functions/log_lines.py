@@ -6,6 +6,8 @@ import sys
 import traceback
 from datetime import UTC, datetime
 
+from memnet import log_redaction
+
 
 class JsonLines(logging.Formatter):
     """One object a line. Of an exception it tells the type and the place: its text may hold memory."""
@@ -26,10 +28,10 @@ class JsonLines(logging.Formatter):
 
 
 def configure(level: str) -> None:
-    """Send every logger's records of `level` and above to standard error."""
+    """Send the host's and the app's records of `level` and above to standard error; of libraries, warnings."""
     handler = logging.StreamHandler(sys.stderr)
     handler.setFormatter(JsonLines())
-    logging.basicConfig(handlers=[handler], level=level.upper(), force=True)
-    # The SDKs log each call with the names in it, and a connection that breaks many times over.
-    logging.getLogger("azure").setLevel(logging.WARNING)
+    logging.basicConfig(handlers=[handler], force=True)
+    log_redaction.install(level)
+    # It tells of a connection that breaks many times over.
     logging.getLogger("azure.servicebus").setLevel(logging.CRITICAL)

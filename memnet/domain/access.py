@@ -40,6 +40,13 @@ ROLES: Mapping[str, frozenset[Role]] = MappingProxyType(
         "list_conflicts": frozenset({Role.REPLAY, Role.ADMIN}),
         "retry_conflict": frozenset({Role.REPLAY, Role.ADMIN}),
         "discard_conflict": frozenset({Role.ADMIN}),
+        "apply_retention": frozenset({Role.ADMIN}),
+        "place_hold": frozenset({Role.ADMIN}),
+        "release_hold": frozenset({Role.ADMIN}),
+        "get_hold": frozenset({Role.ADMIN}),
+        "place_tenant_hold": frozenset({Role.ADMIN}),
+        "release_tenant_hold": frozenset({Role.ADMIN}),
+        "get_tenant_hold": frozenset({Role.ADMIN}),
     }
 )
 """Operation -> the roles of which the caller needs one."""

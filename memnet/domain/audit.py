@@ -106,6 +106,8 @@ class Version:
     timestamp: str
     document: Json | None
     created_sequence: int
+    record_hash: str
+    """The hash of the change's record."""
 
 
 class BrokenChain(Exception):
@@ -191,6 +193,7 @@ class Fold:
             timestamp=record["timestamp"],
             document=None if deleted else document,
             created_sequence=self.created_sequence,
+            record_hash=self.previous_hash,
         )
 
 

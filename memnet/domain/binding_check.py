@@ -4,6 +4,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import combinations
 
+from memnet.domain.document_family import DocumentFamily
 from memnet.domain.errors import FieldDenied, InvalidIdentifier
 from memnet.domain.identifiers import SEGMENT, check_path
 from memnet.domain.json_text import canonical
@@ -21,7 +22,7 @@ PATH_REASON = f"is not 1 to 8 segments of {SEGMENT.pattern} joined by '/'"
 def check_bindings(profile: Profile) -> Iterator[Problem]:
     """Yield what is wrong with the bindings by themselves."""
     for at, binding in located(profile):
-        yield from _check_path(at, binding)
+        yield from check_family(at, binding)
     for (first, a), (second, b) in combinations(located(profile), 2):
         if a.binding_id == b.binding_id:
             yield Problem(f"{second}/binding_id", f"is the binding_id of {first} already")
@@ -35,7 +36,8 @@ def located(profile: Profile) -> list[tuple[str, Binding]]:
     return [(f"/document_bindings/{i}", binding) for i, binding in enumerate(profile.document_bindings)]
 
 
-def _check_path(at: str, binding: Binding) -> Iterator[Problem]:
+def check_family(at: str, binding: DocumentFamily) -> Iterator[Problem]:
+    """Yield what is wrong with the path or the template; `at` is the pointer of what holds them."""
     if (binding.path is None) == (binding.path_template is None):
         yield Problem(at, "needs a path or a path_template" if binding.path is None else "has path and path_template")
     if binding.path is not None and not _is_path(binding.path):
@@ -64,7 +66,7 @@ def _is_path(text: str) -> bool:
     return True
 
 
-def overlap(a: Binding, b: Binding) -> bool:
+def overlap(a: DocumentFamily, b: DocumentFamily) -> bool:
     """Whether some document belongs to both. False where a path is broken: that is another problem."""
     if a.namespace != b.namespace:
         return False
@@ -72,7 +74,7 @@ def overlap(a: Binding, b: Binding) -> bool:
     return len(mine) == len(yours) > 0 and all(_meet(m, y) for m, y in zip(mine, yours, strict=True))
 
 
-def _segments(binding: Binding) -> list[tuple[str, ...]]:
+def _segments(binding: DocumentFamily) -> list[tuple[str, ...]]:
     """Each segment of the path: (text,) or, with the variable in it, (before, after)."""
     text = binding.path if binding.path_template is None else binding.path_template
     if text is None or len(VARIABLE.findall(text)) > 1 or not _is_path(VARIABLE.sub(SAMPLE, text)):

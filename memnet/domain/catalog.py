@@ -7,23 +7,28 @@ from types import MappingProxyType
 from memnet.domain.document import Actor, DocumentKey
 from memnet.domain.draft import Governance, check_binding
 from memnet.domain.errors import BindingNotFound, ProfileForbidden, ProfileNotFound
+from memnet.domain.migration import Migration
 from memnet.domain.profile import Profile
 from memnet.domain.prompt import Prompt
+from memnet.domain.retention import Ceilings, RetentionPolicy
 from memnet.domain.schema import Schema
 
 
 @dataclass(frozen=True, slots=True)
 class Catalog:
-    """Profiles by id; schemas and prompts by (id, version). What a profile names is among them."""
+    """Profiles and migrations by id; schemas and prompts by (id, version). What one names is among them."""
 
     profiles: Mapping[str, Profile]
     schemas: Mapping[tuple[str, str], Schema]
     prompts: Mapping[tuple[str, str], Prompt] = field(default_factory=dict)
+    migrations: Mapping[str, Migration] = field(default_factory=dict)
+    ceilings: Ceilings = field(default_factory=Ceilings)
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "profiles", MappingProxyType(dict(self.profiles)))
         object.__setattr__(self, "schemas", MappingProxyType(dict(self.schemas)))
         object.__setattr__(self, "prompts", MappingProxyType(dict(self.prompts)))
+        object.__setattr__(self, "migrations", MappingProxyType(dict(self.migrations)))
 
     def profile(self, profile_id: str) -> Profile:
         """The profile of that id. Raises ProfileNotFound."""
@@ -40,6 +45,10 @@ class Catalog:
         """That version of the prompt. Raises KeyError: the one a profile names is always there."""
         return self.prompts[prompt_id, version]
 
+    def retention(self, tenant_id: str) -> RetentionPolicy:
+        """How long a tenant's records are kept."""
+        return RetentionPolicy(self.profiles, self.ceilings.of(tenant_id))
+
     def governance(self, profile_id: str, binding_id: str, actor: Actor, key: DocumentKey) -> Governance:
         """The rules for what `actor` writes to the document through the binding.
 
@@ -53,3 +62,12 @@ class Catalog:
             raise BindingNotFound
         check_binding(key, binding)
         return Governance(profile, binding, self.schema(binding.schema_id, binding.schema_version))
+
+    def covering(self, key: DocumentKey) -> list[Governance]:
+        """The rules of every profile for the document, in the order of the profiles' ids."""
+        return [
+            Governance(profile, binding, self.schema(binding.schema_id, binding.schema_version))
+            for _, profile in sorted(self.profiles.items())
+            for binding in profile.document_bindings
+            if binding.covers(key)
+        ]

@@ -37,6 +37,7 @@ class ErrorCode(StrEnum):
     DOCUMENT_EXISTS = "DOCUMENT_EXISTS"
     BODY_TOO_LARGE = "BODY_TOO_LARGE"
     UNSUPPORTED_MEDIA_TYPE = "UNSUPPORTED_MEDIA_TYPE"
+    ARCHIVE_REFUSED = "ARCHIVE_REFUSED"
     BINDING_MISMATCH = "BINDING_MISMATCH"
     PATCH_NOT_APPLICABLE = "PATCH_NOT_APPLICABLE"
     PATCH_TEST_FAILED = "PATCH_TEST_FAILED"
@@ -49,6 +50,7 @@ class ErrorCode(StrEnum):
     PENDING_ITEM_FORGED = "PENDING_ITEM_FORGED"
     PRECONDITION_REQUIRED = "PRECONDITION_REQUIRED"
     QUOTA_EXCEEDED = "QUOTA_EXCEEDED"
+    HEAD_TOO_LARGE = "HEAD_TOO_LARGE"
     INTERNAL = "INTERNAL"
     HISTORY_BROKEN = "HISTORY_BROKEN"
     SEAL_BROKEN = "SEAL_BROKEN"
@@ -243,6 +245,12 @@ class UnsupportedMediaType(MemnetError):
     code = ErrorCode.UNSUPPORTED_MEDIA_TYPE
 
 
+class ArchiveRefused(MemnetError):
+    """The archive is not what memnet export wrote, or cannot be imported here; `reason` says what is wrong with it."""
+
+    code = ErrorCode.ARCHIVE_REFUSED
+
+
 class BindingMismatch(MemnetError):
     """The binding does not cover this document, or not with this schema."""
 
@@ -313,6 +321,12 @@ class QuotaExceeded(MemnetError):
     """The quota is used up; try again after the seconds in Retry-After."""
 
     code = ErrorCode.QUOTA_EXCEEDED
+
+
+class HeadTooLarge(MemnetError):
+    """The request's target and headers are together larger than this service reads."""
+
+    code = ErrorCode.HEAD_TOO_LARGE
 
 
 class Internal(MemnetError):

@@ -1,11 +1,13 @@
 """Earlier versions of a document, and whether its history holds."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 
 from memnet.domain.audit import BrokenChain, BrokenLink, Fold, Version, check_head, record_hash
+from memnet.domain.baseline import Baseline
 from memnet.domain.document import DocumentKey
-from memnet.domain.envelope import DocumentView, Envelope, Record, change_id
+from memnet.domain.envelope import DocumentView, Envelope, Record, change_id, visible
 from memnet.domain.errors import HistoryBroken, VersionNotFound
 from memnet.domain.json_text import canonical
 from memnet.domain.timestamps import from_text, to_text
@@ -40,13 +42,17 @@ def last_needed(moment: Moment, head: Envelope) -> int:
     return min(moment + 1, head.commit.sequence) if isinstance(moment, int) else head.commit.sequence
 
 
-def version_at(moment: Moment, head: Envelope, records: Iterable[Record]) -> DocumentView:
-    """Fold `records` (from the first to `last_needed`) up to `moment`; the newest is held against `head`.
+def version_at(
+    moment: Moment, head: Envelope, records: Iterable[Record], baseline: Baseline | None = None
+) -> DocumentView:
+    """Fold `records` (from the first, or the one after `baseline`, to `last_needed`) up to `moment`.
 
-    Raises VersionNotFound, HistoryBroken.
+    The newest is held against `head`. Raises VersionNotFound, HistoryBroken.
     """
-    chain = Fold(head.doc_id)
-    newest: Version | None = None
+    chain = Fold(head.doc_id) if baseline is None else baseline.fold()
+    newest = None if baseline is None else baseline.version()
+    if newest is not None and _is_after(newest, moment):
+        raise VersionNotFound("The document's version of then is older than what is kept.")
     try:
         for version in map(chain.take, records):
             if _is_after(version, moment):
@@ -65,39 +71,96 @@ def _is_after(version: Version, moment: Moment) -> bool:
     return version.sequence > moment if isinstance(moment, int) else version.timestamp > moment
 
 
-def rebuild(doc_id: str, key: DocumentKey | None, records: Sequence[Record], head: Envelope | None) -> Rebuilt:
-    """Fold the whole history and hold it against the document's own blob.
+def rebuild(
+    doc_id: str,
+    key: DocumentKey | None,
+    records: Sequence[Record],
+    head: Envelope | None,
+    baseline: Baseline | None = None,
+) -> Rebuilt:
+    """Fold the whole history, or what follows `baseline`, and hold it against the document's own blob.
 
     Without a blob (lost, or never read) only the chain itself is checked, and the fault says so.
     """
     chain, versions = Fold(doc_id), list[Version]()
+    if baseline is not None:
+        if baseline.doc_id != doc_id or baseline.key != key:
+            named = change_id(doc_id, baseline.sequence)
+            return Rebuilt(doc_id, key, versions, f"{named}: the baseline speaks of another document")
+        chain, versions = baseline.fold(), [baseline.version()]
     try:
         for record in records:
             version = chain.take(record)
-            _check_place(record, version, key)
+            check_place(record, version, key)
             versions.append(version)
         if head is not None:
             check_head(chain, head)
+            _check_visible(versions, head)
     except BrokenLink as error:
-        return Rebuilt(doc_id, key, versions, str(_blame(error, records, len(versions), head)))
+        return Rebuilt(doc_id, key, versions, str(_blame(error, records, head, baseline)))
     except BrokenChain as error:
         return Rebuilt(doc_id, key, versions, str(error))
     return Rebuilt(doc_id, key, versions, None if head else "there is no document for these records")
 
 
-def _check_place(record: Record, version: Version, key: DocumentKey | None) -> None:
+def check_place(record: Record, version: Version, key: DocumentKey | None) -> None:
     """Raise BrokenChain if the record speaks of another document than the one whose history it stands in."""
     place = (record.get("tenant_id"), record.get("user_id"), record.get("namespace"), record.get("path"))
     if key is None or place != (key.scope.tenant_id, key.scope.user_id, key.namespace, key.path):
         raise BrokenChain(version.change_id, "the record speaks of another document")
 
 
-def _blame(broken: BrokenLink, records: Sequence[Record], index: int, head: Envelope | None) -> BrokenChain:
-    """Say which of two records with a broken link was altered: the first, if what follows vouches for the second."""
+def _check_visible(versions: Sequence[Version], head: Envelope) -> None:
+    """Raise BrokenChain if the document's own members differ, for which nothing else vouches after a baseline."""
+    newest = versions[-1].document if versions else None
+    if newest is not None and canonical(newest) != visible(head):
+        raise BrokenChain(versions[-1].change_id, "the document's envelope is not what its records give")
+
+
+def _blame(
+    broken: BrokenLink, records: Sequence[Record], head: Envelope | None, baseline: Baseline | None
+) -> BrokenChain:
+    """Say which of two records with a broken link was altered: the first, if what follows vouches for the second.
+
+    The first of two can be the baseline.
+    """
+    doc_id, _, number = broken.change_id.rpartition("-")
+    before = int(number) - 1
+    index = before - (baseline.sequence if baseline else 0)
     if index + 1 < len(records):
         vouched = records[index + 1].get("previous_record_hash")
     else:
         vouched = head.commit.record_hash if head else None
-    if index > 0 and vouched == record_hash(records[index]):
-        return BrokenChain(change_id(broken.change_id.rpartition("-")[0], index), "the record was altered")
-    return broken
+    if vouched != record_hash(records[index]) or (index == 0 and baseline is None):
+        return broken
+    return BrokenChain(change_id(doc_id, before), f"the {'record' if index else 'baseline'} was altered")
+
+
+def part(records: Mapping[str, Record], baseline: Baseline) -> tuple[dict[str, Record], dict[str, Record]]:
+    """Part a document's records, by change, into those the baseline stands for and the others."""
+    own = {change: record for change, record in records.items() if is_covered(change, baseline)}
+    return own, {change: record for change, record in records.items() if change not in own}
+
+
+def is_covered(change: str, baseline: Baseline) -> bool:
+    """Whether the baseline stands for this change."""
+    number = change.removeprefix(f"{baseline.doc_id}-")
+    return len(number) == 12 and number.isascii() and number.isdecimal() and 1 <= int(number) <= baseline.sequence
+
+
+def fault_of_covered(covered: Mapping[str, Record], baseline: Baseline) -> str | None:
+    """The first fault of records that a baseline stands for and that are not removed yet; None if they hold.
+
+    Some may be gone. What lies side by side must be linked, the newest to the baseline.
+    """
+    for change, record in sorted(covered.items()):
+        if record.get("change_id") != change or record.get("doc_id") != baseline.doc_id:
+            return f"{change}: the record is another's or cannot be read"
+    for (one, first), (_, second) in pairwise(sorted(covered.items())):
+        adjoins = second["sequence"] == first["sequence"] + 1
+        if adjoins and second.get("previous_record_hash") != record_hash(first):
+            return f"{one}: the record was altered, or the one after it"
+    last = covered.get(baseline.change_id)
+    if last is not None and record_hash(last) != baseline.record_hash:
+        return f"{baseline.change_id}: the record is not the one that the baseline stands for"
+    return None

@@ -8,58 +8,22 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from memnet.domain.document import DocumentKey, UserScope
+from memnet.domain.document_family import DocumentFamily
 from memnet.domain.extraction_rules import ExtractionRules
-from memnet.domain.identifiers import SEGMENT, check_identifier
-from memnet.domain.profile_part import Confidence, DeniedField, Identifier, Pointer, ProfilePart
+from memnet.domain.profile_part import Confidence, Days, DeniedField, Identifier, Pointer, ProfilePart
 from memnet.domain.upkeep_rules import SectionUpkeep, Share
 
 
-class Binding(ProfilePart):
+class Binding(DocumentFamily):
     """One document, or one family of documents by template, and its limits."""
 
     binding_id: Identifier
-    namespace: Identifier
-    path: str | None = None
-    path_template: str | None = None
     schema_id: Identifier
     schema_version: Identifier
     max_chars: Annotated[int, Field(ge=2)]
     read_priority: int
     write_mode: Literal["restricted_patch", "read_only"] = "restricted_patch"
     initial_content: dict[str, object] | None = None
-
-    def variable(self) -> str | None:
-        """The name between the braces of `path_template`; None for a fixed path."""
-        if self.path_template is None:
-            return None
-        return self.path_template.partition("{")[2].partition("}")[0]
-
-    def resolve(self, scope: UserScope, value: str | None = None) -> DocumentKey:
-        """The document of `scope` this binding names; `value`, one segment, fills the variable.
-
-        Raises InvalidIdentifier.
-        """
-        path = self.path or ""
-        variable = self.variable()
-        if self.path_template is not None and variable is not None:
-            filled = check_identifier(variable, value or "")
-            path = self.path_template.replace(f"{{{variable}}}", filled)
-        return DocumentKey(scope, self.namespace, path)
-
-    def covers(self, key: DocumentKey) -> bool:
-        """Whether the document is this binding's: same namespace, and the path fits."""
-        if key.namespace != self.namespace:
-            return False
-        return key.path == self.path if self.path_template is None else self.value_in(key) is not None
-
-    def value_in(self, key: DocumentKey) -> str | None:
-        """What fills the variable of `path_template` in this document's path; None if nothing does."""
-        before, _, rest = (self.path_template or "").partition("{")
-        after = rest.partition("}")[2]
-        value = key.path[len(before) : len(key.path) - len(after)]
-        fits = self.path_template is not None and key.path == before + value + after
-        return value if fits and SEGMENT.fullmatch(value) else None
 
 
 class ConfidenceRules(ProfilePart):
@@ -70,11 +34,12 @@ class ConfidenceRules(ProfilePart):
 
 
 class RetentionRules(ProfilePart):
-    """Days that each kind of record is kept; None: no rule."""
+    """Days that each kind of record is kept; None: as long as the organisation's ceiling allows."""
 
-    snapshots_days: Annotated[int, Field(ge=1)] | None = None
-    events_days: Annotated[int, Field(ge=1)] | None = None
-    audit_days: Annotated[int, Field(ge=1)] | None = None
+    snapshots_days: Days | None = None
+    events_days: Days | None = None
+    audit_days: Days | None = None
+    jobs_days: Days | None = None
 
 
 class RoutingRules(ProfilePart):

@@ -12,6 +12,7 @@ Pointer = Annotated[str, StringConstraints(pattern=r"^(/([^~/]|~[01])*)*$", max_
 DeniedField = Annotated[str, StringConstraints(pattern=r"^(?s:[^/].*|(/([^~/]|~[01])*)+)$", max_length=512)]
 """A pointer pattern if it starts with '/', else a member name, refused at any depth."""
 Confidence = Annotated[float, Field(ge=0, le=1)]
+Days = Annotated[int, Field(ge=1, le=36_500)]
 
 
 class ProfilePart(BaseModel):

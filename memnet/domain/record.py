@@ -1,4 +1,4 @@
-"""A user's small records beside the documents: wrapped keys, sealed snapshots, replays, conflicts, accesses."""
+"""A user's small records beside the documents: wrapped keys, sealed snapshots, replays, conflicts, accesses, heads."""
 
 from dataclasses import dataclass
 from enum import StrEnum
@@ -15,6 +15,8 @@ class RecordKind(StrEnum):
     REPLAYS = "replays"
     CONFLICTS = "conflicts"
     ACCESSES = "accesses"
+    IMPORTS = "imports"
+    HEADS = "heads"
 
 
 @dataclass(frozen=True, slots=True)

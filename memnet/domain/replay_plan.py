@@ -158,7 +158,13 @@ def _event(snapshot: Snapshot, digest: Digest) -> Json:
         "project_ids": list(digest.project_ids)[:MAX_WORDS],
         "snapshot_uri": snapshot.uri,
         "evidence": _bounded(
-            {"conversation_id": snapshot.conversation_id, "span": {"start": 0, "end": len(snapshot.messages) - 1}}, ids
+            {
+                "conversation_id": snapshot.conversation_id,
+                # By whose rule the event is kept.
+                "profile_id": snapshot.profile_id,
+                "span": {"start": 0, "end": len(snapshot.messages) - 1},
+            },
+            ids,
         ),
     }
 

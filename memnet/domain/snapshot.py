@@ -75,7 +75,7 @@ class Snapshot:
     @property
     def replay_id(self) -> str:
         """The id of its one replay."""
-        return f"rpl-{digest(self.key.blob_name.encode())[:32]}"
+        return replay_id_of(self.key)
 
     def dump(self) -> bytes:
         """The canonical plaintext; equal snapshots, equal bytes."""
@@ -95,6 +95,11 @@ def snapshot_key(scope: UserScope, conversation_id: str, snapshot_id: str) -> Re
     check_identifier("conversation_id", conversation_id)
     check_identifier("snapshot_id", snapshot_id)
     return RecordKey(scope, RecordKind.SNAPSHOTS, f"{conversation_id}/{snapshot_id}")
+
+
+def replay_id_of(key: RecordKey) -> str:
+    """The id of the one replay of the snapshot that is stored there."""
+    return f"rpl-{digest(key.blob_name.encode())[:32]}"
 
 
 def take(conversation: Conversation, scope: UserScope, conversation_id: str, service_id: str) -> Snapshot:

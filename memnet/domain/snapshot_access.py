@@ -9,6 +9,8 @@ from memnet.domain.record import RecordKey, RecordKind
 from memnet.domain.snapshot import Snapshot
 from memnet.domain.timestamps import to_text
 
+_MOMENT = "%Y%m%dT%H%M%S.%fZ"
+
 
 @dataclass(frozen=True, slots=True)
 class SnapshotAccess:
@@ -36,6 +38,14 @@ class SnapshotAccess:
 
 def access_of(snapshot: Snapshot, actor: Actor, now: datetime, unique: str) -> SnapshotAccess:
     """The record of a reading `now`. Names sort by time; `unique` keeps those of one moment apart."""
-    moment = now.astimezone(UTC).strftime("%Y%m%dT%H%M%S.%fZ")
+    moment = now.astimezone(UTC).strftime(_MOMENT)
     key = RecordKey(snapshot.scope, RecordKind.ACCESSES, f"{moment}-{unique}")
     return SnapshotAccess(key, to_text(now), actor, snapshot)
+
+
+def accessed_at(key: RecordKey) -> str | None:
+    """When the reading was that a record of this key tells of; None if `access_of` did not make the key."""
+    try:
+        return to_text(datetime.strptime(key.name.partition("-")[0], _MOMENT).replace(tzinfo=UTC))
+    except ValueError:
+        return None

@@ -88,12 +88,12 @@ def caretakers(catalog: Catalog, key: DocumentKey) -> list[Governance]:
 
     One after the other keeps the document up, each in a change of its own.
     """
-    return [rules for rules in _covering(catalog, key) if rules.profile.upkeep_rules.get(rules.binding.binding_id)]
+    return [rules for rules in catalog.covering(key) if rules.profile.upkeep_rules.get(rules.binding.binding_id)]
 
 
 def surroundings(catalog: Catalog, key: DocumentKey) -> Surroundings:
     """What is durable and what is pending in the document, whichever profile says so."""
-    found = _covering(catalog, key)
+    found = catalog.covering(key)
     durable = [d for r in found for d in r.profile.durable_sections.get(r.binding.binding_id, ())]
     pending = [s for r in found if (s := r.profile.pending_sections.get(r.binding.binding_id)) is not None]
     return Surroundings(tuple(pointer(text) for text in dict.fromkeys(durable)), tuple(dict.fromkeys(pending)))
@@ -148,12 +148,3 @@ def _without(content: Json, sections: set[str]) -> bytes:
         if isinstance(holder, dict):
             holder[name] = []
     return canonical(copy)
-
-
-def _covering(catalog: Catalog, key: DocumentKey) -> list[Governance]:
-    return [
-        Governance(profile, binding, catalog.schema(binding.schema_id, binding.schema_version))
-        for _, profile in sorted(catalog.profiles.items())
-        for binding in profile.document_bindings
-        if binding.covers(key)
-    ]

@@ -4,7 +4,7 @@ from memnet.domain import envelope, history
 from memnet.domain.document import DocumentKey
 from memnet.domain.envelope import DocumentView
 from memnet.domain.errors import DocumentNotFound
-from memnet.operations.read_records import read_records
+from memnet.operations.read_history import read_history
 from memnet.ports import AuditLog, DocumentStore
 
 
@@ -13,7 +13,8 @@ async def get_document(
 ) -> DocumentView:
     """Return the newest version or, with `as_of` (an RFC 3339 time or a change_id), the one that was newest then.
 
-    An earlier version is rebuilt from the audit records alone, each link checked. Raises DocumentNotFound,
+    An earlier version is rebuilt from the audit alone, each link checked; one that is older than the records that are
+    kept is not found. Raises DocumentNotFound,
     VersionNotFound, MalformedRequest for an `as_of` that is neither, HistoryBroken, Unavailable.
     """
     stored = await documents.get(key)
@@ -25,5 +26,5 @@ async def get_document(
         return stored.view
     head = envelope.load(stored.data)
     moment = history.parse_moment(as_of, head)
-    records = await read_records(key.scope, head, 1, history.last_needed(moment, head), audit=audit)
-    return history.version_at(moment, head, records)
+    baseline, records = await read_history(key.scope, head, history.last_needed(moment, head), audit=audit)
+    return history.version_at(moment, head, records, baseline)

@@ -1,13 +1,15 @@
 """List what happened to a user's documents: the audit records themselves."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from memnet.domain import cursor as cursors
 from memnet.domain import envelope
 from memnet.domain.audit import record_bytes
 from memnet.domain.document import DocumentKey, UserScope
-from memnet.domain.errors import InvalidCursor, MalformedRequest
+from memnet.domain.envelope import Envelope, Record
+from memnet.domain.errors import HistoryBroken, InvalidCursor, MalformedRequest
 from memnet.domain.identifiers import check_identifier
+from memnet.operations.list_baselines import list_baselines
 from memnet.operations.read_records import read_records
 from memnet.ports import AuditLog, DocumentStore, Page
 
@@ -26,12 +28,14 @@ async def list_audit(
 ) -> Page[bytes]:
     """Return up to `limit` records as JSON: document by document in name order, each in the order it happened.
 
-    Deleted documents are included. Narrowed by `namespace`, or by `namespace` and `path`. Raises InvalidIdentifier,
-    InvalidCursor, MalformedRequest for a path without a namespace, HistoryBroken, Unavailable.
+    Deleted documents are included, and records that retention has removed are not. Narrowed by `namespace`, or by
+    `namespace` and `path`. Raises InvalidIdentifier, InvalidCursor, MalformedRequest for a path without a namespace,
+    HistoryBroken, Unavailable.
     """
     listing = f"{scope.prefix}audit of {namespace or '*'}/{path or '*'}"
     after_name, after_sequence = _read_cursor(listing, cursor)
     records: list[bytes] = []
+    baselines = await list_baselines(scope, audit=audit)
     for key in await _keys(scope, namespace, path, documents):
         name = f"{key.namespace}/{key.path}"
         if name < after_name:
@@ -40,12 +44,36 @@ async def list_audit(
         if stored is None:
             continue
         head = envelope.load(stored.data)
-        first = after_sequence + 1 if name == after_name else 1
-        last = min(head.commit.sequence, first + limit - len(records) - 1)
-        records += [record_bytes(r) for r in await read_records(scope, head, first, last, audit=audit)]
-        if len(records) == limit:
-            return Page(records, cursors.encode(listing, f"{last}:{name}"))
+        after = after_sequence if name == after_name else 0
+        found = await _records(scope, head, after, limit - len(records), baselines, audit)
+        records += [record_bytes(record) for record in found]
+        if found and len(records) == limit:
+            return Page(records, cursors.encode(listing, f"{found[-1]['sequence']}:{name}"))
     return Page(records, None)
+
+
+async def _records(
+    scope: UserScope, head: Envelope, after: int, limit: int, baselines: Mapping[str, list[str]], audit: AuditLog
+) -> Sequence[Record]:
+    """The next records after change `after` that are kept; some may be removed while they are read."""
+    begins = _begins_after(head, baselines)
+    while True:
+        first = max(after, begins) + 1
+        last = min(head.commit.sequence, first + limit - 1)
+        try:
+            return await read_records(scope, head, first, last, audit=audit)
+        except HistoryBroken:
+            newer = _begins_after(head, await list_baselines(scope, head.doc_id, audit=audit))
+            if newer <= begins:
+                raise
+            begins = newer
+
+
+def _begins_after(head: Envelope, baselines: Mapping[str, list[str]]) -> int:
+    """The change up to which there are no records any more; 0 if all are there."""
+    known = baselines.get(head.doc_id)
+    number = known[-1].rpartition("-")[2] if known else "0"
+    return int(number) if number.isascii() and number.isdecimal() else 0
 
 
 async def _keys(

@@ -3,17 +3,32 @@
 import asyncio
 from collections import defaultdict
 from collections.abc import AsyncIterator, Mapping
+from dataclasses import dataclass, field
 
+from memnet.domain import baseline as baselines
 from memnet.domain import envelope, history
 from memnet.domain.audit import read_record
+from memnet.domain.baseline import Baseline
 from memnet.domain.document import DocumentKey, UserScope
 from memnet.domain.envelope import Envelope, Record
 from memnet.domain.errors import HistoryBroken, InvalidIdentifier
 from memnet.domain.history import Rebuilt
+from memnet.operations.list_baselines import list_baselines
 from memnet.operations.read_records import PARALLEL
 from memnet.ports import AuditLog, DocumentStore, StoredDocument
 
 PAGE = 1000
+
+
+@dataclass(frozen=True, slots=True)
+class _Stored:
+    """What stands in audit/ and baselines/, by document."""
+
+    records: Mapping[str, dict[str, Record]]
+    """By change; an empty one where what stands there was not written by us."""
+    baselines: dict[str, Baseline] = field(default_factory=dict)
+    unreadable: dict[str, str] = field(default_factory=dict)
+    """The changes whose baselines cannot be read."""
 
 
 async def rebuild_documents(scope: UserScope, *, documents: DocumentStore, audit: AuditLog) -> list[Rebuilt]:
@@ -22,33 +37,40 @@ async def rebuild_documents(scope: UserScope, *, documents: DocumentStore, audit
     Reads listings, documents and records, and trusts none of them; writers may go on meanwhile. Raises Unavailable.
     """
     found, seen = list[Rebuilt](), set[str]()
-    records = await _records(scope, "", audit)
+    stored = await _stored(scope, "", audit)
     async for key, head in _heads(scope, documents):
         if head is None:
             found.append(Rebuilt("", key, (), "the document cannot be read"))
             continue
         seen.add(head.doc_id)
-        rebuilt = _rebuild(key, head, records)
+        rebuilt = _rebuild(head.doc_id, key, head, stored)
         found.append(rebuilt if rebuilt.fault is None else await _look_again(key, head, documents, audit))
-    for doc_id in records.keys() - seen:
-        chain, _ = _merge(records[doc_id], None)
-        found.append(history.rebuild(doc_id, _key(chain), chain, None))
+    for doc_id in (stored.records.keys() | stored.baselines.keys() | stored.unreadable.keys()) - seen:
+        found.append(_rebuild(doc_id, None, None, stored))
     return sorted(found, key=lambda rebuilt: (rebuilt.key.blob_name if rebuilt.key else "", rebuilt.doc_id))
 
 
-def _rebuild(key: DocumentKey, head: Envelope, records: Mapping[str, dict[str, Record]]) -> Rebuilt:
-    chain, fault = _merge(records.get(head.doc_id, {}), head)
-    rebuilt = history.rebuild(head.doc_id, key, chain, head)
-    first = min((f for f in (fault, rebuilt.fault) if f), default=None)
-    return Rebuilt(rebuilt.doc_id, key, rebuilt.versions, first)
+def _rebuild(doc_id: str, key: DocumentKey | None, head: Envelope | None, stored: _Stored) -> Rebuilt:
+    """Rebuild one document; without `key` it is the one that its baseline or its records name."""
+    records, baseline, faults = stored.records.get(doc_id, {}), stored.baselines.get(doc_id), list[str]()
+    if doc_id in stored.unreadable:
+        faults.append(f"{stored.unreadable[doc_id]}: the baseline cannot be read")
+    if baseline is not None:
+        covered, records = history.part(records, baseline)
+        faults.append(history.fault_of_covered(covered, baseline) or "")
+        key = key or baseline.key
+    chain, fault = _merge(records, head, baseline)
+    key = key or _key(chain)
+    rebuilt = history.rebuild(doc_id, key, chain, head, baseline)
+    first = min((f for f in (*faults, fault, rebuilt.fault) if f), default=None)
+    return Rebuilt(doc_id, key, rebuilt.versions, first)
 
 
 async def _look_again(key: DocumentKey, head: Envelope, documents: DocumentStore, audit: AuditLog) -> Rebuilt:
     """Tell a fault from a change that was made between two of the reads: a fault is still there when nothing moved."""
     while True:
-        rebuilt = _rebuild(key, head, await _records(key.scope, head.doc_id, audit))
-        stored = await documents.get(key)
-        newest = _read(stored)
+        rebuilt = _rebuild(head.doc_id, key, head, await _stored(key.scope, head.doc_id, audit))
+        newest = _read(await documents.get(key))
         if rebuilt.fault is None or newest is None or newest.commit == head.commit:
             return rebuilt
         head = newest
@@ -87,7 +109,8 @@ async def _records(scope: UserScope, doc_id: str, audit: AuditLog) -> dict[str, 
     async def one(change_id: str) -> None:
         async with gate:
             data = await audit.read(scope, change_id)
-        records[change_id.rpartition("-")[0]][change_id] = read_record(data or b"") or {}
+        if data is not None:
+            records[change_id.rpartition("-")[0]][change_id] = read_record(data) or {}
 
     while True:
         page = await audit.list(scope, doc_id, limit=PAGE, cursor=cursor)
@@ -97,12 +120,37 @@ async def _records(scope: UserScope, doc_id: str, audit: AuditLog) -> dict[str, 
             return records
 
 
-def _merge(stored: dict[str, Record], head: Envelope | None) -> tuple[list[Record], str | None]:
-    """The records in order, those of the outbox among them; and a fault if the two places disagree."""
+async def _stored(scope: UserScope, doc_id: str, audit: AuditLog) -> _Stored:
+    """The records first: one that is removed after it was listed has a baseline by then."""
+    stored = _Stored(await _records(scope, doc_id, audit))
+    for of, known in (await list_baselines(scope, doc_id, audit=audit)).items():
+        data = await audit.read_baseline(scope, known[-1])
+        while data is None and known:
+            # A newer one has taken its place.
+            known = (await list_baselines(scope, of, audit=audit)).get(of, [])
+            data = await audit.read_baseline(scope, known[-1]) if known else None
+        if known:
+            found = baselines.load(data or b"")
+            if found is None or found.change_id != known[-1]:
+                stored.unreadable[of] = known[-1]
+            else:
+                stored.baselines[of] = found
+    return stored
+
+
+def _merge(
+    stored: dict[str, Record], head: Envelope | None, baseline: Baseline | None
+) -> tuple[list[Record], str | None]:
+    """The records in order, those of the outbox among them; and a fault if the two places disagree.
+
+    Those that the baseline stands for are left out.
+    """
     merged = dict(stored)
     fault = None
     for record in head.commit.outbox if head else ():
         change_id = record["change_id"]
+        if baseline is not None and history.is_covered(change_id, baseline):
+            continue
         if merged.setdefault(change_id, record) != record and fault is None:
             fault = f"{change_id}: the record in audit/ is not the one the document carries"
     return [merged[change_id] for change_id in sorted(merged)], fault

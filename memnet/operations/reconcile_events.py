@@ -6,13 +6,16 @@ from dataclasses import dataclass
 from datetime import timedelta
 
 from memnet.domain.errors import Unavailable
+from memnet.domain.event import EventKey
 from memnet.operations.index_events import index_events
 from memnet.operations.read_events import read_events
+from memnet.operations.unindex_events import unindex_events
 from memnet.ports import Clock, EventStore, IdGenerator, Marked, Search
 
 PAGE = 1000
 FORGOTTEN = timedelta(hours=1)
-"""After this time a mark without an event is that of a write that never came to be and was never acknowledged."""
+"""After this time a mark without an event is that of a write that never came to be and was never acknowledged, or of an
+event that was removed."""
 log = logging.getLogger(__name__)
 
 
@@ -59,10 +62,19 @@ async def _repair(
     except Unavailable:
         complete = frozenset()
     oldest = clock.now() - FORGOTTEN
+    lost = {mark.key for mark in marks if mark.key not in found and mark.since < oldest}
+    forgotten = await _unindex(list(lost), search) if lost else frozenset()
     for mark in marks:
-        forgotten = mark.key not in found and mark.since < oldest
-        if forgotten or mark.key in complete:
+        if mark.key in complete or (mark.key in forgotten and mark.since < oldest):
             await events.unmark(mark.key, mark.mark_id)
-            report.dropped += forgotten
+            report.dropped += mark.key in forgotten
     report.indexed += len(complete)
-    report.postponed += len(found) - len(complete)
+    report.postponed += len(found) - len(complete) + len(lost) - len(forgotten)
+
+
+async def _unindex(keys: Sequence[EventKey], search: Search) -> frozenset[EventKey]:
+    """An event that was removed may have been indexed once more by somebody who had read it before."""
+    try:
+        return await unindex_events(keys, search=search)
+    except Unavailable:
+        return frozenset()

@@ -70,6 +70,8 @@ async def store_snapshot(
     await marks.mark(job)
     created = stored is None and await _create(snapshot, vault)
     replay = await _await_worker(snapshot, vault)
+    if known is not None:
+        await _renew(snapshot, vault)
     if _is_over(replay):
         # It ended between the first look and the mark, which nobody else would take away.
         await marks.unmark(job)
@@ -101,6 +103,25 @@ async def _create(snapshot: Snapshot, vault: Vault) -> bool:
         await _check_same(snapshot, stored, vault)
         return False
     return True
+
+
+async def _renew(snapshot: Snapshot, vault: Vault) -> None:
+    """Have the snapshot stand although a removal of what is old may have begun while its replay was over.
+
+    That removal takes away what it has seen before the replay was to be gone on with, and nothing that was written
+    since. Raises SnapshotExists, SealBroken, VaultUnavailable, Unavailable.
+    """
+    for _ in range(ATTEMPTS):
+        stored = await vault.records.read(snapshot.key)
+        if stored is None:
+            await _create(snapshot, vault)
+            return
+        try:
+            await vault.records.write(snapshot.key, stored.data, replaces=stored.storage_etag)
+        except StoreConflict:
+            continue
+        return
+    raise Unavailable(dependency="blob_storage")
 
 
 async def _await_worker(snapshot: Snapshot, vault: Vault) -> Replay:

@@ -1,5 +1,7 @@
 """What the operations need from outside, as Protocols. Each method's docstring lists what it raises."""
 
+from memnet.ports.archive import ArchiveReader, ArchiveWriter
+from memnet.ports.governance import HoldStore, UserDirectory
 from memnet.ports.models import LanguageModels, ModelAnswer, ModelOutcome, ModelRequest
 from memnet.ports.sealing import TenantKey, TenantKeys, Vault
 from memnet.ports.searching import (
@@ -12,11 +14,13 @@ from memnet.ports.searching import (
     SearchRegister,
     SemanticRouter,
 )
+from memnet.ports.signing import SigningKeys
 from memnet.ports.storage import (
     AuditLog,
     DocumentStore,
     EventStore,
     ListedDocument,
+    ListedEvent,
     Marked,
     Page,
     RecordStore,
@@ -27,6 +31,8 @@ from memnet.ports.surroundings import Clock, IdGenerator, Quota
 from memnet.ports.work import Background, JobMarks, MarkedJob, MessageQueue
 
 __all__ = [
+    "ArchiveReader",
+    "ArchiveWriter",
     "AuditLog",
     "Background",
     "Clock",
@@ -36,11 +42,13 @@ __all__ = [
     "EventIndex",
     "EventStore",
     "Hits",
+    "HoldStore",
     "IdGenerator",
     "IndexMissing",
     "JobMarks",
     "LanguageModels",
     "ListedDocument",
+    "ListedEvent",
     "Marked",
     "MarkedJob",
     "MessageQueue",
@@ -53,9 +61,11 @@ __all__ = [
     "Search",
     "SearchRegister",
     "SemanticRouter",
+    "SigningKeys",
     "StoreConflict",
     "StoredDocument",
     "TenantKey",
     "TenantKeys",
+    "UserDirectory",
     "Vault",
 ]

@@ -91,7 +91,10 @@ class DocumentStore(Protocol):
 
 
 class AuditLog(Protocol):
-    """The records below audit/: created once, never changed."""
+    """The records below audit/ and the baselines below baselines/: created once, never changed.
+
+    Records go only after a baseline that stands for them is there.
+    """
 
     async def append(self, scope: UserScope, change_id: str, data: bytes) -> None:
         """Create the record; if it stands already with the same bytes, that is success.
@@ -112,6 +115,29 @@ class AuditLog(Protocol):
         """List the change ids that start with `prefix`, in name order. Raises InvalidCursor, Unavailable."""
         ...
 
+    async def delete(self, scope: UserScope, change_id: str) -> None:
+        """Remove one record; a missing one is fine. Raises Unavailable."""
+        ...
+
+    async def append_baseline(self, scope: UserScope, change_id: str, data: bytes) -> None:
+        """Create the baseline of a change, as `append` does a record. Raises HistoryBroken, Unavailable."""
+        ...
+
+    async def read_baseline(self, scope: UserScope, change_id: str) -> bytes | None:
+        """Read the baseline of a change; None if there is none. Raises Unavailable."""
+        ...
+
+    async def list_baselines(self, scope: UserScope, prefix: str, *, limit: int, cursor: str | None) -> Page[str]:
+        """List the changes that have a baseline, as `list` does those that have a record.
+
+        Raises InvalidCursor, Unavailable.
+        """
+        ...
+
+    async def delete_baseline(self, scope: UserScope, change_id: str) -> None:
+        """Remove the baseline of a change; a missing one is fine. Raises Unavailable."""
+        ...
+
 
 @dataclass(frozen=True, slots=True)
 class Marked:
@@ -119,6 +145,14 @@ class Marked:
 
     key: EventKey
     mark_id: str
+    since: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class ListedEvent:
+    """A stored event, and since when it stands."""
+
+    key: EventKey
     since: datetime
 
 
@@ -137,6 +171,14 @@ class EventStore(Protocol):
         """List the events of one tenant, or of all, in name order. Raises InvalidCursor, Unavailable."""
         ...
 
+    async def list_of_user(self, scope: UserScope, *, limit: int, cursor: str | None) -> Page[ListedEvent]:
+        """List the events of one user in name order. Raises InvalidCursor, Unavailable."""
+        ...
+
+    async def delete(self, key: EventKey) -> None:
+        """Remove the event; a missing one is fine, and its marks stay. Raises Unavailable."""
+        ...
+
     async def mark(self, key: EventKey, mark_id: str) -> None:
         """Note durably that the event has to be indexed. Each write has its own mark, which nobody else's end takes
         away; the same one again is fine. Raises Unavailable.
@@ -151,6 +193,10 @@ class EventStore(Protocol):
         """List the marks of all tenants in name order. Raises InvalidCursor, Unavailable."""
         ...
 
+    async def list_marked_of_user(self, scope: UserScope, *, limit: int, cursor: str | None) -> Page[Marked]:
+        """List the marks of one user's events in name order. Raises InvalidCursor, Unavailable."""
+        ...
+
 
 class RecordStore(Protocol):
     """The small records of users. Reads are strongly consistent; every write is conditional."""
@@ -163,6 +209,13 @@ class RecordStore(Protocol):
         """Write iff the tag still is `replaces` (None: iff there is no record); return the new tag.
 
         Raises StoreConflict, and Unavailable when the outcome is unknown.
+        """
+        ...
+
+    async def delete(self, key: RecordKey, *, tag: StorageETag | None = None) -> None:
+        """Remove a record, with `tag` iff it still is the one of that tag; a missing one is fine.
+
+        Raises StoreConflict if it is another one, Unavailable when the outcome is unknown.
         """
         ...
 

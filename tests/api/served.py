@@ -7,6 +7,7 @@ import threading
 import uvicorn
 from fastapi import FastAPI
 
+from api.bounded_request import bounded_request
 from memnet.adapters.process.background import BackgroundTasks
 
 
@@ -17,7 +18,8 @@ class Served:
         self._background = background
         self._socket = socket.create_server(("127.0.0.1", 0))
         self.url = f"http://127.0.0.1:{self._socket.getsockname()[1]}"
-        config = uvicorn.Config(app, http="httptools", ws="none", lifespan="off", log_config=None, access_log=False)
+        http = bounded_request(app.state.services.ids)
+        config = uvicorn.Config(app, http=http, ws="none", lifespan="off", log_config=None, access_log=False)
         self._server = uvicorn.Server(config)
         self._thread = threading.Thread(target=self._run, name="served")
 
@@ -28,6 +30,10 @@ class Served:
 
         asyncio.run(serve())
 
+    def connection(self) -> socket.socket:
+        """A connection of one's own, to be closed by who asked for it."""
+        return socket.create_connection(self._socket.getsockname(), timeout=10)
+
     def __enter__(self) -> "Served":
         self._thread.start()
         return self
@@ -36,3 +42,24 @@ class Served:
         self._server.should_exit = True
         self._thread.join()
         self._socket.close()
+
+
+def read_until(opened: socket.socket, end: bytes) -> bytes:
+    """Read until `end` was there; fails if the server closes before."""
+    answer = b""
+    while end not in answer:
+        chunk = opened.recv(65536)
+        assert chunk, answer
+        answer += chunk
+    return answer
+
+
+def read_all(opened: socket.socket) -> bytes:
+    """Read until the server closes."""
+    answer = b""
+    try:
+        while chunk := opened.recv(65536):
+            answer += chunk
+    except ConnectionResetError:
+        pass  # the server closed with something unread
+    return answer

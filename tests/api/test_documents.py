@@ -33,7 +33,7 @@ async def test_a_created_document_is_read_back(client: httpx.AsyncClient) -> Non
     assert read.status_code == 200
     assert read.headers["ETag"] == body["etag"]
     assert read.headers["Content-Type"] == "application/json"
-    assert read.headers["Cache-Control"] == "private, no-cache"
+    assert read.headers["Cache-Control"] == "no-store"
     assert list(read.json()) == ["etag", "document"]
     assert read.json()["document"]["content"]["preferences"] == ["Use concise, direct answers."]
     assert "commit" not in read.json()["document"]

@@ -53,6 +53,13 @@ EXPECTED = {
     "retry_conflict": BELOW_USER | {"200", "404", "409"},
     "discard_conflict": BELOW_USER | WITH_BODY | {"200", "404", "409"},
     "get_reindexing": BELOW_USER | {"200", "404"},
+    "apply_retention": BELOW_USER | WITH_BODY | {"200"},
+    "place_hold": BELOW_USER | WITH_BODY | {"200"},
+    "release_hold": BELOW_USER | {"200"},
+    "get_hold": BELOW_USER | {"200"},
+    "place_tenant_hold": BELOW_USER | WITH_BODY | {"200"},
+    "release_tenant_hold": BELOW_USER | {"200"},
+    "get_tenant_hold": BELOW_USER | {"200"},
     "health_live": {"200", "500"},
     "health_ready": {"200", "500", "503"},
 }
@@ -65,6 +72,9 @@ REQUESTS = {
     "write_event": ("POST", f"{USER}/events"),
     "search_events": ("POST", f"{USER}/events:search"),
     "store_snapshot": ("POST", f"{USER}/conversations/c_123/snapshots"),
+    "apply_retention": ("POST", f"{USER}/retention:apply"),
+    "place_hold": ("PUT", f"{USER}/legal-hold"),
+    "place_tenant_hold": ("PUT", "/v1/tenants/t1/legal-hold"),
 }
 """Of the operations that take a body."""
 CREATED = {"write_event": 201, "store_snapshot": 202}

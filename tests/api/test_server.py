@@ -1,9 +1,6 @@
 """The application behind uvicorn and httptools: what goes over the wire."""
 
-import socket
 from collections.abc import Iterator
-from contextlib import contextmanager
-from urllib.parse import urlsplit
 
 import httpx
 import pytest
@@ -13,7 +10,7 @@ from memnet.adapters.process.background import BackgroundTasks
 from memnet.settings import Settings
 from memnet.wiring import Services
 from tests.api.conftest import AUDIENCE, DYNAMIC, ISSUER, Token, bearer, creating, patch_body
-from tests.api.served import Served
+from tests.api.served import Served, read_until
 
 
 @pytest.fixture
@@ -34,23 +31,6 @@ def wire(served: Served, token: Token) -> Iterator[httpx.Client]:
         yield client
 
 
-@contextmanager
-def connection(served: Served) -> Iterator[socket.socket]:
-    parts = urlsplit(served.url)
-    with socket.create_connection((parts.hostname, parts.port), timeout=10) as opened:
-        yield opened
-
-
-def read_until(opened: socket.socket, end: bytes) -> bytes:
-    """Read until `end` was there; fails if the server closes before."""
-    answer = b""
-    while end not in answer:
-        chunk = opened.recv(65536)
-        assert chunk, answer
-        answer += chunk
-    return answer
-
-
 def test_head_and_304_have_no_body_and_the_connection_goes_on(wire: httpx.Client) -> None:
     etag = wire.patch(DYNAMIC, json=patch_body(), headers=creating()).headers["ETag"]
     got, head = wire.get(DYNAMIC), wire.head(DYNAMIC)
@@ -67,7 +47,7 @@ def test_a_chunked_body_over_the_limit_is_answered_at_once(served: Served, token
         "Transfer-Encoding: chunked\r\nContent-Type: application/json\r\n"
         "If-None-Match: *\r\nIdempotency-Key: k\r\n\r\n"
     )
-    with connection(served) as opened:
+    with served.connection() as opened:
         opened.sendall(head.encode() + chunk * 2)
         # The answer comes before the end of the body. What follows is thrown away, not kept, and the connection is not
         # cut: a client that is still sending would lose the answer with it.
@@ -79,6 +59,6 @@ def test_a_chunked_body_over_the_limit_is_answered_at_once(served: Served, token
 
 def test_who_is_not_let_in_need_not_send_the_body(served: Served) -> None:
     head = f"PATCH {DYNAMIC} HTTP/1.1\r\nHost: memnet.test\r\nContent-Length: 1000000\r\nExpect: 100-continue\r\n\r\n"
-    with connection(served) as opened:
+    with served.connection() as opened:
         opened.sendall(head.encode())
         assert read_until(opened, b"UNAUTHENTICATED").startswith(b"HTTP/1.1 401 ")

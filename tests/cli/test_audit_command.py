@@ -37,6 +37,7 @@ def test_history_that_holds_is_ok(memnet: Memnet, history: list[bytes]) -> None:
     assert lines(result) == [
         ["projects/alpha.json", "2", "changes", "ok"],
         ["user/user_dynamic.json", "3", "changes", "ok"],
+        ["heads:", "none;", "without", "a", "key", "vault", "nothing", "is", "signed"],
         ["ok:", "2", "documents,", "5", "changes"],
     ]
 
@@ -48,7 +49,7 @@ def test_altered_record_is_named(memnet: Memnet, history: list[bytes], blobs: Co
         blobs.upload_blob(first, json.dumps({**record, "actor": "somebody else"}), overwrite=True)
     result = memnet("audit", "verify", *OF_USER)
     assert result.exit_code == 1
-    project, dynamic, conclusion = result.stdout.splitlines()
+    project, dynamic, _, conclusion = result.stdout.splitlines()
     assert project.endswith("ok")
     assert first.rpartition("/")[2].removesuffix(".json") in dynamic
     assert conclusion == "broken: 1 of 2 documents"

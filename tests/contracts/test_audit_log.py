@@ -101,3 +101,37 @@ async def test_a_change_id_cannot_lead_elsewhere(audit, change_id):
         await audit.append(SCOPE, change_id, RECORD)
     with pytest.raises(InvalidIdentifier):
         audit.stands(SCOPE, change_id)
+
+
+async def test_a_removed_record_is_gone_and_can_be_written_anew(audit):
+    for _ in range(2):
+        await audit.append(SCOPE, "d-0001", RECORD)
+        await audit.append(SCOPE, "d-0002", RECORD)
+        await audit.delete(SCOPE, "d-0001")
+        await audit.delete(SCOPE, "d-0001")
+        assert await audit.read(SCOPE, "d-0001") is None
+        assert not audit.stands(SCOPE, "d-0001")
+        assert await all_ids(audit, SCOPE, "", 10) == ["d-0002"]
+
+
+async def test_baselines_stand_apart_from_records(audit):
+    await audit.append(SCOPE, "d-0001", RECORD)
+    await audit.append_baseline(SCOPE, "d-0002", b"2")
+    await audit.append_baseline(SCOPE, "d-0001", b"1")
+    await audit.append_baseline(SCOPE, "d-0001", b"1")
+    with pytest.raises(HistoryBroken):
+        await audit.append_baseline(SCOPE, "d-0001", b"other")
+    assert (await audit.read(SCOPE, "d-0001"), await audit.read_baseline(SCOPE, "d-0001")) == (RECORD, b"1")
+    assert not audit.stands(SCOPE, "d-0002")
+    assert await all_ids(audit, SCOPE, "", 10) == ["d-0001"]
+    page = await audit.list_baselines(SCOPE, "d-", limit=1, cursor=None)
+    assert page.items == ["d-0001"]
+    assert (await audit.list_baselines(SCOPE, "d-", limit=1, cursor=page.next_cursor)).items == ["d-0002"]
+    assert (await audit.list_baselines(UserScope("t1", "u10"), "", limit=9, cursor=None)).items == []
+    for _ in range(2):
+        await audit.delete_baseline(SCOPE, "d-0001")
+    assert await audit.read_baseline(SCOPE, "d-0001") is None
+    assert await audit.read(SCOPE, "d-0001") == RECORD
+    for call in (audit.delete, audit.delete_baseline, audit.read_baseline):
+        with pytest.raises(InvalidIdentifier):
+            await call(SCOPE, "../../u2/audit/d-0001")

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from memnet.adapters.azure.key_vault_keys import KeyVaultTenantKeys
+from memnet.adapters.azure.key_vault_signing import KeyVaultSigningKeys
 from memnet.adapters.azure.openai_models import OpenAIModels
 from memnet.adapters.azure.service_bus_queue import ServiceBusQueue
 from memnet.settings import Settings, SettingsError
@@ -25,7 +26,7 @@ def settings(**members: Any) -> Settings:
 
 async def test_none_of_them_is_the_default() -> None:
     async with connect(settings()) as services:
-        assert (services.vault, services.queue, services.models) == (None, None, None)
+        assert (services.vault, services.signing, services.queue, services.models) == (None, None, None, None)
 
 
 async def test_a_vault() -> None:
@@ -33,6 +34,7 @@ async def test_a_vault() -> None:
         assert services.vault is not None
         assert isinstance(services.vault.keys, KeyVaultTenantKeys)
         assert services.vault.records is services.records
+        assert isinstance(services.signing, KeyVaultSigningKeys)
 
 
 async def test_a_queue() -> None:

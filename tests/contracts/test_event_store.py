@@ -128,3 +128,31 @@ async def test_a_mark_says_since_when_it_stands(events):
     (mark,) = (await events.list_marked(limit=10, cursor=None)).items
     assert mark.since.tzinfo is not None
     assert datetime(2020, 1, 1, tzinfo=UTC) < mark.since
+
+
+async def test_a_removed_event_is_gone_its_marks_are_not_and_it_can_be_written_anew(events):
+    for _ in range(2):
+        await events.create(KEY, DATA)
+        await events.mark(KEY, "m1")
+        await events.delete(KEY)
+        await events.delete(KEY)
+        assert await events.get(KEY) is None
+        assert await listed(events, None) == []
+        assert await marked(events) == [(KEY, "m1")]
+
+
+async def test_lists_of_one_user_say_since_when(events):
+    scopes = (SCOPE, UserScope("t1", "u10"), UserScope("t10", "u1"))
+    for scope in scopes:
+        for event_id in ("b", "a", "c"):
+            await events.create(EventKey(scope, event_id), DATA)
+            await events.mark(EventKey(scope, event_id), "m")
+    for limit in (1, 2, 100):
+        rows = await pages(lambda cursor, n=limit: events.list_of_user(SCOPE, limit=n, cursor=cursor))
+        assert [row.key for row in rows] == [EventKey(SCOPE, event_id) for event_id in "abc"]
+        assert all(row.since > datetime(2020, 1, 1, tzinfo=UTC) for row in rows)
+        marks = await pages(lambda cursor, n=limit: events.list_marked_of_user(SCOPE, limit=n, cursor=cursor))
+        assert [mark.key for mark in marks] == [EventKey(SCOPE, event_id) for event_id in "abc"]
+    cursor = (await events.list_of_user(SCOPE, limit=1, cursor=None)).next_cursor
+    with pytest.raises(InvalidCursor):
+        await events.list_of_user(scopes[1], limit=1, cursor=cursor)

@@ -130,3 +130,33 @@ async def test_a_cursor_serves_its_own_list_only(records):
         await records.list_of_tenant("t1", RecordKind.SNAPSHOTS, limit=1, cursor=cursor)
     with pytest.raises(InvalidCursor):
         await records.list(SCOPE, RecordKind.SNAPSHOTS, limit=1, cursor="AAAA")
+
+
+async def test_a_record_is_removed_whatever_its_tag_or_with_its_own_alone(records):
+    for _ in range(2):
+        await records.write(KEY, b"1", replaces=None)
+        await records.delete(KEY)
+        await records.delete(KEY)
+        assert await records.read(KEY) is None
+    first = await records.write(KEY, b"2", replaces=None)
+    second = await records.write(KEY, b"3", replaces=first)
+    with pytest.raises(StoreConflict):
+        await records.delete(KEY, tag=first)
+    assert (await records.read(KEY)).data == b"3"
+    await records.delete(KEY, tag=second)
+    assert await records.read(KEY) is None
+    await records.delete(KEY, tag=second)
+
+
+async def test_a_removal_and_a_write_with_one_tag_have_one_winner(records):
+    tag = await records.write(KEY, b"1", replaces=None)
+    removed, written = await asyncio.gather(
+        records.delete(KEY, tag=tag), records.write(KEY, b"2", replaces=tag), return_exceptions=True
+    )
+    stored = await records.read(KEY)
+    if isinstance(written, StoreConflict):
+        assert (removed, stored) == (None, None)
+    else:
+        # That it is gone in the meantime counts as removed as well, but it is not.
+        assert isinstance(removed, StoreConflict)
+        assert stored.data == b"2"

@@ -19,7 +19,8 @@ import trustme
 from aiohttp import web
 
 from local.key_vault_server import KeyVault
-from memnet.adapters.azure.key_vault_keys import FRESH, KeyVaultTenantKeys, open_tenant_keys, secret_name
+from memnet.adapters.azure.key_vault import open_vault
+from memnet.adapters.azure.key_vault_keys import FRESH, KeyVaultTenantKeys, secret_name
 from memnet.adapters.memory.clock import FrozenClock
 from memnet.adapters.memory.ids import SequentialIds
 from memnet.adapters.memory.tenant_keys import MemoryTenantKeys
@@ -29,18 +30,18 @@ from memnet.ports import Clock, TenantKeys
 from tests.key_vault_emulator.vault_client import client_of
 
 
-def connected(vault: KeyVault, clock: Clock | None = None, **options: Any):  # type: ignore[no-untyped-def]
+@asynccontextmanager
+async def connected(vault: KeyVault, clock: Clock | None = None, **options: Any) -> AsyncIterator[KeyVaultTenantKeys]:
     given = {
         "url": vault.url,
         "token": vault.token,
         "ca": vault.ca_file,
         "timeout_seconds": 10.0,
-        "clock": clock or FrozenClock(),
-        "ids": RandomIds(),
         "backoff_seconds": 0.01,
         **options,
     }
-    return open_tenant_keys(**given)
+    async with open_vault(**given) as secrets:
+        yield KeyVaultTenantKeys(secrets, clock or FrozenClock(), RandomIds())
 
 
 @pytest.fixture

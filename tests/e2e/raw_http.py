@@ -21,9 +21,7 @@ class RawAnswer:
 
     @property
     def code(self) -> str:
-        """The error code of the service's error body; '' for an answer of the server below it."""
-        if self.headers.get("content-type") != "application/json":
-            return ""
+        """The error code of the error body; every refusal has one."""
         return str(orjson.loads(self.body)["error"]["code"])
 
 

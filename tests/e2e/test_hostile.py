@@ -128,7 +128,7 @@ async def test_no_id_leaves_its_place(target: Target, segment: str) -> None:
         for method in ("GET", "PATCH", "PUT", "DELETE", "POST"):
             answer = await target.send(method, place, body=b"" if method == "GET" else body())
             assert answer.status in (400, 404, 405), (method, place, answer)
-            expected = ("INVALID_IDENTIFIER", "ROUTE_NOT_FOUND", "METHOD_NOT_ALLOWED", "")
+            expected = ("INVALID_IDENTIFIER", "ROUTE_NOT_FOUND", "METHOD_NOT_ALLOWED", "MALFORMED_REQUEST")
             assert answer.code in expected, (method, place, answer)
 
 
@@ -339,6 +339,7 @@ async def test_headers_that_say_two_things_are_refused(
     headers = [*target.headers.items(), ("Content-Length", str(len(body()))), *more]
     answer = await target.patch(body(), headers)
     assert answer.status == status, answer
+    assert (answer.code == "HEAD_TOO_LARGE") == (status == 431)
 
 
 @pytest.mark.parametrize(
@@ -379,4 +380,4 @@ async def test_a_second_request_hidden_in_a_body_is_not_served(target: Target) -
 async def test_a_request_line_that_is_none_is_400(target: Target) -> None:
     for line in (b"\x16\x03\x01\x02\x00\x01\x00\x01\xfc", b"GET\r\n\r\n", b"GET / HTTP/9.9\r\n\r\n", b"\x00" * 100):
         answer = await send_raw(target.user.api, line + b"\r\n\r\n")
-        assert 400 <= answer.status < 500
+        assert (answer.status, answer.code) == (400, "MALFORMED_REQUEST")

@@ -41,7 +41,8 @@ def default(field: Field[Any]) -> str:
     if field.default is None:
         return "none"
     if isinstance(field.default, Path):
-        return f"`{field.default.relative_to(ROOT)}/` beside the code"
+        place = field.default.relative_to(ROOT)
+        return f"`{place}{'' if place.suffix else '/'}` beside the code"
     return f"`{field.default}`"
 
 

@@ -235,11 +235,42 @@ TEXT_RULES = {
 }
 
 
+def spoil_security(copy: Copy) -> None:
+    """Break every house rule about the workflow and the page of threats once."""
+    unshown = "| it tries | what stops it | test |\n|---|---|---|\n| all of it | nobody knows | none |\n"
+    copy.replace("docs/security.md", lambda text: text.replace("::test_", "::test_unheard_of_", 1))
+    copy.append("docs/security.md", f"\n## A new attacker\n{unshown}")
+    workflow = ".github/workflows/ci.yml"
+    copy.replace(workflow, lambda text: text.replace("contents: read", "contents: write"))
+    copy.replace(workflow, lambda text: text.replace("run: .ci/run", "run: make test ${{ github.head_ref }}"))
+    copy.replace(workflow, lambda text: text.replace("actions/setup-node@v4", "of-somebody/setup-node@v4"))
+    copy.replace(workflow, lambda text: text.replace("timeout-minutes: 15", "timeout-minutes: 600"))
+    copy.replace(workflow, lambda text: text.replace(" -r local/functions/requirements.lock", ""))
+    copy.append(".github/dependabot.yml", "# registry.of-somebody\n")
+
+
+SECURITY_RULES = {
+    "test_every_attacker_is_there": [],
+    "test_every_named_test_exists": ["test_unheard_of_"],
+    "test_every_row_says_where_and_shows_it": ["A-new-attacker"],
+    "test_every_attacker_is_told_what_is_not_stopped": ["A-new-attacker"],
+    "test_they_may_read_the_code_and_nothing_else": ["write"],
+    "test_a_stranger_s_pull_request_gets_no_secret_and_puts_no_text_into_a_command": ["github.head_ref"],
+    "test_every_action_is_one_of_the_platform_s_own_at_a_named_version": ["of-somebody/setup-node@v4"],
+    "test_every_job_ends": ["600"],
+    "test_the_gate_is_the_one_that_runs_here_on_the_oldest_python_and_on_that_of_azure": ["make test"],
+    "test_every_lock_is_audited": ["local/functions/requirements.lock"],
+    "test_no_file_says_where_packages_come_from": ["registry."],
+}
+
+
 SLOW_TO_START = ("cacheprovider", "hypothesispytest", "schemathesis")
 """Plugins that the house tests do not need."""
 
 
-@pytest.mark.parametrize(("spoil", "rules"), [(spoil_code, CODE_RULES), (spoil_texts, TEXT_RULES)])
+@pytest.mark.parametrize(
+    ("spoil", "rules"), [(spoil_code, CODE_RULES), (spoil_texts, TEXT_RULES), (spoil_security, SECURITY_RULES)]
+)
 def test_the_house_tests_refuse_each_violation(
     copy: Copy, spoil: Callable[[Copy], None], rules: dict[str, Iterable[str]]
 ) -> None:
@@ -270,4 +301,4 @@ def test_every_house_test_is_broken_by_one_of_the_violations() -> None:
         "test_a_code_is_its_class_in_capitals",
         "test_the_canonical_form_and_its_digest_do_not_change",
     }
-    assert tests - about_the_tests == CODE_RULES.keys() | TEXT_RULES.keys()
+    assert tests - about_the_tests == CODE_RULES.keys() | TEXT_RULES.keys() | SECURITY_RULES.keys()

@@ -18,7 +18,15 @@ INTERNAL = frozenset(
     | {"fail_replay", "find_due_job", "requeue_jobs", "send_job", "unmark_job"}
     | {"apply_conflict", "open_conflict", "read_conflict"}
     | {"compact_document", "compact_documents", "refresh_document", "refresh_documents"}
+    | {"export_user", "import_user", "verify_archive", "restore_document", "adopt_document"}
+    | {"import_entry", "read_archive_lines", "store_record"}
     | {"tend_document", "tend_documents"}
+    | {"find_migration_units", "read_migration_unit", "migrate_unit", "verify_migration_unit"}
+    | {"roll_back_unit", "decommission_unit"}
+    | {"apply_retentions", "remove_due", "retain_audit", "retain_events", "retain_jobs", "retain_snapshots"}
+    | {"list_baselines", "next_baseline", "read_baseline", "read_history", "unindex_events"}
+    | {"change_hold", "find_holds", "list_holds", "read_hold", "tell_hold"}
+    | {"read_newest_head", "sign_head", "sign_heads", "verify_history"}
 )
 """Verbs without a route: steps of other operations, and what the shell and the sweeper do. A new one is a decision."""
 OPERATIONS = {module.stem: module for module in modules("memnet/operations") if module.stem != "__init__"}

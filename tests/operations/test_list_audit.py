@@ -14,6 +14,8 @@ from memnet.domain.errors import (
     Unavailable,
 )
 from memnet.operations.list_audit import list_audit
+from tests.operations import retention_world
+from tests.operations.baseline_world import retain
 from tests.operations.service import ALPHA, DYNAMIC, SCOPE, Service, note
 
 BETA = DocumentKey(SCOPE, "projects", "beta.json")
@@ -137,3 +139,33 @@ async def test_an_audit_that_does_not_answer_is_unavailable(filled):
     filled.audit.down = True
     with pytest.raises(Unavailable):
         await page_of(filled, namespace="projects", path=ALPHA.path)
+
+
+@pytest.mark.parametrize("number", range(1, 5))
+async def test_records_that_are_removed_while_they_are_listed_are_left_out(number):
+    world = retention_world.RetentionWorld()
+    await world.create_project()
+    for summary in "bcd":
+        await world.change(ALPHA, retention_world.put("/summary", summary))
+    await world.sweep()
+    read, calls = world.audit.read, 0
+
+    async def meanwhile(scope, change):
+        nonlocal calls
+        calls += 1
+        if calls == number:
+            world.audit.read = read
+            await retain(world, ALPHA, 3)
+        return await read(scope, change)
+
+    world.audit.read = meanwhile
+    page = await list_audit(
+        SCOPE,
+        namespace="projects",
+        path="alpha.json",
+        limit=3,
+        cursor=None,
+        documents=world.documents,
+        audit=world.audit,
+    )
+    assert [orjson.loads(record)["sequence"] for record in page.items] in ([1, 2, 3], [4])

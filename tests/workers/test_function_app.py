@@ -1,6 +1,7 @@
 """The app as Azure's own runtime sees it: indexed, bound and invoked by it."""
 
 import json
+import logging
 import subprocess
 import sys
 from collections.abc import AsyncIterator
@@ -13,7 +14,9 @@ from local.child import ROOT
 from local.functions.host_options import read_host_options
 from local.functions.indexed_app import IndexedApp
 from local.functions.messages import TypedData, as_json, as_text
+from local.key_vault_server import KeyVault
 from memnet.domain.job import ATTEMPT, DEAD_LETTERS, QUEUES, Job, JobKind, dump
+from memnet.log_redaction import RedactedRecord
 from tests.conftest import AzuriteAccount
 from workers.outcomes import PATIENCE
 from workers.runtime import connection
@@ -30,12 +33,12 @@ TIMERS = {
     "sweep_outboxes": "15 */15 * * * *",
     "compact_documents": "0 20 * * * *",
     "refresh_documents": "0 40 3 * * *",
+    "apply_retentions": "0 10 2 * * *",
+    "sign_heads": "45 50 * * * *",
 }
 UNUSED = {
     "MEMNET_QUEUE_URL": "sb://127.0.0.1:9",
     "MEMNET_QUEUE_KEY": "a2V5",
-    "MEMNET_VAULT_URL": "https://127.0.0.1:9",
-    "MEMNET_VAULT_TOKEN": "unused",
 }
 PASSES_WITHOUT = {
     # It looks at `def` alone, and these functions are `async def`.
@@ -47,11 +50,18 @@ PASSES_WITHOUT = {
 
 @pytest.fixture
 async def app(
-    container_url: str, azurite: AzuriteAccount, monkeypatch: pytest.MonkeyPatch
+    container_url: str,
+    azurite: AzuriteAccount,
+    key_vault: KeyVault,
+    monkeypatch: pytest.MonkeyPatch,
+    restored_logging: None,
 ) -> AsyncIterator[IndexedApp]:
     monkeypatch.setenv("MEMNET_STORAGE_URL", container_url)
     monkeypatch.setenv("MEMNET_STORAGE_KEY", azurite.account_key)
-    # Nothing here is sent or sealed; the workers want to be told of both all the same.
+    monkeypatch.setenv("MEMNET_VAULT_URL", key_vault.url)
+    monkeypatch.setenv("MEMNET_VAULT_TOKEN", key_vault.token)
+    monkeypatch.setenv("MEMNET_VAULT_CA", str(key_vault.ca_file))
+    # Nothing here is sent; the workers want to be told of a queue all the same.
     for name, value in UNUSED.items():
         monkeypatch.setenv(name, value)
     monkeypatch.setattr(sys, "path", [*sys.path])
@@ -136,6 +146,14 @@ async def test_services_are_opened_once_and_again_after_a_failure(
         await connection.services()
     monkeypatch.setenv("MEMNET_STORAGE_URL", container_url)
     assert await connection.services() is await connection.services()
+
+
+async def test_from_the_first_invocation_on_no_library_logs_values(app: IndexedApp) -> None:
+    """Azure's host takes every record to Application Insights, in a form that is not ours."""
+    await app.invoke("sweep_outboxes", as_json({}))
+    assert logging.getLogRecordFactory() is RedactedRecord
+    assert not logging.getLogger("azure.core.pipeline.policies.http_logging_policy").isEnabledFor(logging.INFO)
+    assert logging.getLogger("memnet.workers").isEnabledFor(logging.INFO)
 
 
 def test_locks_are_renewed_for_as_long_as_a_function_may_run() -> None:

@@ -21,14 +21,7 @@ class BlobAuditLog:
     async def append(self, scope: UserScope, change_id: str, data: bytes) -> None:
         """Create the record. Raises HistoryBroken, Unavailable."""
         name = _name(scope, change_id)
-        try:
-            await self._container.write(name, data, replaces=None, metadata={})
-        except StoreConflict:
-            stored = await self._container.read(name)
-            if stored is None:
-                raise Unavailable(dependency="blob_storage") from None
-            if stored.data != data:
-                raise HistoryBroken(change_id=change_id) from None
+        await self._append(name, data, change_id)
         self._remember(name)
 
     def stands(self, scope: UserScope, change_id: str) -> bool:
@@ -46,7 +39,42 @@ class BlobAuditLog:
 
     async def list(self, scope: UserScope, prefix: str, *, limit: int, cursor: str | None) -> Page[str]:
         """List change ids in name order. Raises InvalidCursor, Unavailable."""
-        start = f"{scope.prefix}audit/"
+        return await self._list(f"{scope.prefix}audit/", prefix, limit, cursor)
+
+    async def delete(self, scope: UserScope, change_id: str) -> None:
+        """Remove one record. Raises Unavailable."""
+        name = _name(scope, change_id)
+        self._known.pop(name, None)
+        await self._container.delete(name)
+
+    async def append_baseline(self, scope: UserScope, change_id: str, data: bytes) -> None:
+        """Create the baseline of a change. Raises HistoryBroken, Unavailable."""
+        await self._append(_name(scope, change_id, "baselines"), data, change_id)
+
+    async def read_baseline(self, scope: UserScope, change_id: str) -> bytes | None:
+        """Read the baseline of a change. Raises Unavailable."""
+        stored = await self._container.read(_name(scope, change_id, "baselines"))
+        return None if stored is None else stored.data
+
+    async def list_baselines(self, scope: UserScope, prefix: str, *, limit: int, cursor: str | None) -> Page[str]:
+        """List the changes that have a baseline in name order. Raises InvalidCursor, Unavailable."""
+        return await self._list(f"{scope.prefix}baselines/", prefix, limit, cursor)
+
+    async def delete_baseline(self, scope: UserScope, change_id: str) -> None:
+        """Remove the baseline of a change. Raises Unavailable."""
+        await self._container.delete(_name(scope, change_id, "baselines"))
+
+    async def _append(self, name: str, data: bytes, change_id: str) -> None:
+        try:
+            await self._container.write(name, data, replaces=None, metadata={})
+        except StoreConflict:
+            stored = await self._container.read(name)
+            if stored is None:
+                raise Unavailable(dependency="blob_storage") from None
+            if stored.data != data:
+                raise HistoryBroken(change_id=change_id) from None
+
+    async def _list(self, start: str, prefix: str, limit: int, cursor: str | None) -> Page[str]:
         blobs, following = await self._container.list(start + prefix, limit=limit, cursor=cursor, metadata=False)
         names = [str(blob.name) for blob in blobs]
         return Page([name.removeprefix(start).removesuffix(".json") for name in names], following)
@@ -58,5 +86,5 @@ class BlobAuditLog:
             self._known.popitem(last=False)
 
 
-def _name(scope: UserScope, change_id: str) -> str:
-    return f"{scope.prefix}audit/{check_identifier('change_id', change_id)}.json"
+def _name(scope: UserScope, change_id: str, folder: str = "audit") -> str:
+    return f"{scope.prefix}{folder}/{check_identifier('change_id', change_id)}.json"

@@ -3,7 +3,7 @@
 import asyncio
 import io
 import logging
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from email.utils import format_datetime
 from typing import Any
@@ -13,7 +13,7 @@ from azure.core.pipeline import AsyncPipeline
 from azure.core.pipeline.transport import AioHttpTransport
 from azure.core.rest import AsyncHttpResponse, HttpRequest
 from azure.storage.blob import BlobProperties
-from azure.storage.blob.aio import ContainerClient, LinearRetry
+from azure.storage.blob.aio import BlobPrefix, ContainerClient, LinearRetry
 
 from memnet.adapters.azure.credentials import Credential, storage_credential, storage_policy
 from memnet.domain import cursor as cursors
@@ -91,18 +91,24 @@ class BlobContainer:
             return StorageETag(response.headers["ETag"])
         raise _translated(HttpResponseError(response=response))
 
-    async def delete(self, name: str) -> None:
-        """Delete Blob; a missing one is fine. Raises Unavailable."""
-        response = await self._send("DELETE", name, {})
+    async def delete(self, name: str, *, tag: StorageETag | None = None) -> None:
+        """Delete Blob, with `tag` iff it still is the one of that tag; a missing one is fine.
+
+        Raises StoreConflict, and Unavailable when the outcome is unknown.
+        """
+        response = await self._send("DELETE", name, {} if tag is None else {"If-Match": tag})
         if response.status_code == 202:
             return
         if response.status_code == 404 and response.headers.get("x-ms-error-code") == "BlobNotFound":
+            return
+        # A missing blob does not meet the condition either; an earlier try of this very call may have removed it.
+        if response.status_code == 412 and await self.read(name) is None:
             return
         raise _translated(HttpResponseError(response=response))
 
     async def list(
         self, prefix: str, *, limit: int, cursor: str | None, metadata: bool
-    ) -> tuple[list[BlobProperties], str | None]:
+    ) -> tuple[Sequence[BlobProperties], str | None]:
         """List Blobs: one page in name order, perhaps short, and the cursor of the next one.
 
         Raises InvalidCursor, Unavailable.
@@ -112,15 +118,31 @@ class BlobContainer:
         pages: Any = self._client.list_blobs(name_starts_with=prefix, include=include, results_per_page=limit).by_page(
             marker
         )
+        rows, following = await self._page(pages, marker)
+        return rows, cursors.encode(prefix, following) if following else None
+
+    async def list_folders(self, prefix: str, *, limit: int, cursor: str | None) -> tuple[Sequence[str], str | None]:
+        """List Blobs with a delimiter: the names directly below `prefix` that others lie below, each with its slash.
+
+        One page in name order, perhaps short, and the cursor of the next one. Raises InvalidCursor, Unavailable.
+        """
+        marker = None if cursor is None else cursors.decode(f"{prefix}*/", cursor)
+        pages: Any = self._client.walk_blobs(name_starts_with=prefix, delimiter="/", results_per_page=limit).by_page(
+            marker
+        )
+        rows, following = await self._page(pages, marker)
+        names = [str(row.name) for row in rows if isinstance(row, BlobPrefix)]
+        return names, cursors.encode(f"{prefix}*/", following) if following else None
+
+    async def _page(self, pages: Any, marker: str | None) -> tuple[Sequence[Any], str | None]:
         try:
             async with asyncio.timeout(self._timeout * OPERATION_TRIES):
-                rows = [blob async for blob in await anext(pages)]
+                rows = [row async for row in await anext(pages)]
         except (AzureError, TimeoutError) as error:
             if marker is not None and getattr(error, "status_code", None) == 400:
                 raise InvalidCursor from error
             raise _translated(error) from error
-        following = pages.continuation_token
-        return rows, cursors.encode(prefix, following) if following else None
+        return rows, pages.continuation_token
 
     async def ping(self) -> None:
         """Get Container Properties. Raises Unavailable."""

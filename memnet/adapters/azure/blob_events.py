@@ -7,7 +7,7 @@ from memnet.domain.document import UserScope
 from memnet.domain.errors import InvalidIdentifier
 from memnet.domain.event import MARKS, EventKey
 from memnet.domain.identifiers import check_identifier
-from memnet.ports import Marked, Page, StoreConflict
+from memnet.ports import ListedEvent, Marked, Page, StoreConflict
 
 
 class BlobEventStore:
@@ -36,6 +36,18 @@ class BlobEventStore:
         found = [_key(str(blob.name)) for blob in blobs]
         return Page([key for key in found if key is not None], following)
 
+    async def list_of_user(self, scope: UserScope, *, limit: int, cursor: str | None) -> Page[ListedEvent]:
+        """List one user's events in name order. Raises InvalidCursor, Unavailable."""
+        blobs, following = await self._container.list(
+            f"{scope.prefix}events/", limit=limit, cursor=cursor, metadata=False
+        )
+        found = [_listed(blob) for blob in blobs]
+        return Page([listed for listed in found if listed is not None], following)
+
+    async def delete(self, key: EventKey) -> None:
+        """Remove the event. Raises Unavailable."""
+        await self._container.delete(key.blob_name)
+
     async def mark(self, key: EventKey, mark_id: str) -> None:
         """Create the mark. Raises Unavailable."""
         try:
@@ -49,7 +61,14 @@ class BlobEventStore:
 
     async def list_marked(self, *, limit: int, cursor: str | None) -> Page[Marked]:
         """List the marks in name order. Raises InvalidCursor, Unavailable."""
-        blobs, following = await self._container.list(MARKS, limit=limit, cursor=cursor, metadata=False)
+        return await self._list_marked(MARKS, limit, cursor)
+
+    async def list_marked_of_user(self, scope: UserScope, *, limit: int, cursor: str | None) -> Page[Marked]:
+        """List one user's marks in name order. Raises InvalidCursor, Unavailable."""
+        return await self._list_marked(f"{MARKS}{scope.tenant_id}/{scope.user_id}/", limit, cursor)
+
+    async def _list_marked(self, prefix: str, limit: int, cursor: str | None) -> Page[Marked]:
+        blobs, following = await self._container.list(prefix, limit=limit, cursor=cursor, metadata=False)
         found = [_marked(blob) for blob in blobs]
         return Page([marked for marked in found if marked is not None], following)
 
@@ -64,6 +83,11 @@ def _key(name: str) -> EventKey | None:
         case ["tenants", tenant_id, "users", user_id, "events", file] if file.endswith(".json"):
             return _checked(tenant_id, user_id, file.removesuffix(".json"))
     return None
+
+
+def _listed(blob: BlobProperties) -> ListedEvent | None:
+    key = _key(str(blob.name))
+    return None if key is None or blob.last_modified is None else ListedEvent(key, blob.last_modified)
 
 
 def _marked(blob: BlobProperties) -> Marked | None:

@@ -25,6 +25,10 @@ class BlobRecordStore:
         """Write a record conditionally. Raises StoreConflict, Unavailable."""
         return await self._container.write(key.blob_name, data, replaces=replaces, metadata={})
 
+    async def delete(self, key: RecordKey, *, tag: StorageETag | None = None) -> None:
+        """Remove a record, with `tag` conditionally. Raises StoreConflict, Unavailable."""
+        await self._container.delete(key.blob_name, tag=tag)
+
     async def list(self, scope: UserScope, kind: RecordKind, *, limit: int, cursor: str | None) -> Page[RecordKey]:
         """List a user's records of one kind in name order. Raises InvalidCursor, Unavailable."""
         return await self._list(f"{scope.prefix}{kind}/", kind, limit, cursor)

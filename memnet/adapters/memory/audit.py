@@ -1,6 +1,7 @@
 """AuditLog in a dict. Every call yields to the event loop first, so that races show."""
 
 import asyncio
+from collections.abc import Sequence
 
 from memnet.domain import cursor as cursors
 from memnet.domain.document import UserScope
@@ -18,10 +19,7 @@ class MemoryAuditLog:
 
     async def append(self, scope: UserScope, change_id: str, data: bytes) -> None:
         """Create the record. Raises HistoryBroken, InvalidIdentifier."""
-        name = _name(scope, change_id)
-        await asyncio.sleep(0)
-        if self._records.setdefault(name, data) != data:
-            raise HistoryBroken(change_id=change_id)
+        await self._append(_name(scope, change_id), data, change_id)
 
     def stands(self, scope: UserScope, change_id: str) -> bool:
         """Say whether the record stands."""
@@ -29,13 +27,50 @@ class MemoryAuditLog:
 
     async def read(self, scope: UserScope, change_id: str) -> bytes | None:
         """Read one record. Raises InvalidIdentifier."""
-        name = _name(scope, change_id)
-        await asyncio.sleep(0)
-        return self._records.get(name)
+        return await self._read(_name(scope, change_id))
 
     async def list(self, scope: UserScope, prefix: str, *, limit: int, cursor: str | None) -> Page[str]:
         """List change ids in name order. Raises InvalidCursor."""
-        start = f"{scope.prefix}audit/"
+        return await self._list(f"{scope.prefix}audit/", prefix, limit, cursor)
+
+    async def delete(self, scope: UserScope, change_id: str) -> None:
+        """Remove one record. Raises InvalidIdentifier."""
+        await self._delete(_name(scope, change_id))
+
+    async def append_baseline(self, scope: UserScope, change_id: str, data: bytes) -> None:
+        """Create the baseline of a change. Raises HistoryBroken, InvalidIdentifier."""
+        await self._append(_name(scope, change_id, "baselines"), data, change_id)
+
+    async def read_baseline(self, scope: UserScope, change_id: str) -> bytes | None:
+        """Read the baseline of a change. Raises InvalidIdentifier."""
+        return await self._read(_name(scope, change_id, "baselines"))
+
+    async def list_baselines(self, scope: UserScope, prefix: str, *, limit: int, cursor: str | None) -> Page[str]:
+        """List the changes that have a baseline in name order. Raises InvalidCursor."""
+        return await self._list(f"{scope.prefix}baselines/", prefix, limit, cursor)
+
+    async def delete_baseline(self, scope: UserScope, change_id: str) -> None:
+        """Remove the baseline of a change. Raises InvalidIdentifier."""
+        await self._delete(_name(scope, change_id, "baselines"))
+
+    def names(self) -> Sequence[str]:
+        """The names of all that is stored."""
+        return tuple(self._records)
+
+    async def _append(self, name: str, data: bytes, change_id: str) -> None:
+        await asyncio.sleep(0)
+        if self._records.setdefault(name, data) != data:
+            raise HistoryBroken(change_id=change_id)
+
+    async def _read(self, name: str) -> bytes | None:
+        await asyncio.sleep(0)
+        return self._records.get(name)
+
+    async def _delete(self, name: str) -> None:
+        await asyncio.sleep(0)
+        self._records.pop(name, None)
+
+    async def _list(self, start: str, prefix: str, limit: int, cursor: str | None) -> Page[str]:
         after = "" if cursor is None else cursors.decode(start + prefix, cursor)
         await asyncio.sleep(0)
         found = sorted(name for name in self._records if name.startswith(start + prefix) and name > after)
@@ -44,5 +79,5 @@ class MemoryAuditLog:
         return Page(ids, cursors.encode(start + prefix, found[limit - 1]) if more else None)
 
 
-def _name(scope: UserScope, change_id: str) -> str:
-    return f"{scope.prefix}audit/{check_identifier('change_id', change_id)}.json"
+def _name(scope: UserScope, change_id: str, folder: str = "audit") -> str:
+    return f"{scope.prefix}{folder}/{check_identifier('change_id', change_id)}.json"

@@ -1,6 +1,7 @@
 """DocumentStore in a dict. Every call yields to the event loop first, so that races show."""
 
 import asyncio
+from collections.abc import Sequence
 from itertools import count
 
 from memnet.domain import cursor as cursors
@@ -50,6 +51,10 @@ class MemoryDocumentStore:
     async def list_all(self, *, limit: int, cursor: str | None) -> Page[ListedDocument]:
         """List everybody's documents in name order. Raises InvalidCursor."""
         return await self._page("tenants/", limit, cursor)
+
+    def names(self) -> Sequence[str]:
+        """The names of all that is stored."""
+        return [key.blob_name for key in self._stored]
 
     async def ping(self) -> None:
         """Do nothing: a dict can always serve."""

@@ -1,19 +1,23 @@
 """EventStore in a dict. Every call yields to the event loop first, so that races show."""
 
 import asyncio
+from collections.abc import Sequence
+from datetime import datetime
 
 from memnet.domain import cursor as cursors
+from memnet.domain.document import UserScope
 from memnet.domain.event import EventKey
-from memnet.ports import Clock, Marked, Page, StoreConflict
+from memnet.ports import Clock, ListedEvent, Marked, Page, StoreConflict
 
 
 class MemoryEventStore:
     """The EventStore port for tests; errors as the port says, except that it is never unavailable."""
 
     def __init__(self, clock: Clock) -> None:
-        """Start empty; marks are dated by `clock`."""
+        """Start empty; events and marks are dated by `clock`."""
         self._clock = clock
         self._events: dict[EventKey, bytes] = {}
+        self._since: dict[EventKey, datetime] = {}
         self._marks: dict[str, Marked] = {}
 
     async def create(self, key: EventKey, data: bytes) -> None:
@@ -22,6 +26,7 @@ class MemoryEventStore:
         if key in self._events:
             raise StoreConflict
         self._events[key] = data
+        self._since[key] = self._clock.now()
 
     async def get(self, key: EventKey) -> bytes | None:
         """Read one event."""
@@ -34,6 +39,22 @@ class MemoryEventStore:
         names = {key.blob_name: key for key in self._events if key.blob_name.startswith(prefix)}
         found, following = await _page(f"{prefix}events", sorted(names), limit, cursor)
         return Page([names[name] for name in found], following)
+
+    async def list_of_user(self, scope: UserScope, *, limit: int, cursor: str | None) -> Page[ListedEvent]:
+        """List one user's events in name order. Raises InvalidCursor."""
+        names = {key.blob_name: key for key in self._events if key.scope == scope}
+        found, following = await _page(f"{scope.prefix}events/", sorted(names), limit, cursor)
+        return Page([ListedEvent(names[name], self._since[names[name]]) for name in found], following)
+
+    async def delete(self, key: EventKey) -> None:
+        """Remove the event."""
+        await asyncio.sleep(0)
+        self._events.pop(key, None)
+        self._since.pop(key, None)
+
+    def names(self) -> Sequence[str]:
+        """The names of all events."""
+        return [key.blob_name for key in self._events]
 
     async def mark(self, key: EventKey, mark_id: str) -> None:
         """Note that the event has to be indexed."""
@@ -48,6 +69,12 @@ class MemoryEventStore:
     async def list_marked(self, *, limit: int, cursor: str | None) -> Page[Marked]:
         """List the marks in name order. Raises InvalidCursor."""
         found, following = await _page("marks", sorted(self._marks), limit, cursor)
+        return Page([self._marks[name] for name in found], following)
+
+    async def list_marked_of_user(self, scope: UserScope, *, limit: int, cursor: str | None) -> Page[Marked]:
+        """List one user's marks in name order. Raises InvalidCursor."""
+        names = sorted(name for name, mark in self._marks.items() if mark.key.scope == scope)
+        found, following = await _page(f"marks of {scope.prefix}", names, limit, cursor)
         return Page([self._marks[name] for name in found], following)
 
 

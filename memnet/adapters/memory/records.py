@@ -1,6 +1,7 @@
 """RecordStore in a dict. Every call yields to the event loop first, so that races show."""
 
 import asyncio
+from collections.abc import Sequence
 from itertools import count
 
 from memnet.domain import cursor as cursors
@@ -32,6 +33,18 @@ class MemoryRecordStore:
         tag = StorageETag(f'"{next(self._writes)}"')
         self._records[key] = StoredDocument(data, tag)
         return tag
+
+    async def delete(self, key: RecordKey, *, tag: StorageETag | None = None) -> None:
+        """Remove a record, with `tag` conditionally. Raises StoreConflict."""
+        await asyncio.sleep(0)
+        stored = self._records.get(key)
+        if stored is not None and tag not in (None, stored.storage_etag):
+            raise StoreConflict
+        self._records.pop(key, None)
+
+    def names(self) -> Sequence[str]:
+        """The names of all that is stored."""
+        return [key.blob_name for key in self._records]
 
     async def list(self, scope: UserScope, kind: RecordKind, *, limit: int, cursor: str | None) -> Page[RecordKey]:
         """List a user's records of one kind in name order. Raises InvalidCursor."""

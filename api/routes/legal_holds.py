@@ -1,0 +1,162 @@
+"""Legal holds on a user and on a whole tenant: HTTP in, one operation, HTTP out."""
+
+from typing import Any
+
+from fastapi import APIRouter
+from starlette.requests import Request
+from starlette.responses import Response
+
+from api import examples, json_answer, query
+from api.admission import admit, admit_to_tenant
+from api.bodies import HoldBody
+from api.direct_route import DirectRoute
+from api.openapi import (
+    ADMISSION_ERRORS,
+    BODY_ERRORS,
+    TENANT_PARAMETERS,
+    TENANT_PREFIX,
+    USER_PARAMETERS,
+    Schema,
+    answer,
+    body,
+    describe,
+    parameter,
+)
+from api.request_body import read_body
+from api.routes.documents_openapi import TEXT
+from api.routes.retention import HELD
+from memnet.domain.errors import ErrorCode as E
+from memnet.domain.errors import MalformedRequest
+from memnet.domain.hold import MAX_REASON, HoldAction
+from memnet.operations.get_hold import get_hold
+from memnet.operations.get_tenant_hold import get_tenant_hold
+from memnet.operations.place_hold import place_hold
+from memnet.operations.place_tenant_hold import place_tenant_hold
+from memnet.operations.release_hold import release_hold
+from memnet.operations.release_tenant_hold import release_tenant_hold
+from memnet.operations.tell_hold import HoldStatus
+
+router = APIRouter(prefix=TENANT_PREFIX, route_class=DirectRoute)
+_OF_USER, _OF_TENANT = "/users/{user_id}/legal-hold", "/legal-hold"
+
+_STATUS: Schema = {
+    "type": "object",
+    "required": ["held", "holds", "changes"],
+    "properties": {
+        "held": {"type": "boolean"},
+        "holds": HELD,
+        "changes": {
+            "type": "array",
+            "description": "All that ever happened to this hold, the oldest first.",
+            "items": {
+                "type": "object",
+                "required": ["action", "reason", "actor", "at"],
+                "properties": {
+                    "action": {"type": "string", "enum": [action.value for action in HoldAction]},
+                    "reason": TEXT,
+                    "actor": TEXT,
+                    "at": {"type": "string", "format": "date-time"},
+                },
+            },
+        },
+    },
+}
+_LIFTED = {**examples.HOLD, "held": False, "holds": []}
+_REASON = parameter(
+    "query",
+    "reason",
+    {"type": "string", "minLength": 1, "maxLength": MAX_REASON},
+    "Why it is lifted.",
+    required=True,
+)
+_ERRORS = ADMISSION_ERRORS | {E.HISTORY_BROKEN}
+_OPERATIONS = {
+    "place": "Keep everything there is of a {}, whatever the rules of retention say",
+    "release": "Lift the legal hold on a {}",
+    "get": "Tell whether a {} is under a legal hold, and who said so when and why",
+}
+
+
+def _docs(verb: str, noun: str) -> dict[str, Any]:
+    parameters = USER_PARAMETERS if noun == "user" else TENANT_PARAMETERS
+    place = verb == "place"
+    return describe(
+        f"{verb}_hold" if noun == "user" else f"{verb}_tenant_hold",
+        tag="governance",
+        summary=_OPERATIONS[verb].format(noun),
+        parameters=(*parameters, _REASON) if verb == "release" else parameters,
+        body=body(HoldBody, placed={"reason": "Litigation 2026-17: keep everything."}) if place else None,
+        answers={200: answer("What holds then.", _STATUS, _LIFTED if verb == "release" else examples.HOLD)},
+        errors=_ERRORS | (BODY_ERRORS if place else {E.MALFORMED_REQUEST}) if verb != "get" else _ERRORS,
+    )
+
+
+@router.put(_OF_USER, **_docs("place", "user"))
+async def place(request: Request) -> Response:
+    """Place it. Again with the same reason changes nothing; with another one it is recorded and takes its place."""
+    admission = await admit(request, "place_hold")
+    services = admission.services
+    asked = await read_body(request, HoldBody, max_bytes=services.settings.max_body_bytes)
+    status = await place_hold(
+        admission.scope, asked.reason, actor=admission.actor, holds=services.holds, clock=services.clock
+    )
+    return _answer(status)
+
+
+@router.delete(_OF_USER, **_docs("release", "user"))
+async def release(request: Request) -> Response:
+    """Lift it; that it was there stays on record. A hold on the tenant goes on covering the user."""
+    admission = await admit(request, "release_hold")
+    services = admission.services
+    status = await release_hold(
+        admission.scope, _reason(request), actor=admission.actor, holds=services.holds, clock=services.clock
+    )
+    return _answer(status)
+
+
+@router.get(_OF_USER, **_docs("get", "user"))
+async def get(request: Request) -> Response:
+    """Read it."""
+    admission = await admit(request, "get_hold")
+    return _answer(await get_hold(admission.scope, holds=admission.services.holds))
+
+
+@router.put(_OF_TENANT, **_docs("place", "tenant"))
+async def place_on_tenant(request: Request) -> Response:
+    """Place it on all users of the tenant, those to come included."""
+    admission = await admit_to_tenant(request, "place_tenant_hold")
+    services = admission.services
+    asked = await read_body(request, HoldBody, max_bytes=services.settings.max_body_bytes)
+    status = await place_tenant_hold(
+        admission.tenant_id, asked.reason, actor=admission.actor, holds=services.holds, clock=services.clock
+    )
+    return _answer(status)
+
+
+@router.delete(_OF_TENANT, **_docs("release", "tenant"))
+async def release_from_tenant(request: Request) -> Response:
+    """Lift it; holds on single users stay."""
+    admission = await admit_to_tenant(request, "release_tenant_hold")
+    services = admission.services
+    status = await release_tenant_hold(
+        admission.tenant_id, _reason(request), actor=admission.actor, holds=services.holds, clock=services.clock
+    )
+    return _answer(status)
+
+
+@router.get(_OF_TENANT, **_docs("get", "tenant"))
+async def get_of_tenant(request: Request) -> Response:
+    """Read it."""
+    admission = await admit_to_tenant(request, "get_tenant_hold")
+    return _answer(await get_tenant_hold(admission.tenant_id, holds=admission.services.holds))
+
+
+def _reason(request: Request) -> str:
+    given = query.text(request, "reason", max_length=MAX_REASON)
+    if not given:
+        raise MalformedRequest("The query parameter reason is missing.", parameter="reason")
+    return given
+
+
+def _answer(status: HoldStatus) -> Response:
+    return json_answer.answer(json_answer.dump(status.members()))

@@ -1,0 +1,121 @@
+"""Retention: HTTP in, one operation, HTTP out."""
+
+from datetime import datetime
+
+from fastapi import APIRouter
+from starlette.requests import Request
+from starlette.responses import Response
+
+from api import examples, json_answer, query
+from api.admission import admit
+from api.bodies import RetentionBody
+from api.direct_route import DirectRoute
+from api.openapi import (
+    ADMISSION_ERRORS,
+    BODY_ERRORS,
+    USER_PARAMETERS,
+    USER_PREFIX,
+    Schema,
+    answer,
+    body,
+    describe,
+    parameter,
+)
+from api.request_body import read_body
+from api.routes.documents_openapi import FLAG, TEXT
+from memnet.domain.errors import ErrorCode as E
+from memnet.domain.retention import COUNTED
+from memnet.domain.timestamps import from_text
+from memnet.operations.apply_retention import apply_retention
+
+router = APIRouter(prefix=USER_PREFIX, route_class=DirectRoute)
+
+_TIME: Schema = {"type": "string", "format": "date-time"}
+_COUNT: Schema = {"type": "integer", "minimum": 0}
+_TALLY: Schema = {
+    "type": "object",
+    "required": ["removed", "held", "waiting", "postponed", "kept"],
+    "properties": {
+        "removed": {**_COUNT, "description": "In a dry run: what would be removed."},
+        "held": {**_COUNT, "description": "Over, but kept by a legal hold."},
+        "waiting": {**_COUNT, "description": "Over, but still needed by something that is not."},
+        "postponed": {**_COUNT, "description": "Over, but somebody was writing; the next run looks again."},
+        "kept": {**_COUNT, "description": "Not over."},
+    },
+}
+HELD: Schema = {
+    "type": "array",
+    "description": "The legal holds in force.",
+    "items": {
+        "type": "object",
+        "required": ["covers", "reason", "actor", "since"],
+        "properties": {
+            "covers": {"type": "string", "enum": ["user", "tenant"]},
+            "reason": TEXT,
+            "actor": TEXT,
+            "since": _TIME,
+        },
+    },
+}
+_APPLIED: Schema = {
+    "type": "object",
+    "required": ["as_of", "dry_run", "held", "holds", "counts", "baselines", "broken"],
+    "properties": {
+        "as_of": _TIME,
+        "dry_run": {"type": "boolean"},
+        "held": {"type": "boolean", "description": "Whether a legal hold covers the user, so that nothing goes."},
+        "holds": HELD,
+        "counts": {"type": "object", "required": list(COUNTED), "properties": dict.fromkeys(COUNTED, _TALLY)},
+        "baselines": {**_COUNT, "description": "Documents whose history was shortened."},
+        "broken": {**_COUNT, "description": "What cannot be read or does not hold together, and is left as it is."},
+    },
+}
+_DOCS = describe(
+    "apply_retention",
+    tag="governance",
+    summary="Remove what is stored of a user for longer than the rules say",
+    parameters=(
+        *USER_PARAMETERS,
+        parameter("query", "as_of", _TIME, "As in the body, which counts if both are sent."),
+        parameter("query", "dry_run", FLAG, "As in the body; sent as true in either place it is true."),
+    ),
+    body={**body(RetentionBody, preview={"dry_run": True}), "required": False},
+    answers={200: answer("What was done, or would be.", _APPLIED, examples.RETENTION)},
+    errors=ADMISSION_ERRORS | BODY_ERRORS | {E.HISTORY_BROKEN},
+)
+
+
+@router.post("/retention:apply", **_DOCS)
+async def apply(request: Request) -> Response:
+    """Apply the profiles' rules within the organisation's limits; a timer does the same for everybody every night."""
+    admission = await admit(request, "apply_retention")
+    services = admission.services
+    asked = await _asked(request, services.settings.max_body_bytes)
+    applied = await apply_retention(
+        admission.scope,
+        as_of=_as_of(request, asked),
+        dry_run=asked.dry_run or query.flag(request, "dry_run"),
+        documents=services.documents,
+        audit=services.audit,
+        events=services.events,
+        search=services.search,
+        records=services.records,
+        vault=services.vault,
+        marks=services.marks,
+        holds=services.holds,
+        catalog=services.catalog,
+        clock=services.clock,
+    )
+    return json_answer.answer(json_answer.dump(applied.members()))
+
+
+async def _asked(request: Request, max_bytes: int) -> RetentionBody:
+    """The body; an empty one if none was sent (RFC 9112, 6.3: neither header, no body)."""
+    if request.headers.get("content-length", "0") == "0" and "transfer-encoding" not in request.headers:
+        return RetentionBody()
+    return await read_body(request, RetentionBody, max_bytes=max_bytes)
+
+
+def _as_of(request: Request, asked: RetentionBody) -> datetime | None:
+    given = asked.as_of if asked.as_of is not None else query.text(request, "as_of")
+    return None if given is None else from_text(given)

@@ -1,0 +1,149 @@
+"""`memnet export` and `memnet import`: one user's memory as a file, and back."""
+
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+from typing import TypeVar
+
+import click
+
+from cli import storage
+from memnet.domain.archive import EntryKind
+from memnet.domain.archive_import import Fate, ImportReport
+from memnet.domain.document import Actor, UserScope
+from memnet.domain.errors import InvalidIdentifier, Unavailable
+from memnet.operations.export_user import ExportReport, export_user
+from memnet.operations.import_user import import_user
+from memnet.wiring import Services, create_archive, open_archive
+
+T = TypeVar("T")
+
+_TENANT = click.option("--tenant", required=True, help="The tenant's id.")
+_USER = click.option("--user", required=True, help="The user's id.")
+_TOLD = {
+    Fate.CREATED: ("created", "would be created"),
+    Fate.THERE: ("there already", "there already"),
+    Fate.KEPT: ("another one is there, and was left as it is", "another one is there, and would be left as it is"),
+    Fate.LEFT_OUT: ("left out", "left out"),
+}
+"""Fate -> what is said of it, and what on a dry run."""
+
+
+@click.command()
+@_TENANT
+@_USER
+@click.option(
+    "--out", type=click.Path(dir_okay=False, path_type=Path), required=True, help="The archive; must not exist."
+)
+@click.option("--with-snapshots", is_flag=True, help="Decrypt the conversations, too; needs the vault, and --actor.")
+@click.option("--actor", help="Who gets to read the conversations; each reading is recorded.")
+def export(tenant: str, user: str, out: Path, with_snapshots: bool, actor: str | None) -> None:
+    """Write a user's documents, audit records, events, conflicts, replays and accesses into one archive.
+
+    docs/export.md says what is in it. The archive holds memory in the clear; only its owner can read the file. Storage
+    and vault are those of MEMNET_STORAGE_URL and MEMNET_VAULT_URL (and what belongs to them), else those of the local
+    stack that runs here. Exits with 0, or 1 if something stored is broken or cannot be read: then there is no file.
+    """
+    scope, reader = _scope(tenant, user), None if actor is None else _actor(actor)
+    if with_snapshots != (reader is not None):
+        raise click.UsageError("--with-snapshots and --actor go together")
+    if out.exists():
+        raise click.BadParameter(f"{out} exists", param_hint="--out")
+
+    async def operation(services: Services) -> ExportReport:
+        with create_archive(out) as archive:
+            return await export_user(
+                scope,
+                archive=archive,
+                snapshots_read_by=reader,
+                documents=services.documents,
+                audit=services.audit,
+                events=services.events,
+                records=services.records,
+                vault=services.vault,
+                catalog=services.catalog,
+                clock=services.clock,
+            )
+
+    report = _run(operation)
+    manifest = report.manifest
+    for row in manifest.documents:
+        what = "deleted" if row.deleted else row.updated_at
+        click.echo(f"{row.namespace}/{row.path}  {row.sequence}  {what}")
+    click.echo(", ".join(f"{count} {name}" for name, count in manifest.counts.items()))
+    if manifest.changed_meanwhile:
+        click.echo(f"{manifest.changed_meanwhile} documents changed after they were read", err=True)
+    click.echo(f"{out}: {report.sha256}")
+
+
+@click.command("import")
+@click.argument("file", type=click.Path(exists=True, dir_okay=False, path_type=Path))
+@_TENANT
+@_USER
+@click.option("--actor", required=True, help="Who imports; recorded.")
+@click.option("--dry-run", is_flag=True, help="Check everything, say what would be created, and write nothing.")
+def import_(file: Path, tenant: str, user: str, actor: str, dry_run: bool) -> None:
+    """Check an archive from end to end, then create what is absent; nothing that is there is ever replaced.
+
+    Into the user that the archive is of, documents and records come back as they were. Into another user or tenant,
+    each document is created by an audited change of --actor, and the old records are kept beside it. What was
+    interrupted is finished by the same command. Storage and vault as of export. Exits with 0, or 1 if the archive is
+    refused, or if something else stands in the place of any part.
+    """
+    scope, operator = _scope(tenant, user), _actor(actor)
+
+    async def operation(services: Services) -> ImportReport:
+        with open_archive(file) as archive:
+            return await import_user(
+                archive,
+                scope,
+                actor=operator,
+                dry_run=dry_run,
+                documents=services.documents,
+                audit=services.audit,
+                events=services.events,
+                records=services.records,
+                vault=services.vault,
+                catalog=services.catalog,
+                clock=services.clock,
+                ids=services.ids,
+                background=services.background,
+            )
+
+    report = _run(operation)
+    for row, fate in report.documents:
+        click.echo(f"{row.namespace}/{row.path}: {_TOLD[fate][dry_run]}")
+    for kind in EntryKind:
+        for fate in Fate:
+            if report.entries[kind, fate]:
+                click.echo(f"{report.entries[kind, fate]} {kind}: {_TOLD[fate][dry_run]}")
+    click.echo(f"{file}: {report.archive.sha256}")
+    if not report.complete:
+        raise SystemExit(1)
+
+
+def _run(operation: Callable[[Services], Awaitable[T]]) -> T:
+    async def telling(services: Services) -> T:
+        try:
+            return await operation(services)
+        except Unavailable as error:
+            if "dependency" in error.details:
+                raise
+            raise click.ClickException(error.message) from error
+
+    try:
+        return storage.run(telling)
+    except OSError as error:
+        raise click.ClickException(f"the archive: {error}") from error
+
+
+def _actor(name: str) -> Actor:
+    if not 1 <= len(name) <= 128 or not name.isprintable():
+        raise click.BadParameter("must be 1 to 128 printable characters", param_hint="--actor")
+    return Actor(name, frozenset())
+
+
+def _scope(tenant: str, user: str) -> UserScope:
+    try:
+        return UserScope(tenant, user)
+    except InvalidIdentifier as error:
+        raise click.UsageError(error.message) from error

@@ -1,0 +1,246 @@
+"""`memnet migrate`: make documents into other documents or versions, in steps that can be repeated and taken back."""
+
+from collections import Counter
+from collections.abc import Awaitable, Callable, Sequence
+from typing import Any, TypeVar
+
+import click
+
+from cli import storage
+from memnet.domain.document import Actor, DocumentKey
+from memnet.domain.errors import HistoryBroken, InvalidIdentifier, VersionNotFound
+from memnet.domain.json_text import canonical
+from memnet.domain.migration import Migration, Unit
+from memnet.domain.migration_plan import Decision, Standing, difference, problem_of
+from memnet.operations.decommission_unit import decommission_unit
+from memnet.operations.find_migration_units import find_migration_units
+from memnet.operations.migrate_unit import migrate_unit
+from memnet.operations.roll_back_unit import roll_back_unit
+from memnet.operations.verify_migration_unit import Verdict, verify_migration_unit
+from memnet.wiring import Services
+
+F = TypeVar("F", bound=Callable[..., Any])
+WRITTEN = (Standing.CREATE, Standing.REPLACE)
+BAD = (Standing.POSTPONED, Standing.FAILED)
+
+
+def _selected(command: F) -> F:
+    migration = click.option("--migration", "name", required=True, help="The migration's id.")
+    tenant = click.option("--tenant", help="Only this tenant's users.")
+    user = click.option("--user", help="Only this user of the tenant.")
+    return migration(tenant(user(command)))
+
+
+_actor = click.option(
+    "--actor", help="Who the audit is to name, and the profiles must admit; else MEMNET_WORKER_PRINCIPAL."
+)
+
+
+@click.group()
+def migrate() -> None:
+    """Migrations: documents made into others, or into another version of themselves.
+
+    Of one user, of a tenant, or of all. The storage is that of MEMNET_STORAGE_URL (and MEMNET_STORAGE_KEY), else that
+    of the local stack that runs here.
+    """
+
+
+@migrate.command()
+@_selected
+@_actor
+def plan(name: str, tenant: str | None, user: str | None, actor: str | None) -> None:
+    """Show what a run would write, as JSON Patch operations, and what would fail. Writes nothing.
+
+    Exits with 0, or 1 if a document would fail.
+    """
+    _migrate(name, tenant, user, actor, dry_run=True)
+
+
+@migrate.command()
+@_selected
+@_actor
+def run(name: str, tenant: str | None, user: str | None, actor: str | None) -> None:
+    """Write what is not migrated yet. What was interrupted is finished by running it again.
+
+    Prints one line a document that is written or fails. Exits with 0, or 1 if one failed, or if others were faster
+    every time.
+    """
+    _migrate(name, tenant, user, actor, dry_run=False)
+
+
+@migrate.command()
+@_selected
+def verify(name: str, tenant: str | None, user: str | None) -> None:
+    """Check that everything is what the migration makes of its source, or was changed since by audited writes.
+
+    Prints one line a document that differs. Exits with 0, or 1 if one differs.
+    """
+
+    async def operation(services: Services, migration: Migration, units: Sequence[Unit]) -> bool:
+        return not await _verify(services, migration, units)
+
+    _run(name, tenant, user, operation)
+
+
+@migrate.command()
+@_selected
+@_actor
+@click.option("--force", is_flag=True, help="Also where others have written since: their changes are undone, too.")
+def rollback(name: str, tenant: str | None, user: str | None, actor: str | None, force: bool) -> None:
+    """Put the versions before the migration in place again, as new audited changes; also what was decommissioned.
+
+    Prints one line a document. Exits with 0, or 1 if documents were refused because others have written to them since.
+    """
+
+    async def operation(services: Services, migration: Migration, units: Sequence[Unit]) -> bool:
+        counts = Counter[str]()
+        for unit in units:
+            try:
+                result = await roll_back_unit(
+                    unit, migration, actor=_who(actor, services), force=force, **_ports(services)
+                )
+            except (HistoryBroken, VersionNotFound) as error:
+                counts["refused"] += 1
+                click.echo(f"{unit.scope.tenant_id}/{unit.scope.user_id}: refused: {problem_of(error)}")
+                continue
+            for key in result.done:
+                click.echo(f"{_name(key)}: rolled back")
+            for key in result.refused:
+                click.echo(f"{_name(key)}: refused: it was changed since")
+            counts.update(done=len(result.done), refused=len(result.refused), postponed=int(result.postponed))
+        click.echo(f"{counts['done']} rolled back, {counts['refused']} refused, {counts['postponed']} postponed")
+        return not (counts["refused"] or counts["postponed"])
+
+    _run(name, tenant, user, operation)
+
+
+@migrate.command()
+@_selected
+@_actor
+def decommission(name: str, tenant: str | None, user: str | None, actor: str | None) -> None:
+    """Delete the sources of the migration, once everything that is selected verifies.
+
+    Nothing is deleted if one document differs. Prints one line a source. Exits with 0, or 1 if it was refused.
+    """
+
+    async def operation(services: Services, migration: Migration, units: Sequence[Unit]) -> bool:
+        if migration.in_place:
+            raise click.UsageError(f"{name} makes documents into versions of themselves: there is nothing left over")
+        if await _verify(services, migration, units):
+            return False
+        left = 0
+        for unit in units:
+            result = await decommission_unit(
+                unit, migration, actor=_who(actor, services), catalog=services.catalog, **_ports(services)
+            )
+            for key in result.done:
+                click.echo(f"{_name(key)}: deleted")
+            for verdict in result.differences:
+                click.echo(f"{_name(verdict.key)}: {verdict.difference}")
+            left += result.postponed or bool(result.differences)
+        return not left
+
+    _run(name, tenant, user, operation)
+
+
+def _run(
+    name: str,
+    tenant: str | None,
+    user: str | None,
+    operation: Callable[[Services, Migration, Sequence[Unit]], Awaitable[bool]],
+) -> None:
+    """Do it, and exit with 1 unless it says that all is well."""
+    if user is not None and tenant is None:
+        raise click.UsageError("--user needs --tenant")
+
+    async def on_units(services: Services) -> bool:
+        migration = services.catalog.migrations.get(name)
+        if migration is None:
+            known = ", ".join(sorted(services.catalog.migrations)) or "none"
+            raise click.UsageError(f"there is no migration {name}; known: {known}")
+        try:
+            units = await find_migration_units(migration, tenant_id=tenant, user_id=user, documents=services.documents)
+        except InvalidIdentifier as error:
+            raise click.UsageError(error.message) from error
+        return await operation(services, migration, units)
+
+    if not storage.run(on_units):
+        raise SystemExit(1)
+
+
+def _migrate(name: str, tenant: str | None, user: str | None, actor: str | None, *, dry_run: bool) -> None:
+    async def operation(services: Services, migration: Migration, units: Sequence[Unit]) -> bool:
+        counts = Counter[Standing]()
+        for unit in units:
+            for decision in await _decisions(services, migration, unit, actor, dry_run):
+                counts[decision.standing] += 1
+                _show(decision, dry_run)
+        click.echo(", ".join(f"{counts[standing]} {standing.value}" for standing in Standing))
+        return not any(counts[standing] for standing in BAD)
+
+    _run(name, tenant, user, operation)
+
+
+async def _decisions(
+    services: Services, migration: Migration, unit: Unit, actor: str | None, dry_run: bool
+) -> Sequence[Decision]:
+    """What becomes of one unit; a document of it that cannot be read fails, and the others go on."""
+    try:
+        return await migrate_unit(
+            unit,
+            migration,
+            actor=_who(actor, services),
+            dry_run=dry_run,
+            catalog=services.catalog,
+            **_ports(services),
+        )
+    except HistoryBroken as error:
+        return [Decision(unit.key(migration.targets[0]), Standing.FAILED, problem=problem_of(error))]
+
+
+def _show(decision: Decision, dry_run: bool) -> None:
+    if decision.standing not in (*WRITTEN, *BAD):
+        return
+    problem = f": {decision.problem}" if decision.problem else ""
+    click.echo(f"{_name(decision.key)}: {decision.standing.value}{problem}")
+    if dry_run and decision.standing in WRITTEN:
+        for op in difference(decision):
+            click.echo(f"  {canonical(op).decode()}")
+
+
+async def _verify(services: Services, migration: Migration, units: Sequence[Unit]) -> int:
+    """Print what differs, and the counts; return how many differ."""
+    verdicts: list[Verdict] = []
+    for unit in units:
+        try:
+            found = await verify_migration_unit(
+                unit, migration, documents=services.documents, audit=services.audit, catalog=services.catalog
+            )
+        except HistoryBroken as error:
+            found = [Verdict(unit.key(migration.targets[0]), problem_of(error))]
+        verdicts += found
+        for verdict in found:
+            if verdict.difference:
+                click.echo(f"{_name(verdict.key)}: {verdict.difference}")
+    different = sum(verdict.difference is not None for verdict in verdicts)
+    changed = sum(verdict.changed for verdict in verdicts)
+    click.echo(f"{len(verdicts) - different - changed} as made, {changed} changed since, {different} different")
+    return different
+
+
+def _who(actor: str | None, services: Services) -> Actor:
+    return Actor(actor or services.settings.worker_principal, frozenset())
+
+
+def _ports(services: Services) -> dict[str, Any]:
+    return {
+        "documents": services.documents,
+        "audit": services.audit,
+        "clock": services.clock,
+        "ids": services.ids,
+        "background": services.background,
+    }
+
+
+def _name(key: DocumentKey) -> str:
+    return f"{key.scope.tenant_id}/{key.scope.user_id} {key.namespace}/{key.path}"

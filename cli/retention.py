@@ -1,0 +1,79 @@
+"""`memnet retention`: apply the rules of retention to all users of a tenant."""
+
+from datetime import datetime
+
+import click
+
+from cli import storage
+from memnet.domain.errors import InvalidIdentifier, MalformedRequest
+from memnet.domain.identifiers import check_identifier
+from memnet.domain.timestamps import from_text
+from memnet.operations.apply_retentions import RetentionsReport, apply_retentions
+from memnet.wiring import Services
+
+
+@click.group()
+def retention() -> None:
+    """Retention: what is stored for longer than the profiles and the organisation say is removed.
+
+    Storage, search service and vault are those of MEMNET_STORAGE_URL, MEMNET_SEARCH_URL and MEMNET_VAULT_URL (and
+    what belongs to them), else those of the local stack that runs here.
+    """
+
+
+@retention.command()
+@click.option("--tenant", required=True, help="The tenant's id.")
+@click.option("--dry-run", is_flag=True, help="Count what would be removed, and remove nothing.")
+@click.option("--as-of", help="As if it were this time (RFC 3339); one to come takes --dry-run.")
+def apply(tenant: str, dry_run: bool, as_of: str | None) -> None:
+    """Remove what is over, of every user of a tenant. A worker does the same every night.
+
+    Prints one line a kind: what was removed (in a dry run: would be), what a legal hold keeps, what waits because
+    something else still needs it, what was postponed because somebody was writing, and what is not over. It may be
+    interrupted and called again. Exits with 0, or 1 if something could not be finished or cannot be read.
+    """
+    moment = _moment(tenant, as_of)
+
+    async def operation(services: Services) -> RetentionsReport:
+        return await apply_retentions(
+            tenant,
+            as_of=moment,
+            dry_run=dry_run,
+            users=services.users,
+            documents=services.documents,
+            audit=services.audit,
+            events=services.events,
+            search=services.search,
+            records=services.records,
+            vault=services.vault,
+            marks=services.marks,
+            holds=services.holds,
+            catalog=services.catalog,
+            clock=services.clock,
+        )
+
+    _show(storage.run(operation), dry_run)
+
+
+def _moment(tenant: str, as_of: str | None) -> datetime | None:
+    try:
+        check_identifier("tenant_id", tenant)
+        return None if as_of is None else from_text(as_of)
+    except (InvalidIdentifier, MalformedRequest) as error:
+        raise click.UsageError(error.message) from error
+
+
+def _show(found: RetentionsReport, dry_run: bool) -> None:
+    removed = "to remove" if dry_run else "removed"
+    for name, tally in found.report.tallies.items():
+        broken = found.report.broken[name]
+        click.echo(
+            f"{name}: {tally.removed} {removed}, {tally.held} held, {tally.waiting} waiting, "
+            f"{tally.postponed} postponed, {tally.kept} kept{f', {broken} broken' if broken else ''}"
+        )
+    click.echo(
+        f"{found.users} users, {found.held} under a legal hold, {found.failed} failed; "
+        f"{found.report.baselines} histories {'to shorten' if dry_run else 'shortened'}"
+    )
+    if found.failed or found.report.unfinished:
+        raise SystemExit(1)

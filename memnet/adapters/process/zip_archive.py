@@ -1,0 +1,142 @@
+"""Archives as ZIP files whose members are stored as they are: the bytes follow from what is in it, on every machine.
+
+Nothing is compressed, so nothing can be inflated on the way in: a file cannot be larger than the archive. The central
+directory is bounded before it is read, for the library takes it into memory as a whole.
+"""
+
+import asyncio
+import os
+import struct
+from collections.abc import AsyncIterable, AsyncIterator, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import BinaryIO
+from zipfile import ZIP_STORED, BadZipFile, ZipFile, ZipInfo
+
+from memnet.domain.archive import MAX_DOCUMENTS, ArchiveMember, refuse
+from memnet.domain.errors import ArchiveRefused
+
+CHUNK = 1 << 16
+BATCH = 1 << 20
+"""So many bytes are gathered before a thread is asked to write them."""
+MAX_FILES = 2 * MAX_DOCUMENTS + 100
+MAX_DIRECTORY_BYTES = 400 * MAX_FILES
+EPOCH = (1980, 1, 1, 0, 0, 0)
+"""The earliest time that a ZIP file can tell: an archive says in its manifest when it was made."""
+_END = struct.Struct("<4s4H2LH")
+_END64_LOCATOR = struct.Struct("<4sLQL")
+_END64 = struct.Struct("<4sQ2H2L4Q")
+_BROKEN = (BadZipFile, EOFError, NotImplementedError, RuntimeError, ValueError, struct.error)
+"""What the library raises for damaged, encrypted and exotic files."""
+
+
+class ZipArchiveWriter:
+    """The ArchiveWriter port on a seekable file."""
+
+    def __init__(self, archive: ZipFile) -> None:
+        """Use `create_zip`."""
+        self._archive = archive
+
+    async def write(self, name: str, parts: AsyncIterable[bytes]) -> None:
+        """Add a file. Raises OSError."""
+        info = ZipInfo(name, EPOCH)
+        info.compress_type, info.create_system, info.external_attr = ZIP_STORED, 3, 0o600 << 16
+        with self._archive.open(info, "w", force_zip64=True) as member:
+            gathered, size = list[bytes](), 0
+            async for part in parts:
+                gathered.append(part)
+                size += len(part)
+                if size >= BATCH:
+                    await asyncio.to_thread(member.write, b"".join(gathered))
+                    gathered, size = [], 0
+            await asyncio.to_thread(member.write, b"".join(gathered))
+
+
+class ZipArchiveReader:
+    """The ArchiveReader port on a seekable file."""
+
+    def __init__(self, file: BinaryIO) -> None:
+        """Read the directory. Raises ArchiveRefused, OSError."""
+        size = _check_directory(file)
+        try:
+            self._archive = ZipFile(file)
+        except _BROKEN as error:
+            raise ArchiveRefused(reason="it is not a ZIP file, or a damaged one") from error
+        self._infos = {info.filename: info for info in self._archive.infolist()}
+        self.members: Sequence[ArchiveMember] = [
+            ArchiveMember(info.filename, info.file_size) for info in self._archive.infolist()
+        ]
+        for info in self._archive.infolist():
+            _check_member(info)
+        if sum(member.size for member in self.members) > size:
+            refuse("its files are together larger than itself")
+
+    async def read(self, name: str) -> AsyncIterator[bytes]:
+        """Yield a file in chunks. Raises ArchiveRefused, OSError."""
+        try:
+            with self._archive.open(self._infos[name]) as member:
+                while chunk := await asyncio.to_thread(member.read, CHUNK):
+                    yield chunk
+        except _BROKEN as error:
+            raise ArchiveRefused(reason="the file is damaged", member=name) from error
+
+
+@contextmanager
+def create_zip(path: Path) -> Iterator[ZipArchiveWriter]:
+    """An archive that stands at `path`, for its owner alone, once the context ends; if that fails there is no trace.
+
+    Raises OSError, FileExistsError among them: nothing is written over.
+    """
+    if path.exists():
+        raise FileExistsError(str(path))
+    partial = path.with_name(f"{path.name}.partial")
+    descriptor = os.open(partial, os.O_RDWR | os.O_CREAT | os.O_TRUNC, 0o600)
+    try:
+        with os.fdopen(descriptor, "w+b") as file:
+            with ZipFile(file, "w", ZIP_STORED) as archive:
+                yield ZipArchiveWriter(archive)
+            file.flush()
+            os.fsync(file.fileno())
+        partial.replace(path)
+    finally:
+        partial.unlink(missing_ok=True)
+
+
+@contextmanager
+def open_zip(path: Path) -> Iterator[ZipArchiveReader]:
+    """The archive at `path`. Raises ArchiveRefused, OSError."""
+    with path.open("rb") as file:
+        yield ZipArchiveReader(file)
+
+
+def _check_directory(file: BinaryIO) -> int:
+    """Refuse a directory that is larger than one of ours can be; return the size of the file.
+
+    What the library will go by is read where it looks for it: at the end, and right before that.
+    """
+    size = file.seek(0, os.SEEK_END)
+    if size < _END.size:
+        refuse("it is not a ZIP file, or a damaged one")
+    file.seek(-min(size, _END.size + _END64_LOCATOR.size + _END64.size), os.SEEK_END)
+    tail = file.read()
+    signature, _, _, _, entries, directory, _, comment = _END.unpack(tail[-_END.size :])
+    if signature != b"PK\x05\x06" or comment:
+        refuse("it is not a ZIP file, or has something after its end")
+    locator = tail[-_END.size - _END64_LOCATOR.size : -_END.size]
+    if locator[:4] == b"PK\x06\x07":
+        record = tail[: _END64.size]
+        if len(tail) < _END.size + _END64_LOCATOR.size + _END64.size or record[:4] != b"PK\x06\x06":
+            refuse("its directory is not where it belongs")
+        *_, entries, directory, _ = _END64.unpack(record)
+    if entries > MAX_FILES or directory > MAX_DIRECTORY_BYTES:
+        refuse(f"it has more than {MAX_FILES} files, or a directory of more than {MAX_DIRECTORY_BYTES} bytes")
+    return size
+
+
+def _check_member(info: ZipInfo) -> None:
+    if info.compress_type != ZIP_STORED or info.compress_size != info.file_size:
+        refuse("a file is compressed; memnet stores files as they are", info.filename)
+    if info.flag_bits & 0x1:
+        refuse("a file is encrypted", info.filename)
+    if info.filename != info.orig_filename:
+        refuse("a file has a name that is cut short", info.filename)

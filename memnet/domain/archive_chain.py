@@ -1,0 +1,163 @@
+"""The history of one document on its way into an archive or out of it: every record is held against the one before.
+
+Where old records have gone, a baseline stands for them, and is the first line.
+"""
+
+from collections import deque
+from dataclasses import dataclass, field
+
+import orjson
+from pydantic import ValidationError
+
+from memnet.domain import baseline as baselines
+from memnet.domain.archive import ArchivedDocument
+from memnet.domain.audit import BrokenChain, Fold, Version, read_record, record_bytes
+from memnet.domain.baseline import Baseline
+from memnet.domain.commit import RING, key_hash
+from memnet.domain.document import DocumentKey, ETag
+from memnet.domain.envelope import Commit, Envelope, Receipt, Record, change_id
+from memnet.domain.json_text import canonical
+
+
+@dataclass
+class Chain:
+    """Takes the records of the document `key` from the first that is kept to the last."""
+
+    key: DocumentKey
+    doc_id: str
+    profiles: set[tuple[str, str]] = field(default_factory=set)
+    schemas: set[tuple[str, str]] = field(default_factory=set)
+    """The versions of profiles and schemas that its records name."""
+    records: int = 0
+
+    def __post_init__(self) -> None:
+        self.fold = Fold(self.doc_id)
+        self._receipts: deque[Receipt] = deque(maxlen=RING)
+        self._written_by: tuple[str | None, str | None] = (None, None)
+        self._newest: Version | None = None
+        self._schema: tuple[str, str] = ("", "")
+        self._actor = ""
+
+    def read(self, data: bytes) -> Record | Baseline:
+        """Take the next line as it stands in the archive. Raises BrokenChain."""
+        baseline = baselines.load(data) if self._newest is None else None
+        if baseline is not None:
+            self.begin(baseline)
+            return baseline
+        record = read_record(data)
+        if record is None:
+            raise BrokenChain(self._next, "the record is not what memnet writes")
+        self.take(record)
+        return record
+
+    def begin(self, baseline: Baseline) -> bytes:
+        """Go on from a baseline; return its bytes. Raises BrokenChain."""
+        if (baseline.key, baseline.doc_id) != (self.key, self.doc_id):
+            raise BrokenChain(self._next, "the baseline speaks of another document")
+        self.fold, self._newest = baseline.fold(), baseline.version()
+        self._note(baseline.schema_id, baseline.schema_version, baseline.actor)
+        self.records += 1
+        return baselines.dump(baseline)
+
+    def take(self, record: Record) -> bytes:
+        """Take the next record; return its bytes. Raises BrokenChain."""
+        place = tuple(record.get(name) for name in ("tenant_id", "user_id", "namespace", "path"))
+        if place != (self.key.scope.tenant_id, self.key.scope.user_id, self.key.namespace, self.key.path):
+            raise BrokenChain(self._next, "the record speaks of another document")
+        named = self._next
+        try:
+            version = self.fold.take(record)
+            self._receipts.append(self._receipt(record))
+            self._note(record["schema_id"], record["schema_version"], record["actor"])
+            if record["profile_id"] is not None:
+                self.profiles.add((record["profile_id"], record["profile_version"]))
+                self._written_by = (record["profile_id"], record["binding_id"])
+        except (KeyError, TypeError, ValueError) as error:
+            raise BrokenChain(named, "the record lacks a member or has one of another type") from error
+        self._newest = version
+        self.records += 1
+        return record_bytes(record)
+
+    def row(self) -> ArchivedDocument:
+        """What the manifest says of the document. Raises BrokenChain if there was no record, or a strange one."""
+        newest = self._version()
+        profile_id, binding_id = self._written_by
+        try:
+            return ArchivedDocument(
+                doc_id=self.doc_id,
+                namespace=self.key.namespace,
+                path=self.key.path,
+                etag=newest.etag,
+                sequence=newest.sequence,
+                updated_at=newest.timestamp,
+                deleted=newest.document is None,
+                schema_id=self._schema[0],
+                schema_version=self._schema[1],
+                record_hash=newest.record_hash,
+                profile_id=profile_id,
+                binding_id=binding_id,
+            )
+        except ValidationError as error:
+            raise BrokenChain(newest.change_id, "the record has a member of another type") from error
+
+    def document(self) -> bytes:
+        """The one line of the document's file. Raises BrokenChain if there was no record."""
+        newest = self._version()
+        return canonical(
+            {
+                "doc_id": self.doc_id,
+                "namespace": self.key.namespace,
+                "path": self.key.path,
+                "etag": newest.etag,
+                "sequence": newest.sequence,
+                "document": newest.document,
+            }
+        )
+
+    def envelope(self) -> Envelope:
+        """The document's blob as it was once its records stood in audit/. Raises BrokenChain if there was no record."""
+        newest = self._version()
+        return Envelope(
+            doc_id=self.doc_id,
+            schema_id=self._schema[0],
+            schema_version=self._schema[1],
+            created_at=self.fold.created_at,
+            updated_at=newest.timestamp,
+            updated_by=self._actor,
+            content=None if newest.document is None else orjson.loads(canonical(self.fold.state)),
+            deleted=newest.document is None,
+            commit=Commit(
+                sequence=newest.sequence,
+                etag=newest.etag,
+                record_hash=self.fold.previous_hash,
+                created_sequence=newest.created_sequence,
+                outbox=(),
+                receipts=tuple(self._receipts),
+            ),
+        )
+
+    @property
+    def _next(self) -> str:
+        return change_id(self.doc_id, self.fold.sequence + 1)
+
+    def _version(self) -> Version:
+        if self._newest is None:
+            raise BrokenChain(self._next, "the record is missing")
+        return self._newest
+
+    def _receipt(self, record: Record) -> Receipt:
+        """The receipt that the change left in the blob; all of it stands in the record."""
+        return Receipt(
+            key_hash=key_hash(self.key, record["idempotency_key"]),
+            request_hash=record["request_hash"],
+            sequence=record["sequence"],
+            etag=ETag(record["post_etag"]),
+            created=record["pre_etag"] is None,
+            redirected=tuple(record["redirected"]),
+        )
+
+    def _note(self, schema_id: str, schema_version: str, actor: str) -> None:
+        if not all(isinstance(text, str) for text in (schema_id, schema_version, actor)):
+            raise BrokenChain(self._next, "the record has a member of another type")
+        self._schema, self._actor = (schema_id, schema_version), actor
+        self.schemas.add(self._schema)

@@ -1,0 +1,173 @@
+"""A baseline: a document as one change left it, kept in place of that change's record and of all before it.
+
+It is made from the records alone, so whoever makes it makes the same bytes. What follows vouches for it: the next
+record, or the document's own blob, names the hash of the change, its ETag and the hash of its content.
+"""
+
+from dataclasses import dataclass
+from typing import Any
+
+import orjson
+
+from memnet.domain.audit import Fold, Version
+from memnet.domain.document import DocumentKey, ETag, Json, UserScope
+from memnet.domain.draft import NO_CONTENT_HASH
+from memnet.domain.envelope import Record, change_id
+from memnet.domain.errors import InvalidIdentifier
+from memnet.domain.json_text import canonical, digest
+from memnet.domain.path_policy import ROOT
+
+BASELINE_VERSION = 1
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Baseline:
+    """The state of a document after one change, and what of that change the chain goes on from."""
+
+    key: DocumentKey
+    doc_id: str
+    sequence: int
+    record_hash: str
+    """The hash of the change's record: what the next record names."""
+    etag: ETag
+    """The ETag that the change gave; a deletion gives one, too."""
+    timestamp: str
+    actor: str
+    schema_id: str
+    schema_version: str
+    created_at: str
+    created_sequence: int
+    profile_id: str | None
+    """By whose rule the change was kept."""
+    deleted: bool
+    content: Json = None
+
+    @property
+    def change_id(self) -> str:
+        """The name of the change, and so of the baseline."""
+        return change_id(self.doc_id, self.sequence)
+
+    @property
+    def content_hash(self) -> str:
+        """What the next record names as the hash of the content before it."""
+        return NO_CONTENT_HASH if self.deleted else digest(canonical(self.content))
+
+    def version(self) -> Version:
+        """The version it holds."""
+        document: dict[str, Any] = {
+            "created_at": self.created_at,
+            "doc_id": self.doc_id,
+            "schema_id": self.schema_id,
+            "schema_version": self.schema_version,
+            "updated_at": self.timestamp,
+            "updated_by": self.actor,
+            ROOT: self.content,
+        }
+        return Version(
+            sequence=self.sequence,
+            change_id=self.change_id,
+            etag=self.etag,
+            timestamp=self.timestamp,
+            document=None if self.deleted else document,
+            created_sequence=self.created_sequence,
+            record_hash=self.record_hash,
+        )
+
+    def fold(self) -> Fold:
+        """A fold that takes the next record."""
+        return Fold(
+            self.doc_id,
+            sequence=self.sequence,
+            previous_hash=self.record_hash,
+            etag=None if self.deleted else self.etag,
+            content_hash=self.content_hash,
+            created_at=self.created_at,
+            created_sequence=self.created_sequence,
+            # A copy: a fold patches what it holds.
+            state=None if self.deleted else orjson.loads(canonical(self.content)),
+        )
+
+
+def baseline_of(key: DocumentKey, record: Record, version: Version, profile_id: str | None) -> Baseline:
+    """The baseline of the change whose record is given and which made `version`."""
+    document = version.document
+    return Baseline(
+        key=key,
+        doc_id=record["doc_id"],
+        sequence=version.sequence,
+        record_hash=version.record_hash,
+        etag=version.etag,
+        timestamp=version.timestamp,
+        actor=record["actor"],
+        schema_id=record["schema_id"],
+        schema_version=record["schema_version"],
+        # Of a deleted document nobody is told when it was created.
+        created_at="" if document is None else document["created_at"],
+        created_sequence=version.created_sequence,
+        profile_id=profile_id,
+        deleted=document is None,
+        content=None if document is None else document[ROOT],
+    )
+
+
+def dump(baseline: Baseline) -> bytes:
+    """Write it."""
+    members: dict[str, Any] = {
+        "baseline_version": BASELINE_VERSION,
+        "change_id": baseline.change_id,
+        "sequence": baseline.sequence,
+        "doc_id": baseline.doc_id,
+        "tenant_id": baseline.key.scope.tenant_id,
+        "user_id": baseline.key.scope.user_id,
+        "namespace": baseline.key.namespace,
+        "path": baseline.key.path,
+        "etag": baseline.etag,
+        "timestamp": baseline.timestamp,
+        "actor": baseline.actor,
+        "schema_id": baseline.schema_id,
+        "schema_version": baseline.schema_version,
+        "created_at": baseline.created_at,
+        "created_sequence": baseline.created_sequence,
+        "profile_id": baseline.profile_id,
+        "record_hash": baseline.record_hash,
+        "content_hash": baseline.content_hash,
+        "deleted": baseline.deleted,
+    }
+    if not baseline.deleted:
+        members[ROOT] = baseline.content
+    return canonical(members)
+
+
+def load(data: bytes) -> Baseline | None:
+    """Read what `dump` wrote; None for any other bytes."""
+    try:
+        members = orjson.loads(data)
+        baseline = Baseline(
+            key=DocumentKey(UserScope(members["tenant_id"], members["user_id"]), members["namespace"], members["path"]),
+            doc_id=members["doc_id"],
+            sequence=members["sequence"],
+            record_hash=members["record_hash"],
+            etag=ETag(members["etag"]),
+            timestamp=members["timestamp"],
+            actor=members["actor"],
+            schema_id=members["schema_id"],
+            schema_version=members["schema_version"],
+            created_at=members["created_at"],
+            created_sequence=members["created_sequence"],
+            profile_id=members["profile_id"],
+            deleted=members["deleted"],
+            content=members.get(ROOT),
+        )
+        return baseline if _is_typed(members) and dump(baseline) == data else None
+    except (ValueError, KeyError, TypeError, AttributeError, InvalidIdentifier):
+        return None
+
+
+def _is_typed(members: dict[str, Any]) -> bool:
+    """Whether the members that are only handed on are of their types; the others are, or nothing would come of them."""
+    texts = ("record_hash", "etag", "timestamp", "actor", "schema_id", "schema_version", "created_at", "doc_id")
+    is_text = all(isinstance(members[name], str) for name in texts)
+    is_number = all(type(members[name]) is int for name in ("sequence", "created_sequence"))
+    return (
+        is_text and is_number and isinstance(members["profile_id"], str | None) and isinstance(members["deleted"], bool)
+    )

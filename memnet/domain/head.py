@@ -1,0 +1,169 @@
+"""A head: the newest change of every document of a user at one moment, signed, and chained to the head before it.
+
+The chains of records show that nothing inside them was altered. Who can write to the storage can still cut off their
+ends and rewrite the documents to match; a head says up to where each chain went.
+"""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import asdict, dataclass, field
+from typing import Any
+
+import orjson
+
+from memnet.domain import signature
+from memnet.domain.audit import FIRST_HASH, record_hash
+from memnet.domain.document import DocumentKey, Json, UserScope
+from memnet.domain.draft import NO_CONTENT_HASH
+from memnet.domain.envelope import Envelope, Record, change_id
+from memnet.domain.errors import HistoryBroken, InvalidIdentifier
+from memnet.domain.json_text import canonical, digest
+from memnet.domain.record import RecordKey, RecordKind
+from memnet.domain.sealing import from_base64, to_base64
+from memnet.domain.signature import PublicKey, SigningKey
+
+HEAD_VERSION = 1
+PURPOSE = "memnet-head-1"
+"""What a head's signature is for."""
+_NUMBERS = frozenset({"sequence"})
+_TEXTS = frozenset(
+    {"content_hash", "doc_id", "key_id", "namespace", "path", "previous_head_hash", "record_hash", "signed_at"}
+)
+
+
+@dataclass(frozen=True, slots=True)
+class HeadEntry:
+    """Up to where the chain of one document goes: its last change, the hash of that record, and what it left.
+
+    The record holds the hash of the content, too; but one day a baseline may stand in the record's place.
+    """
+
+    doc_id: str
+    namespace: str
+    path: str
+    sequence: int
+    record_hash: str
+    content_hash: str
+
+    @property
+    def change_id(self) -> str:
+        """The name of that record."""
+        return change_id(self.doc_id, self.sequence)
+
+
+@dataclass(frozen=True, slots=True)
+class Head:
+    """A head as it was read: `data` are its bytes, which the next one names by their hash."""
+
+    scope: UserScope
+    sequence: int
+    signed_at: str
+    previous_head_hash: str
+    documents: tuple[HeadEntry, ...]
+    key_id: str
+    signature: bytes
+    data: bytes = field(repr=False)
+
+    def place(self, one: HeadEntry) -> DocumentKey:
+        """The document that an entry speaks of."""
+        return DocumentKey(self.scope, one.namespace, one.path)
+
+
+def head_key(scope: UserScope, sequence: int) -> RecordKey:
+    """The record of a user's n-th head; name order is the order of the chain."""
+    return RecordKey(scope, RecordKind.HEADS, f"{sequence:012d}")
+
+
+def entry(key: DocumentKey, envelope: Envelope) -> HeadEntry:
+    """What a head says of the document as its blob has it; a deleted one has its place, too."""
+    commit = envelope.commit
+    left = NO_CONTENT_HASH if envelope.deleted else digest(canonical(envelope.content))
+    return HeadEntry(envelope.doc_id, key.namespace, key.path, commit.sequence, commit.record_hash, left)
+
+
+def going_back(previous: Head | None, entries: Iterable[HeadEntry]) -> HistoryBroken | None:
+    """What is to be said if these entries lie behind the head before them; None if they do not."""
+    now = {one.doc_id: one for one in entries}
+    for then in previous.documents if previous else ():
+        found = now.get(then.doc_id)
+        if found is None or found.sequence < then.sequence:
+            return HistoryBroken(change_id=then.change_id, reason="a signed head has it, and the document does not")
+        if found.sequence == then.sequence and found != then:
+            return HistoryBroken(change_id=then.change_id, reason="a signed head has another record or content there")
+    return None
+
+
+def follows(previous: HeadEntry, records: Iterable[Record], now: HeadEntry) -> HistoryBroken | None:
+    """What is to be said if these records, all since `previous`, do not lead from there to `now`; None if they do."""
+    sequence, newest_hash = previous.sequence, previous.record_hash
+    for record in records:
+        sequence += 1
+        if record.get("previous_record_hash") != newest_hash:
+            return HistoryBroken(change_id=change_id(now.doc_id, sequence), reason="it does not follow what was signed")
+        newest_hash = record_hash(record)
+    if newest_hash != now.record_hash:
+        return HistoryBroken(change_id=now.change_id, reason="the document names another last record")
+    return None
+
+
+def next_head(
+    scope: UserScope, previous: Head | None, entries: Iterable[HeadEntry], *, signed_at: str, key: SigningKey
+) -> Head | None:
+    """Sign the head that follows `previous`; None if there is nothing new to sign."""
+    documents = tuple(sorted(entries, key=lambda one: (one.namespace, one.path, one.doc_id)))
+    if documents == (previous.documents if previous else ()):
+        return None
+    sequence = previous.sequence + 1 if previous else 1
+    before = digest(previous.data) if previous else FIRST_HASH
+    unsigned = Head(scope, sequence, signed_at, before, documents, key.public.key_id, b"", b"")
+    signed = signature.sign(key, PURPOSE, canonical(_members(unsigned)))
+    data = canonical(_members(unsigned) | {"signature": to_base64(signed)})
+    return Head(scope, sequence, signed_at, before, documents, unsigned.key_id, signed, data)
+
+
+def read_head(data: bytes) -> Head | None:
+    """Read a stored head; None for any bytes that `next_head` would not have made."""
+    try:
+        head = _load(orjson.loads(data), data)
+    except (ValueError, KeyError, TypeError, AttributeError, InvalidIdentifier):
+        return None
+    return head if canonical(_members(head) | {"signature": to_base64(head.signature)}) == data else None
+
+
+def is_signed(head: Head, key: PublicKey) -> bool:
+    """Say whether the head is what the owner of this key signed."""
+    return signature.holds(key, PURPOSE, canonical(_members(head)), head.signature)
+
+
+def _load(members: Json, data: bytes) -> Head:
+    entries: Sequence[dict[str, Any]] = members["documents"]
+    for row in (members, *entries):
+        numbers, texts = _NUMBERS & row.keys(), _TEXTS & row.keys()
+        if not all(type(row[name]) is int for name in numbers) or not all(type(row[name]) is str for name in texts):
+            raise TypeError
+    head = Head(
+        scope=UserScope(members["tenant_id"], members["user_id"]),
+        sequence=members["sequence"],
+        signed_at=members["signed_at"],
+        previous_head_hash=members["previous_head_hash"],
+        documents=tuple(HeadEntry(**row) for row in entries),
+        key_id=members["key_id"],
+        signature=from_base64(members["signature"]),
+        data=data,
+    )
+    for one in head.documents:
+        head.place(one)
+    return head
+
+
+def _members(head: Head) -> dict[str, Any]:
+    """What is signed."""
+    return {
+        "documents": [asdict(one) for one in head.documents],
+        "head_version": HEAD_VERSION,
+        "key_id": head.key_id,
+        "previous_head_hash": head.previous_head_hash,
+        "sequence": head.sequence,
+        "signed_at": head.signed_at,
+        "tenant_id": head.scope.tenant_id,
+        "user_id": head.scope.user_id,
+    }

@@ -1,0 +1,136 @@
+"""A legal hold: an order that nothing of a user, or of a whole tenant, is removed, until it is lifted.
+
+Its state is its history: every change is a record of its own, created once, and the newest one is what holds.
+"""
+
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Any
+
+import orjson
+
+from memnet.domain.document import UserScope
+from memnet.domain.errors import HistoryBroken, InvalidIdentifier
+from memnet.domain.identifiers import check_identifier
+from memnet.domain.json_text import canonical
+
+HOLDS = "holds/"
+"""Where the holds lie: outside of the users' prefixes, so that nothing which empties those takes them along."""
+HOLD_VERSION = 1
+MAX_REASON = 512
+TENANT = "tenant"
+USERS = "users"
+FIRST_NUMBER = 1
+
+
+@dataclass(frozen=True, slots=True)
+class HoldPlace:
+    """What a hold is on: one user, or all users of a tenant. Raises InvalidIdentifier."""
+
+    tenant_id: str
+    user_id: str | None = None
+
+    def __post_init__(self) -> None:
+        check_identifier("tenant_id", self.tenant_id)
+        if self.user_id is not None:
+            check_identifier("user_id", self.user_id)
+
+    @property
+    def prefix(self) -> str:
+        """Where its changes lie."""
+        below = TENANT if self.user_id is None else f"{USERS}/{self.user_id}"
+        return f"{tenant_prefix(self.tenant_id)}{below}/"
+
+
+@dataclass(frozen=True, slots=True)
+class HoldKey:
+    """One change of the hold on a place; numbers begin with 1 and have no gap."""
+
+    place: HoldPlace
+    number: int
+
+    @property
+    def blob_name(self) -> str:
+        """The name of its blob; name order is the order of the changes."""
+        return f"{self.place.prefix}{self.number:012d}.json"
+
+
+class HoldAction(StrEnum):
+    """What a change does."""
+
+    PLACED = "placed"
+    RELEASED = "released"
+
+
+@dataclass(frozen=True, slots=True)
+class HoldChange:
+    """Who placed or lifted a hold, when, and why."""
+
+    key: HoldKey
+    action: HoldAction
+    reason: str
+    actor: str
+    at: str
+
+    @property
+    def holds(self) -> bool:
+        """Whether something is held after it."""
+        return self.action is HoldAction.PLACED
+
+    @property
+    def covers(self) -> str:
+        """What it is on: "user" or "tenant"."""
+        return "tenant" if self.key.place.user_id is None else "user"
+
+    def members(self) -> dict[str, Any]:
+        """What is told of it."""
+        return {"action": self.action.value, "reason": self.reason, "actor": self.actor, "at": self.at}
+
+
+def tenant_prefix(tenant_id: str) -> str:
+    """Where all holds of a tenant lie. Raises InvalidIdentifier."""
+    return f"{HOLDS}{check_identifier('tenant_id', tenant_id)}/"
+
+
+def places_over(scope: UserScope) -> tuple[HoldPlace, HoldPlace]:
+    """The places a hold on which covers a user."""
+    return HoldPlace(scope.tenant_id, scope.user_id), HoldPlace(scope.tenant_id)
+
+
+def key_of(name: str) -> HoldKey | None:
+    """The change of a blob's name; None for a blob that is no change of a hold."""
+    match name.removeprefix(HOLDS).split("/"):
+        case [tenant_id, kind, file] if kind == TENANT:
+            return _key(tenant_id, None, file)
+        case [tenant_id, kind, user_id, file] if kind == USERS:
+            return _key(tenant_id, user_id, file)
+    return None
+
+
+def _key(tenant_id: str, user_id: str | None, file: str) -> HoldKey | None:
+    number = file.removesuffix(".json")
+    if len(number) != 12 or not (number.isascii() and number.isdecimal()):
+        return None
+    try:
+        return HoldKey(HoldPlace(tenant_id, user_id), int(number))
+    except InvalidIdentifier:
+        return None
+
+
+def dump(change: HoldChange) -> bytes:
+    """Write it."""
+    place = change.key.place
+    whose = {"tenant_id": place.tenant_id, "user_id": place.user_id, "number": change.key.number}
+    return canonical({"hold_version": HOLD_VERSION, **whose, **change.members()})
+
+
+def load(key: HoldKey, data: bytes) -> HoldChange:
+    """Read what `dump` wrote under this key. Raises HistoryBroken: what cannot be read may be a hold."""
+    try:
+        members = orjson.loads(data)
+        change = HoldChange(key, HoldAction(members["action"]), members["reason"], members["actor"], members["at"])
+        if dump(change) == data:
+            return change
+    except (ValueError, KeyError, TypeError):
+        pass
+    raise HistoryBroken("A stored legal hold cannot be read.", hold=key.blob_name)

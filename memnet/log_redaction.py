@@ -1,0 +1,97 @@
+"""What may stand in a log record: of an exception no text, and of what a library says no values.
+
+A record is cut when it is made, so that whatever handles it, here or in Azure, never gets more. Memory, keys and tokens
+pass through libraries that quote them when something fails, and at debug level whenever they are called.
+"""
+
+import logging
+import sys
+import threading
+from types import TracebackType
+from typing import Any, Final
+
+SPEAKING: Final = {"memnet": logging.DEBUG, "uvicorn": logging.INFO}
+"""Loggers whose texts are known to hold no memory, with the level from which on they are."""
+WITHHELD: Final = "(its text is withheld)"
+
+_log = logging.getLogger("memnet.process")
+
+
+class RedactedRecord(logging.LogRecord):
+    """A record without the texts of exceptions and, unless its logger is one of SPEAKING, without values.
+
+    Of what others say, the place is told and the text as it stands in their code, before values were put into it. A
+    text that came without values may have been put together before; it is withheld.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        level: int,
+        pathname: str,
+        lineno: int,
+        msg: object,
+        args: Any,
+        exc_info: Any,
+        func: str | None = None,
+        sinfo: str | None = None,
+        **more: Any,
+    ) -> None:
+        """Take what logging gives to every record."""
+        super().__init__(name, level, pathname, lineno, msg, args, exc_info, func, sinfo, **more)
+        if not is_speaking(name or ""):  # logging.makeLogRecord has no name yet
+            text = msg if args and isinstance(msg, str) else WITHHELD
+            self.msg, self.args = f"{self.filename}:{lineno} {text}", ()
+        if self.exc_info and self.exc_info[1] is not None:
+            self.exc_info = without_text(self.exc_info[1])
+
+
+def is_speaking(name: str) -> bool:
+    """Whether the texts of this logger may be told."""
+    return name.partition(".")[0] in SPEAKING
+
+
+def without_text(error: BaseException) -> tuple[type[BaseException], BaseException, TracebackType | None]:
+    """Return what stands for `error` in a record: its type's name and its frames, without its text and its causes."""
+    told = _namesake(type(error))().with_traceback(error.__traceback__)
+    return type(told), told, told.__traceback__
+
+
+def _namesake(kind: type[BaseException]) -> type[BaseException]:
+    return type(kind.__name__, (Exception,), {"__module__": kind.__module__, "__qualname__": kind.__qualname__})
+
+
+def install(level: str) -> None:
+    """Hold every record of this process to it, and let those of `level` and above pass; of libraries, warnings.
+
+    What would be printed past the logs, exceptions that nobody caught and Python's own warnings, goes there, too.
+    Called again it changes the level.
+    """
+    wanted = logging.getLevelNamesMapping()[level.upper()]
+    logging.setLogRecordFactory(RedactedRecord)
+    logging.getLogger().setLevel(max(wanted, logging.WARNING))
+    for name, lowest in SPEAKING.items():
+        logging.getLogger(name).setLevel(max(wanted, lowest))
+    logging.captureWarnings(True)
+    # A record that cannot be written would be printed with its values instead.
+    logging.raiseExceptions = False
+    sys.excepthook = _uncaught
+    sys.unraisablehook = _unraisable
+    threading.excepthook = _uncaught_in_thread
+
+
+def _uncaught(kind: type[BaseException], error: BaseException, trace: TracebackType | None) -> None:
+    if issubclass(kind, KeyboardInterrupt):
+        sys.__excepthook__(kind, error, trace)
+    else:
+        _log.critical("nobody caught it", exc_info=error)
+
+
+def _uncaught_in_thread(told: threading.ExceptHookArgs) -> None:
+    if told.exc_value is not None and not isinstance(told.exc_value, SystemExit):
+        _log.error("nobody caught it in a thread", exc_info=told.exc_value)
+
+
+def _unraisable(told: "sys.UnraisableHookArgs") -> None:
+    if told.exc_value is not None:
+        _log.error("it could not be raised", exc_info=told.exc_value)

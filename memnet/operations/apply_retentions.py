@@ -1,0 +1,116 @@
+"""Apply the rules of retention to every user of a tenant, or of all tenants: what a timer and the shell run."""
+
+import logging
+from collections.abc import AsyncIterator
+from dataclasses import dataclass, field
+from datetime import datetime
+
+from memnet.domain.catalog import Catalog
+from memnet.domain.document import UserScope
+from memnet.domain.errors import MalformedRequest, MemnetError
+from memnet.domain.retention import RetentionReport
+from memnet.operations.apply_retention import apply_retention
+from memnet.ports import (
+    AuditLog,
+    Clock,
+    DocumentStore,
+    EventStore,
+    HoldStore,
+    JobMarks,
+    RecordStore,
+    Search,
+    UserDirectory,
+    Vault,
+)
+
+PAGE = 1000
+log = logging.getLogger(__name__)
+
+
+@dataclass(slots=True)
+class RetentionsReport:
+    """What a run saw: users, those under a hold, those it could not finish, and what was done to all of them."""
+
+    users: int = 0
+    held: int = 0
+    failed: int = 0
+    report: RetentionReport = field(default_factory=RetentionReport)
+
+
+async def apply_retentions(
+    tenant_id: str | None,
+    *,
+    as_of: datetime | None,
+    dry_run: bool,
+    users: UserDirectory,
+    documents: DocumentStore,
+    audit: AuditLog,
+    events: EventStore,
+    search: Search | None,
+    records: RecordStore,
+    vault: Vault | None,
+    marks: JobMarks,
+    holds: HoldStore,
+    catalog: Catalog,
+    clock: Clock,
+) -> RetentionsReport:
+    """Go through the users one by one; one that fails does not stop the others, and the next run takes it up again.
+
+    Raises InvalidIdentifier, MalformedRequest as `apply_retention` does, and Unavailable if the users cannot be
+    listed.
+    """
+    found = RetentionsReport()
+    async for scope in _scopes(tenant_id, users):
+        found.users += 1
+        try:
+            applied = await apply_retention(
+                scope,
+                as_of=as_of,
+                dry_run=dry_run,
+                documents=documents,
+                audit=audit,
+                events=events,
+                search=search,
+                records=records,
+                vault=vault,
+                marks=marks,
+                holds=holds,
+                catalog=catalog,
+                clock=clock,
+            )
+        except MalformedRequest:
+            raise
+        except MemnetError as error:
+            log.error("retention_failed code=%s", error.code, extra={"user": scope.prefix})
+            found.failed += 1
+            continue
+        found.held += bool(applied.holds)
+        found.report.add(applied.report)
+    return found
+
+
+async def _scopes(tenant_id: str | None, users: UserDirectory) -> AsyncIterator[UserScope]:
+    if tenant_id is None:
+        async for tenant in _tenants(users):
+            async for scope in _scopes(tenant, users):
+                yield scope
+        return
+    cursor: str | None = None
+    while True:
+        page = await users.list_users(tenant_id, limit=PAGE, cursor=cursor)
+        for scope in page.items:
+            yield scope
+        cursor = page.next_cursor
+        if cursor is None:
+            return
+
+
+async def _tenants(users: UserDirectory) -> AsyncIterator[str]:
+    cursor: str | None = None
+    while True:
+        page = await users.list_tenants(limit=PAGE, cursor=cursor)
+        for tenant_id in page.items:
+            yield tenant_id
+        cursor = page.next_cursor
+        if cursor is None:
+            return

@@ -1,0 +1,64 @@
+"""Delete the sources of a migration of one unit, once everything that was made of them is verified."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from memnet.domain.catalog import Catalog
+from memnet.domain.document import Actor, DocumentKey
+from memnet.domain.errors import DocumentNotFound, ETagMismatch, IdempotencyKeyReused
+from memnet.domain.migration import Migration, Unit
+from memnet.domain.migration_rollback import decommissioning
+from memnet.operations.delete_document import delete_document
+from memnet.operations.read_migration_unit import Depth, read_migration_unit
+from memnet.operations.verify_migration_unit import Verdict, verify_migration_unit
+from memnet.ports import AuditLog, Background, Clock, DocumentStore, IdGenerator
+
+ATTEMPTS = 20
+
+
+@dataclass(frozen=True, slots=True)
+class Decommissioned:
+    """The sources that were deleted, the verdicts that forbade it, and whether others were faster every time."""
+
+    done: Sequence[DocumentKey] = ()
+    differences: Sequence[Verdict] = ()
+    postponed: bool = False
+
+
+async def decommission_unit(
+    unit: Unit,
+    migration: Migration,
+    *,
+    actor: Actor,
+    documents: DocumentStore,
+    audit: AuditLog,
+    catalog: Catalog,
+    clock: Clock,
+    ids: IdGenerator,
+    background: Background,
+) -> Decommissioned:
+    """Delete each source in the very version that was verified; a rollback of the migration brings it back.
+
+    A migration in place has no source of its own, and nothing is deleted.
+    Raises HistoryBroken, Unavailable.
+    """
+    done: dict[DocumentKey, None] = {}
+    for _ in range(ATTEMPTS):
+        # Read before the verification: what is written in between makes the deletion fail.
+        gathered = await read_migration_unit(unit, migration, Depth.NOTHING, documents=documents, audit=audit)
+        verdicts = await verify_migration_unit(unit, migration, documents=documents, audit=audit, catalog=catalog)
+        differences = [verdict for verdict in verdicts if verdict.difference]
+        due = [(found, found.live) for found in gathered.sources.values() if found.live]
+        if differences or migration.in_place or not due:
+            return Decommissioned(list(done), tuple(differences))
+        try:
+            for found, head in due:
+                command = decommissioning(found, head, migration=migration, actor=actor)
+                await delete_document(
+                    command, documents=documents, audit=audit, clock=clock, ids=ids, background=background
+                )
+                done[found.key] = None
+            return Decommissioned(list(done))
+        except (ETagMismatch, DocumentNotFound, IdempotencyKeyReused):
+            continue
+    return Decommissioned(list(done), postponed=True)

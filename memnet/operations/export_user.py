@@ -1,0 +1,287 @@
+"""Export all that is kept of a user into one archive."""
+
+import asyncio
+from collections.abc import AsyncIterator, Callable, Sequence
+from dataclasses import dataclass, field
+from hashlib import sha256
+from typing import Any
+
+from memnet.domain import envelope
+from memnet.domain.archive import (
+    MANIFEST,
+    MAX_DOCUMENTS,
+    MAX_MANIFEST_BYTES,
+    ArchivedDocument,
+    ArchivedFile,
+    EntryKind,
+    Manifest,
+    Source,
+    UsedProfile,
+    UsedSchema,
+    audit_file,
+    document_file,
+    files_digest,
+)
+from memnet.domain.archive_chain import Chain
+from memnet.domain.archive_entry import conflict_line, import_line, replay_line
+from memnet.domain.audit import BrokenChain, check_head
+from memnet.domain.catalog import Catalog
+from memnet.domain.document import Actor, DocumentKey, UserScope
+from memnet.domain.envelope import Envelope
+from memnet.domain.errors import HistoryBroken, LimitExceeded, SnapshotNotFound, Unavailable, VaultUnavailable
+from memnet.domain.json_text import canonical, digest
+from memnet.domain.record import RecordKey, RecordKind
+from memnet.domain.timestamps import to_text
+from memnet.operations.read_baseline import read_baseline
+from memnet.operations.read_events import read_events
+from memnet.operations.read_records import read_records
+from memnet.operations.read_snapshot import read_snapshot
+from memnet.ports import ArchiveWriter, AuditLog, Clock, DocumentStore, EventStore, RecordStore, Vault
+
+PAGE = 1000
+PARALLEL = 16
+BATCH = 64
+"""So many records are in memory at a time."""
+REMOVED = "Retention removed old records while they were exported; run it again."
+LINES: dict[RecordKind, Callable[[RecordKey, bytes], bytes]] = {
+    RecordKind.REPLAYS: lambda key, data: replay_line(data),
+    RecordKind.CONFLICTS: lambda key, data: conflict_line(data),
+    RecordKind.ACCESSES: lambda key, data: data,
+    RecordKind.IMPORTS: import_line,
+}
+"""What of a record is exported."""
+
+
+@dataclass(frozen=True, slots=True)
+class ExportReport:
+    """What was written, as the archive itself says; `sha256` is the manifest's and names the archive."""
+
+    manifest: Manifest
+    sha256: str
+
+
+@dataclass
+class _Files:
+    """The files that were written, measured on the way."""
+
+    archive: ArchiveWriter
+    written: list[ArchivedFile] = field(default_factory=list)
+    counts: dict[str, int] = field(default_factory=dict)
+
+    async def add(self, name: str, lines: AsyncIterator[bytes]) -> int:
+        """Write a file of lines; return how many there were."""
+        hashed, size, count = sha256(), 0, 0
+
+        async def measured() -> AsyncIterator[bytes]:
+            nonlocal size, count
+            async for line in lines:
+                part = line + b"\n"
+                hashed.update(part)
+                size, count = size + len(part), count + 1
+                yield part
+
+        await self.archive.write(name, measured())
+        self.written.append(ArchivedFile(name=name, bytes=size, sha256=hashed.hexdigest()))
+        return count
+
+
+async def export_user(
+    scope: UserScope,
+    *,
+    archive: ArchiveWriter,
+    snapshots_read_by: Actor | None,
+    documents: DocumentStore,
+    audit: AuditLog,
+    events: EventStore,
+    records: RecordStore,
+    vault: Vault | None,
+    catalog: Catalog,
+    clock: Clock,
+) -> ExportReport:
+    """Write the archive that docs/export.md describes, in bounded memory, and change nothing.
+
+    Each document is one version with the records up to it, all checked; the user may be written to meanwhile, and the
+    manifest says if so. Snapshots are opened only for `snapshots_read_by`; every reading leaves its access record.
+    Raises HistoryBroken, LimitExceeded, SealBroken, VaultUnavailable, Unavailable, OSError.
+    """
+    if snapshots_read_by is not None and vault is None:
+        raise VaultUnavailable()
+    started = to_text(clock.now())
+    files = _Files(archive)
+    rows, profiles, schemas = await _documents(scope, files, documents, audit)
+    files.counts["documents"] = len(rows)
+    await _entries(scope, files, snapshots_read_by, events, records, vault)
+    manifest = Manifest(
+        format="memnet-export",
+        format_version=1,
+        source=Source(tenant_id=scope.tenant_id, user_id=scope.user_id),
+        started_at=started,
+        finished_at=to_text(clock.now()),
+        actor=None if snapshots_read_by is None else snapshots_read_by.principal,
+        documents=sorted(rows, key=lambda row: f"{row.namespace}/{row.path}"),
+        changed_meanwhile=await _changed(scope, rows, documents),
+        profiles=[_profile(catalog, *name) for name in sorted(profiles)],
+        schemas=[_schema(catalog, *name) for name in sorted(schemas)],
+        counts=files.counts,
+        files=sorted(files.written, key=lambda file: file.name),
+        files_sha256=files_digest(sorted(files.written, key=lambda file: file.name)),
+    )
+    data = manifest.dump()
+    if len(data) > MAX_MANIFEST_BYTES:
+        raise LimitExceeded(limit="max_manifest_bytes", allowed=MAX_MANIFEST_BYTES, found=len(data))
+    await archive.write(MANIFEST, _one(data))
+    return ExportReport(manifest, digest(data))
+
+
+async def _documents(
+    scope: UserScope, files: _Files, documents: DocumentStore, audit: AuditLog
+) -> tuple[list[ArchivedDocument], set[tuple[str, str]], set[tuple[str, str]]]:
+    """The documents that were written, and the versions of profiles and schemas that their records name."""
+    rows, seen, written = list[ArchivedDocument](), set[str](), 0
+    profiles, schemas = set[tuple[str, str]](), set[tuple[str, str]]()
+    async for key in _keys(scope, documents):
+        stored = await documents.get(key)
+        if stored is None:
+            continue
+        if len(rows) == MAX_DOCUMENTS:
+            raise LimitExceeded(limit="max_documents", allowed=MAX_DOCUMENTS, found=len(rows) + 1)
+        head = envelope.load(stored.data)
+        if head.doc_id in seen:
+            raise HistoryBroken(change_id=head.change_id(head.commit.sequence), reason="two documents have one id")
+        seen.add(head.doc_id)
+        chain = Chain(key, head.doc_id)
+        try:
+            written += await files.add(audit_file(head.doc_id), _records(head, chain, audit))
+            check_head(chain.fold, head)
+            rows.append(chain.row())
+            await files.add(document_file(head.doc_id), _one(chain.document()))
+        except BrokenChain as error:
+            raise HistoryBroken(change_id=error.change_id, reason=error.reason) from error
+        profiles |= chain.profiles
+        schemas |= chain.schemas
+    files.counts["records"] = written
+    return rows, profiles, schemas
+
+
+async def _keys(scope: UserScope, documents: DocumentStore) -> AsyncIterator[DocumentKey]:
+    cursor: str | None = None
+    while True:
+        page = await documents.list(scope, "", limit=PAGE, cursor=cursor)
+        for row in page.items:
+            yield row.key
+        cursor = page.next_cursor
+        if cursor is None:
+            return
+
+
+async def _records(head: Envelope, chain: Chain, audit: AuditLog) -> AsyncIterator[bytes]:
+    """The history up to the version that was read: the newest baseline, and the records after it wherever they are."""
+    scope, last = chain.key.scope, head.commit.sequence
+    baseline = await read_baseline(scope, head.doc_id, audit=audit)
+    if baseline is not None:
+        if baseline.sequence > last:
+            raise Unavailable(REMOVED)
+        yield chain.begin(baseline)
+    for start in range(chain.fold.sequence + 1, last + 1, BATCH):
+        try:
+            records = await read_records(scope, head, start, min(start + BATCH - 1, last), audit=audit)
+        except HistoryBroken as error:
+            if await read_baseline(scope, head.doc_id, audit=audit) == baseline:
+                raise
+            raise Unavailable(REMOVED) from error
+        for record in records:
+            yield chain.take(record)
+
+
+async def _entries(
+    scope: UserScope,
+    files: _Files,
+    reader: Actor | None,
+    events: EventStore,
+    records: RecordStore,
+    vault: Vault | None,
+) -> None:
+    lines: dict[EntryKind, AsyncIterator[bytes]] = {EntryKind.EVENTS: _events(scope, events)}
+    if reader is not None and vault is not None:
+        # Before the accesses: the readings are among them.
+        lines[EntryKind.SNAPSHOTS] = _snapshots(scope, reader, vault)
+    for kind in LINES:
+        lines[EntryKind(kind.value)] = _stored(scope, kind, records)
+    for entry_kind, found in lines.items():
+        files.counts[entry_kind.value] = await files.add(entry_kind.file, found)
+
+
+async def _events(scope: UserScope, events: EventStore) -> AsyncIterator[bytes]:
+    cursor: str | None = None
+    while True:
+        page = await events.list_of_user(scope, limit=PAGE, cursor=cursor)
+        for start in range(0, len(page.items), BATCH):
+            batch = [row.key for row in page.items[start : start + BATCH]]
+            found = await read_events(batch, events=events)
+            for key in batch:
+                event = found.get(key)
+                if event is not None:
+                    yield event.data
+                elif key in found:
+                    raise HistoryBroken("A stored event cannot be read.", event_id=key.event_id)
+        cursor = page.next_cursor
+        if cursor is None:
+            return
+
+
+async def _snapshots(scope: UserScope, reader: Actor, vault: Vault) -> AsyncIterator[bytes]:
+    async for page in _pages(scope, RecordKind.SNAPSHOTS, vault.records):
+        for key in page:
+            conversation_id, _, snapshot_id = key.name.partition("/")
+            try:
+                snapshot = await read_snapshot(scope, conversation_id, snapshot_id, actor=reader, vault=vault)
+            except SnapshotNotFound:
+                continue
+            yield snapshot.dump()
+
+
+async def _stored(scope: UserScope, kind: RecordKind, records: RecordStore) -> AsyncIterator[bytes]:
+    async for page in _pages(scope, kind, records):
+        for start in range(0, len(page), PARALLEL):
+            batch = page[start : start + PARALLEL]
+            found = await asyncio.gather(*(records.read(key) for key in batch))
+            for key, stored in zip(batch, found, strict=True):
+                if stored is not None:
+                    yield LINES[kind](key, stored.data)
+
+
+async def _pages(scope: UserScope, kind: RecordKind, records: RecordStore) -> AsyncIterator[Sequence[RecordKey]]:
+    cursor: str | None = None
+    while True:
+        page = await records.list(scope, kind, limit=PAGE, cursor=cursor)
+        yield page.items
+        cursor = page.next_cursor
+        if cursor is None:
+            return
+
+
+async def _changed(scope: UserScope, rows: Sequence[ArchivedDocument], documents: DocumentStore) -> int:
+    """How many documents are not, or are no more, as they were written."""
+    written = {(row.namespace, row.path): row.etag for row in rows}
+    changed, cursor = 0, None
+    while True:
+        page = await documents.list(scope, "", limit=PAGE, cursor=cursor)
+        changed += sum(written.get((row.key.namespace, row.key.path)) != row.summary.etag for row in page.items)
+        cursor = page.next_cursor
+        if cursor is None:
+            return changed
+
+
+def _profile(catalog: Catalog, profile_id: str, version: str) -> UsedProfile:
+    known = catalog.profiles.get(profile_id)
+    body: Any = known.model_dump(mode="json") if known is not None and known.version == version else None
+    return UsedProfile(profile_id=profile_id, version=version, sha256=None if body is None else digest(canonical(body)))
+
+
+def _schema(catalog: Catalog, schema_id: str, version: str) -> UsedSchema:
+    known = catalog.schemas.get((schema_id, version))
+    return UsedSchema(schema_id=schema_id, version=version, sha256=None if known is None else known.digest)
+
+
+async def _one(part: bytes) -> AsyncIterator[bytes]:
+    yield part

@@ -1,0 +1,93 @@
+"""Read the documents of one unit of a migration, and what their records tell of it."""
+
+import asyncio
+from enum import IntEnum
+
+from memnet.domain import envelope
+from memnet.domain.document import DocumentKey
+from memnet.domain.envelope import Envelope, Record
+from memnet.domain.errors import HistoryBroken
+from memnet.domain.migration import Migration, Unit, is_noted
+from memnet.domain.migration_plan import Found, Gathered, Trace
+from memnet.operations.read_records import read_records
+from memnet.ports import AuditLog, DocumentStore
+
+BATCH = 16
+
+
+class Depth(IntEnum):
+    """How far back the records of the targets are read."""
+
+    NOTHING = 0
+    NEWEST = 1
+    """To the migration's newest change."""
+    FIRST = 2
+    """To its first change since it was last rolled back."""
+
+
+async def read_migration_unit(
+    unit: Unit, migration: Migration, depth: Depth, *, documents: DocumentStore, audit: AuditLog
+) -> Gathered:
+    """Read sources and targets, the targets last: what is found made is not older than what it was made of.
+
+    Records that retention has removed, or that are damaged, end a trace as the first record does. Raises HistoryBroken
+    for a document that cannot be read, Unavailable.
+    """
+    sources = await asyncio.gather(
+        *(_source(unit.key(source), migration, documents, audit) for source in migration.sources.values())
+    )
+    targets = await asyncio.gather(
+        *(_target(unit.key(target), migration, depth, documents, audit) for target in migration.targets)
+    )
+    return Gathered(dict(zip(migration.sources, sources, strict=True)), targets)
+
+
+async def _head(key: DocumentKey, documents: DocumentStore) -> Envelope | None:
+    stored = await documents.get(key)
+    return envelope.load(stored.data) if stored else None
+
+
+async def _source(key: DocumentKey, migration: Migration, documents: DocumentStore, audit: AuditLog) -> Found:
+    head = await _head(key, documents)
+    if head is None or not head.deleted:
+        return Found(key, head)
+    last = head.commit.sequence
+    try:
+        (record,) = await read_records(key.scope, head, last, last, audit=audit)
+    except HistoryBroken:
+        return Found(key, head)
+    return Found(key, head, decommissioned=is_noted(record, migration.notes()[2]))
+
+
+async def _target(
+    key: DocumentKey, migration: Migration, depth: Depth, documents: DocumentStore, audit: AuditLog
+) -> Found:
+    head = await _head(key, documents)
+    if head is None or depth is Depth.NOTHING:
+        return Found(key, head)
+    return Found(key, head, await _trace(key, head, migration, depth, audit))
+
+
+async def _trace(key: DocumentKey, head: Envelope, migration: Migration, depth: Depth, audit: AuditLog) -> Trace:
+    made, rolled_back, _ = migration.notes()
+    first: Record | None = None
+    newest: Record | None = None
+    last, size = head.commit.sequence, 1
+    while last > 0:
+        begin = max(1, last - size + 1)
+        try:
+            records = await read_records(key.scope, head, begin, last, audit=audit)
+        except HistoryBroken:
+            if size == 1:
+                return Trace(first, newest)
+            size = 1
+            continue
+        for record in reversed(records):
+            if is_noted(record, rolled_back):
+                return Trace(first, newest)
+            if is_noted(record, made):
+                first, newest = record, newest or record
+                if depth is Depth.NEWEST:
+                    return Trace(first, newest)
+        last, size = begin - 1, BATCH
+    return Trace(first, newest)

@@ -1,0 +1,48 @@
+"""Remove what is over: the one door through which retention removes anything."""
+
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import TypeVar
+
+from memnet.domain.document import UserScope
+from memnet.domain.retention import RetentionPolicy, RetentionReport, Tally, batches
+from memnet.operations.find_holds import find_holds
+from memnet.ports import HoldStore
+
+BATCH = 64
+"""So many are removed between two looks at the holds."""
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True)
+class RetentionRun:
+    """One run over one user."""
+
+    scope: UserScope
+    policy: RetentionPolicy
+    as_of: datetime
+    dry_run: bool
+    holds: HoldStore
+    report: RetentionReport = field(default_factory=RetentionReport)
+
+
+async def remove_due(
+    due: Sequence[T], remove: Callable[[Sequence[T]], Awaitable[Sequence[T]]], tally: Tally, *, run: RetentionRun
+) -> list[T]:
+    """Have `remove` remove what is due, batch by batch; return what is gone, or would be in a dry run.
+
+    `remove` returns what of a batch it has removed; the rest counts as postponed. Before every batch the legal holds
+    are asked: under one nothing is removed, and all counts as held. Raises what `remove` raises, HistoryBroken,
+    Unavailable.
+    """
+    gone: list[T] = []
+    for batch in batches(due, BATCH):
+        if await find_holds(run.scope, holds=run.holds):
+            tally.held += len(batch)
+            continue
+        removed = batch if run.dry_run else await remove(batch)
+        gone += removed
+        tally.removed += len(removed)
+        tally.postponed += len(batch) - len(removed)
+    return gone

@@ -1,0 +1,164 @@
+"""Remove a user's audit records that are over, each document's behind a baseline that stands for them."""
+
+import asyncio
+import logging
+from collections.abc import AsyncIterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from memnet.domain import baseline as baselines
+from memnet.domain import commit, envelope, history
+from memnet.domain.baseline import Baseline
+from memnet.domain.document import DocumentKey
+from memnet.domain.envelope import Envelope
+from memnet.domain.errors import HistoryBroken
+from memnet.operations.find_holds import find_holds
+from memnet.operations.flush_outbox import flush_outbox
+from memnet.operations.list_baselines import list_baselines
+from memnet.operations.next_baseline import next_baseline
+from memnet.operations.read_baseline import read_baseline
+from memnet.operations.remove_due import RetentionRun, remove_due
+from memnet.ports import AuditLog, DocumentStore, StoreConflict, StoredDocument
+
+PAGE = 1000
+AT_ONCE = 16
+log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class _Stores:
+    documents: DocumentStore
+    audit: AuditLog
+
+
+@dataclass(frozen=True, slots=True)
+class _Standing:
+    """Of one document, the changes that have a record and those that have a baseline, each in order."""
+
+    records: Sequence[str] = ()
+    baselines: Sequence[str] = ()
+
+
+async def retain_audit(*, run: RetentionRun, documents: DocumentStore, audit: AuditLog) -> None:
+    """Shorten the history of each document, deleted ones too, from its beginning to the first record that stays.
+
+    The baseline is written before the first record goes and holds the version that the last of them made, so that
+    every version since then can still be rebuilt. A history that does not hold is left as it is, and counted. What an
+    interrupted run has left is removed. Raises HistoryBroken, Unavailable.
+    """
+    stores = _Stores(documents, audit)
+    standing = await _list(run, audit)
+    async for key in _keys(run, documents):
+        stored = await documents.get(key)
+        if stored is None:
+            continue
+        try:
+            await _shorten(key, stored, standing, run, stores)
+        except HistoryBroken:
+            log.exception("a history does not hold", extra={"document": key.blob_name})
+            run.report.broken["audit"] += 1
+
+
+async def _list(run: RetentionRun, audit: AuditLog) -> Mapping[str, _Standing]:
+    records: dict[str, list[str]] = {}
+    cursor: str | None = None
+    while True:
+        page = await audit.list(run.scope, "", limit=PAGE, cursor=cursor)
+        for change in page.items:
+            records.setdefault(change.rpartition("-")[0], []).append(change)
+        cursor = page.next_cursor
+        if cursor is None:
+            break
+    known = await list_baselines(run.scope, audit=audit)
+    return {
+        doc_id: _Standing(records.get(doc_id, ()), known.get(doc_id, ())) for doc_id in records.keys() | known.keys()
+    }
+
+
+async def _keys(run: RetentionRun, documents: DocumentStore) -> AsyncIterator[DocumentKey]:
+    cursor: str | None = None
+    while True:
+        page = await documents.list(run.scope, "", limit=PAGE, cursor=cursor)
+        for row in page.items:
+            yield row.key
+        cursor = page.next_cursor
+        if cursor is None:
+            return
+
+
+async def _shorten(
+    key: DocumentKey, stored: StoredDocument, standing: Mapping[str, _Standing], run: RetentionRun, stores: _Stores
+) -> None:
+    head, tally = envelope.load(stored.data), run.report.tallies["audit"]
+    known = standing.get(head.doc_id, _Standing())
+    records = sorted({*known.records, *(record["change_id"] for record in head.commit.outbox)})
+    before, after = await _find(key, head, run, stores.audit)
+    due = [] if after is None else [change for change in records if history.is_covered(change, after)]
+    tally.kept += len(records) - len(due)
+    if after is None:
+        return
+    is_new, is_ready = after != before, False
+
+    async def remove(changes: Sequence[str]) -> Sequence[str]:
+        nonlocal is_ready
+        is_ready = is_ready or not is_new or await _replace(key, stored, head, after, stores)
+        if is_ready:
+            await _delete(key, changes, stores.audit)
+        return changes if is_ready else ()
+
+    gone = await remove_due(due, remove, tally, run=run)
+    run.report.baselines += is_new and bool(gone)
+    if len(gone) == len(due):
+        await _remove_older(key, after, known, run, stores.audit)
+
+
+async def _find(
+    key: DocumentKey, head: Envelope, run: RetentionRun, audit: AuditLog
+) -> tuple[Baseline | None, Baseline | None]:
+    """The baseline there is, and the one there has to be."""
+    before = await read_baseline(key.scope, head.doc_id, audit=audit)
+    while True:
+        try:
+            return before, await next_baseline(key, head, before, run=run, audit=audit)
+        except HistoryBroken:
+            # Unless another run has just removed what this one was reading.
+            newer = await read_baseline(key.scope, head.doc_id, audit=audit)
+            if newer is None or (before is not None and newer.sequence <= before.sequence):
+                raise
+            before = newer
+
+
+async def _replace(key: DocumentKey, stored: StoredDocument, head: Envelope, after: Baseline, stores: _Stores) -> bool:
+    """Put the baseline in place; False if a writer came in between.
+
+    What the document still carries of the records has to go first: whoever finds it there would append it again.
+    """
+    if any(history.is_covered(record["change_id"], after) for record in head.commit.outbox):
+        await flush_outbox(key.scope, head.commit.outbox, audit=stores.audit)
+        trimmed = commit.trimmed(head)
+        try:
+            await stores.documents.put(
+                key, envelope.dump(trimmed), envelope.summarise(trimmed), replaces=stored.storage_etag
+            )
+        except StoreConflict:
+            return False
+    await stores.audit.append_baseline(key.scope, after.change_id, baselines.dump(after))
+    return True
+
+
+async def _delete(key: DocumentKey, changes: Sequence[str], audit: AuditLog) -> None:
+    gate = asyncio.Semaphore(AT_ONCE)
+
+    async def one(change: str) -> None:
+        async with gate:
+            await audit.delete(key.scope, change)
+
+    await asyncio.gather(*map(one, changes))
+
+
+async def _remove_older(
+    key: DocumentKey, after: Baseline, known: _Standing, run: RetentionRun, audit: AuditLog
+) -> None:
+    older = [change for change in known.baselines if change < after.change_id]
+    if older and not run.dry_run and not await find_holds(run.scope, holds=run.holds):
+        for change in older:
+            await audit.delete_baseline(key.scope, change)

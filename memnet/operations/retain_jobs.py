@@ -1,0 +1,156 @@
+"""Remove what is left of a user's finished work: replays, closed conflicts, and who read a snapshot."""
+
+import asyncio
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from dataclasses import dataclass
+from typing import TypeVar
+
+from memnet.domain import conflict as conflicts
+from memnet.domain import replay as replays
+from memnet.domain.conflict import Conflict, ConflictStatus
+from memnet.domain.document import StorageETag
+from memnet.domain.errors import HistoryBroken
+from memnet.domain.job import Job, JobKind
+from memnet.domain.record import RecordKey, RecordKind
+from memnet.domain.replay import Replay, ReplayStatus, replay_key
+from memnet.domain.retention import Kind
+from memnet.domain.snapshot_access import accessed_at
+from memnet.operations.remove_due import RetentionRun, remove_due
+from memnet.operations.unmark_job import unmark_job
+from memnet.ports import JobMarks, RecordStore, StoreConflict, StoredDocument
+
+PAGE = 500
+AT_ONCE = 16
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True)
+class _Due:
+    key: RecordKey
+    tag: StorageETag | None
+    job: Job | None = None
+
+
+async def retain_jobs(
+    *, run: RetentionRun, records: RecordStore, marks: JobMarks, with_snapshot: frozenset[str]
+) -> None:
+    """Remove each that has not changed for as many days as its profile keeps jobs.
+
+    A replay that is not over, or whose snapshot stays (it is among `with_snapshot`), waits: the snapshot, sent again,
+    would be replayed again. So does a conflict whose replay can still go on, for that would open it again. Open
+    conflicts stay. Raises HistoryBroken, Unavailable.
+    """
+    gone = await _retain_replays(run, records, marks, with_snapshot)
+    await _retain_conflicts(run, records, marks, gone)
+    await _retain_accesses(run, records)
+
+
+async def _retain_replays(
+    run: RetentionRun, records: RecordStore, marks: JobMarks, with_snapshot: frozenset[str]
+) -> frozenset[str]:
+    tally = run.report.tallies["replays"]
+    gone: set[str] = set()
+    async for found in _read(RecordKind.REPLAYS, replays.load, run, records):
+        due = []
+        for replay, tag in found:
+            if replay.updated_at > run.policy.last_due(Kind.JOBS, replay.profile_id, run.as_of):
+                tally.kept += 1
+            elif not replay.finished or replay.replay_id in with_snapshot:
+                tally.waiting += 1
+            else:
+                due.append(_Due(replay.key, tag, _job(replay)))
+        gone |= {one.key.name for one in await remove_due(due, _remover(records, marks), tally, run=run)}
+    return frozenset(gone)
+
+
+async def _retain_conflicts(run: RetentionRun, records: RecordStore, marks: JobMarks, gone: frozenset[str]) -> None:
+    tally = run.report.tallies["conflicts"]
+    async for found in _read(RecordKind.CONFLICTS, conflicts.load, run, records):
+        due = []
+        for conflict, tag in found:
+            is_open = conflict.status is ConflictStatus.OPEN
+            if is_open or conflict.updated_at > run.policy.last_due(Kind.JOBS, conflict.profile_id, run.as_of):
+                tally.kept += 1
+            elif conflict.replay_id not in gone and await _may_go_on(conflict, records):
+                tally.waiting += 1
+            else:
+                due.append(_Due(conflict.key, tag, conflict.job))
+        await remove_due(due, _remover(records, marks), tally, run=run)
+
+
+async def _may_go_on(conflict: Conflict, records: RecordStore) -> bool:
+    stored = await records.read(replay_key(conflict.scope, conflict.replay_id))
+    if stored is None:
+        return False
+    try:
+        replay = replays.load(stored.data)
+    except HistoryBroken:
+        return False
+    return not replay.finished or replay.status is ReplayStatus.FAILED
+
+
+async def _retain_accesses(run: RetentionRun, records: RecordStore) -> None:
+    """They name no profile, and say in their names when they were made."""
+    tally, cursor = run.report.tallies["accesses"], None
+    last_due = run.policy.last_due(Kind.JOBS, None, run.as_of)
+    while True:
+        page = await records.list(run.scope, RecordKind.ACCESSES, limit=PAGE, cursor=cursor)
+        due = []
+        for key in page.items:
+            at = accessed_at(key)
+            if at is None:
+                run.report.broken["accesses"] += 1
+            elif at > last_due:
+                tally.kept += 1
+            else:
+                due.append(_Due(key, None))
+        await remove_due(due, _remover(records, None), tally, run=run)
+        cursor = page.next_cursor
+        if cursor is None:
+            return
+
+
+async def _read(
+    kind: RecordKind, load: Callable[[bytes], T], run: RetentionRun, records: RecordStore
+) -> AsyncIterator[Sequence[tuple[T, StorageETag]]]:
+    """The records of one kind, a page at a time; those that cannot be read are counted."""
+    gate = asyncio.Semaphore(AT_ONCE)
+
+    async def read(key: RecordKey) -> StoredDocument | None:
+        async with gate:
+            return await records.read(key)
+
+    cursor: str | None = None
+    while True:
+        page = await records.list(run.scope, kind, limit=PAGE, cursor=cursor)
+        found = []
+        for stored in await asyncio.gather(*map(read, page.items)):
+            try:
+                found += [] if stored is None else [(load(stored.data), stored.storage_etag)]
+            except HistoryBroken:
+                run.report.broken[kind.value] += 1
+        yield found
+        cursor = page.next_cursor
+        if cursor is None:
+            return
+
+
+def _remover(records: RecordStore, marks: JobMarks | None) -> Callable[[Sequence[_Due]], Awaitable[Sequence[_Due]]]:
+    async def one(due: _Due) -> bool:
+        try:
+            await records.delete(due.key, tag=due.tag)
+        except StoreConflict:
+            return False
+        if due.job is not None and marks is not None:
+            await unmark_job(due.job, records=records, marks=marks)
+        return True
+
+    async def remove(due: Sequence[_Due]) -> Sequence[_Due]:
+        gone = await asyncio.gather(*map(one, due))
+        return [item for item, is_gone in zip(due, gone, strict=True) if is_gone]
+
+    return remove
+
+
+def _job(replay: Replay) -> Job:
+    return Job(JobKind.REPLAY, replay.scope.tenant_id, replay.scope.user_id, replay.replay_id)

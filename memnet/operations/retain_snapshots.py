@@ -1,0 +1,123 @@
+"""Remove a user's conversation snapshots that are over."""
+
+import asyncio
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from memnet.domain import replay as replays
+from memnet.domain import snapshot as snapshots
+from memnet.domain.document import StorageETag
+from memnet.domain.errors import HistoryBroken, SealBroken, VaultUnavailable
+from memnet.domain.record import RecordKey, RecordKind
+from memnet.domain.replay import Replay, failed, new_replay, replay_key
+from memnet.domain.retention import Kind
+from memnet.domain.snapshot import replay_id_of
+from memnet.operations.open_record import open_record
+from memnet.operations.remove_due import RetentionRun, remove_due
+from memnet.ports import Clock, RecordStore, StoreConflict, Vault
+
+PAGE = 500
+AT_ONCE = 16
+ABANDONED = "UNAVAILABLE: the request that stored the snapshot did not end; the same request replays it."
+"""Why the replay of a snapshot failed that nobody was told to be stored."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Due:
+    key: RecordKey
+    tag: StorageETag
+
+
+async def retain_snapshots(
+    *, run: RetentionRun, records: RecordStore, vault: Vault | None, clock: Clock
+) -> frozenset[str]:
+    """Remove each whose days are over, counted from when it was first stored, by its profile's rule.
+
+    Its replay's record says when that was and under which profile. One whose replay is not over is still needed and
+    waits. One without such a record is that of a request that never ended: it gets one, and its days begin. Returns
+    the ids of the replays whose snapshots stay. Raises HistoryBroken, Unavailable.
+    """
+    stay: set[str] = set()
+    cursor: str | None = None
+    gate = asyncio.Semaphore(AT_ONCE)
+
+    async def look(key: RecordKey) -> _Due | None:
+        async with gate:
+            return await _look(key, run, records, vault, clock)
+
+    async def remove(due: Sequence[_Due]) -> Sequence[_Due]:
+        gone = await asyncio.gather(*(_remove(one, records) for one in due))
+        return [one for one, is_gone in zip(due, gone, strict=True) if is_gone]
+
+    while True:
+        page = await records.list(run.scope, RecordKind.SNAPSHOTS, limit=PAGE, cursor=cursor)
+        found = [due for due in await asyncio.gather(*map(look, page.items)) if due is not None]
+        gone = await remove_due(found, remove, run.report.tallies["snapshots"], run=run)
+        stay |= {replay_id_of(key) for key in page.items} - {replay_id_of(one.key) for one in gone}
+        cursor = page.next_cursor
+        if cursor is None:
+            return frozenset(stay)
+
+
+async def _look(
+    key: RecordKey, run: RetentionRun, records: RecordStore, vault: Vault | None, clock: Clock
+) -> _Due | None:
+    tally = run.report.tallies["snapshots"]
+    try:
+        replay = await _replay(key, records)
+    except HistoryBroken:
+        run.report.broken["snapshots"] += 1
+        return None
+    if replay is None:
+        await _adopt(key, run, records, vault, clock)
+        return None
+    if replay.created_at > run.policy.last_due(Kind.SNAPSHOTS, replay.profile_id, run.as_of):
+        tally.kept += 1
+        return None
+    # In this order: who has the replay begin anew writes the snapshot once more after that, and so changes its tag.
+    stored = await records.read(key)
+    replay = await _replay(key, records)
+    if stored is None or replay is None or not replay.finished:
+        tally.waiting += stored is not None
+        return None
+    return _Due(key, stored.storage_etag)
+
+
+async def _replay(key: RecordKey, records: RecordStore) -> Replay | None:
+    stored = await records.read(replay_key(key.scope, replay_id_of(key)))
+    return None if stored is None else replays.load(stored.data)
+
+
+async def _adopt(key: RecordKey, run: RetentionRun, records: RecordStore, vault: Vault | None, clock: Clock) -> None:
+    stored = await records.read(key)
+    if stored is None:
+        return
+    tally = run.report.tallies["snapshots"]
+    try:
+        if vault is None:
+            raise VaultUnavailable
+        snapshot = snapshots.load(key.scope, await open_record(key, stored.data, vault=vault))
+        if snapshot.key != key:
+            raise SealBroken
+    except SealBroken:
+        # Nobody can tell whose rule it goes by.
+        run.report.broken["snapshots"] += 1
+        return
+    except VaultUnavailable:
+        tally.waiting += 1
+        return
+    tally.waiting += 1
+    if not run.dry_run:
+        replay = failed(new_replay(snapshot, clock.now()), ABANDONED, clock.now())
+        try:
+            await records.write(replay.key, replays.dump(replay), replaces=None)
+        except StoreConflict:
+            return
+
+
+async def _remove(due: _Due, records: RecordStore) -> bool:
+    try:
+        await records.delete(due.key, tag=due.tag)
+    except StoreConflict:
+        return False
+    return True

@@ -1,0 +1,90 @@
+"""Take a migration of one unit back: put the versions before it in place again, as new, audited changes."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import orjson
+
+from memnet.domain.document import Actor, DocumentKey
+from memnet.domain.draft import Draft
+from memnet.domain.envelope import Envelope
+from memnet.domain.errors import DocumentExists, DocumentNotFound, ETagMismatch, IdempotencyKeyReused
+from memnet.domain.migration import Migration, Unit
+from memnet.domain.migration_rollback import Return, changed_since, removal, restoration, returns
+from memnet.operations.commit_change import commit_change
+from memnet.operations.delete_document import delete_document
+from memnet.operations.get_document import get_document
+from memnet.operations.read_migration_unit import Depth, read_migration_unit
+from memnet.operations.read_records import read_records
+from memnet.ports import AuditLog, Background, Clock, DocumentStore, IdGenerator
+
+ATTEMPTS = 20
+
+
+@dataclass(frozen=True, slots=True)
+class RolledBack:
+    """The documents that went back, those that were `refused` because others wrote to them since, and whether others
+    were faster every time.
+    """
+
+    done: Sequence[DocumentKey] = ()
+    refused: Sequence[DocumentKey] = ()
+    postponed: bool = False
+
+
+async def roll_back_unit(
+    unit: Unit,
+    migration: Migration,
+    *,
+    actor: Actor,
+    force: bool = False,
+    documents: DocumentStore,
+    audit: AuditLog,
+    clock: Clock,
+    ids: IdGenerator,
+    background: Background,
+) -> RolledBack:
+    """Bring back the version before the migration's first change; what was not there before is deleted.
+
+    Sources that were decommissioned come back first. If others have written to one of the targets since, nothing goes
+    back, unless by `force`. Raises HistoryBroken or VersionNotFound where the version is no longer to be rebuilt,
+    Unavailable.
+    """
+    done: dict[DocumentKey, None] = {}
+    for _ in range(ATTEMPTS):
+        gathered = await read_migration_unit(unit, migration, Depth.FIRST, documents=documents, audit=audit)
+        refused = [] if force else changed_since(gathered)
+        due = returns(gathered)
+        if refused or not due:
+            return RolledBack(list(done), refused)
+        try:
+            for back in due:
+                await _go_back(back, migration, actor, documents, audit, clock, ids, background)
+                done[back.key] = None
+        except (ETagMismatch, DocumentExists, DocumentNotFound, IdempotencyKeyReused):
+            continue
+    return RolledBack(list(done), postponed=True)
+
+
+async def _go_back(
+    back: Return,
+    migration: Migration,
+    actor: Actor,
+    documents: DocumentStore,
+    audit: AuditLog,
+    clock: Clock,
+    ids: IdGenerator,
+    background: Background,
+) -> None:
+    if back.to_sequence is None:
+        deletion = removal(back, migration=migration, actor=actor)
+        await delete_document(deletion, documents=documents, audit=audit, clock=clock, ids=ids, background=background)
+        return
+    view = await get_document(back.key, as_of=back.change_id(), documents=documents, audit=audit)
+    (record,) = await read_records(back.key.scope, back.head, back.to_sequence, back.to_sequence, audit=audit)
+    command, draft = restoration(back, orjson.loads(view.document), record, migration=migration, actor=actor)
+
+    def decided(head: Envelope | None) -> Draft:
+        return draft
+
+    await commit_change(command, decided, documents=documents, audit=audit, clock=clock, ids=ids, background=background)

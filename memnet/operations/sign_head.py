@@ -1,0 +1,106 @@
+"""Sign up to where the chains of a user's documents go."""
+
+import asyncio
+from collections.abc import Iterable, Mapping, Sequence
+from enum import StrEnum
+
+from memnet.domain import envelope
+from memnet.domain.document import DocumentKey, UserScope
+from memnet.domain.envelope import Envelope
+from memnet.domain.head import Head, entry, follows, going_back, head_key, next_head
+from memnet.domain.timestamps import to_text
+from memnet.operations.read_newest_head import read_newest_head
+from memnet.operations.read_records import PARALLEL, read_records
+from memnet.ports import AuditLog, Clock, DocumentStore, ListedDocument, RecordStore, SigningKeys, StoreConflict
+
+PAGE = 1000
+
+
+class Signed(StrEnum):
+    """What became of it."""
+
+    SIGNED = "signed"
+    UNCHANGED = "unchanged"
+    """Nothing is newer than the newest head."""
+    POSTPONED = "postponed"
+    """Another process has signed a head at the same time, which may hold less."""
+
+
+async def sign_head(
+    scope: UserScope,
+    *,
+    listed: Sequence[ListedDocument] | None = None,
+    accept: bool = False,
+    documents: DocumentStore,
+    audit: AuditLog,
+    records: RecordStore,
+    keys: SigningKeys,
+    clock: Clock,
+) -> Signed:
+    """Write a head if a document has changed since the newest one. `listed` are all documents of the user, if at hand.
+
+    Writers may go on meanwhile. Raises HistoryBroken, having signed nothing, if a document cannot be read, lies behind
+    the newest head or does not follow from it by its records: whoever took changes away is not to get a signature for
+    it. `accept` signs what is stored all the same, for a person who has looked; what the heads before it show stays.
+    Raises Unavailable, VaultUnavailable and SealBroken.
+    """
+    previous = await read_newest_head(scope, records=records)
+    rows = await _list(scope, documents) if listed is None else listed
+    if _places(previous) == {row.key: row.summary.sequence for row in rows}:
+        return Signed.UNCHANGED
+    # The listing may be older than the head, and a document in the head may have gone.
+    found = await _read({*_places(previous), *(row.key for row in rows)}, documents)
+    entries = [entry(key, stored) for key, stored in found.items()]
+    if not accept:
+        await _check(previous, found, audit)
+    head = next_head(scope, previous, entries, signed_at=to_text(clock.now()), key=await keys.newest())
+    if head is None:
+        return Signed.UNCHANGED
+    try:
+        await records.write(head_key(scope, head.sequence), head.data, replaces=None)
+    except StoreConflict:
+        return Signed.POSTPONED
+    return Signed.SIGNED
+
+
+def _places(head: Head | None) -> dict[DocumentKey, int]:
+    return {head.place(one): one.sequence for one in head.documents} if head else {}
+
+
+async def _list(scope: UserScope, documents: DocumentStore) -> Sequence[ListedDocument]:
+    found: list[ListedDocument] = []
+    cursor: str | None = None
+    while True:
+        page = await documents.list(scope, "", limit=PAGE, cursor=cursor)
+        found += page.items
+        cursor = page.next_cursor
+        if cursor is None:
+            return found
+
+
+async def _read(keys: Iterable[DocumentKey], documents: DocumentStore) -> dict[DocumentKey, Envelope]:
+    gate = asyncio.Semaphore(PARALLEL)
+    found: dict[DocumentKey, Envelope] = {}
+
+    async def one(key: DocumentKey) -> None:
+        async with gate:
+            stored = await documents.get(key)
+        if stored is not None:
+            found[key] = envelope.load(stored.data)
+
+    await asyncio.gather(*map(one, keys))
+    return found
+
+
+async def _check(previous: Head | None, found: Mapping[DocumentKey, Envelope], audit: AuditLog) -> None:
+    """Raise HistoryBroken unless each document goes on from where the newest head has it."""
+    then = {one.doc_id: one for one in previous.documents} if previous else {}
+    now = [(key.scope, document, entry(key, document)) for key, document in found.items()]
+    broken = going_back(previous, [one for _, _, one in now])
+    for scope, document, one in now:
+        if broken is None and one.doc_id in then:
+            signed = then[one.doc_id]
+            records = await read_records(scope, document, signed.sequence + 1, one.sequence, audit=audit)
+            broken = follows(signed, records, one)
+    if broken is not None:
+        raise broken

@@ -1,0 +1,161 @@
+"""Retention and legal holds over HTTP."""
+
+from datetime import timedelta
+from typing import Any
+
+import httpx
+import pytest
+
+from memnet.adapters.memory.clock import FrozenClock
+from memnet.wiring import Services
+from tests.api.conftest import USER, Token, bearer, code
+
+APPLY, HOLD, TENANT_HOLD = f"{USER}/retention:apply", f"{USER}/legal-hold", "/v1/tenants/t1/legal-hold"
+AT = "2026-01-01T00:00:00.000000Z"
+CALLS = [
+    ("POST", APPLY, None),
+    *(("PUT", url, {"reason": "case 1"}) for url in (HOLD, TENANT_HOLD)),
+    *(("DELETE", f"{url}?reason=settled", None) for url in (HOLD, TENANT_HOLD)),
+    *(("GET", url, None) for url in (HOLD, TENANT_HOLD)),
+]
+
+
+def event(event_id: str, timestamp: str) -> dict[str, Any]:
+    return {
+        "event_id": event_id,
+        "service_id": "svc-a",
+        "timestamp": timestamp,
+        "source_type": "chat",
+        "digest": "What happened.",
+        # Its rule is 365 days; the catalog of these tests has no limits of the organisation.
+        "evidence": {"profile_id": "project-copilot-v1"},
+    }
+
+
+@pytest.fixture
+async def old(client: httpx.AsyncClient) -> None:
+    """An event of two years ago and one of today."""
+    for event_id, timestamp in (("e-old", "2024-01-01T00:00:00Z"), ("e-new", "2026-01-01T00:00:00Z")):
+        assert (await client.post(f"{USER}/events", json=event(event_id, timestamp))).status_code == 201
+
+
+async def stored(services: Services) -> list[str]:
+    return [key.event_id for key in (await services.events.list(None, limit=10, cursor=None)).items]
+
+
+@pytest.mark.usefixtures("old")
+async def test_what_is_over_is_removed_and_told(client: httpx.AsyncClient, services: Services) -> None:
+    response = await client.post(APPLY)
+    assert response.status_code == 200
+    told = response.json()
+    assert (told["as_of"], told["dry_run"], told["held"], told["holds"], told["broken"]) == (AT, False, False, [], 0)
+    assert told["counts"]["events"] == {"removed": 1, "held": 0, "waiting": 0, "postponed": 0, "kept": 1}
+    assert set(told["counts"]) == {"snapshots", "replays", "conflicts", "accesses", "events", "audit"}
+    assert await stored(services) == ["e-new"]
+    found = await client.post(f"{USER}/events:search", json={})
+    assert [row["event"]["event_id"] if "event" in row else row["event_id"] for row in found.json()["events"]] == [
+        "e-new"
+    ]
+
+
+@pytest.mark.usefixtures("old")
+@pytest.mark.parametrize(
+    "request_",
+    [{"json": {"dry_run": True}}, {"params": {"dry_run": "true"}}, {"json": {}, "params": {"dry_run": "true"}}],
+)
+async def test_a_dry_run_removes_nothing_wherever_it_is_said(
+    client: httpx.AsyncClient, services: Services, request_: dict[str, Any]
+) -> None:
+    told = (await client.post(APPLY, **request_)).json()
+    assert (told["dry_run"], told["counts"]["events"]["removed"]) == (True, 1)
+    assert await stored(services) == ["e-new", "e-old"]
+
+
+@pytest.mark.usefixtures("old")
+@pytest.mark.parametrize("place", ["json", "params"])
+async def test_as_of_is_a_time(client: httpx.AsyncClient, place: str) -> None:
+    told = (await client.post(APPLY, **{place: {"as_of": "2024-06-01T02:00:00+02:00"}})).json()
+    assert (told["as_of"], told["counts"]["events"]["removed"]) == ("2024-06-01T00:00:00.000000Z", 0)
+    later = {"as_of": "2028-01-01T00:00:00Z"}
+    response = await client.post(APPLY, **{place: later})
+    assert (response.status_code, code(response)) == (400, "MALFORMED_REQUEST")
+    told = (await client.post(APPLY, **{place: later | {"dry_run": True if place == "json" else "true"}})).json()
+    assert told["counts"]["events"]["removed"] == 2
+
+
+@pytest.mark.parametrize(
+    "request_",
+    [
+        {"json": {"as_of": "yesterday"}},
+        {"params": {"as_of": "yesterday"}},
+        {"json": {"dry_run": "true"}},
+        {"params": {"dry_run": "yes"}},
+        {"json": {"dryrun": True}},
+        {"content": b"dry_run"},
+    ],
+)
+async def test_what_is_asked_wrongly_is_refused(client: httpx.AsyncClient, request_: dict[str, Any]) -> None:
+    response = await client.post(APPLY, **request_)
+    assert (response.status_code, code(response)) == (400, "MALFORMED_REQUEST")
+
+
+@pytest.mark.usefixtures("old")
+@pytest.mark.parametrize(("url", "covers"), [(HOLD, "user"), (TENANT_HOLD, "tenant")])
+async def test_a_hold_keeps_everything_until_it_is_lifted(
+    client: httpx.AsyncClient, services: Services, url: str, covers: str
+) -> None:
+    reason = {"reason": "Litigation 17", "actor": "svc-a"}
+    held = [{"covers": covers, **reason, "since": AT}]
+    placed = [{"action": "placed", **reason, "at": AT}]
+    response = await client.put(url, json={"reason": "Litigation 17"})
+    assert (response.status_code, response.json()) == (200, {"held": True, "holds": held, "changes": placed})
+    assert (await client.get(url)).json() == response.json()
+    told = (await client.post(APPLY)).json()
+    assert (told["held"], told["holds"], told["counts"]["events"]["held"]) == (True, held, 1)
+    assert await stored(services) == ["e-new", "e-old"]
+
+    clock = services.clock
+    assert isinstance(clock, FrozenClock)
+    clock.advance(timedelta(minutes=1))
+    response = await client.delete(url, params={"reason": "settled"})
+    released = {"action": "released", "reason": "settled", "actor": "svc-a", "at": "2026-01-01T00:01:00.000000Z"}
+    assert response.json() == {"held": False, "holds": [], "changes": [*placed, released]}
+    assert (await client.post(APPLY)).json()["counts"]["events"]["removed"] == 1
+
+
+async def test_a_user_is_told_of_the_tenant_s_hold(client: httpx.AsyncClient) -> None:
+    await client.put(TENANT_HOLD, json={"reason": "audit"})
+    told = (await client.get(HOLD)).json()
+    assert (told["held"], [hold["covers"] for hold in told["holds"]], told["changes"]) == (True, ["tenant"], [])
+    other = (await client.get("/v1/tenants/t1/users/u2/legal-hold")).json()
+    assert other["held"]
+
+
+@pytest.mark.parametrize("url", [HOLD, TENANT_HOLD])
+async def test_a_hold_takes_a_reason(client: httpx.AsyncClient, url: str) -> None:
+    for response in (
+        await client.put(url, json={}),
+        await client.put(url, json={"reason": ""}),
+        await client.put(url, json={"reason": "x" * 513}),
+        await client.put(url, json={"reason": "x", "actor": "someone else"}),
+        await client.put(url),
+        await client.delete(url),
+        await client.delete(url, params={"reason": ""}),
+        await client.delete(url, params={"reason": "x" * 513}),
+    ):
+        assert (response.status_code, code(response)) == (400, "MALFORMED_REQUEST")
+    assert (await client.get(url)).json() == {"held": False, "holds": [], "changes": []}
+
+
+@pytest.mark.parametrize(("method", "url", "body"), CALLS)
+async def test_all_of_it_takes_the_administrator_of_the_tenant(
+    anonymous: httpx.AsyncClient, token: Token, method: str, url: str, body: Any
+) -> None:
+    others = ("Memory.Read", "Memory.Write", "Memory.Replay", "Memory.Audit")
+    response = await anonymous.request(method, url, json=body, headers=bearer(token(*others)))
+    assert (response.status_code, code(response)) == (403, "ROLE_REQUIRED")
+    elsewhere = bearer(token("Memory.Admin", tid="t2"))
+    response = await anonymous.request(method, url, json=body, headers=elsewhere)
+    assert (response.status_code, code(response)) == (403, "TENANT_FORBIDDEN")
+    response = await anonymous.request(method, url, json=body, headers=bearer(token("Memory.Admin")))
+    assert response.status_code == 200

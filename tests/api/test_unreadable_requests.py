@@ -1,0 +1,132 @@
+"""What the HTTP parser refuses, over a real connection: the one error shape, one answer, and the connection's end."""
+
+import logging
+from collections.abc import Iterator
+
+import orjson
+import pytest
+from fastapi import FastAPI
+
+from api.answer_headers import ALWAYS
+from api.bounded_request import MAX_HEAD_BYTES
+from api.telemetry import JsonFormatter
+from memnet.adapters.process.background import BackgroundTasks
+from memnet.wiring import Services
+from tests.api.conftest import DYNAMIC, Token, patch_body
+from tests.api.served import Served, read_all, read_until
+
+GARBAGE = b"\x16\x03\x01\x02\x00\x01\x00\x01\xfc\r\n\r\n"
+LIVE = b"GET /health/live HTTP/1.1\r\nHost: memnet.test\r\n\r\n"
+
+
+@pytest.fixture
+def served(app: FastAPI, services: Services) -> Iterator[Served]:
+    assert isinstance(services.background, BackgroundTasks)
+    with Served(app, services.background) as running:
+        yield running
+
+
+def exchange(served: Served, sent: bytes) -> bytes:
+    """Send, and read until the server closes."""
+    with served.connection() as opened:
+        opened.sendall(sent)
+        return read_all(opened)
+
+
+def patch(token: Token, headers: str = "") -> bytes:
+    return (
+        f"PATCH {DYNAMIC} HTTP/1.1\r\nHost: memnet.test\r\nAuthorization: Bearer {token()}\r\n"
+        f"Content-Type: application/json\r\nIf-None-Match: *\r\nIdempotency-Key: k\r\n{headers}\r\n"
+    ).encode()
+
+
+def check(answer: bytes, status: int, code: str) -> None:
+    """One refusal as all others, and nothing after it."""
+    head, _, body = answer.partition(b"\r\n\r\n")
+    line, *rows = head.split(b"\r\n")
+    assert line.startswith(b"HTTP/1.1 %d " % status)
+    headers = dict(row.split(b": ", 1) for row in rows)
+    assert len(headers) == len(rows)
+    assert headers.items() >= set(ALWAYS)
+    assert headers[b"connection"] == b"close"
+    assert headers[b"content-type"] == b"application/json"
+    assert int(headers[b"content-length"]) == len(body)
+    error = orjson.loads(body)["error"]
+    assert error.keys() == {"code", "message", "request_id", "details"}
+    assert (error["code"], error["request_id"].encode()) == (code, headers[b"x-request-id"])
+
+
+@pytest.mark.parametrize(
+    "sent",
+    [
+        GARBAGE,
+        b"GET /\xff HTTP/1.1\r\n\r\n",
+        b"GET / HTTP/9.9\r\n\r\n",
+        b"GET / HTTP/1.1\r\nX-Bad : x\r\n\r\n",
+        b"GET / HTTP/1.1\r\nContent-Length: x\r\n\r\n",
+        b"GET / HTTP/1.1\r\nContent-Length: 1\r\nTransfer-Encoding: chunked\r\n\r\n",
+        b"GET http:" + b"//[ HTTP/1.1\r\n\r\n",
+    ],
+)
+def test_what_is_no_http_is_400_in_the_shape_of_every_refusal(served: Served, sent: bytes) -> None:
+    check(exchange(served, sent), 400, "MALFORMED_REQUEST")
+
+
+@pytest.mark.parametrize(
+    "sent",
+    [
+        b"GET /" + b"x" * MAX_HEAD_BYTES + b" HTTP/1.1\r\n\r\n",
+        b"GET / HTTP/1.1\r\n" + b"X-Fill: x\r\n" * (MAX_HEAD_BYTES // 7 + 1) + b"\r\n",
+        b"GET / HTTP/1.1\r\nX-Fill: " + b"x" * (4 * MAX_HEAD_BYTES),  # which never ends
+    ],
+)
+def test_a_head_without_bounds_is_431_in_the_shape_of_every_refusal(served: Served, sent: bytes) -> None:
+    check(exchange(served, sent), 431, "HEAD_TOO_LARGE")
+
+
+def test_after_an_answer_it_is_the_same(served: Served) -> None:
+    with served.connection() as opened:
+        opened.sendall(LIVE)
+        read_until(opened, b'{"status":"ok"}')
+        opened.sendall(GARBAGE)
+        check(read_all(opened), 400, "MALFORMED_REQUEST")
+
+
+def test_a_body_that_breaks_off_its_form_is_refused_and_changes_nothing(served: Served, token: Token) -> None:
+    sent = patch(token, "Transfer-Encoding: chunked\r\n") + b"5\r\n{    \r\nno length\r\n"
+    check(exchange(served, sent), 400, "MALFORMED_REQUEST")
+    read = f"GET {DYNAMIC} HTTP/1.1\r\nHost: h\r\nConnection: close\r\nAuthorization: Bearer {token()}\r\n\r\n"
+    assert b" 404 " in exchange(served, read.encode()).partition(b"\r\n")[0]
+
+
+def test_garbage_behind_a_request_takes_nothing_from_its_answer(served: Served, token: Token) -> None:
+    """A 400 in the place of the answer would say that a change was refused which was made."""
+    body = orjson.dumps(patch_body())
+    answer = exchange(served, patch(token, f"Content-Length: {len(body)}\r\n") + body + GARBAGE)
+    assert answer.startswith(b"HTTP/1.1 201 ")
+    assert answer.count(b"HTTP/1.1 ") == 1
+
+
+def test_each_is_a_line_of_the_log_without_what_was_sent(served: Served, caplog: pytest.LogCaptureFixture) -> None:
+    with caplog.at_level(logging.DEBUG):
+        exchange(served, b"SECRET / HTTP/1.1\r\n\r\n")
+        exchange(served, b"GET /secret HTTP/1.1\r\nX-Fill: " + b"secret" * MAX_HEAD_BYTES)
+    lines = [JsonFormatter().format(record) for record in caplog.records]
+    told = [orjson.loads(line) for line in lines]
+    refused = [(line["status"], line["error"], line["method"]) for line in told if line["logger"] == "memnet.requests"]
+    assert refused == [(400, "MALFORMED_REQUEST", None), (431, "HEAD_TOO_LARGE", None)]
+    assert "secret" not in "".join(lines).lower()
+
+
+def test_who_leaves_in_the_middle_of_a_body_is_no_defect(
+    served: Served, token: Token, caplog: pytest.LogCaptureFixture
+) -> None:
+    with caplog.at_level(logging.INFO):
+        with served.connection() as opened:
+            # The server asks for the body, so it is waiting for it.
+            opened.sendall(patch(token, "Content-Length: 100\r\nExpect: 100-continue\r\n"))
+            assert opened.recv(65536).startswith(b"HTTP/1.1 100 ")
+        served.__exit__()  # waits for the requests under way
+    (line,) = [record for record in caplog.records if record.name == "memnet.requests"]
+    assert orjson.loads(JsonFormatter().format(line))["status"] is None
+    assert [record for record in caplog.records if record.levelno >= logging.ERROR] == []

@@ -1,0 +1,259 @@
+"""`memnet export` and `memnet import` against Azurite and the local key vault."""
+
+import asyncio
+import io
+import json
+import subprocess
+import sys
+import zipfile
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+from uuid import uuid4
+
+import click
+import pytest
+from azure.storage.blob import ContainerClient
+
+from cli import export as export_command
+from local.azurite_server import ACCOUNT_KEY, container_client, create_container, drop_container
+from local.key_vault_server import KeyVault
+from memnet import settings
+from memnet.domain.document import Actor, UserScope
+from memnet.domain.errors import Unavailable
+from memnet.domain.snapshot import Conversation
+from memnet.operations.export_user import REMOVED
+from memnet.operations.store_snapshot import store_snapshot
+from memnet.settings import Settings
+from memnet.wiring import Services, connect
+from tests.cli.conftest import Memnet
+
+OF_USER = ("--tenant", "t1", "--user", "u1")
+OF_OTHER = ("--tenant", "t2", "--user", "u9")
+Elsewhere = Callable[[], ContainerClient]
+SAID = "My locker code is 4711-quokka."
+
+
+@pytest.fixture
+def vault(storage: Settings, key_vault: KeyVault, monkeypatch: pytest.MonkeyPatch) -> Settings:
+    """The storage's settings with the vault's, in the environment, too."""
+    monkeypatch.setenv("MEMNET_VAULT_URL", key_vault.url)
+    monkeypatch.setenv("MEMNET_VAULT_TOKEN", key_vault.token)
+    monkeypatch.setenv("MEMNET_VAULT_CA", str(key_vault.ca_file))
+    found = settings.load_storage()
+    assert found is not None
+    return found
+
+
+@pytest.fixture
+def elsewhere(azurite: Any, monkeypatch: pytest.MonkeyPatch) -> Iterator[Elsewhere]:
+    """Leads the command to another, empty container, and returns it."""
+    name = f"test-{uuid4().hex}"
+    url = create_container(azurite.account_url, name)
+
+    def move() -> ContainerClient:
+        monkeypatch.setenv("MEMNET_STORAGE_URL", url)
+        return container_client(azurite.account_url, name)
+
+    yield move
+    drop_container(azurite.account_url, name)
+
+
+def names(blobs: ContainerClient) -> list[str]:
+    with blobs:
+        return sorted(blobs.list_blob_names())
+
+
+def test_a_user_comes_back_byte_for_byte(
+    memnet: Memnet, history: list[bytes], blobs: ContainerClient, elsewhere: Elsewhere, tmp_path: Path
+) -> None:
+    out = tmp_path / "u1.zip"
+    result = memnet("export", *OF_USER, "--out", str(out))
+    assert result.exit_code == 0, result.output
+    *rows, counts, last = result.stdout.splitlines()
+    assert [row.split()[:2] for row in rows] == [["projects/alpha.json", "2"], ["user/user_dynamic.json", "3"]]
+    assert counts.startswith("5 records, 2 documents, 0 events")
+    sha256 = last.removeprefix(f"{out}: ")
+    assert len(sha256) == 64
+    assert out.stat().st_mode & 0o777 == 0o600
+
+    elsewhere()
+    result = memnet("import", str(out), *OF_USER, "--actor", "ops", "--dry-run")
+    assert (result.exit_code, result.stdout.count("would be created")) == (0, 2)
+    assert names(elsewhere()) == []
+    result = memnet("import", str(out), *OF_USER, "--actor", "ops")
+    assert result.exit_code == 0, result.output
+    assert result.stdout.splitlines() == [
+        "projects/alpha.json: created",
+        "user/user_dynamic.json: created",
+        f"{out}: {sha256}",
+    ]
+    with blobs, elsewhere() as copy:
+        for name in blobs.list_blob_names(name_starts_with="tenants/t1/users/u1/audit/"):
+            assert copy.download_blob(name).readall() == blobs.download_blob(name).readall()
+    assert "ok: 2 documents, 5 changes" in memnet("audit", "verify", *OF_USER).stdout
+    versions = tmp_path / "versions"
+    memnet("audit", "rebuild", *OF_USER, "--out", str(versions))
+    assert [(versions / "user" / "user_dynamic.json" / f"{n}.json").read_bytes() for n in (1, 2, 3)] == history
+    again = memnet("import", str(out), *OF_USER, "--actor", "ops")
+    assert (again.exit_code, again.stdout.count("there already")) == (0, 2)
+
+
+def test_another_user_gets_new_documents_and_the_old_records_beside_them(
+    memnet: Memnet, history: list[bytes], blobs: ContainerClient, tmp_path: Path
+) -> None:
+    out = tmp_path / "u1.zip"
+    sha256 = memnet("export", *OF_USER, "--out", str(out)).stdout.split()[-1]
+    result = memnet("import", str(out), *OF_OTHER, "--actor", "ops@example.com")
+    assert result.exit_code == 0, result.output
+    assert result.stdout.splitlines()[:2] == ["projects/alpha.json: left out", "user/user_dynamic.json: created"]
+    assert "ok: 1 document, 1 change" in memnet("audit", "verify", *OF_OTHER).stdout
+    kept = [name for name in names(blobs) if name.startswith(f"tenants/t2/users/u9/imports/{sha256}/audit/")]
+    assert len(kept) == 5
+
+
+def test_conversations_are_exported_for_a_named_reader_alone(
+    memnet: Memnet, vault: Settings, container_url: str, elsewhere: Elsewhere, tmp_path: Path
+) -> None:
+    tenant = container_url.rpartition("/")[2]  # the tests share the vault
+    message = {"message_id": "m1", "role": "user", "content": SAID, "timestamp": "2026-02-14T20:00:00Z"}
+    body = {"snapshot_id": "s1", "profile_id": "project-copilot-v1", "messages": [message]}
+
+    async def store() -> None:
+        async with connect(vault) as services:
+            await store_snapshot(
+                UserScope(tenant, "u1"),
+                "c1",
+                Conversation.model_validate(body),
+                actor=Actor("svc", frozenset()),
+                catalog=services.catalog,
+                vault=services.vault,
+                marks=services.marks,
+                queue=None,
+            )
+
+    asyncio.run(store())
+    of_user = ("--tenant", tenant, "--user", "u1")
+    assert memnet("export", *of_user, "--out", str(tmp_path / "a.zip")).exit_code == 0
+    assert SAID.encode() not in (tmp_path / "a.zip").read_bytes()
+    for arguments in (["--with-snapshots"], ["--actor", "me"], ["--with-snapshots", "--actor", "a\nb"]):
+        assert memnet("export", *of_user, "--out", str(tmp_path / "b.zip"), *arguments).exit_code == 2
+    reading = ("--with-snapshots", "--actor", "dpo@example.com")
+    result = memnet("export", *of_user, "--out", str(tmp_path / "b.zip"), *reading)
+    assert result.exit_code == 0, result.output
+    with zipfile.ZipFile(tmp_path / "b.zip") as archive:
+        assert SAID.encode() in archive.read("snapshots.jsonl")
+        (access,) = archive.read("accesses.jsonl").splitlines()
+    assert json.loads(access)["principal"] == "dpo@example.com"
+    copy = elsewhere()
+    result = memnet("import", str(tmp_path / "b.zip"), *of_user, "--actor", "ops")
+    assert result.exit_code == 0, result.output
+    assert "1 snapshots: created" in result.stdout
+    assert "1 replays: left out" in result.stdout
+    with copy:
+        sealed = copy.download_blob(f"tenants/{tenant}/users/u1/snapshots/c1/s1.json").readall()
+    assert SAID.encode() not in sealed
+
+
+def test_conversations_without_a_vault_are_refused(memnet: Memnet, history: list[bytes], tmp_path: Path) -> None:
+    result = memnet("export", *OF_USER, "--out", str(tmp_path / "a.zip"), "--with-snapshots", "--actor", "me")
+    assert (result.exit_code, "VAULT_UNAVAILABLE" in result.stderr) == (1, True)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_forged_archive_is_refused_and_nothing_is_written(
+    memnet: Memnet, history: list[bytes], elsewhere: Elsewhere, tmp_path: Path
+) -> None:
+    out = tmp_path / "u1.zip"
+    memnet("export", *OF_USER, "--out", str(out))
+    forged = tmp_path / "forged.zip"
+    made = io.BytesIO()
+    with zipfile.ZipFile(out) as archive, zipfile.ZipFile(made, "w") as other:
+        for name in archive.namelist():
+            other.writestr(name, archive.read(name).replace(b"p1", b"p9"))
+    forged.write_bytes(made.getvalue())
+    (tmp_path / "text.zip").write_text("no archive")
+    copy = elsewhere()
+    for file in (forged, tmp_path / "text.zip"):
+        result = memnet("import", str(file), *OF_USER, "--actor", "ops")
+        assert result.exit_code == 1
+        assert "ARCHIVE_REFUSED" in result.stderr
+        assert "reason: " in result.stderr
+    assert names(copy) == []
+
+
+def test_a_broken_history_leaves_no_file(
+    memnet: Memnet, history: list[bytes], blobs: ContainerClient, tmp_path: Path
+) -> None:
+    with blobs:
+        first = sorted(blobs.list_blob_names(name_starts_with="tenants/t1/users/u1/documents/user"))[0]
+        document = json.loads(blobs.download_blob(first).readall())
+        document["content"]["preferences"].append("never said")
+        metadata = blobs.get_blob_client(first).get_blob_properties().metadata
+        blobs.upload_blob(first, json.dumps(document), overwrite=True, metadata=metadata)
+    result = memnet("export", *OF_USER, "--out", str(tmp_path / "a.zip"))
+    assert (result.exit_code, "HISTORY_BROKEN" in result.stderr) == (1, True)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_document_that_is_another_one_is_left_and_told(memnet: Memnet, history: list[bytes], tmp_path: Path) -> None:
+    memnet("export", *OF_USER, "--out", str(tmp_path / "a.zip"))
+    assert memnet("import", str(tmp_path / "a.zip"), *OF_OTHER, "--actor", "ops").exit_code == 0
+    assert memnet("export", *OF_OTHER, "--out", str(tmp_path / "b.zip")).exit_code == 0
+    result = memnet("import", str(tmp_path / "b.zip"), *OF_USER, "--actor", "ops")
+    assert result.exit_code == 1
+    assert "user/user_dynamic.json: another one is there, and was left as it is" in result.stdout
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["export", "--tenant", "a/b", "--user", "u1", "--out", "{tmp}/x.zip"],
+        ["export", "--tenant", "t1", "--user", "u1"],
+        ["export", "--tenant", "t1", "--user", "u1", "--out", "{tmp}/there"],
+        ["import", "{tmp}/there", "--tenant", "t1", "--user", "u1"],
+        ["import", "{tmp}/there", "--tenant", "t1", "--user", "..", "--actor", "ops"],
+        ["import", "{tmp}/missing", "--tenant", "t1", "--user", "u1", "--actor", "ops"],
+        ["import", "{tmp}/there", "--tenant", "t1", "--user", "u1", "--actor", ""],
+    ],
+)
+def test_what_cannot_be_meant_is_a_usage_error(
+    memnet: Memnet, storage: Settings, tmp_path: Path, arguments: list[str]
+) -> None:
+    (tmp_path / "there").touch()
+    assert memnet(*(argument.replace("{tmp}", str(tmp_path)) for argument in arguments)).exit_code == 2
+
+
+def test_a_file_that_cannot_be_written_is_told(memnet: Memnet, history: list[bytes], tmp_path: Path) -> None:
+    result = memnet("export", *OF_USER, "--out", str(tmp_path / "missing" / "a.zip"))
+    assert (result.exit_code, "the archive: " in result.stderr) == (1, True)
+
+
+def test_what_only_has_to_be_run_again_is_told_as_such(storage: Settings) -> None:
+    async def raced(services: Services) -> None:
+        raise Unavailable(REMOVED)
+
+    async def down(services: Services) -> None:
+        raise Unavailable(dependency="blob_storage")
+
+    with pytest.raises(click.ClickException, match="run it again"):
+        export_command._run(raced)
+    with pytest.raises(click.ClickException, match="does not answer"):
+        export_command._run(down)
+
+
+def test_a_killed_import_is_finished_by_the_same_command(
+    memnet: Memnet, history: list[bytes], elsewhere: Elsewhere, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """With kill -9, as soon as something is there."""
+    out = tmp_path / "u1.zip"
+    memnet("export", *OF_USER, "--out", str(out))
+    copy = elsewhere()
+    monkeypatch.setenv("MEMNET_STORAGE_KEY", ACCOUNT_KEY)
+    command = [sys.executable, "-m", "cli.main", "import", str(out), *OF_USER, "--actor", "ops"]
+    with subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as process, copy:
+        while process.poll() is None and not list(copy.list_blob_names()):
+            continue
+        process.kill()
+    assert memnet("import", str(out), *OF_USER, "--actor", "ops").exit_code == 0
+    assert "ok: 2 documents, 5 changes" in memnet("audit", "verify", *OF_USER).stdout

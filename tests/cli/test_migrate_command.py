@@ -1,0 +1,241 @@
+"""`memnet migrate` against Azurite: the worked example from its plan to its rollback."""
+
+import asyncio
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from memnet.domain.document import DocumentKey, UserScope
+from memnet.domain.errors import DocumentNotFound
+from memnet.domain.write import IfAbsent, IfMatch, PatchDocument, Reason
+from memnet.operations.get_document import get_document
+from memnet.operations.list_audit import list_audit
+from memnet.operations.patch_document import patch_document
+from memnet.settings import Settings, load_storage
+from memnet.wiring import Services, connect
+from tests.cli.conftest import ACTOR, Memnet
+from tests.migration_example import write_catalog
+
+NAME = ("--migration", "split-global")
+USER = ("--tenant", "t1", "--user", "u1")
+
+
+def of(path: str, user: str = "u1", tenant: str = "t1") -> DocumentKey:
+    return DocumentKey(UserScope(tenant, user), "user", path)
+
+
+OLD, STATIC, DYNAMIC = of("global.json"), of("user_static.json"), of("user_dynamic.json")
+
+
+@pytest.fixture
+def example(storage: Settings, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Settings:
+    """The settings of an installation with the worked example."""
+    for name, value in write_catalog(tmp_path).items():
+        monkeypatch.setenv(name, value)
+    found = load_storage()
+    assert found is not None
+    return found
+
+
+def do(settings: Settings, work: Any) -> Any:
+    async def connected() -> Any:
+        async with connect(settings) as services:
+            return await work(services)
+
+    return asyncio.run(connected())
+
+
+def prefer(settings: Settings, key: DocumentKey, text: str, ops: Any = None) -> None:
+    """Patch a document live, or create it."""
+
+    async def work(services: Services) -> None:
+        stored = await services.documents.get(key)
+        head = None if stored is None else stored.view
+        old = key.path == "global.json"
+        command = PatchDocument(
+            key=key,
+            actor=ACTOR,
+            precondition=IfMatch(head.etag) if head else IfAbsent(),
+            idempotency_key=text,
+            profile_id="legacy-v1" if old else "project-copilot-v1",
+            binding_id="global" if old else "user_dynamic",
+            ops=ops or [{"op": "add", "path": "/content/preferences/-", "value": text}],
+            reason=Reason.LIVE_UPDATE,
+        )
+        ports = {"documents": services.documents, "audit": services.audit, "clock": services.clock}
+        rest = {"ids": services.ids, "background": services.background, "catalog": services.catalog}
+        await patch_document(command, **ports, **rest)
+
+    do(settings, work)
+
+
+def read(settings: Settings, key: DocumentKey) -> bytes | None:
+    async def work(services: Services) -> bytes | None:
+        try:
+            return (await get_document(key, documents=services.documents, audit=services.audit)).document
+        except DocumentNotFound:
+            return None
+
+    found: bytes | None = do(settings, work)
+    return found
+
+
+@pytest.fixture
+def old(example: Settings) -> Settings:
+    """A user of the old product."""
+    prefer(example, OLD, "Be brief.")
+    return example
+
+
+def test_the_example_forwards_verified_and_back_byte_for_byte(memnet: Memnet, old: Settings) -> None:
+    before = read(old, OLD)
+    assert memnet("migrate", "verify", *NAME).stdout == (
+        "t1/u1 user/user_static.json: is missing\n"
+        "t1/u1 user/user_dynamic.json: is missing\n"
+        "0 as made, 0 changed since, 2 different\n"
+    )
+    plan = memnet("migrate", "plan", *NAME, *USER)
+    assert plan.exit_code == 0, plan.output
+    assert plan.stdout == (
+        "t1/u1 user/user_static.json: create\n"
+        '  {"op":"add","path":"/content","value":{"profile":{},"projects_index":[]}}\n'
+        "t1/u1 user/user_dynamic.json: create\n"
+        '  {"op":"add","path":"/content","value":'
+        '{"durable_facts":[],"pending_confirmations":[],"preferences":["Be brief."]}}\n'
+        "2 create, 0 replace, 0 done, 0 changed_since, 0 postponed, 0 failed\n"
+    )
+    assert read(old, STATIC) is None
+
+    run = memnet("migrate", "run", *NAME, *USER, "--actor", "svc-ops")
+    assert run.stdout == (
+        "t1/u1 user/user_static.json: create\n"
+        "t1/u1 user/user_dynamic.json: create\n"
+        "2 create, 0 replace, 0 done, 0 changed_since, 0 postponed, 0 failed\n"
+    )
+    assert memnet("migrate", "run", *NAME).stdout == (
+        "0 create, 0 replace, 2 done, 0 changed_since, 0 postponed, 0 failed\n"
+    )
+    assert memnet("migrate", "verify", *NAME).stdout == "2 as made, 0 changed since, 0 different\n"
+
+    back = memnet("migrate", "rollback", *NAME)
+    assert (back.exit_code, back.stdout) == (
+        0,
+        "t1/u1 user/user_static.json: rolled back\n"
+        "t1/u1 user/user_dynamic.json: rolled back\n"
+        "2 rolled back, 0 refused, 0 postponed\n",
+    )
+    assert [read(old, key) for key in (OLD, STATIC, DYNAMIC)] == [before, None, None]
+    audited = memnet("audit", "verify", *USER)
+    assert audited.exit_code == 0, audited.output
+
+
+def test_the_audit_names_the_actor(memnet: Memnet, old: Settings) -> None:
+    memnet("migrate", "run", *NAME, "--actor", "svc-ops")
+    assert b'"actor":"svc-ops"' in records(old)
+    memnet("migrate", "rollback", *NAME)
+    assert b'"actor":"memnet-worker"' in records(old)
+
+
+def records(settings: Settings) -> bytes:
+    async def work(services: Services) -> bytes:
+        page = await list_audit(
+            STATIC.scope,
+            namespace="user",
+            path="user_static.json",
+            limit=9,
+            cursor=None,
+            documents=services.documents,
+            audit=services.audit,
+        )
+        return b"".join(page.items)
+
+    found: bytes = do(settings, work)
+    return found
+
+
+def test_a_document_that_would_fail_is_told_and_fails(memnet: Memnet, old: Settings) -> None:
+    prefer(old, OLD, "bad", [{"op": "add", "path": "/content/profile/locale", "value": "not a locale"}])
+    for command in ("plan", "run"):
+        result = memnet("migrate", command, *NAME)
+        assert result.exit_code == 1
+        assert "t1/u1 user/user_static.json: failed: SCHEMA_VIOLATION: " in result.stdout
+        assert result.stdout.endswith("0 create, 0 replace, 0 done, 0 changed_since, 0 postponed, 2 failed\n")
+    assert read(old, DYNAMIC) is None
+
+
+def test_only_what_is_selected_is_migrated(memnet: Memnet, old: Settings) -> None:
+    others = {"t1": "u2", "t2": "u1"}
+    for tenant, user in others.items():
+        prefer(old, of("global.json", user, tenant), "Be brief.")
+    assert "t2/u1" in memnet("migrate", "run", *NAME, "--tenant", "t2").stdout
+    assert read(old, STATIC) is None
+    assert memnet("migrate", "run", *NAME).stdout.endswith(
+        "4 create, 0 replace, 2 done, 0 changed_since, 0 postponed, 0 failed\n"
+    )
+
+
+def test_a_rollback_leaves_what_others_changed_unless_forced(memnet: Memnet, old: Settings) -> None:
+    memnet("migrate", "run", *NAME)
+    prefer(old, DYNAMIC, "Use tables.")
+    assert memnet("migrate", "verify", *NAME).stdout == "1 as made, 1 changed since, 0 different\n"
+    refused = memnet("migrate", "rollback", *NAME)
+    assert (refused.exit_code, refused.stdout) == (
+        1,
+        "t1/u1 user/user_dynamic.json: refused: it was changed since\n0 rolled back, 1 refused, 0 postponed\n",
+    )
+    assert memnet("migrate", "rollback", *NAME, "--force").exit_code == 0
+    assert read(old, DYNAMIC) is None
+
+
+def test_the_old_document_goes_once_all_is_verified_and_comes_back(memnet: Memnet, old: Settings) -> None:
+    prefer(old, of("global.json", "u2"), "Be brief.")
+    memnet("migrate", "run", *NAME, *USER)
+    refused = memnet("migrate", "decommission", *NAME)
+    assert (refused.exit_code, read(old, OLD) is None) == (1, False)
+    assert refused.stdout.endswith("2 as made, 0 changed since, 2 different\n")
+    memnet("migrate", "run", *NAME)
+    done = memnet("migrate", "decommission", *NAME)
+    assert (done.exit_code, done.stdout) == (
+        0,
+        "4 as made, 0 changed since, 0 different\nt1/u1 user/global.json: deleted\nt1/u2 user/global.json: deleted\n",
+    )
+    assert read(old, OLD) is None
+    assert memnet("migrate", "verify", *NAME).stdout == "4 as made, 0 changed since, 0 different\n"
+    assert memnet("migrate", "rollback", *NAME, *USER).stdout.startswith("t1/u1 user/global.json: rolled back\n")
+    assert b"Be brief." in (read(old, OLD) or b"")
+
+
+def test_what_cannot_be_rebuilt_is_not_rolled_back(memnet: Memnet, old: Settings, blobs: Any) -> None:
+    memnet("migrate", "run", *NAME)
+    memnet("migrate", "decommission", *NAME)
+    with blobs:
+        for name in blobs.list_blob_names(name_starts_with="tenants/t1/users/u1/audit/"):
+            if b'"global.json"' in (data := blobs.download_blob(name).readall()) and b'"sequence":1,' in data:
+                blobs.delete_blob(name)
+        memnet("sweep")
+        name = "tenants/t1/users/u1/documents/user/global.json"
+        data = blobs.download_blob(name).readall()
+        start, end = data.index(b'"outbox":[') + len(b'"outbox":['), data.index(b'],"receipts"')
+        metadata = blobs.get_blob_client(name).get_blob_properties().metadata
+        blobs.upload_blob(name, data[:start] + data[end:], overwrite=True, metadata=metadata)
+    result = memnet("migrate", "rollback", *NAME)
+    assert result.exit_code == 1
+    assert "t1/u1: refused: HISTORY_BROKEN" in result.stdout
+
+
+@pytest.mark.parametrize(
+    ("arguments", "says"),
+    [
+        (("run", "--migration", "nothing"), "there is no migration nothing; known: global-0.9.0, "),
+        (("run", *NAME, "--user", "u1"), "--user needs --tenant"),
+        (("run", *NAME, "--tenant", "t1", "--user", "../u"), "An identifier or path segment"),
+        (("decommission", "--migration", "global-1.0.0"), "there is nothing left over"),
+        (("run",), "Missing option '--migration'"),
+    ],
+)
+def test_what_makes_no_sense_is_a_usage_error(
+    memnet: Memnet, example: Settings, arguments: tuple[str, ...], says: str
+) -> None:
+    result = memnet("migrate", *arguments)
+    assert (result.exit_code, says in result.stderr) == (2, True), result.output

@@ -1,0 +1,177 @@
+"""`memnet retention` and `memnet hold` against Azurite."""
+
+import asyncio
+import json
+from collections.abc import Callable
+from datetime import timedelta
+from pathlib import Path
+
+import pytest
+from azure.storage.blob import ContainerClient
+from click.testing import Result
+
+from memnet.adapters.memory.clock import FrozenClock
+from memnet.domain.document import Actor, UserScope
+from memnet.domain.event import Event
+from memnet.operations.apply_retention import apply_retention
+from memnet.operations.place_hold import place_hold
+from memnet.operations.place_tenant_hold import place_tenant_hold
+from memnet.operations.write_event import write_event
+from memnet.settings import Settings
+from memnet.wiring import connect
+
+Memnet = Callable[..., Result]
+LEGAL = Actor("svc-legal", frozenset())
+NOTHING = "0 removed, 0 held, 0 waiting, 0 postponed, 0 kept\n"
+
+
+async def write(storage: Settings, *users: str, timestamp: str = "2020-01-01T00:00:00Z") -> None:
+    async with connect(storage) as services:
+        for user in users:
+            body = {
+                "event_id": "old",
+                "service_id": "svc-a",
+                "timestamp": timestamp,
+                "source_type": "chat",
+                "digest": "What happened.",
+            }
+            await write_event(
+                UserScope("t1", user),
+                Event.model_validate(body),
+                events=services.events,
+                search=services.search,
+                ids=services.ids,
+                background=services.background,
+            )
+
+
+async def hold(storage: Settings, user: str | None, reason: str) -> None:
+    async with connect(storage) as services:
+        ports = {"actor": LEGAL, "holds": services.holds, "clock": services.clock}
+        if user is None:
+            await place_tenant_hold("t1", reason, **ports)
+        else:
+            await place_hold(UserScope("t1", user), reason, **ports)
+
+
+def events(blobs: ContainerClient) -> list[str]:
+    return [blob.name for blob in blobs.list_blobs(name_starts_with="tenants/") if "/events/" in blob.name]
+
+
+def test_all_users_of_a_tenant_are_gone_through(memnet: Memnet, storage: Settings, blobs: ContainerClient) -> None:
+    asyncio.run(write(storage, "u1", "u2"))
+    asyncio.run(write(storage, "u3", timestamp="2999-01-01T00:00:00Z"))
+    dry = memnet("retention", "apply", "--tenant", "t1", "--dry-run")
+    assert dry.exit_code == 0, dry.output
+    assert "events: 2 to remove, 0 held, 0 waiting, 0 postponed, 1 kept\n" in dry.stdout
+    assert dry.stdout.endswith("3 users, 0 under a legal hold, 0 failed; 0 histories to shorten\n")
+    assert len(events(blobs)) == 3
+    done = memnet("retention", "apply", "--tenant", "t1")
+    assert done.exit_code == 0, done.output
+    assert "events: 2 removed, 0 held, 0 waiting, 0 postponed, 1 kept\n" in done.stdout
+    assert events(blobs) == ["tenants/t1/users/u3/events/old.json"]
+    again = memnet("retention", "apply", "--tenant", "t1")
+    assert "events: 0 removed, 0 held, 0 waiting, 0 postponed, 1 kept\n" in again.stdout
+
+
+def test_a_history_is_shortened_as_of_another_time(memnet: Memnet, history: list[bytes]) -> None:
+    result = memnet("retention", "apply", "--tenant", "t1", "--dry-run", "--as-of", "2999-01-01T00:00:00Z")
+    assert "audit: 5 to remove" in result.stdout
+    assert result.stdout.endswith("2 histories to shorten\n")
+    result = memnet("retention", "apply", "--tenant", "t1", "--as-of", "2020-01-01T00:00:00Z")
+    assert "audit: 0 removed, 0 held, 0 waiting, 0 postponed, 5 kept\n" in result.stdout
+    assert memnet("audit", "verify", "--tenant", "t1", "--user", "u1").exit_code == 0
+
+
+async def age(storage: Settings, days: int) -> None:
+    """Apply the rules as of a time when what is stored will be over."""
+    async with connect(storage) as services:
+        await apply_retention(
+            UserScope("t1", "u1"),
+            as_of=None,
+            dry_run=False,
+            documents=services.documents,
+            audit=services.audit,
+            events=services.events,
+            search=services.search,
+            records=services.records,
+            vault=services.vault,
+            marks=services.marks,
+            holds=services.holds,
+            catalog=services.catalog,
+            clock=FrozenClock(services.clock.now() + timedelta(days=days)),
+        )
+
+
+def test_a_shortened_history_verifies_and_rebuilds(
+    memnet: Memnet, storage: Settings, history: list[bytes], blobs: ContainerClient, tmp_path: Path
+) -> None:
+    asyncio.run(age(storage, 366))
+    names = [blob.name for blob in blobs.list_blobs(name_starts_with="tenants/t1/users/u1/")]
+    assert [name for name in names if "/audit/" in name] == []
+    assert len([name for name in names if "/baselines/" in name]) == 2
+    verified = memnet("audit", "verify", "--tenant", "t1", "--user", "u1")
+    assert verified.exit_code == 0, verified.output
+    assert memnet("audit", "rebuild", "--tenant", "t1", "--user", "u1", "--out", str(tmp_path / "out")).exit_code == 0
+    assert (tmp_path / "out" / "user" / "user_dynamic.json" / "3.json").read_bytes() == history[2]
+
+
+def test_a_time_to_come_takes_a_dry_run(memnet: Memnet, storage: Settings) -> None:
+    asyncio.run(write(storage, "u1"))
+    result = memnet("retention", "apply", "--tenant", "t1", "--as-of", "2999-01-01T00:00:00Z")
+    assert result.exit_code == 1
+    assert "MALFORMED_REQUEST" in result.stderr
+
+
+def test_a_hold_is_listed_and_keeps_everything(memnet: Memnet, storage: Settings, blobs: ContainerClient) -> None:
+    asyncio.run(write(storage, "u1", "u2"))
+    assert memnet("hold", "list", "--tenant", "t1").stdout == "0 legal holds in tenant t1\n"
+    asyncio.run(hold(storage, "u1", "Litigation\n17"))
+    lines = memnet("hold", "list", "--tenant", "t1").stdout.splitlines()
+    what, _, actor, reason = lines[0].split("  ")
+    assert (what, actor, json.loads(reason)) == ("user u1", "svc-legal", "Litigation\n17")
+    assert lines[1:] == ["1 legal hold in tenant t1"]
+    result = memnet("retention", "apply", "--tenant", "t1")
+    assert "events: 1 removed, 1 held, 0 waiting, 0 postponed, 0 kept\n" in result.stdout
+    assert "2 users, 1 under a legal hold" in result.stdout
+    asyncio.run(hold(storage, None, "audit"))
+    assert memnet("hold", "list", "--tenant", "t1").stdout.startswith("tenant  ")
+    assert events(blobs) == ["tenants/t1/users/u1/events/old.json"]
+
+
+def test_what_cannot_be_read_fails(memnet: Memnet, storage: Settings, blobs: ContainerClient) -> None:
+    asyncio.run(write(storage, "u1"))
+    blobs.upload_blob("tenants/t1/users/u1/events/broken.json", b"{}")
+    result = memnet("retention", "apply", "--tenant", "t1")
+    assert result.exit_code == 1
+    assert ", 1 broken\n" in result.stdout
+
+
+def test_a_hold_that_cannot_be_read_stops_it(memnet: Memnet, storage: Settings, blobs: ContainerClient) -> None:
+    asyncio.run(write(storage, "u1"))
+    blobs.upload_blob("holds/t1/tenant/000000000001.json", b"{}")
+    result = memnet("retention", "apply", "--tenant", "t1")
+    assert result.exit_code == 1
+    assert "1 failed" in result.stdout
+    assert len(events(blobs)) == 1
+    assert memnet("hold", "list", "--tenant", "t1").exit_code == 1
+
+
+def test_nobody_there(memnet: Memnet, storage: Settings) -> None:
+    result = memnet("retention", "apply", "--tenant", "t1")
+    assert (result.exit_code, result.stdout.count(NOTHING)) == (0, 6)
+    assert result.stdout.endswith("0 users, 0 under a legal hold, 0 failed; 0 histories shortened\n")
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ("retention", "apply"),
+        ("retention", "apply", "--tenant", "../t"),
+        ("retention", "apply", "--tenant", "t1", "--as-of", "yesterday"),
+        ("hold", "list"),
+        ("hold", "list", "--tenant", "../t"),
+    ],
+)
+def test_a_wrong_call_exits_with_2(memnet: Memnet, storage: Settings, arguments: tuple[str, ...]) -> None:
+    assert memnet(*arguments).exit_code == 2

@@ -1,0 +1,135 @@
+"""The HoldStore and UserDirectory contracts, for every backend."""
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from typing import Any
+
+import pytest
+
+from memnet.adapters.azure.blob_audit import BlobAuditLog
+from memnet.adapters.azure.blob_events import BlobEventStore
+from memnet.adapters.azure.blob_holds import BlobHoldStore
+from memnet.adapters.azure.blob_records import BlobRecordStore
+from memnet.adapters.azure.blob_users import BlobUserDirectory
+from memnet.adapters.memory.audit import MemoryAuditLog
+from memnet.adapters.memory.clock import FrozenClock
+from memnet.adapters.memory.events import MemoryEventStore
+from memnet.adapters.memory.holds import MemoryHoldStore
+from memnet.adapters.memory.records import MemoryRecordStore
+from memnet.adapters.memory.users import MemoryUserDirectory
+from memnet.domain.document import UserScope
+from memnet.domain.errors import InvalidCursor, InvalidIdentifier
+from memnet.domain.event import EventKey
+from memnet.domain.hold import HoldKey, HoldPlace
+from memnet.domain.record import RecordKey, RecordKind
+from memnet.ports import HoldStore, Page, StoreConflict
+from tests.contracts.conftest import BACKENDS
+
+PLACE = HoldPlace("t1", "u1")
+DATA = '{"reason":"naïve 文档"}'.encode()
+
+
+@pytest.fixture(params=BACKENDS)
+def holds(request: pytest.FixtureRequest) -> HoldStore:
+    """An empty HoldStore."""
+    if request.param == "memory":
+        return MemoryHoldStore()
+    return BlobHoldStore(request.getfixturevalue("container"))
+
+
+@pytest.fixture(params=BACKENDS)
+def stored(request: pytest.FixtureRequest) -> tuple[Any, ...]:
+    """An empty directory, and the audit log, events and records it is a directory of."""
+    if request.param == "memory":
+        log, events, records = MemoryAuditLog(), MemoryEventStore(FrozenClock()), MemoryRecordStore()
+        return MemoryUserDirectory(log.names, events.names, records.names), log, events, records
+    container = request.getfixturevalue("container")
+    return (
+        BlobUserDirectory(container),
+        BlobAuditLog(container),
+        BlobEventStore(container),
+        BlobRecordStore(container),
+    )
+
+
+async def pages(turn: Callable[[str | None], Awaitable[Page[Any]]], limit: int) -> list[Any]:
+    found: list[Any] = []
+    cursor: str | None = None
+    while True:
+        page = await turn(cursor)
+        assert len(page.items) <= limit
+        found += page.items
+        cursor = page.next_cursor
+        if cursor is None:
+            return found
+
+
+async def test_a_change_is_created_once(holds):
+    key = HoldKey(PLACE, 1)
+    assert await holds.read(key) is None
+    await holds.create(key, DATA)
+    for data in (DATA, b"{}"):
+        with pytest.raises(StoreConflict):
+            await holds.create(key, data)
+    assert await holds.read(key) == DATA
+
+
+async def test_racing_changes_have_one_winner(holds):
+    key = HoldKey(PLACE, 1)
+    outcomes = await asyncio.gather(*(holds.create(key, str(n).encode()) for n in range(8)), return_exceptions=True)
+    (winner,) = [n for n, outcome in enumerate(outcomes) if outcome is None]
+    assert await holds.read(key) == str(winner).encode()
+
+
+async def test_changes_are_listed_by_place_and_by_tenant_in_their_order(holds):
+    places = [HoldPlace("t1"), HoldPlace("t1", "tenant"), PLACE, HoldPlace("t1", "u10"), HoldPlace("t10", "u1")]
+    keys = [HoldKey(place, number) for place in places for number in (1, 2, 10)]
+    for key in reversed(keys):
+        await holds.create(key, DATA)
+    for limit in (1, 2, 100):
+        for place in places:
+            own = await pages(lambda cursor, p=place, n=limit: holds.list(p, limit=n, cursor=cursor), limit)
+            assert own == [key for key in keys if key.place == place]
+        of_tenant = await pages(lambda cursor, n=limit: holds.list_of_tenant("t1", limit=n, cursor=cursor), limit)
+        assert of_tenant == keys[:12]
+    assert (await holds.list(HoldPlace("t2"), limit=1, cursor=None)).items == []
+    with pytest.raises(InvalidIdentifier):
+        await holds.list_of_tenant("t1/users", limit=1, cursor=None)
+    cursor = (await holds.list(PLACE, limit=1, cursor=None)).next_cursor
+    with pytest.raises(InvalidCursor):
+        await holds.list(HoldPlace("t1", "u10"), limit=1, cursor=cursor)
+
+
+async def test_a_user_is_listed_once_whatever_is_stored(stored):
+    users, log, events, records = stored
+    assert (await users.list_tenants(limit=10, cursor=None)).items == []
+    for tenant in ("t2", "t1", "t1-a"):
+        for user in ("u2", "u1", "u1-a", "u10"):
+            scope = UserScope(tenant, user)
+            for number in range(3):
+                await log.append(scope, f"d-{number}", DATA)
+            await events.create(EventKey(scope, "e1"), DATA)
+    await records.write(RecordKey(UserScope("t3", "only"), RecordKind.KEYS, "data"), DATA, replaces=None)
+    for limit in (1, 2, 100):
+        tenants = await pages(lambda cursor, n=limit: users.list_tenants(limit=n, cursor=cursor), limit)
+        assert sorted(tenants) == ["t1", "t1-a", "t2", "t3"]
+        found = await pages(lambda cursor, n=limit: users.list_users("t1", limit=n, cursor=cursor), limit)
+        assert sorted(scope.user_id for scope in found) == ["u1", "u1-a", "u10", "u2"]
+        assert {scope.tenant_id for scope in found} == {"t1"}
+        assert len(found) == 4
+    assert [scope.user_id for scope in (await users.list_users("t3", limit=9, cursor=None)).items] == ["only"]
+    assert (await users.list_users("t4", limit=9, cursor=None)).items == []
+    with pytest.raises(InvalidIdentifier):
+        await users.list_users("t1/users", limit=1, cursor=None)
+
+
+async def test_a_cursor_serves_its_own_list_only(stored):
+    users, log, *_ = stored
+    for user in ("u1", "u2"):
+        for tenant in ("t1", "t2"):
+            await log.append(UserScope(tenant, user), "d-1", DATA)
+    cursor = (await users.list_users("t1", limit=1, cursor=None)).next_cursor
+    assert cursor is not None
+    for other in (users.list_users("t2", limit=1, cursor=cursor), users.list_tenants(limit=1, cursor=cursor)):
+        with pytest.raises(InvalidCursor):
+            await other

@@ -1,0 +1,167 @@
+"""Documents, heads and a key, and the ways in which somebody who can write to the storage takes changes away."""
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
+from typing import Any
+
+import orjson
+
+from memnet.adapters.memory.records import MemoryRecordStore
+from memnet.adapters.memory.signing_keys import MemorySigningKeys
+from memnet.domain import audit, envelope
+from memnet.domain.document import DocumentKey, ETag, StorageETag, UserScope
+from memnet.domain.envelope import Envelope, Record
+from memnet.domain.errors import Unavailable, VaultUnavailable
+from memnet.domain.head import Head
+from memnet.domain.head_check import HeadsChecked
+from memnet.domain.history import Rebuilt
+from memnet.domain.record import RecordKey, RecordKind
+from memnet.domain.signature import SigningKey
+from memnet.operations.read_newest_head import read_newest_head
+from memnet.operations.sign_head import Signed, sign_head
+from memnet.operations.sign_heads import SignReport, sign_heads
+from memnet.operations.verify_history import verify_history
+from memnet.ports import Page, StoredDocument
+from tests.operations.service import SCOPE, Service, note
+
+BETA = DocumentKey(SCOPE, "projects", "beta.json")
+
+
+class CountingRecords(MemoryRecordStore):
+    """Counts what goes to the store, whose writes can be lost, or be applied and not confirmed, as it is told."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.calls: Counter[str] = Counter()
+        self.fate: Callable[[RecordKey], str | None] = lambda key: None
+
+    async def read(self, key: RecordKey) -> StoredDocument | None:
+        self.calls["read"] += 1
+        return await super().read(key)
+
+    async def write(self, key: RecordKey, data: bytes, *, replaces: StorageETag | None) -> StorageETag:
+        self.calls["write"] += 1
+        fate = self.fate(key)
+        if fate == "lost":
+            raise Unavailable(dependency="blob_storage")
+        tag = await super().write(key, data, replaces=replaces)
+        if fate == "unconfirmed":
+            raise Unavailable(dependency="blob_storage")
+        if fate == "repeated":
+            # The client library sent it twice: the second try finds the first one's blob.
+            tag = await super().write(key, data, replaces=replaces)
+        return tag
+
+    async def list(self, scope: UserScope, kind: RecordKind, *, limit: int, cursor: str | None) -> Page[RecordKey]:
+        self.calls["list"] += 1
+        return await super().list(scope, kind, limit=limit, cursor=cursor)
+
+    def tamper(self, key: RecordKey, data: bytes | None) -> None:
+        """Put other bytes in a record's place, or take it away."""
+        self._records.pop(key, None)
+        if data is not None:
+            self._records[key] = StoredDocument(data, StorageETag('"tampered"'))
+
+
+class TroubledKeys(MemorySigningKeys):
+    """A vault that can be down."""
+
+    down = False
+
+    async def newest(self) -> SigningKey:
+        if self.down:
+            raise VaultUnavailable()
+        return await super().newest()
+
+
+class HeadWorld(Service):
+    """One process with a vault."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.records = CountingRecords()
+        self.signing = TroubledKeys(self.ids)
+
+    async def sign(self, scope: UserScope = SCOPE, **members: Any) -> Signed:
+        return await sign_head(scope, **self._signing_ports(), **members)
+
+    async def sign_all(self) -> SignReport:
+        return await sign_heads(**self._signing_ports())
+
+    async def newest(self, scope: UserScope = SCOPE) -> Head | None:
+        return await read_newest_head(scope, records=self.records)
+
+    async def verify(self, **members: Any) -> tuple[HeadsChecked, Sequence[Rebuilt]]:
+        given = {"keys": self.signing, **members}
+        ports = {"documents": self.documents, "audit": self.audit, "records": self.records}
+        return await verify_history(SCOPE, **ports, **given)
+
+    async def faults(self, **members: Any) -> list[str | None]:
+        """The heads' fault, and each document's."""
+        heads, found = await self.verify(**members)
+        return [heads.fault, *(one.fault for one in found)]
+
+    def _signing_ports(self) -> dict[str, Any]:
+        stores = {"documents": self.documents, "audit": self.audit, "records": self.records}
+        return stores | {"keys": self.signing, "clock": self.clock}
+
+    async def changed(self, key: DocumentKey, times: int) -> list[str]:
+        """So many more changes of a document, each flushed; their change ids."""
+        made: list[str] = []
+        for number in range(times):
+            stored = await self.documents.get(key)
+            over = envelope.load(stored.data).commit.etag if stored else None
+            made.append((await self.patch(note(f"more {number}"), over=over, key=key)).change_id)
+            await self.background.drain()
+        return made
+
+    async def cut(self, key: DocumentKey, keep: int) -> None:
+        """Take the newest changes of a document away, so that nothing that is left contradicts itself."""
+        head = await self.head(key)
+        records = await self.chain(key)
+        for record in records[keep:]:
+            self.audit.tamper(key.scope, record["change_id"], None)
+        await self.put_back(key, _as_of(head, records[:keep]))
+
+    async def write_anew(self, key: DocumentKey, number: int, actor: str) -> None:
+        """Alter one record and everything after it that names its hash, the document included."""
+        head, records = await self.head(key), await self.chain(key)
+        records[number - 1]["actor"] = actor
+        for before, record in zip(records[number - 1 :], records[number:], strict=False):
+            record["previous_record_hash"] = audit.record_hash(before)
+        for record in records:
+            self.audit.tamper(key.scope, record["change_id"], audit.record_bytes(record))
+        await self.put_back(key, _as_of(head, records))
+
+    async def chain(self, key: DocumentKey) -> list[Record]:
+        """The records of a document, flushed ones and those that its blob carries."""
+        head = await self.head(key)
+        found = [await self.audit.read(key.scope, head.change_id(n)) for n in range(1, head.commit.sequence + 1)]
+        return [orjson.loads(data) for data in found if data is not None]
+
+    async def put_back(self, key: DocumentKey, version: Envelope | None) -> None:
+        """Put another version in a document's place, or none."""
+        self.documents._stored.pop(key)
+        self.documents._summaries.pop(key)
+        self.documents._recent.pop(key, None)
+        if version is not None:
+            await self.documents.put(key, envelope.dump(version), envelope.summarise(version), replaces=None)
+
+
+def _as_of(head: Envelope, records: Iterable[Record]) -> Envelope:
+    """The document's blob as it would be if these were all its records."""
+    chain = audit.Fold(head.doc_id)
+    version = [chain.take(record) for record in records][-1]
+    document = version.document
+    assert document is not None
+    commit = replace(
+        head.commit,
+        sequence=version.sequence,
+        etag=ETag(version.etag),
+        record_hash=version.record_hash,
+        outbox=(),
+        receipts=head.commit.receipts[: version.sequence],
+    )
+    updated = {"updated_at": document["updated_at"], "updated_by": document["updated_by"]}
+    return replace(head, content=document["content"], commit=commit, **updated)

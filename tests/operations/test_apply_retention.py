@@ -1,0 +1,378 @@
+"""Retention over 400 days of one user's memory: what goes is what the rules say, and what stays holds."""
+
+from datetime import timedelta
+from itertools import pairwise
+
+import pytest
+
+from memnet.domain.errors import ETagMismatch, MalformedRequest, Unavailable, VersionNotFound
+from memnet.domain.json_text import canonical
+from memnet.domain.record import RecordKind
+from memnet.domain.timestamps import to_text
+from memnet.domain.write import DeleteDocument, IfMatch
+from memnet.operations.delete_document import delete_document
+from memnet.operations.get_document import get_document
+from memnet.operations.list_audit import list_audit
+from memnet.operations.patch_document import patch_document
+from memnet.operations.reconcile_events import reconcile_events
+from memnet.operations.release_hold import release_hold
+from tests.operations.replay_world import LIVE
+from tests.operations.retention_world import (
+    ALPHA,
+    DAY,
+    DYNAMIC,
+    LEGAL,
+    SCOPE,
+    Between,
+    FallsAt,
+    RetentionWorld,
+    StopsAt,
+    live,
+    put,
+)
+
+DAYS = 400
+
+
+async def aged(days: int = DAYS) -> RetentionWorld:
+    world = RetentionWorld()
+    await live(world, days)
+    return world
+
+
+_made: dict[int, RetentionWorld] = {}
+
+
+@pytest.fixture
+async def world() -> RetentionWorld:
+    """A world of 400 days, made once and copied."""
+    if DAYS not in _made:
+        _made[DAYS] = await aged()
+        await _made[DAYS].background.drain()
+    return _made[DAYS].twin()
+
+
+def age(day: int) -> int:
+    return DAYS - day
+
+
+# What goes and what stays.
+
+
+async def test_what_the_rules_say_is_removed_and_nothing_else(world):
+    applied = await world.retain()
+    assert not applied.report.unfinished
+
+    assert await world.names(RecordKind.SNAPSHOTS) == [f"c1/s{day:03}" for day in range(0, DAYS, 10) if age(day) < 60]
+    assert len(await world.names(RecordKind.REPLAYS)) == sum(age(day) < 100 for day in range(0, DAYS, 10))
+    assert len(await world.names(RecordKind.ACCESSES)) == sum(age(day) < 100 for day in range(0, DAYS, 10))
+    expected = sorted(f"evt-{day:03}" for day in range(0, DAYS, 7) if age(day) < 365)
+    assert [name for name in await world.event_ids() if not name.startswith("evt-rpl-")] == expected
+    assert await world.indexed() == sorted(await world.event_ids())
+    gone = {seen.change_id for seen in world.seen if seen.at <= world.clock.now() - 365 * DAY}
+    assert gone
+    assert gone & set(await world.changes()) == set()
+    assert {seen.change_id for seen in world.seen} - gone <= set(await world.changes())
+    assert (await world.content(ALPHA))["summary"] == "As of day 399"
+
+
+async def test_what_is_counted_is_what_is_done_and_a_dry_run_does_nothing(world):
+    before = await world.everything()
+    dry = await world.retain(dry_run=True)
+    assert await world.everything() == before
+    applied = await world.retain()
+    assert dry.members() | {"dry_run": False} == applied.members()
+    after = await world.everything()
+
+    def lost(folder: str) -> int:
+        return sum(f"/{folder}/" in name for name in before) - sum(f"/{folder}/" in name for name in after)
+
+    counts = applied.members()["counts"]
+    assert {name: count["removed"] for name, count in counts.items()} == {name: lost(name) for name in counts}
+    assert all(counts[name]["removed"] and counts[name]["kept"] for name in counts if name != "conflicts")
+    assert applied.members()["baselines"] == len([name for name in after if "/baselines/" in name]) == 3
+    again = await world.retain()
+    assert all(not tally.removed for tally in again.report.tallies.values())
+    assert await world.everything() == after
+
+
+async def test_as_of_looks_from_another_time(world):
+    nothing = await world.retain(as_of=world.clock.now() - DAYS * DAY, dry_run=False)
+    assert all(not tally.removed for tally in nothing.report.tallies.values())
+    dry = await world.retain(as_of=world.clock.now() + 3000 * DAY, dry_run=True)
+    assert all(not dry.report.tallies[name].kept for name in ("events", "audit", "snapshots", "replays", "accesses"))
+    with pytest.raises(MalformedRequest):
+        await world.retain(as_of=world.clock.now() + timedelta(microseconds=1))
+
+
+async def test_a_rule_ends_to_the_microsecond():
+    world = RetentionWorld()
+    await world.event("evt-1")
+    world.clock.advance(365 * DAY - timedelta(microseconds=1))
+    assert (await world.retain()).report.tallies["events"].kept == 1
+    world.clock.advance(timedelta(microseconds=1))
+    assert (await world.retain()).report.tallies["events"].removed == 1
+
+
+# What is kept of the documents still holds.
+
+
+async def check_window(world: RetentionWorld) -> None:
+    """Every version since the beginning of the window, as the client got it; and what came before it is not found."""
+    rebuilt = await world.rebuilt()
+    assert all(one.fault is None for one in rebuilt.values())
+    begin = to_text(world.clock.now() - 365 * DAY)
+    for key in (ALPHA, DYNAMIC):
+        own = [seen for seen in world.seen if seen.key == key]
+        by_id = {version.change_id: version for version in rebuilt[key].versions}
+        for seen, following in pairwise([*own, None]):
+            until = None if following is None else to_text(following.at)
+            if until is not None and until <= begin:
+                assert seen.change_id not in by_id
+                with pytest.raises(VersionNotFound):
+                    await get_document(key, as_of=seen.change_id, documents=world.documents, audit=world.audit)
+                continue
+            assert canonical(by_id[seen.change_id].document) == seen.data
+            for as_of in (seen.change_id, max(to_text(seen.at), begin)):
+                view = await get_document(key, as_of=as_of, documents=world.documents, audit=world.audit)
+                if as_of == seen.change_id:
+                    assert (view.etag, view.document) == (seen.etag, seen.data)
+                else:
+                    assert view.document == canonical(by_id[last_until(rebuilt[key], as_of)].document)
+
+
+def last_until(rebuilt, as_of):
+    return [version.change_id for version in rebuilt.versions if version.timestamp <= as_of][-1]
+
+
+async def test_every_version_in_the_window_is_rebuilt_byte_for_byte(world):
+    await world.retain()
+    await check_window(world)
+
+
+async def test_applied_every_two_months_the_window_moves_along():
+    world = RetentionWorld()
+    await live(world, 60)
+    for _ in range(7):
+        for _ in range(10):
+            await world.change(ALPHA, put("/summary", f"at {to_text(world.clock.now())}"))
+            world.clock.advance(6 * DAY)
+        await world.retain()
+        await check_window(world)
+    assert sum("/baselines/" in name for name in world.audit.names()) == 3
+
+
+async def test_everything_over_leaves_the_document_and_its_baseline(world):
+    world.clock.advance(1000 * DAY)
+    await world.sweep()
+    await world.retain()
+    assert await world.changes() == []
+    rebuilt = await world.rebuilt()
+    assert [(one.fault, len(one.versions)) for one in rebuilt.values()] == [(None, 1)] * 3
+    head = await get_document(ALPHA, documents=world.documents, audit=world.audit)
+    view = await get_document(ALPHA, as_of=to_text(world.clock.now()), documents=world.documents, audit=world.audit)
+    assert view == head
+    await world.change(ALPHA, put("/summary", "after the silence"))
+    rebuilt = await world.rebuilt()
+    assert (rebuilt[ALPHA].fault, len(rebuilt[ALPHA].versions)) == (None, 2)
+
+
+async def test_records_that_still_wait_in_the_document_go_as_well():
+    """No sweeper ever ran, and the newest record stands in the outbox and in audit/."""
+    world = RetentionWorld()
+    await world.create_project()
+    await world.change(ALPHA, put("/summary", "long ago"))
+    world.clock.advance(400 * DAY)
+    await world.retain()
+    assert await world.changes() == []
+    await world.change(ALPHA, put("/summary", "now"))
+    assert len(await world.changes()) == 1
+    assert (await world.rebuilt())[ALPHA].fault is None
+
+
+async def test_the_list_of_records_begins_where_the_history_does(world):
+    await world.retain()
+    told, cursor = [], None
+    while True:
+        page = await list_audit(
+            SCOPE, namespace=None, path=None, limit=7, cursor=cursor, documents=world.documents, audit=world.audit
+        )
+        told += page.items
+        cursor = page.next_cursor
+        if cursor is None:
+            break
+    assert len(told) == len(await world.changes())
+
+
+async def test_a_request_whose_record_is_gone_is_too_late_and_no_failure(world):
+    first = next(seen for seen in world.seen if seen.key == ALPHA)
+    command = world.live_command(ALPHA, first.etag, put("/summary", "again"))
+    await world.retain()
+    with pytest.raises(ETagMismatch):
+        await patch_document(command, **world.writing())
+
+
+async def test_a_deleted_document_goes_by_the_rule_of_the_change_before():
+    world = RetentionWorld()
+    await world.create_project()
+    seen = await world.change(ALPHA, put("/summary", "short-lived"))
+    command = DeleteDocument(key=ALPHA, actor=LIVE, precondition=IfMatch(seen.etag), idempotency_key="gone")
+    writing = {name: port for name, port in world.writing().items() if name != "catalog"}
+    deleted = await delete_document(command, **writing)
+    await world.background.drain()
+    world.clock.advance(365 * DAY)
+    await world.retain()
+    assert await world.changes() == []
+    rebuilt = (await world.rebuilt())[ALPHA]
+    assert rebuilt.fault is None
+    assert [(version.etag, version.document) for version in rebuilt.versions] == [(deleted.etag, None)]
+    await patch_document(world.live_command(ALPHA, None, put("/summary", "anew")), **world.writing())
+    rebuilt = (await world.rebuilt())[ALPHA]
+    assert (rebuilt.fault, len(rebuilt.versions)) == (None, 2)
+
+
+async def test_a_history_that_does_not_hold_is_left_alone(world):
+    change = next(change for change in await world.changes() if change.endswith("-000000000002"))
+    of = [name for name in await world.changes() if name.startswith(change.rpartition("-")[0])]
+    name = f"{SCOPE.prefix}audit/{change}.json"
+    world.audit._records[name] = world.audit._records[name].replace(b"svc-live", b"svc-evil")
+    applied = await world.retain()
+    assert applied.report.broken["audit"] == 1
+    assert applied.report.unfinished
+    assert set(of) <= set(await world.changes())
+    assert sum(name.find("/baselines/") > 0 for name in world.audit.names()) == 2
+
+
+# Interrupted anywhere, and run again.
+
+
+@pytest.mark.parametrize("applied", [False, True], ids=["before", "after"])
+@pytest.mark.parametrize("error", [StopsAt, Unavailable])
+async def test_interrupted_at_any_call_and_run_again_the_end_is_the_same(applied, error):
+    base = RetentionWorld()
+    await live(base, 12)
+    base.clock.advance(380 * DAY)
+    await base.change(ALPHA, put("/summary", "in the window"))
+    await base.converse("s-new")
+    base.clock.advance(2 * DAY)
+
+    async def end(world: RetentionWorld, falls: FallsAt) -> list[str]:
+        for _ in range(3):
+            try:
+                await world.retain(**world.retention_ports(falls))
+            except (StopsAt, Unavailable):
+                assert all(one.fault is None for one in (await world.rebuilt()).values())
+                continue
+            break
+        world.clock.advance(timedelta(hours=2))
+        await reconcile_events(events=world.events, search=world.search, clock=world.clock, ids=world.ids)
+        await world.requeue()
+        assert all(one.fault is None for one in (await world.rebuilt()).values())
+        return await world.everything()
+
+    undisturbed = FallsAt(0, applied=applied)
+    expected = await end(base.twin(), undisturbed)
+    assert len(undisturbed.calls) > 60
+    for number, name in enumerate(undisturbed.calls, start=1):
+        found = await end(base.twin(), FallsAt(number, applied=applied, error=error))
+        assert found == expected, f"call {number}: {name}"
+
+
+# Beside others.
+
+
+@pytest.mark.parametrize("call", ["documents.get", "audit.append_baseline", "audit.delete", "audit.read", "audit.list"])
+async def test_a_live_writer_beside_it_loses_nothing(world, call):
+    async def write() -> None:
+        for number in range(3):
+            await world.change(ALPHA, put("/summary", f"meanwhile {number}"))
+            await world.change(DYNAMIC, put("/preferences", [f"meanwhile {number}"]))
+            await world.event(f"evt-meanwhile-{number}")
+
+    await world.retain(**world.retention_ports(Between(call, write)))
+    assert (await world.content(ALPHA))["summary"] == "meanwhile 2"
+    assert (await world.content(DYNAMIC))["preferences"] == ["meanwhile 2"]
+    await check_window(world)
+    assert {f"evt-meanwhile-{number}" for number in range(3)} <= set(await world.event_ids()) & set(
+        await world.indexed()
+    )
+    await world.retain()
+    await check_window(world)
+
+
+async def test_readers_meanwhile_see_no_fault(world):
+    """Rebuilt, listed and read between any two calls."""
+    calls = 0
+
+    async def read(name, call):
+        nonlocal calls
+        found = await call()
+        if name in ("audit.append_baseline", "audit.delete"):
+            calls += 1
+            assert all(one.fault is None for one in (await world.rebuilt()).values())
+            await get_document(
+                ALPHA, as_of=to_text(world.clock.now() - DAY), documents=world.documents, audit=world.audit
+            )
+            await list_audit(
+                SCOPE, namespace=None, path=None, limit=9, cursor=None, documents=world.documents, audit=world.audit
+            )
+        return found
+
+    await world.retain(**world.retention_ports(read))
+    assert calls > 20
+
+
+@pytest.mark.parametrize(
+    "call", ["audit.append_baseline", "audit.delete", "audit.read", "records.delete", "events.delete"]
+)
+async def test_two_runs_at_once_come_to_one_end(world, call):
+    alone = world.twin()
+    await alone.retain()
+
+    async def another() -> None:
+        await world.retain()
+
+    await world.retain(**world.retention_ports(Between(call, another, number=2)))
+    await world.retain()
+    assert all(one.fault is None for one in (await world.rebuilt()).values())
+    marks = ("mark ",)
+    assert [n for n in await world.everything() if not n.startswith(marks)] == [
+        n for n in await alone.everything() if not n.startswith(marks)
+    ]
+
+
+# Holds.
+
+
+async def test_a_hold_keeps_everything_and_says_so(world):
+    before = await world.everything()
+    due = await world.retain(dry_run=True)
+    await world.hold("Litigation 17")
+    applied = await world.retain()
+    assert await world.everything() == before
+    told = applied.members()
+    assert (told["held"], told["holds"]) == (
+        True,
+        [{"covers": "user", "reason": "Litigation 17", "actor": "svc-legal", "since": to_text(world.clock.now())}],
+    )
+    for name, tally in applied.report.tallies.items():
+        assert tally.removed == 0
+        # What waits for something that would have gone in the same run, waits for what is held.
+        assert tally.held + tally.waiting == due.report.tallies[name].removed
+    assert (await world.retain(dry_run=True)).members() == told | {"dry_run": True}
+
+    await release_hold(SCOPE, "settled", actor=LEGAL, holds=world.holds, clock=world.clock)
+    assert (await world.retain()).members() == due.members() | {"dry_run": False}
+
+
+@pytest.mark.parametrize("call", ["records.delete", "events.delete", "audit.delete"])
+async def test_a_hold_that_comes_meanwhile_stops_it(world, call, monkeypatch):
+    from memnet.operations.remove_due import remove_due
+
+    monkeypatch.setitem(remove_due.__globals__, "BATCH", 2)
+    applied = await world.retain(**world.retention_ports(Between(call, world.hold)))
+    assert applied.members()["held"]
+    kind = {"records.delete": "snapshots", "events.delete": "events", "audit.delete": "audit"}[call]
+    assert applied.report.tallies[kind].removed == 2
+    assert applied.report.tallies[kind].held > 0
+    assert all(one.fault is None for one in (await world.rebuilt()).values())

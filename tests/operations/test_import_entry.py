@@ -1,0 +1,115 @@
+"""One entry of an archive, put back or left alone."""
+
+from dataclasses import replace
+from typing import Any
+
+import orjson
+import pytest
+
+from memnet.domain import replay as replays
+from memnet.domain.archive import EntryKind
+from memnet.domain.archive_entry import Entry, StoredRecord, read_entry
+from memnet.domain.archive_import import Fate
+from memnet.domain.errors import VaultUnavailable
+from memnet.domain.event import Event, StoredEvent, place
+from memnet.domain.json_text import canonical
+from memnet.domain.record import RecordKey, RecordKind
+from memnet.domain.replay import ReplayStatus
+from memnet.domain.snapshot import Snapshot
+from memnet.operations.import_entry import import_entry
+from tests.operations.archive_world import OPERATOR, exported, files, filled_world, marked
+from tests.operations.replay_world import SCOPE, World
+
+BODY = {"event_id": "e1", "service_id": "s", "timestamp": "2026-01-01T00:00:00Z", "source_type": "x", "digest": "d"}
+EVENT = place(Event(**BODY), SCOPE)
+RECORD = StoredRecord(RecordKey(SCOPE, RecordKind.ACCESSES, "a"), b"{}")
+
+
+async def put_back(world: World, entry: Entry, **members: Any) -> Fate:
+    chosen: dict[str, Any] = {"dry_run": False, "events": world.events, "records": world.records, "vault": world.vault}
+    chosen |= {"ids": world.ids, "background": world.background}
+    return await import_entry(entry, **chosen | members)
+
+
+async def line_of(kind: EntryKind) -> bytes:
+    archive, _ = await exported(await filled_world(0), reader=OPERATOR)
+    return files(archive)[kind.file].splitlines()[0]
+
+
+async def test_an_event_comes_back_and_waits_for_the_index() -> None:
+    world = World()
+    assert await put_back(world, EVENT, dry_run=True) is Fate.CREATED
+    assert await world.events.get(EVENT.key) is None
+    assert await put_back(world, EVENT) is Fate.CREATED
+    assert await world.events.get(EVENT.key) == EVENT.data
+    assert await marked(world) == {EVENT.key}
+
+
+async def test_an_event_that_was_created_and_not_marked_is_marked() -> None:
+    world = World()
+    await world.events.create(EVENT.key, EVENT.data)
+    assert await put_back(world, EVENT, dry_run=True) is Fate.THERE
+    assert await put_back(world, EVENT) is Fate.THERE
+    assert await marked(world) == {EVENT.key}
+
+
+async def test_another_event_under_its_id_stays() -> None:
+    world, other = World(), place(Event(**{**BODY, "digest": "another"}), SCOPE)
+    await world.events.create(other.key, other.data)
+    for dry_run in (True, False):
+        assert await put_back(world, EVENT, dry_run=dry_run) is Fate.KEPT
+    assert await world.events.get(EVENT.key) == other.data
+
+
+async def test_a_record_is_created_once() -> None:
+    world = World()
+    for dry_run, fate in ((True, Fate.CREATED), (False, Fate.CREATED), (False, Fate.THERE), (True, Fate.THERE)):
+        assert await put_back(world, RECORD, dry_run=dry_run) is fate
+    assert await put_back(world, replace(RECORD, data=b"[]")) is Fate.KEPT
+
+
+async def test_a_conversation_is_sealed_again_and_compared_unseen() -> None:
+    world = World()
+    entry = read_entry(EntryKind.SNAPSHOTS, SCOPE, await line_of(EntryKind.SNAPSHOTS))
+    assert isinstance(entry, Snapshot)
+    assert await put_back(world, entry, dry_run=True) is Fate.CREATED
+    assert await put_back(world, entry) is Fate.CREATED
+    stored = await world.records.read(entry.key)
+    assert stored is not None
+    assert b"concise" not in stored.data
+    assert await put_back(world, entry) is Fate.THERE
+    assert await put_back(world, replace(entry, service_id="another")) is Fate.KEPT
+    assert (await world.records.list(SCOPE, RecordKind.ACCESSES, limit=9, cursor=None)).items == []
+    with pytest.raises(VaultUnavailable):
+        await put_back(world, entry, vault=None)
+
+
+async def test_a_replay_that_has_its_sealed_plan_is_the_same_one() -> None:
+    world = await filled_world(0)
+    entry = read_entry(EntryKind.REPLAYS, SCOPE, await line_of(EntryKind.REPLAYS))
+    assert isinstance(entry, StoredRecord)
+    stored = await world.records.read(entry.key)
+    assert stored is not None
+    assert stored.data != entry.data
+    assert await put_back(world, entry) is Fate.THERE
+    other = replace(replays.load(entry.data), attempts=9)
+    assert await put_back(world, replace(entry, data=replays.dump(other))) is Fate.KEPT
+
+
+async def test_a_replay_that_had_not_ended_is_left_out() -> None:
+    found = orjson.loads(await line_of(EntryKind.REPLAYS))
+    for status in ReplayStatus:
+        entry = read_entry(EntryKind.REPLAYS, SCOPE, canonical({**found, "status": status.value}))
+        unfinished = status in (ReplayStatus.QUEUED, ReplayStatus.RUNNING)
+        assert await put_back(World(), entry) is (Fate.LEFT_OUT if unfinished else Fate.CREATED)
+
+
+async def test_a_conflict_that_is_open_is_left_out_for_its_versions_are_not_in_the_archive() -> None:
+    found = orjson.loads(await line_of(EntryKind.CONFLICTS))
+    for status, fate in (("open", Fate.LEFT_OUT), ("resolved", Fate.CREATED), ("discarded", Fate.CREATED)):
+        entry = read_entry(EntryKind.CONFLICTS, SCOPE, canonical({**found, "status": status}))
+        assert await put_back(World(), entry) is fate
+
+
+def test_these_are_the_entries_there_are() -> None:
+    assert Entry == StoredEvent | Snapshot | StoredRecord

@@ -1,0 +1,352 @@
+"""Back into its own place as it was; into another one as new, audited changes; and never over anything."""
+
+from dataclasses import replace
+from typing import Any
+
+import orjson
+import pytest
+
+from memnet.domain.archive import MANIFEST
+from memnet.domain.archive_import import Fate
+from memnet.domain.document import Actor, DocumentKey
+from memnet.domain.errors import HistoryBroken, VaultUnavailable
+from memnet.domain.record import RecordKey, RecordKind
+from memnet.domain.snapshot import snapshot_key
+from memnet.domain.write import IfMatch
+from memnet.operations.get_document import get_document
+from memnet.operations.get_replay import get_replay
+from memnet.operations.list_audit import list_audit
+from memnet.operations.open_record import open_record
+from memnet.operations.patch_document import patch_document
+from memnet.operations.rebuild_documents import rebuild_documents
+from tests.operations.archive_world import (
+    OPERATOR,
+    OTHER,
+    PLACES,
+    exported,
+    files,
+    filled_world,
+    imported,
+    marked,
+    stored,
+)
+from tests.operations.baseline_world import retain
+from tests.operations.replay_world import ALPHA, DYNAMIC, LIVE, SCOPE, STATIC, World, put
+
+
+def fates(report: Any) -> dict[str, str]:
+    return {f"{row.namespace}/{row.path}": fate.value for row, fate in report.documents}
+
+
+async def faults(world: World, scope: Any = SCOPE) -> list[str | None]:
+    found = await rebuild_documents(scope, documents=world.documents, audit=world.audit)
+    return [rebuilt.fault for rebuilt in found]
+
+
+async def runs(world: World, scope: Any = SCOPE) -> list[Any]:
+    page = await world.records.list(scope, RecordKind.IMPORTS, limit=1000, cursor=None)
+    read = [await world.records.read(key) for key in page.items if "/runs/" in key.name]
+    return [orjson.loads(record.data) for record in read if record is not None]
+
+
+async def test_a_round_trip_gives_back_every_byte() -> None:
+    world, copy = await filled_world(), World()
+    archive, _ = await exported(world, reader=OPERATOR)
+    report = await imported(copy, archive)
+    assert report.complete
+    assert fates(report) == dict.fromkeys(PLACES, "created")
+    there, here = await stored(copy), await stored(world)
+    # What lies in audit/ only in the copy was still in the document's outbox.
+    waiting = set(there) - set(here)
+    assert len(waiting) == 1
+    (conflict,) = [name for name in here if "/conflicts/" in name]
+    (replay,) = [name for name in here if "/replays/" in name]
+    same = here.keys() - {conflict, replay}
+    assert {name: there[name] for name in same} == {name: here[name] for name in same}
+    assert conflict not in there
+    assert orjson.loads(there[replay]) == {**orjson.loads(here[replay]), "sealed": None}
+    assert await faults(copy) == [None] * 4
+    assert await marked(copy) == await marked(world)
+
+
+async def test_the_archive_of_the_copy_holds_the_same() -> None:
+    world, copy = await filled_world(3), World()
+    archive, _ = await exported(world)
+    await imported(copy, archive)
+    again, _ = await exported(copy)
+    own = {"imports.jsonl", "conflicts.jsonl", MANIFEST}
+    assert {n: d for n, d in files(again).items() if n not in own} == {
+        n: d for n, d in files(archive).items() if n not in own
+    }
+
+
+async def test_what_had_ended_is_told_as_before_and_what_had_not_is_left_out() -> None:
+    world, copy = await filled_world(3), World()
+    archive, _ = await exported(world)
+    report = await imported(copy, archive)
+    assert report.entries["conflicts", Fate.LEFT_OUT] == 1
+    (key,) = (await world.records.list(SCOPE, RecordKind.REPLAYS, limit=9, cursor=None)).items
+    (told, before) = [await get_replay(SCOPE, key.name, records=each.records) for each in (copy, world)]
+    assert told["status"] == before["status"] == "partial"
+
+
+async def test_a_request_of_before_is_recognised_after_a_restore() -> None:
+    """Within the ring of receipts, and beyond it."""
+    world, copy = await filled_world(0), World()
+    head = await get_document(DYNAMIC, documents=world.documents, audit=world.audit)
+    command = world.live_command(DYNAMIC, head.etag, put("/preferences/0", "asked for once"))
+    first = await patch_document(command, **world.writing())
+    for changes in (0, 70):
+        for number in range(changes):
+            await world.live(DYNAMIC, put("/preferences/0", f"later {number}"))
+        copy = World()
+        await imported(copy, (await exported(world))[0])
+        again = await patch_document(command, **copy.writing())
+        assert (again.replayed, again.etag) == (True, first.etag)
+
+
+async def test_writers_go_on_where_the_history_ended() -> None:
+    world, copy = await filled_world(3), World()
+    await imported(copy, (await exported(world))[0])
+    await copy.live(ALPHA, put("/summary", "and it goes on"))
+    records = await copy.history(ALPHA)
+    assert records[-1]["sequence"] == len(records)
+    assert await faults(copy) == [None] * 4
+
+
+async def test_what_is_there_already_is_left_alone_and_told_even_if_it_went_on() -> None:
+    world = await filled_world(3)
+    archive, _ = await exported(world, reader=OPERATOR)
+    await world.live(DYNAMIC, put("/preferences/0", "went on"))
+    before = await stored(world)
+    report = await imported(world, archive)
+    assert report.complete
+    assert fates(report) == dict.fromkeys(PLACES, "there")
+    assert await stored(world) == before
+
+
+async def test_only_the_absent_documents_are_restored_beside_others() -> None:
+    world, other = await filled_world(3), World()
+    await other.replace(STATIC, {"profile": {"role": "mine"}, "projects_index": []})
+    report = await imported(other, (await exported(world))[0])
+    assert fates(report) == dict.fromkeys(PLACES, "created") | {"user/user_static.json": "kept"}
+    assert not report.complete
+    assert (await other.content(STATIC))["profile"] == {"role": "mine"}
+
+
+async def test_a_copy_that_is_older_or_has_parted_is_no_place_to_restore_to() -> None:
+    world, older = await filled_world(3), World()
+    await imported(older, (await exported(world))[0])
+    await world.live(DYNAMIC, put("/preferences/0", "the archive is newer"))
+    newer, _ = await exported(world)
+    assert fates(await imported(older, newer))["user/user_dynamic.json"] == "kept"
+    for number in range(2):
+        await older.live(DYNAMIC, put("/preferences/0", f"parted {number}"))
+    assert fates(await imported(older, newer))["user/user_dynamic.json"] == "kept"
+
+
+async def test_a_baseline_comes_back_and_the_history_goes_on_from_it() -> None:
+    world, copy = await filled_world(), World()
+    await retain(world, DYNAMIC, 50)
+    await retain(world, STATIC, 1)
+    archive, _ = await exported(world)
+    report = await imported(copy, archive)
+    assert fates(report) == dict.fromkeys(PLACES, "created")
+    for key in (DYNAMIC, STATIC):
+        (ours,) = (await copy.audit.list_baselines(SCOPE, await doc_of(copy, key), limit=9, cursor=None)).items
+        assert await copy.audit.read_baseline(SCOPE, ours) == await world.audit.read_baseline(SCOPE, ours)
+        views = [await get_document(key, documents=each.documents, audit=each.audit) for each in (copy, world)]
+        assert views[0] == views[1]
+    assert fates(await imported(copy, archive)) == dict.fromkeys(PLACES, "there")
+    taken = await imported(World(), archive, OTHER)
+    assert fates(taken) == dict.fromkeys(PLACES, "created") | {"projects/beta.json": "left_out"}
+
+
+async def doc_of(world: World, key: DocumentKey) -> str:
+    found = await world.documents.get(key)
+    assert found is not None
+    return str(orjson.loads(found.data)["doc_id"])
+
+
+async def test_for_another_user_each_document_is_a_new_audited_change() -> None:
+    world, copy = await filled_world(), World()
+    archive, report = await exported(world, reader=OPERATOR)
+    told = await imported(copy, archive, OTHER)
+    assert fates(told) == dict.fromkeys(PLACES, "created") | {"projects/beta.json": "left_out"}
+    assert await faults(copy, OTHER) == [None] * 3
+    ports = {"documents": copy.documents, "audit": copy.audit}
+    page = await list_audit(OTHER, namespace=None, path=None, limit=100, cursor=None, **ports)
+    rows = {f"{row.namespace}/{row.path}": row for row in report.manifest.documents}
+    assert len(page.items) == 3
+    for record in map(orjson.loads, page.items):
+        row = rows[f"{record['namespace']}/{record['path']}"]
+        assert (record["reason"], record["actor"], record["sequence"]) == ("admin_migration", "ops@example.com", 1)
+        assert (record["tenant_id"], record["user_id"]) == ("t2", "u9")
+        assert record["evidence"]["import"] == {
+            "archive_sha256": report.sha256,
+            "tenant_id": "t1",
+            "user_id": "u1",
+            "doc_id": row.doc_id,
+            "sequence": row.sequence,
+            "record_hash": row.record_hash,
+        }
+    for key in (ALPHA, DYNAMIC, STATIC):
+        assert await copy.content(replace(key, scope=OTHER)) == await world.content(key)
+
+
+async def test_the_old_records_are_kept_beside_it_byte_for_byte() -> None:
+    world, copy = await filled_world(), World()
+    archive, report = await exported(world)
+    await imported(copy, archive, OTHER)
+    contents = files(archive)
+    lines = {line for name, data in contents.items() if name.startswith("audit/") for line in data.splitlines()}
+    found = {}
+    for key in (await copy.records.list(OTHER, RecordKind.IMPORTS, limit=1000, cursor=None)).items:
+        record = await copy.records.read(key)
+        assert record is not None
+        found[key.name] = record.data
+    assert found[f"{report.sha256}/manifest"] == contents[MANIFEST]
+    kept = {name: data for name, data in found.items() if name.startswith(f"{report.sha256}/audit/")}
+    assert set(kept.values()) == lines
+    assert all(name.endswith(orjson.loads(data)["change_id"]) for name, data in kept.items())
+
+
+async def test_events_and_conversations_go_along_and_reports_about_the_old_place_do_not() -> None:
+    world, copy = await filled_world(3), World()
+    archive, _ = await exported(world, reader=OPERATOR)
+    told = await imported(copy, archive, OTHER)
+    (key,) = (await copy.events.list("t2", limit=10, cursor=None)).items
+    event = orjson.loads(await copy.events.get(key) or b"")
+    (ours,) = await world.stored_events()
+    assert event == ours | {"tenant_id": "t2", "user_id": "u9"}
+    assert await marked(copy) == {key}
+    place = snapshot_key(OTHER, "c1", "s1")
+    record = await copy.records.read(place)
+    assert record is not None
+    opened = await open_record(place, record.data, vault=copy.vault)
+    assert opened + b"\n" == files(archive)["snapshots.jsonl"]
+    left_out = {kind: number for (kind, fate), number in told.entries.items() if fate is Fate.LEFT_OUT}
+    assert left_out == {"replays": 1, "conflicts": 1, "accesses": 2}
+
+
+async def test_what_was_taken_over_keeps_its_origin_when_it_is_exported_and_moved_again() -> None:
+    world, second, third = await filled_world(3), World(), World()
+    first_archive, first = await exported(world)
+    await imported(second, first_archive, OTHER)
+    second_archive, _ = await exported(second, OTHER)
+    await imported(third, second_archive, SCOPE)
+    key = RecordKey(SCOPE, RecordKind.IMPORTS, f"{first.sha256}/manifest")
+    record = await third.records.read(key)
+    assert record is not None
+    assert record.data == files(first_archive)[MANIFEST]
+
+
+async def test_a_document_of_the_other_user_is_not_touched() -> None:
+    world, other = await filled_world(3), World()
+    archive, _ = await exported(world)
+    first = await imported(other, archive, OTHER)
+    key = replace(ALPHA, scope=OTHER)
+    head = await get_document(key, documents=other.documents, audit=other.audit)
+    command = replace(world.live_command(ALPHA, None, put("/summary", "theirs")), key=key)
+    await patch_document(replace(command, precondition=IfMatch(head.etag)), **other.writing())
+    again = await imported(other, archive, OTHER)
+    assert fates(first)["projects/alpha.json"] == "created"
+    assert fates(again) == dict.fromkeys(PLACES, "there") | {"projects/beta.json": "left_out"}
+    assert (await other.content(key))["summary"] == "theirs"
+    newer, _ = await exported(world, reader=OPERATOR)
+    third = await imported(other, newer, OTHER)
+    assert fates(third) == dict.fromkeys(PLACES, "kept") | {"projects/beta.json": "left_out"}
+    assert not third.complete
+
+
+async def test_what_the_rules_of_the_place_refuse_is_refused_before_anything_is_written() -> None:
+    world, copy = await filled_world(3), World()
+    archive, _ = await exported(world)
+    profile = copy.catalog.profile("project-copilot-v1").model_copy(update={"denied_fields": ("recent_notes",)})
+    catalog = replace(copy.catalog, profiles={**copy.catalog.profiles, profile.profile_id: profile})
+    with pytest.raises(Exception, match="refuses this field") as caught:
+        await imported(copy, archive, OTHER, catalog=catalog)
+    assert caught.value.details["document"] == "projects/alpha.json"  # type: ignore[attr-defined]
+    assert await stored(copy, OTHER) == {}
+    assert await runs(copy, OTHER) == []
+
+
+@pytest.mark.parametrize("target", [SCOPE, OTHER])
+async def test_a_dry_run_says_all_of_it_and_writes_nothing(target: Any) -> None:
+    world, copy = await filled_world(3), World()
+    archive, _ = await exported(world, reader=OPERATOR)
+    told = await imported(copy, archive, target, dry_run=True)
+    assert [*copy.audit.names(), *copy.records.names(), *copy.documents.names(), *copy.events.names()] == []
+    done = await imported(copy, archive, target)
+    assert (fates(told), told.entries) == (fates(done), done.entries)
+    again = await imported(copy, archive, target, dry_run=True)
+    assert Fate.CREATED not in {fate for _, fate in again.documents} | {fate for _, fate in again.entries}
+
+
+@pytest.mark.parametrize("target", [SCOPE, OTHER])
+async def test_who_imports_is_written_down_every_time_and_first(target: Any) -> None:
+    world, copy = await filled_world(3), World()
+    archive, report = await exported(world)
+    calls: list[str] = []
+
+    async def watch(name: str, call: Any) -> Any:
+        calls.append(name)
+        return await call()
+
+    await imported(copy, archive, target, watch=watch)
+    await imported(copy, archive, target, actor=Actor("somebody else", frozenset()))
+    assert [run["principal"] for run in await runs(copy, target)] == ["ops@example.com", "somebody else"]
+    assert (await runs(copy, target))[0] == {
+        "archive_sha256": report.sha256,
+        "imported_at": "2026-01-01T00:00:00.000000Z",
+        "principal": "ops@example.com",
+        "source": {"tenant_id": "t1", "user_id": "u1"},
+        "target": {"tenant_id": target.tenant_id, "user_id": target.user_id},
+    }
+    writes = [name for name in calls if name.split(".")[1] in ("write", "put", "append", "create", "mark")]
+    assert writes[0] == "records.write"
+
+
+async def test_conversations_without_a_vault_are_refused_before_anything_is_written() -> None:
+    world, copy = await filled_world(3), World()
+    archive, _ = await exported(world, reader=OPERATOR)
+    with pytest.raises(VaultUnavailable):
+        await imported(copy, archive, vault=None)
+    assert [*copy.records.names(), *copy.audit.names()] == []
+    assert (await imported(copy, (await exported(world))[0], vault=None)).complete
+
+
+async def test_a_writer_who_is_faster_keeps_the_place() -> None:
+    world, copy = await filled_world(3), World()
+    archive, _ = await exported(world)
+    done = False
+
+    async def watch(name: str, call: Any) -> Any:
+        nonlocal done
+        if name == "audit.append" and not done:
+            done = True
+            await copy.replace(ALPHA, {"summary": "faster", "facets": {}, "recent_notes": []})
+        return await call()
+
+    report = await imported(copy, archive, watch=watch)
+    assert fates(report)["projects/alpha.json"] == "kept"
+    assert (await copy.content(ALPHA))["summary"] == "faster"
+
+
+async def test_another_record_in_the_place_of_an_old_one_stops_it() -> None:
+    world, copy = await filled_world(3), World()
+    archive, _ = await exported(world)
+    await copy.audit.append(SCOPE, f"{await doc_of(world, ALPHA)}-{1:012d}", b"{}")
+    with pytest.raises(HistoryBroken):
+        await imported(copy, archive)
+    assert await copy.documents.get(ALPHA) is None
+
+
+async def test_a_live_profile_needs_to_admit_whoever_takes_over() -> None:
+    world, copy = await filled_world(3), World()
+    archive, _ = await exported(world)
+    profile = copy.catalog.profile("project-copilot-v1").model_copy(update={"allowed_principals": (LIVE.principal,)})
+    catalog = replace(copy.catalog, profiles={**copy.catalog.profiles, profile.profile_id: profile})
+    with pytest.raises(Exception, match="does not admit"):
+        await imported(copy, archive, OTHER, catalog=catalog)
+    assert (await imported(copy, archive, OTHER, catalog=catalog, actor=LIVE)).complete

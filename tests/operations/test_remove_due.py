@@ -1,0 +1,66 @@
+"""The one door through which retention removes: batch by batch, never under a hold."""
+
+from collections.abc import Sequence
+
+import pytest
+
+from memnet.adapters.memory.holds import MemoryHoldStore
+from memnet.domain.errors import HistoryBroken
+from memnet.domain.hold import HoldKey, HoldPlace
+from memnet.domain.retention import Limits, RetentionPolicy, Tally
+from memnet.operations.remove_due import BATCH, RetentionRun, remove_due
+from tests.operations.hold_world import SCOPE, HoldWorld
+
+
+def a_run(holds: MemoryHoldStore, *, dry_run: bool = False) -> RetentionRun:
+    world = HoldWorld()
+    return RetentionRun(SCOPE, RetentionPolicy({}, Limits()), world.clock.now(), dry_run, holds)
+
+
+async def all_of(batch: Sequence[int]) -> Sequence[int]:
+    return batch
+
+
+async def test_batches_and_what_is_left_of_them():
+    seen: list[int] = []
+
+    async def even(batch: Sequence[int]) -> Sequence[int]:
+        seen.append(len(batch))
+        return [number for number in batch if number % 2 == 0]
+
+    tally = Tally()
+    gone = await remove_due(range(2 * BATCH + 2), even, tally, run=a_run(MemoryHoldStore()))
+    assert seen == [BATCH, BATCH, 2]
+    assert gone == list(range(0, 2 * BATCH + 2, 2))
+    assert tally == Tally(removed=BATCH + 1, postponed=BATCH + 1)
+
+
+async def test_a_dry_run_counts_alone():
+    async def never(_: Sequence[int]) -> Sequence[int]:
+        raise AssertionError
+
+    tally = Tally()
+    assert await remove_due([1, 2], never, tally, run=a_run(MemoryHoldStore(), dry_run=True)) == [1, 2]
+    assert tally == Tally(removed=2)
+
+
+@pytest.mark.parametrize("dry_run", [False, True])
+async def test_a_hold_is_seen_before_every_batch(dry_run):
+    world, tally = HoldWorld(), Tally()
+
+    async def place(batch: Sequence[int]) -> Sequence[int]:
+        await world.place("meanwhile")
+        return batch
+
+    if dry_run:
+        await world.place("before")
+    gone = await remove_due(range(BATCH + 5), place, tally, run=a_run(world.holds, dry_run=dry_run))
+    held = BATCH + 5 if dry_run else 5
+    assert (len(gone), tally) == (BATCH + 5 - held, Tally(removed=BATCH + 5 - held, held=held))
+
+
+async def test_a_hold_that_cannot_be_read_stops_everything():
+    holds = MemoryHoldStore()
+    await holds.create(HoldKey(HoldPlace("t1"), 1), b"?")
+    with pytest.raises(HistoryBroken):
+        await remove_due([1], all_of, Tally(), run=a_run(holds))

@@ -1,0 +1,74 @@
+"""Everybody's heads: who has changed is signed for, and one user's trouble is nobody else's."""
+
+import logging
+
+import pytest
+
+from memnet.domain.document import DocumentKey, UserScope
+from memnet.domain.errors import VaultUnavailable
+from memnet.operations import sign_heads as module
+from memnet.operations.sign_heads import SignReport
+from tests.operations.head_world import HeadWorld
+
+USERS = [UserScope("t1", "u1"), UserScope("t1", "u2"), UserScope("t2", "u1")]
+
+
+def document(scope: UserScope, name: str = "alpha.json") -> DocumentKey:
+    return DocumentKey(scope, "projects", name)
+
+
+@pytest.fixture
+async def world():
+    made = HeadWorld()
+    for scope in USERS:
+        for name in ("alpha.json", "beta.json", "gamma.json"):
+            await made.changed(document(scope, name), 1)
+    yield made
+    await made.background.drain()
+
+
+@pytest.mark.parametrize("page", [1, 2, 3, 4, 8, 9, 1000])
+async def test_every_user_is_signed_for_once_over_any_pages(world, page, monkeypatch):
+    monkeypatch.setattr(module, "PAGE", page)
+    assert await world.sign_all() == SignReport(users=3, signed=3)
+    for scope in USERS:
+        head = await world.newest(scope)
+        assert [one.path for one in head.documents] == ["alpha.json", "beta.json", "gamma.json"]
+    assert await world.sign_all() == SignReport(users=3, unchanged=3)
+
+
+async def test_who_has_not_changed_costs_two_calls(world):
+    await world.sign_all()
+    await world.changed(document(USERS[1]), 1)
+    world.documents.calls.clear()
+    world.records.calls.clear()
+    assert await world.sign_all() == SignReport(users=3, signed=1, unchanged=2)
+    assert world.documents.calls == {"get": 3}
+    assert world.records.calls == {"list": 3, "read": 3, "write": 1}
+
+
+async def test_nobody_is_there():
+    assert await HeadWorld().sign_all() == SignReport()
+
+
+async def test_who_fails_does_not_stop_the_others(world, caplog):
+    await world.sign_all()
+    for scope in USERS:
+        await world.changed(document(scope), 2)
+    await world.cut(document(USERS[0], "beta.json"), 1)
+    await world.put_back(document(USERS[0], "beta.json"), None)
+    world.records.fate = lambda key: "lost" if key.scope == USERS[1] else None
+    with caplog.at_level(logging.ERROR):
+        assert await world.sign_all() == SignReport(users=3, signed=1, postponed=1, broken=1)
+    [told] = caplog.records
+    assert "do not follow from what was signed" in told.getMessage()
+    assert told.user == USERS[0].prefix
+    world.records.fate = lambda key: None
+    assert await world.sign_all() == SignReport(users=3, signed=1, unchanged=1, broken=1)
+
+
+async def test_without_a_key_it_says_so_before_it_looks(world):
+    world.signing.down = True
+    with pytest.raises(VaultUnavailable):
+        await world.sign_all()
+    assert world.records.calls == {}

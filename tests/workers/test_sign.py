@@ -1,0 +1,57 @@
+"""The timer that signs: with a vault it does, without one it has nothing to do."""
+
+from dataclasses import replace
+
+from memnet.domain.document import Actor, DocumentKey, UserScope
+from memnet.domain.write import IfAbsent, PatchDocument, Reason
+from memnet.operations.patch_document import patch_document
+from memnet.operations.read_newest_head import read_newest_head
+from memnet.operations.sign_heads import SignReport
+from memnet.settings import Settings
+from memnet.wiring import Services, in_memory
+from tests.domain.samples import CATALOG
+from workers import work
+
+SCOPE = UserScope("t1", "u1")
+
+
+async def with_a_document() -> Services:
+    services = in_memory(Settings(storage_url="memory", issuer_url="none", audience="none"), CATALOG)
+    command = PatchDocument(
+        key=DocumentKey(SCOPE, "user", "user_dynamic.json"),
+        actor=Actor("svc-a", frozenset()),
+        precondition=IfAbsent(),
+        idempotency_key="k1",
+        profile_id="project-copilot-v1",
+        binding_id="user_dynamic",
+        ops=[{"op": "add", "path": "/content/preferences/-", "value": "tea"}],
+        reason=Reason.LIVE_UPDATE,
+        evidence=None,
+        confidence=None,
+        source_time=None,
+        dry_run=False,
+    )
+    await patch_document(
+        command,
+        documents=services.documents,
+        audit=services.audit,
+        catalog=services.catalog,
+        clock=services.clock,
+        ids=services.ids,
+        background=services.background,
+    )
+    return services
+
+
+async def test_it_signs_for_everybody() -> None:
+    services = await with_a_document()
+    assert await work.sign(services) == SignReport(users=1, signed=1)
+    head = await read_newest_head(SCOPE, records=services.records)
+    assert head is not None
+    assert head.sequence == 1
+
+
+async def test_without_a_vault_nothing_is_signed() -> None:
+    services = replace(await with_a_document(), signing=None)
+    assert await work.sign(services) is None
+    assert await read_newest_head(SCOPE, records=services.records) is None
