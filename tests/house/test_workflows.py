@@ -11,7 +11,7 @@ FILES = {name: yaml.safe_load(text) for name, text in texts().items() if re.full
 WORKFLOWS = {name: found for name, found in FILES.items() if name.startswith(".github/workflows/")}
 CI = WORKFLOWS[".github/workflows/ci.yml"]
 ACTION = re.compile(r"actions/[\w-]+@(?:v\d+|[0-9a-f]{40})")
-REGISTRIES = re.compile(r"registry\.|pypi|npmjs|index-url|://", re.IGNORECASE)
+REGISTRIES = re.compile(r"registry\.|index-url|://", re.IGNORECASE)
 
 
 def steps() -> list[dict[str, Any]]:
