@@ -15,7 +15,7 @@ setup: .venv/.python-ready local/azurite/node_modules/.ready ## install everythi
 demo: setup ## play a conversation of several sessions; CONVERSATION=file plays another
 	@$(BIN)/python -m local.demo $(if $(CONVERSATION),"$(CONVERSATION)")
 
-dev: setup ## run storage, search, token issuer and API in the foreground; MEMNET_PORT=8080
+dev: setup ## run the whole service with all stand-ins in the foreground; MEMNET_PORT=8080
 	@$(BIN)/python -m local.dev
 
 test: setup ## run all tests
