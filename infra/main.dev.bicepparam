@@ -1,0 +1,24 @@
+// One replica of everything, the shortest keeping: to develop and to try.
+using 'main.bicep'
+
+param environmentName = readEnvironmentVariable('AZURE_ENV_NAME', 'dev')
+param location = readEnvironmentVariable('AZURE_LOCATION', 'westeurope')
+param issuerUrl = readEnvironmentVariable('MEMNET_ISSUER_URL')
+param audience = readEnvironmentVariable('MEMNET_AUDIENCE')
+param release = readEnvironmentVariable('MEMNET_BUILT_RELEASE', '')
+param servingRelease = readEnvironmentVariable('MEMNET_SERVING_RELEASE', '')
+param servingWorkers = readEnvironmentVariable('MEMNET_SERVING_WORKERS', 'blue')
+param models = readEnvironmentVariable('MEMNET_MODELS', 'none')
+param openAiAccount = readEnvironmentVariable('MEMNET_OPENAI_ACCOUNT', '')
+param openAiResourceGroup = readEnvironmentVariable('MEMNET_OPENAI_RESOURCE_GROUP', '')
+param alertEmails = split(readEnvironmentVariable('MEMNET_ALERT_EMAILS', ''), ',')
+
+param apiMinReplicas = 1
+param apiMaxReplicas = 2
+param workerMaxInstances = 40
+param storageRedundancy = 'Standard_LRS'
+param serviceBusSku = 'Standard'
+param searchSku = 'basic'
+param searchReplicas = 1
+param softDeleteDays = 1
+param logRetentionDays = 30

@@ -1,0 +1,79 @@
+// The search service. What is in it is derived from the storage and can be made anew.
+param token string
+param location string
+param tags object
+param workspaceId string
+param endpointSubnetId string
+param zone string
+param sku string
+param replicas int
+param semanticSearch string
+param serviceIds string[]
+
+var roles = loadJsonContent('../roles.json')
+var definitions = 'Microsoft.Authorization/roleDefinitions'
+var isPrivate = !empty(endpointSubnetId)
+
+resource service 'Microsoft.Search/searchServices@2025-05-01' = {
+  name: 'srch-memnet-${token}'
+  location: location
+  tags: tags
+  sku: { name: sku }
+  properties: {
+    disableLocalAuth: true
+    hostingMode: 'default'
+    partitionCount: 1
+    replicaCount: replicas
+    semanticSearch: semanticSearch
+    publicNetworkAccess: isPrivate ? 'disabled' : 'enabled'
+    networkRuleSet: { bypass: 'None' }
+  }
+}
+
+// Making and dropping indexes, which a rebuild does.
+resource managing 'Microsoft.Authorization/roleAssignments@2022-04-01' = [for id in serviceIds: {
+  name: guid(service.id, id, roles.searchServiceContributor)
+  scope: service
+  properties: {
+    roleDefinitionId: subscriptionResourceId(definitions, roles.searchServiceContributor)
+    principalId: id
+    principalType: 'ServicePrincipal'
+  }
+}]
+
+resource indexing 'Microsoft.Authorization/roleAssignments@2022-04-01' = [for id in serviceIds: {
+  name: guid(service.id, id, roles.searchIndexDataContributor)
+  scope: service
+  properties: {
+    roleDefinitionId: subscriptionResourceId(definitions, roles.searchIndexDataContributor)
+    principalId: id
+    principalType: 'ServicePrincipal'
+  }
+}]
+
+// Metrics alone: the operation logs hold the texts of filters, and with them user ids.
+resource logging 'Microsoft.Insights/diagnosticSettings@2021-05-01-preview' = {
+  name: 'memnet'
+  scope: service
+  properties: {
+    workspaceId: workspaceId
+    metrics: [
+      { category: 'AllMetrics', enabled: true }
+    ]
+  }
+}
+
+module endpoint 'private_endpoint.bicep' = if (isPrivate) {
+  name: 'search-endpoint'
+  params: {
+    name: 'pe-memnet-search'
+    location: location
+    tags: tags
+    subnetId: endpointSubnetId
+    resourceId: service.id
+    groupId: 'searchService'
+    zone: zone
+  }
+}
+
+output url string = 'https://${service.name}.search.windows.net'

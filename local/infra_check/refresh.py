@@ -1,0 +1,93 @@
+"""Fetch the schemas anew: `python -m local.infra_check.refresh AZMCP [RESOURCE_TYPE ...]`.
+
+AZMCP is the program `azmcp` of Microsoft's npm package `@azure/mcp-linux-x64`, which holds the definitions that Bicep
+itself uses and answers from them without a network. Without a type, all that the templates use are fetched. The API
+version becomes the newest one that the program knows, so raise it in the templates, too. Types whose source is another
+one stay: the program does not hold them, and they were written from the type definitions that Microsoft publishes in
+the repository Azure/bicep-types-az.
+"""
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+from local.infra_check import schemas
+from local.infra_check.check import check, resource_types
+
+SOURCE = "azmcp bicepschema"
+
+
+def fetch(program: str, resource_type: str) -> schemas.Schema:
+    """Ask the program. Raises ValueError if it does not know the type."""
+    environment = {**os.environ, "AZURE_MCP_COLLECT_TELEMETRY": "false", "DOTNET_SYSTEM_GLOBALIZATION_INVARIANT": "1"}
+    command = [program, "bicepschema", "get", "--resource-type", resource_type]
+    answer = subprocess.run(command, capture_output=True, text=True, env=environment, check=False)
+    try:
+        found = json.loads(answer.stdout)["results"]["BicepSchemaResult"]
+    except (ValueError, KeyError, TypeError):
+        raise ValueError(f"{resource_type} is unknown to {program}") from None
+    return convert(resource_type, found)
+
+
+def convert(resource_type: str, found: list[dict[str, Any]]) -> schemas.Schema:
+    """Bring the program's answer into the form of the cache."""
+    resource = next(entry for entry in found if entry["$type"] == "Resource")
+    types: dict[str, Any] = {}
+    _add(types, "resource", resource["bodyType"])
+    for entry in found:
+        if entry["$type"] in ("Object", "DiscriminatedObject"):
+            _add(types, entry["name"], entry)
+    version = resource["name"].partition("@")[2]
+    return schemas.Schema(resource_type, version, SOURCE, "resource", types)
+
+
+def _add(types: dict[str, Any], name: str, entry: dict[str, Any]) -> None:
+    if entry["$type"] == "DiscriminatedObject":
+        variants = {}
+        for element in entry["elements"]:
+            described = _properties([*entry["baseProperties"], *element["properties"]])
+            word = described[entry["discriminator"]][0]
+            variants[word] = f"{name}:{word}"
+            types[f"{name}:{word}"] = {"properties": described}
+        types[name] = {"discriminator": entry["discriminator"], "variants": variants}
+        return
+    types[name] = {"properties": _properties(entry.get("properties") or [])}
+    if entry.get("additionalPropertiesType"):
+        types[name]["others"] = entry["additionalPropertiesType"]
+
+
+def _properties(entries: list[dict[str, Any]]) -> dict[str, list[str]]:
+    return {entry["name"]: [entry["type"], *_flags(entry.get("flags", ""))] for entry in entries}
+
+
+def _flags(told: str) -> list[str]:
+    flags = ("R" if "Required" in told else "") + ("O" if "ReadOnly" in told else "")
+    return [flags] if flags else []
+
+
+def main(arguments: list[str]) -> None:
+    """Fetch, let the templates choose what is kept, and write."""
+    program, *wanted = arguments
+    root = Path(__file__).resolve().parents[2]
+    used = set(wanted) or resource_types(root)
+    fetched = {}
+    for resource_type in sorted(used):
+        cached = schemas.load_schema(resource_type)
+        if cached is not None and cached.source != SOURCE:
+            print(f"{resource_type} stays as it is: its source is {cached.source}")
+            continue
+        fetched[resource_type] = fetch(program, resource_type)
+    kept = schemas.load_schema
+    schemas.load_schema.cache_clear()
+    check(root, lambda resource_type: fetched.get(resource_type) or kept(resource_type))
+    for resource_type, schema in fetched.items():
+        path = schemas.DIRECTORY / schemas.file_name(resource_type)
+        path.write_text(schemas.dump(schema), "utf-8")
+        print(f"{resource_type}@{schema.version}")
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])

@@ -1,0 +1,217 @@
+"""A Bicep file, read into its declarations; expressions stay the parser's nodes."""
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+
+import tree_sitter_bicep
+from tree_sitter import Language, Node, Parser
+
+from local.infra_check.finding import Finding
+
+PARSER = Parser(Language(tree_sitter_bicep.language()))
+_PARAM_FILE_LINE = re.compile(rb"^param ", re.MULTILINE)
+
+
+def text(node: Node) -> str:
+    """The node as it is written."""
+    return (node.text or b"").decode()
+
+
+def line(node: Node) -> int:
+    """Counted from 1."""
+    return int(node.start_point[0]) + 1
+
+
+def parts(node: Node) -> list[Node]:
+    """The named children, without comments."""
+    return [child for child in node.named_children if child.type != "comment"]
+
+
+def walk(node: Node) -> Iterator[Node]:
+    """The node and everything below it."""
+    yield node
+    for child in parts(node):
+        yield from walk(child)
+
+
+def walk_from(node: Node, around: Node | None = None) -> Iterator[tuple[Node, Node | None]]:
+    """The same, each with the node around it; the parser's own `parent` misses some."""
+    yield node, around
+    for child in parts(node):
+        yield from walk_from(child, node)
+
+
+def literal(node: Node) -> str | None:
+    """The text of a string without interpolation, None for everything else."""
+    if node.type != "string" or any(child.type == "interpolation" for child in node.named_children):
+        return None
+    return "".join(text(child) for child in node.named_children)
+
+
+def members(node: Node) -> Iterator[tuple[str | None, Node, Node]]:
+    """The members of an object: name (None if it is computed), value, and the whole member."""
+    for member in parts(node):
+        if member.type == "object_property" and len(parts(member)) == 2:
+            key, value = parts(member)
+            yield (literal(key) if key.type == "string" else text(key)), value, member
+
+
+def member(node: Node, name: str) -> Node | None:
+    """The value of one member of an object."""
+    return next((value for key, value, _ in members(node) if key == name), None)
+
+
+@dataclass(frozen=True, slots=True)
+class Declaration:
+    """A parameter, a variable, an output, a resource or a module."""
+
+    kind: str
+    name: str
+    node: Node
+    decorators: dict[str, list[Node]] = field(default_factory=dict)
+    type: Node | None = None
+    """The declared type of a parameter or an output."""
+    value: Node | None = None
+    """A parameter's default, a variable's or an output's value, a resource's or a module's body."""
+    loop: Node | None = None
+    """The for statement around the body."""
+    condition: Node | None = None
+    """What has to be true for it to be made."""
+    target: str = ""
+    """A resource's type or a module's path."""
+    version: str = ""
+    """A resource's API version."""
+    existing: bool = False
+    nested_in: str = ""
+    """The name of the resource around it."""
+
+    @property
+    def line(self) -> int:
+        """Where it begins."""
+        return line(self.node)
+
+
+class Source:
+    """One file. `problems` tells what could not be read."""
+
+    def __init__(self, path: Path, root: Path) -> None:
+        """`root` is what the file's name is told from."""
+        self.path = path
+        self.name = path.relative_to(root).as_posix()
+        data = path.read_bytes()
+        if path.suffix == ".bicepparam":
+            # The grammar knows no parameter files; their assignments look like those of variables.
+            data = _PARAM_FILE_LINE.sub(b"var   ", data)
+        self.root = PARSER.parse(data).root_node
+
+    @cached_property
+    def declarations(self) -> list[Declaration]:
+        """Everything that is declared, in order; nested resources after those around them."""
+        found: list[Declaration] = []
+        decorators: dict[str, list[Node]] = {}
+        for node in parts(self.root):
+            if node.type == "decorators":
+                decorators = _decorators(node)
+                continue
+            if node.type in _READERS:
+                found += _READERS[node.type](node, decorators)
+            decorators = {}
+        return found
+
+    def of(self, *kinds: str) -> list[Declaration]:
+        """The declarations of these kinds."""
+        return [declared for declared in self.declarations if declared.kind in kinds]
+
+    def named(self, name: str) -> Declaration | None:
+        """The declaration that a name stands for; outputs have names of their own."""
+        return self._by_name.get(name)
+
+    @cached_property
+    def _by_name(self) -> dict[str, Declaration]:
+        return {one.name: one for one in reversed(self.declarations) if one.kind != "output"}
+
+    @cached_property
+    def problems(self) -> list[Finding]:
+        """A finding for every place that is no Bicep."""
+        if not self.root.has_error:
+            return []
+        broken = [node for node in _everything(self.root) if node.is_error or node.is_missing]
+        places = sorted({line(node) for node in broken or [self.root]})
+        return [Finding(self.name, place, "syntax", "this is not Bicep") for place in places]
+
+
+def _everything(node: Node) -> Iterator[Node]:
+    yield node
+    for child in node.children:
+        yield from _everything(child)
+
+
+def _decorators(node: Node) -> dict[str, list[Node]]:
+    found = {}
+    for decorator in parts(node):
+        for call in parts(decorator):
+            name, *arguments = parts(call)
+            found[text(name)] = [argument for group in arguments for argument in parts(group)]
+    return found
+
+
+def _param(node: Node, decorators: dict[str, list[Node]]) -> list[Declaration]:
+    name, kind, *default = parts(node)
+    return [Declaration("param", text(name), node, decorators, kind, default[0] if default else None)]
+
+
+def _var(node: Node, decorators: dict[str, list[Node]]) -> list[Declaration]:
+    name, *value = parts(node)
+    return [Declaration("var", text(name), node, decorators, None, value[-1] if value else None)]
+
+
+def _output(node: Node, decorators: dict[str, list[Node]]) -> list[Declaration]:
+    name, kind, *value = parts(node)
+    return [Declaration("output", text(name), node, decorators, kind, value[-1] if value else None)]
+
+
+def _module(node: Node, decorators: dict[str, list[Node]]) -> list[Declaration]:
+    name, path, *rest = parts(node)
+    body, loop, condition = _body(rest[-1]) if rest else (None, None, None)
+    return [Declaration("module", text(name), node, decorators, None, body, loop, condition, literal(path) or "")]
+
+
+def _resource(node: Node, decorators: dict[str, list[Node]], around: Declaration | None = None) -> list[Declaration]:
+    name, kind, *rest = parts(node)
+    target, _, version = (literal(kind) or "").partition("@")
+    if around is not None:
+        target, version = f"{around.target}/{target}", version or around.version
+    body, loop, condition = _body(rest[-1]) if rest else (None, None, None)
+    existing = any(text(child) == "existing" for child in node.children)
+    nested_in = around.name if around is not None else ""
+    declared = Declaration(
+        "resource", text(name), node, decorators, None, body, loop, condition, target, version, existing, nested_in
+    )
+    found = [declared]
+    for child in parts(body) if body is not None else []:
+        for inner in parts(child):
+            if inner.type == "resource_declaration":
+                found += _resource(inner, {}, declared)
+    return found
+
+
+def _body(node: Node) -> tuple[Node | None, Node | None, Node | None]:
+    """The object below a condition or a loop, the loop, and the condition."""
+    loop = condition = None
+    while node.type in ("if_statement", "for_statement", "array"):
+        loop = node if node.type == "for_statement" else loop
+        condition = parts(node)[0] if node.type == "if_statement" else condition
+        node = parts(node)[-1]
+    return (node if node.type == "object" else None), loop, condition
+
+
+_READERS = {
+    "parameter_declaration": _param,
+    "variable_declaration": _var,
+    "output_declaration": _output,
+    "module_declaration": _module,
+    "resource_declaration": _resource,
+}

@@ -1,0 +1,257 @@
+"""The queries of the alerts and of the workbook, asked of telemetry that the service has really sent."""
+
+import json
+import operator
+from collections import defaultdict
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+
+from api.app import create_app
+from api.identity import TokenValidator
+from api.measurements import OTHER
+from api.request_telemetry import HEALTH
+from memnet.catalog import Catalog
+from memnet.domain.metric import (
+    BACKLOG_AGE,
+    DEAD_LETTERS,
+    ERASURES_OPEN_AGE,
+    INDEX_LAG,
+    METRICS,
+    REQUEST_DURATION,
+    WRITES,
+)
+from memnet.domain.metric import Metric as M
+from memnet.ports import Telemetry
+from memnet.settings import Settings
+from memnet.wiring import in_memory
+from tests.api.conftest import AUDIENCE, DYNAMIC, ISSUER, USER, Token, changing, creating, patch_body
+from tests.infra.kql import metrics_of, properties_of, run
+from tests.infra.recorded_telemetry import Recording
+
+INFRA = Path(__file__).resolve().parents[2] / "infra"
+QUERIES = {path.stem: path.read_text("utf-8") for path in sorted((INFRA / "queries").glob("*.kql"))}
+ALERTS: Mapping[str, Mapping[str, Any]] = json.loads((INFRA / "alerts.json").read_text("utf-8"))
+OPERATORS: Mapping[str, Callable[[float, float], bool]] = {
+    "GreaterThan": operator.gt,
+    "LessThan": operator.lt,
+    "GreaterThanOrEqual": operator.ge,
+    "LessThanOrEqual": operator.le,
+}
+AGGREGATIONS: Mapping[str, Callable[[list[float]], float]] = {
+    "Maximum": max,
+    "Minimum": min,
+    "Total": sum,
+    "Average": lambda values: sum(values) / len(values),
+    "Count": len,
+}
+
+
+def workbook_queries() -> list[str]:
+    """With the grain that a reader would choose."""
+
+    def queries(part: object) -> list[str]:
+        if isinstance(part, dict):
+            own = [part["query"]] if isinstance(part.get("query"), str) else []
+            return own + [query for value in part.values() for query in queries(value)]
+        return [query for value in part for query in queries(value)] if isinstance(part, list) else []
+
+    found = queries(json.loads((INFRA / "workbook.json").read_text("utf-8")))
+    return [query.replace("{Range:grain}", "5m") for query in found]
+
+
+WORKBOOK = workbook_queries()
+
+
+def fires(name: str, recording: Recording) -> bool:
+    """Whether an evaluation of the alert is above its threshold, as Azure Monitor sees it (scheduled query rules)."""
+    alert = ALERTS[name]
+    groups: dict[tuple[Any, ...], list[float]] = defaultdict(list)
+    for row in run(QUERIES[name], recording.tables):
+        if row["Value"] is not None:
+            groups[tuple(row[column] for column in alert["by"])].append(row["Value"])
+    is_beyond, put_together = OPERATORS[alert["operator"]], AGGREGATIONS[alert["aggregation"]]
+    return any(is_beyond(put_together(values), alert["threshold"]) for values in groups.values())
+
+
+def write(telemetry: Telemetry, outcome: str, times: int, binding_id: str = "user_dynamic") -> None:
+    labels = {"operation": "patch_document", "profile_id": "project-copilot-v1", "binding_id": binding_id}
+    telemetry.record(WRITES, times, outcome=outcome, **labels)
+
+
+def request(telemetry: Telemetry, status: str, times: int, operation: str = "get_document") -> None:
+    for _ in range(times):
+        telemetry.record(REQUEST_DURATION, 0.01, operation=operation, status=status)
+
+
+def gauge(metric: M, seconds: float) -> Callable[[Telemetry], None]:
+    return lambda telemetry: telemetry.record(metric, seconds)
+
+
+def bury(telemetry: Telemetry) -> None:
+    telemetry.record(DEAD_LETTERS, 1, operation="replay_snapshot", outcome="SEAL_BROKEN")
+
+
+def stale(telemetry: Telemetry) -> None:
+    write(telemetry, "applied", 900, binding_id="user_static")
+    write(telemetry, "applied", 60)
+    write(telemetry, "ETAG_MISMATCH", 20)
+    write(telemetry, "DOCUMENT_EXISTS", 20)
+
+
+def hardly_stale(telemetry: Telemetry) -> None:
+    write(telemetry, "applied", 80)
+    write(telemetry, "ETAG_MISMATCH", 20)
+    write(telemetry, "ETAG_MISMATCH", 15, binding_id="user_static")
+
+
+def violating(telemetry: Telemetry) -> None:
+    write(telemetry, "applied", 30)
+    write(telemetry, "SCHEMA_VIOLATION", 10)
+
+
+def hardly_violating(telemetry: Telemetry) -> None:
+    write(telemetry, "applied", 90)
+    write(telemetry, "SCHEMA_VIOLATION", 10)
+    write(telemetry, "SCHEMA_VIOLATION", 9, binding_id="user_static")
+
+
+def failing(telemetry: Telemetry) -> None:
+    request(telemetry, "200", 90)
+    request(telemetry, "503", 10)
+
+
+def refusing(telemetry: Telemetry) -> None:
+    for status in ("200", "404", "412", "429", "abandoned"):
+        request(telemetry, status, 30)
+
+
+def failing_amid_probes(telemetry: Telemetry) -> None:
+    request(telemetry, "200", 360, HEALTH)
+    request(telemetry, "200", 97)
+    request(telemetry, "500", 4)
+
+
+def failing_amid_attempts(telemetry: Telemetry) -> None:
+    request(telemetry, "404", 1000, OTHER)
+    request(telemetry, "200", 97)
+    request(telemetry, "500", 4)
+
+
+def overloaded(telemetry: Telemetry) -> None:
+    request(telemetry, "200", 90)
+    request(telemetry, "503", 10, OTHER)
+
+
+def quiet_but_for_probes(telemetry: Telemetry) -> None:
+    request(telemetry, "200", 60, HEALTH)
+    request(telemetry, "500", 1)
+
+
+def not_ready(telemetry: Telemetry) -> None:
+    request(telemetry, "503", 100, HEALTH)
+    request(telemetry, "200", 100)
+
+
+def nothing(telemetry: Telemetry) -> None:
+    pass
+
+
+FIRING: Mapping[str, Callable[[Telemetry], None]] = {
+    "dead-letters": bury,
+    "index-lag": gauge(INDEX_LAG, 301),
+    "open-erasures": gauge(ERASURES_OPEN_AGE, 14401),
+    "replay-backlog": gauge(BACKLOG_AGE, 301),
+    "schema-violations": violating,
+    "server-errors": failing,
+    "silent-workers": nothing,
+    "stale-writes": stale,
+}
+QUIET: Mapping[str, Callable[[Telemetry], None]] = {
+    "dead-letters": gauge(BACKLOG_AGE, 9999),
+    "index-lag": gauge(INDEX_LAG, 299),
+    "open-erasures": gauge(ERASURES_OPEN_AGE, 14399),
+    "replay-backlog": gauge(BACKLOG_AGE, 299),
+    "schema-violations": hardly_violating,
+    "server-errors": refusing,
+    "silent-workers": gauge(BACKLOG_AGE, 0),
+    "stale-writes": hardly_stale,
+}
+
+
+async def recorded(happening: Callable[[Telemetry], None], part: str = "worker") -> Recording:
+    recording = Recording()
+    async with recording.of(part) as telemetry:
+        happening(telemetry)
+    return recording
+
+
+def test_every_alert_has_its_query_and_samples() -> None:
+    assert set(QUERIES) == set(ALERTS) == set(FIRING) == set(QUIET)
+
+
+@pytest.mark.parametrize("name", FIRING)
+async def test_it_fires(name: str) -> None:
+    assert fires(name, await recorded(FIRING[name]))
+
+
+@pytest.mark.parametrize("name", QUIET)
+async def test_it_stays_quiet(name: str) -> None:
+    assert not fires(name, await recorded(QUIET[name]))
+
+
+@pytest.mark.parametrize("happening", [failing_amid_probes, failing_amid_attempts, overloaded])
+async def test_nothing_hides_failures_of_the_api(happening: Callable[[Telemetry], None]) -> None:
+    assert fires("server-errors", await recorded(happening, part="api"))
+
+
+@pytest.mark.parametrize("happening", [quiet_but_for_probes, not_ready])
+async def test_health_checks_are_no_requests(happening: Callable[[Telemetry], None]) -> None:
+    assert not fires("server-errors", await recorded(happening, part="api"))
+
+
+@pytest.mark.parametrize("name", sorted(FIRING.keys() - {"silent-workers"}))
+async def test_without_telemetry_it_stays_quiet(name: str) -> None:
+    assert not fires(name, Recording())
+
+
+async def test_what_the_api_tells_of_the_backlog_does_not_make_up_for_silent_workers() -> None:
+    assert fires("silent-workers", await recorded(gauge(BACKLOG_AGE, 0), part="api"))
+
+
+@pytest.mark.parametrize("query", [*QUERIES.values(), *WORKBOOK], ids=[*QUERIES, *map(str, range(len(WORKBOOK)))])
+async def test_it_asks_for_nothing_that_is_not_told(query: str) -> None:
+    recording = Recording()
+    async with recording.of("worker") as telemetry:
+        for metric in METRICS:
+            telemetry.record(metric, 1, **dict.fromkeys(metric.labels, "x"))
+    assert metrics_of(query)
+    assert metrics_of(query) <= recording.names()
+    assert all(properties_of(query) <= recording.properties(name) for name in metrics_of(query))
+    run(query, recording.tables)
+
+
+async def test_the_app_itself_tells_what_the_queries_ask_for(
+    validator: TokenValidator, token: Token, catalog: Catalog
+) -> None:
+    """No sample of ours: requests to the real application, and what of them arrives."""
+    recording = Recording()
+    async with recording.of("api") as telemetry:
+        settings = Settings(storage_url="memory", issuer_url=ISSUER, audience=AUDIENCE)
+        services = in_memory(settings, catalog, telemetry=telemetry)
+        transport = httpx.ASGITransport(create_app(services, validator))
+        headers = {"Authorization": f"Bearer {token()}"}
+        async with httpx.AsyncClient(transport=transport, base_url="http://memnet.test", headers=headers) as client:
+            await client.patch(DYNAMIC, json=patch_body(), headers=creating())
+            for number in range(24):
+                await client.patch(DYNAMIC, json=patch_body(), headers=changing('"stale"', f"k{number}"))
+            await client.post(f"{USER}/events:search", json={"query": "x"})
+    assert fires("stale-writes", recording)
+    [row] = run(QUERIES["stale-writes"], recording.tables)
+    assert (row["Profile"], row["Binding"], row["Value"]) == ("project-copilot-v1", "user_dynamic", 96.0)
+    assert not fires("server-errors", recording)
+    for query in WORKBOOK:
+        run(query, recording.tables)

@@ -1,0 +1,249 @@
+"""azure.yaml and its hooks fit the templates, and the hooks do what they say with the tools they call."""
+
+import json
+import os
+import shutil
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from tests.house.source_tree import ROOT
+
+AZURE: dict[str, Any] = yaml.safe_load((ROOT / "azure.yaml").read_text("utf-8"))
+NAMES = json.loads((ROOT / "infra" / "names.json").read_text("utf-8"))
+FAKE_AZ = """#!/bin/sh
+echo "az $*" >> "$CALLS"
+image="$(printf '%s' "$*" | sed -n 's/.*--image \\([^ ]*\\).*/\\1/p')"
+case "$*" in
+  *"repository show"*) grep -qx "$image" "$IMAGES" 2>/dev/null || exit 3 ;;
+  *"acr build"*) echo "$image" >> "$IMAGES" ;;
+esac
+"""
+"""Knows the images that were built."""
+FAKE_AZD = """#!/bin/sh
+echo "azd $*" >> "$CALLS"
+[ "$1 $2" = "env set" ] && echo "$3=$4" >> "$VALUES"
+"""
+"""Keeps the values that were set."""
+SUBSCRIPTION = {"AZURE_SUBSCRIPTION_ID": "sub"}
+REGISTRY = {"AZURE_CONTAINER_REGISTRY_NAME": "reg", **SUBSCRIPTION}
+
+
+@pytest.fixture
+def copy(tmp_path: Path) -> Path:
+    """infra/ in another repository, with tools beside it that only note how they are called."""
+    tree = tmp_path / "tree"
+    shutil.copytree(ROOT / "infra", tree / "infra")
+    (tree / ".gitignore").write_text("main.bicepparam\n")
+    git(tree, "init", "--quiet")
+    commit(tree)
+    tools = tmp_path / "tools"
+    tools.mkdir()
+    for name, text in (("az", FAKE_AZ), ("azd", FAKE_AZD)):
+        (tools / name).write_text(text)
+        (tools / name).chmod(0o755)
+    return tree
+
+
+def git(tree: Path, *words: str) -> str:
+    who = ["-c", "user.name=x", "-c", "user.email=x@x"]
+    return subprocess.run(["git", *who, *words], cwd=tree, capture_output=True, text=True, check=True).stdout.strip()
+
+
+def commit(tree: Path) -> str:
+    """Commit all there is, and return the name that a release has by it."""
+    git(tree, "add", "--all")
+    git(tree, "commit", "--quiet", "--allow-empty", "--message", "x")
+    return git(tree, "rev-parse", "--short=12", "HEAD")
+
+
+def run(copy: Path, hook: str, **variables: str) -> subprocess.CompletedProcess[str]:
+    beside = copy.parent
+    environment = {
+        "PATH": f"{beside / 'tools'}:{os.environ['PATH']}",
+        **{name.upper(): str(beside / name) for name in ("calls", "images", "values")},
+        **variables,
+    }
+    command = ["sh", "-c", f"infra/hooks/{hook}.sh"]
+    return subprocess.run(command, cwd=copy, env=environment, capture_output=True, text=True, check=False)
+
+
+def calls(copy: Path) -> list[str]:
+    path = copy.parent / "calls"
+    return path.read_text().splitlines() if path.exists() else []
+
+
+def values(copy: Path) -> dict[str, str]:
+    """azd's environment, as the hooks left it."""
+    path = copy.parent / "values"
+    return dict(line.split("=", 1) for line in path.read_text().splitlines()) if path.exists() else {}
+
+
+def up(copy: Path, **own: str) -> tuple[str, str]:
+    """What `azd up` does: return what the templates read at the end, the release and the serving one."""
+    (copy.parent / "values").touch()
+    for step in AZURE["workflows"]["up"]["steps"]:
+        assert step == {"azd": "provision"}
+        assert run(copy, "build_release", **SUBSCRIPTION, **values(copy), **own).returncode == 0
+        read = values(copy)
+        with (copy.parent / "values").open("a") as kept:
+            kept.write("AZURE_CONTAINER_REGISTRY_NAME=reg\n")
+        assert run(copy, "build_release", **SUBSCRIPTION, **values(copy), **own).returncode == 0
+    return read["MEMNET_BUILT_RELEASE"], read["MEMNET_SERVING_RELEASE"]
+
+
+def test_the_services_are_the_two_function_apps_of_the_templates() -> None:
+    template = (ROOT / "infra" / "modules" / "workers.bicep").read_text("utf-8")
+    assert "'azd-service-name': 'workers-${colour}'" in template
+    assert "var colours = ['blue', 'green']" in template
+    assert set(AZURE["services"]) == {"workers-blue", "workers-green"}
+    for service in AZURE["services"].values():
+        assert (service["host"], service["language"]) == ("function", "py")
+        assert service["hooks"]["prepackage"]["run"].endswith(f"-m local.worker_package {service['dist']}")
+    assert len({service["dist"] for service in AZURE["services"].values()}) == 2
+
+
+def test_the_template_and_the_hooks_are_there() -> None:
+    assert (ROOT / AZURE["infra"]["path"] / f"{AZURE['infra']['module']}.bicep").is_file()
+    for hook in AZURE["hooks"].values():
+        for script in hook["run"].split(" && "):
+            assert os.access(ROOT / script, os.X_OK)
+
+
+@pytest.mark.parametrize("stage", ["dev", "prod"])
+def test_the_parameters_are_those_of_the_stage(copy: Path, stage: str) -> None:
+    assert run(copy, "choose_parameters", MEMNET_STAGE=stage).returncode == 0
+    chosen = (copy / "infra" / "main.bicepparam").read_text("utf-8")
+    assert chosen == (ROOT / "infra" / f"main.{stage}.bicepparam").read_text("utf-8")
+
+
+def test_an_unknown_stage_is_refused(copy: Path) -> None:
+    done = run(copy, "choose_parameters", MEMNET_STAGE="test")
+    assert done.returncode == 1
+    assert "has to be dev or prod" in done.stderr
+    assert not (copy / "infra" / "main.bicepparam").exists()
+
+
+def test_without_a_registry_nothing_is_built(copy: Path) -> None:
+    assert run(copy, "build_release", MEMNET_RELEASE="1").returncode == 0
+    assert calls(copy) == []
+
+
+def test_what_was_built_for_resources_that_are_gone_is_forgotten(copy: Path) -> None:
+    assert run(copy, "build_release", MEMNET_BUILT_RELEASE="1", MEMNET_SERVING_RELEASE="1").returncode == 0
+    assert values(copy) == {"MEMNET_BUILT_RELEASE": "", "MEMNET_SERVING_RELEASE": ""}
+
+
+def test_a_release_is_built_once_locked_and_named_in_the_subscription_of_the_environment(copy: Path) -> None:
+    assert run(copy, "build_release", **REGISTRY, MEMNET_RELEASE="abc").returncode == 0
+    show, build, lock, named, serving = calls(copy)
+    assert "repository show" in show
+    assert build.startswith(f"az acr build --subscription sub --registry reg --image {NAMES['image']}:abc ")
+    assert "--write-enabled false" in lock
+    assert all(" --subscription sub " in call for call in (show, build, lock))
+    assert (named, serving) == ("azd env set MEMNET_BUILT_RELEASE abc", "azd env set MEMNET_SERVING_RELEASE abc")
+
+
+def test_a_release_that_is_there_is_not_built_again_and_locked_all_the_same(copy: Path) -> None:
+    for _ in range(2):
+        assert run(copy, "build_release", **REGISTRY, MEMNET_RELEASE="abc").returncode == 0
+    assert [call.split()[2] for call in calls(copy) if "az acr" in call] == [
+        *("repository", "build", "repository"),
+        *("repository", "repository"),
+    ]
+
+
+def test_a_build_that_fails_names_no_release(copy: Path) -> None:
+    (copy.parent / "tools" / "az").write_text("#!/bin/sh\nexit 1\n")
+    assert run(copy, "build_release", **REGISTRY, MEMNET_RELEASE="abc").returncode != 0
+    assert calls(copy) == []
+
+
+def test_another_commit_is_another_release_which_serves_when_somebody_says_so(copy: Path) -> None:
+    first = git(copy, "rev-parse", "--short=12", "HEAD")
+    assert up(copy) == (first, first)
+    assert up(copy) == (first, first)
+    second = commit(copy)
+    assert up(copy) == (second, first)
+    assert [call.split()[-4] for call in calls(copy) if "acr build" in call] == [
+        f"{NAMES['image']}:{first}",
+        f"{NAMES['image']}:{second}",
+    ]
+    with (copy.parent / "values").open("a") as kept:
+        kept.write(f"MEMNET_SERVING_RELEASE={second}\n")
+    assert up(copy) == (second, second)
+
+
+def test_who_names_the_release_is_obeyed(copy: Path) -> None:
+    assert up(copy, MEMNET_RELEASE="one") == ("one", "one")
+    assert up(copy, MEMNET_RELEASE="two") == ("two", "one")
+    assert up(copy) == (git(copy, "rev-parse", "--short=12", "HEAD"), "one")
+
+
+@pytest.mark.parametrize("stage", ["dev", "prod"])
+def test_the_templates_read_what_was_built_and_not_what_somebody_asked_for(stage: str) -> None:
+    """An image that was asked for may not be there yet."""
+    parameters = (ROOT / "infra" / f"main.{stage}.bicepparam").read_text("utf-8")
+    assert "param release = readEnvironmentVariable('MEMNET_BUILT_RELEASE', '')" in parameters
+    assert "'MEMNET_RELEASE'" not in parameters
+
+
+@pytest.mark.parametrize("change", ["infra/main.bicep", "stray.py"])
+def test_what_is_in_no_commit_is_not_built(copy: Path, change: str) -> None:
+    (copy / change).write_text("// changed")
+    for own in ({}, {"MEMNET_RELEASE": "abc"}):
+        done = run(copy, "build_release", **REGISTRY, **own)
+        assert done.returncode == 1
+        assert change in done.stderr
+    assert [call for call in calls(copy) if "acr build" in call or "azd" in call] == []
+
+
+def test_what_was_built_can_be_provisioned_with_changes(copy: Path) -> None:
+    up(copy)
+    (copy / "stray.py").write_text("")
+    assert run(copy, "build_release", **{**values(copy), **SUBSCRIPTION}).returncode == 0
+
+
+@pytest.mark.parametrize("name", ["1.2.0", "V1", "-a", "a-", "a--b", "a b", "a\nb", "ä", "a" * 21, "a/b"])
+def test_a_name_that_no_revision_can_have_is_refused_before_anything_is_built(copy: Path, name: str) -> None:
+    done = run(copy, "build_release", **REGISTRY, MEMNET_RELEASE=name)
+    assert done.returncode == 1
+    assert "A release is named by" in done.stderr
+    assert calls(copy) == []
+
+
+@pytest.mark.parametrize("name", ["1", "a", "2026-02-14", "a" * 20])
+def test_any_other_name_is_taken(copy: Path, name: str) -> None:
+    assert run(copy, "build_release", **REGISTRY, MEMNET_RELEASE=name).returncode == 0
+
+
+def test_azure_s_own_tools_look_at_it_with_each_change_and_what_is_in_is_asked_about() -> None:
+    workflow = yaml.safe_load((ROOT / ".github" / "workflows" / "infra.yml").read_text("utf-8"))
+    said = {name: " ".join(step.get("run", "") for step in job["steps"]) for name, job in workflow["jobs"].items()}
+    for command in ("az bicep lint --file", "az bicep build --file", "main.dev.bicepparam", "main.prod.bicepparam"):
+        assert command in said["build"]
+    assert "az deployment sub what-if" in said["what-if"]
+    asked, _, _ = said["what-if"].partition("az deployment sub what-if")
+    assert 'MEMNET_BUILT_RELEASE="${MEMNET_RELEASE:-$(git rev-parse --short=12 HEAD)}"' in asked
+    assert "export MEMNET_BUILT_RELEASE" in asked
+    assert "vars.AZURE_CLIENT_ID != ''" in workflow["jobs"]["what-if"]["if"]
+    assert "if" not in workflow["jobs"]["build"]
+
+
+def test_a_workflow_logs_in_with_its_own_token(copy: Path) -> None:
+    tools = copy.parent / "tools"
+    (tools / "curl").write_text('#!/bin/sh\necho "curl $*" >> "$CALLS"\necho \'{"value": "t0k"}\'\n')
+    (tools / "jq").write_text('#!/bin/sh\nsed \'s/.*"value": "\\(.*\\)".*/\\1/\'\n')
+    for name in ("curl", "jq"):
+        (tools / name).chmod(0o755)
+    known = {"ACTIONS_ID_TOKEN_REQUEST_TOKEN": "asking", "ACTIONS_ID_TOKEN_REQUEST_URL": "http://127.0.0.1/?v=1"}
+    identity = {"AZURE_CLIENT_ID": "app", "AZURE_TENANT_ID": "home", "AZURE_SUBSCRIPTION_ID": "sub"}
+    done = run(copy, "log_in_by_federation", **known, **identity)
+    assert done.returncode == 0, done.stderr
+    asked, logged_in, _ = calls(copy)
+    assert "http://127.0.0.1/?v=1&audience=api://AzureADTokenExchange" in asked
+    assert "--username app --tenant home --federated-token t0k" in logged_in
+    assert "t0k" not in done.stdout + done.stderr

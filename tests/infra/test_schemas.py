@@ -1,0 +1,98 @@
+"""The cache of Azure's schemas: made from what Microsoft's program answers, and only what is used is kept."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from local.infra_check import refresh, schemas
+from local.infra_check.check import check, resource_types
+from tests.house.source_tree import ROOT
+from tests.infra.test_planted import copy_to
+
+KIND = "Microsoft.Test/things"
+ANSWER: list[dict[str, Any]] = [
+    {
+        "$type": "Resource",
+        "name": f"{KIND}@2025-01-01",
+        "bodyType": {
+            "$type": "Object",
+            "name": KIND,
+            "properties": [
+                {"name": "name", "type": "string", "flags": "Required, DeployTimeConstant", "description": "long"},
+                {"name": "id", "type": "string", "flags": "ReadOnly, DeployTimeConstant"},
+                {"name": "parts", "type": "Part[]"},
+            ],
+        },
+    },
+    {
+        "$type": "Object",
+        "name": "Part",
+        "properties": [{"name": "size", "type": "int"}, {"name": "far", "type": "Far"}],
+    },
+    {"$type": "Object", "name": "Far", "properties": [], "additionalPropertiesType": "string"},
+    {"$type": "Object", "name": "Elsewhere", "properties": []},
+    {
+        "$type": "DiscriminatedObject",
+        "name": "Choice",
+        "discriminator": "kind",
+        "baseProperties": [{"name": "name", "type": "string"}],
+        "elements": [{"$type": "Object", "properties": [{"name": "kind", "type": "one", "flags": "Required"}]}],
+    },
+]
+
+
+def test_an_answer_becomes_a_schema() -> None:
+    schema = refresh.convert(KIND, ANSWER)
+    assert (schema.version, schema.body) == ("2025-01-01", "resource")
+    assert schema.properties("resource") == {"name": ["string", "R"], "id": ["string", "O"], "parts": ["Part[]"]}
+    assert schema.others("Far") == "string"
+    assert schema.variant("Choice", "one") == "Choice:one"
+    assert schema.variant("Choice", "two") is None
+
+
+def test_what_is_not_used_is_named_and_not_kept() -> None:
+    schema = refresh.convert(KIND, ANSWER)
+    schema.properties("resource")
+    schema.properties("Part")
+    kept = json.loads(schemas.dump(schema))
+    assert kept["types"].keys() == {"resource", "Part", "Far"}
+    assert kept["types"]["Far"] is None
+
+
+def test_what_is_not_kept_is_told_when_a_template_uses_it(tmp_path: Path) -> None:
+    copy_to(tmp_path)
+    storage = tmp_path / "infra" / "modules" / "storage.bicep"
+    storage.write_text(
+        storage.read_text().replace("accessTier: 'Hot'", "sasPolicy: { sasExpirationPeriod: '1.0:0:0' }")
+    )
+    (finding,) = check(tmp_path)
+    assert (finding.code, "refresh it" in finding.message) == ("schema-missing", True)
+
+
+def test_every_type_that_is_used_is_cached_and_no_other() -> None:
+    cached = {path.name for path in schemas.DIRECTORY.iterdir()}
+    assert cached == {schemas.file_name(kind) for kind in resource_types(ROOT)}
+
+
+def test_no_schema_is_of_a_preview_but_the_one_that_has_no_other_version() -> None:
+    found = {kind: schemas.load_schema(kind) for kind in resource_types(ROOT)}
+    previews = {kind for kind, schema in found.items() if schema is not None and "preview" in schema.version}
+    assert previews == {"Microsoft.Insights/diagnosticSettings"}
+
+
+def test_a_program_that_does_not_know_a_type_is_told(tmp_path: Path) -> None:
+    program = tmp_path / "azmcp"
+    program.write_text("#!/bin/sh\necho no\n")
+    program.chmod(0o755)
+    with pytest.raises(ValueError, match=KIND):
+        refresh.fetch(str(program), KIND)
+
+
+def test_a_program_is_asked_without_telemetry(tmp_path: Path) -> None:
+    answer = json.dumps({"results": {"BicepSchemaResult": ANSWER}})
+    program = tmp_path / "azmcp"
+    program.write_text(f"#!/bin/sh\n[ \"$AZURE_MCP_COLLECT_TELEMETRY\" = false ] && echo '{answer}'\n")
+    program.chmod(0o755)
+    assert refresh.fetch(str(program), KIND).version == "2025-01-01"
