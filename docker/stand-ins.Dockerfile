@@ -1,0 +1,30 @@
+# The stand-ins that Microsoft has no emulator for, one process a container: search, key vault, token issuer. For
+# development alone: they keep no secret from whoever reaches them. Built from the root of the repository:
+#   docker build -f docker/stand-ins.Dockerfile -t memnet-stand-ins .
+# Tags say what a digest is; the digest is what is taken.
+
+FROM python:3.13.14-slim-bookworm@sha256:9d7f287598e1a5a978c015ee176d8216435aaf335ed69ac3c38dd1bbb10e8d64 AS packages
+ENV PIP_DISABLE_PIP_VERSION_CHECK=1 PIP_NO_CACHE_DIR=1 PIP_ROOT_USER_ACTION=ignore
+COPY docker/stand-ins.lock /build/stand-ins.lock
+# Wheels alone: nothing is compiled, here or later.
+RUN python -m venv /opt/memnet \
+    && /opt/memnet/bin/python -m pip install --no-deps --only-binary=:all: --require-hashes -r /build/stand-ins.lock
+
+FROM python:3.13.14-slim-bookworm@sha256:9d7f287598e1a5a978c015ee176d8216435aaf335ed69ac3c38dd1bbb10e8d64
+ENV PATH=/opt/memnet/bin:$PATH \
+    PYTHONDONTWRITEBYTECODE=1 \
+    PYTHONPATH=/app \
+    PYTHONUNBUFFERED=1
+WORKDIR /app
+COPY --from=packages /opt/memnet /opt/memnet
+COPY local/__init__.py local/issuer.py local/serving.py local/
+COPY local/key_vault local/key_vault
+COPY local/search local/search
+# A volume that is mounted here for the first time takes over who owns it.
+RUN python -m compileall -q local && mkdir /data && chown 10001:10001 /data
+USER 10001:10001
+STOPSIGNAL SIGTERM
+# What is asked depends on which of them it is: compose.yaml has a check for each.
+HEALTHCHECK NONE
+ENTRYPOINT ["python", "-m"]
+CMD ["local.search", "--port", "7272", "--data", "/data"]

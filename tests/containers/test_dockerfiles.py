@@ -1,0 +1,150 @@
+"""What the Dockerfiles promise, read from them: pinned, from locked wheels, without a compiler, not as root."""
+
+import re
+import tomllib
+from importlib.metadata import requires
+from pathlib import Path
+
+import pytest
+from packaging.markers import default_environment
+from packaging.requirements import Requirement
+from packaging.utils import canonicalize_name
+
+from tests.containers.dockerfile import ROOT, Dockerfile, is_in_context
+
+FILES = {path.name.partition(".")[0]: Dockerfile(path) for path in sorted((ROOT / "docker").glob("*.Dockerfile"))}
+PINNED = re.compile(r"[\w./-]+:[\w.-]*\d[\w.-]*@sha256:[0-9a-f]{64}")
+TOOLS = re.compile(r"apt-get|apk |gcc|g\+\+|build-essential|curl [^\"]*\| ?sh|npm |git clone")
+PIN = re.compile(r"([\w.-]+)==([\w.+!]+)(?: ; [^\\]+?)?((?: --hash=sha256:[0-9a-f]{64})+)")
+LINUX = default_environment() | {
+    "implementation_name": "cpython",
+    "os_name": "posix",
+    "platform_machine": "x86_64",
+    "platform_python_implementation": "CPython",
+    "platform_system": "Linux",
+    "python_full_version": "3.13.14",
+    "python_version": "3.13",
+    "sys_platform": "linux",
+}
+
+
+def pins(name: str) -> dict[str, list[tuple[str, frozenset[str]]]]:
+    """The versions and the hashes of each package in a lock."""
+    found: dict[str, list[tuple[str, frozenset[str]]]] = {}
+    for line in (ROOT / name).read_text("utf-8").replace("\\\n", " ").splitlines():
+        if line.strip() and not line.lstrip().startswith("#"):
+            pin = PIN.fullmatch(re.sub(r"\s+", " ", line).strip())
+            assert pin, f"not a pin with hashes: {line[:80]}"
+            hashes = frozenset(re.findall("sha256:([0-9a-f]{64})", pin[3]))
+            found.setdefault(canonicalize_name(pin[1]), []).append((pin[2], hashes))
+    return found
+
+
+def test_each_image_is_there() -> None:
+    assert set(FILES) == {"api", "workers", "stand-ins"}
+
+
+@pytest.mark.parametrize("name", FILES)
+class TestImage:
+    def test_every_base_is_a_tag_and_a_digest(self, name: str) -> None:
+        assert [stage.image for stage in FILES[name].stages if not PINNED.fullmatch(stage.image)] == []
+
+    def test_nothing_is_compiled_and_no_tool_is_left(self, name: str) -> None:
+        packages, final = FILES[name].stages
+        (install,) = packages.all("RUN")
+        for option in ("--require-hashes", "--only-binary=:all:", "--no-deps"):
+            assert option in install.text
+        assert [i.text for s in (packages, final) for i in s.all("RUN") if TOOLS.search(i.text)] == []
+        assert [i.text for i in final.all("RUN") if "pip" in i.text] == []
+
+    def test_what_is_installed_is_a_lock_of_this_repository(self, name: str) -> None:
+        packages, _ = FILES[name].stages
+        (copied,) = packages.all("COPY")
+        source, target = copied.words
+        assert target in packages.all("RUN")[0].text
+        assert pins(source)
+
+    def test_it_runs_as_nobody_in_particular(self, name: str) -> None:
+        final = FILES[name].final
+        assert final.last("USER").text == "10001:10001"
+        # The last word about who runs it, with nothing done afterwards as anybody else.
+        rest = final.instructions[final.instructions.index(final.last("USER")) + 1 :]
+        assert {instruction.name for instruction in rest} <= {
+            "EXPOSE",
+            "STOPSIGNAL",
+            "HEALTHCHECK",
+            "ENTRYPOINT",
+            "CMD",
+        }
+
+    def test_a_signal_reaches_the_process(self, name: str) -> None:
+        """Exec form: a shell would be process 1, and does not hand signals on."""
+        final = FILES[name].final
+        commands = [*final.all("ENTRYPOINT"), *final.all("CMD")]
+        assert commands
+        assert all(command.is_exec_form for command in commands)
+        assert final.last("STOPSIGNAL").text == "SIGTERM"
+
+    def test_every_path_that_is_copied_is_there_and_let_through(self, name: str) -> None:
+        sources = FILES[name].context_sources()
+        assert sources
+        assert [source for source in sources if not (ROOT / source).exists()] == []
+        files = [source for source in sources if (ROOT / source).is_file()]
+        assert [source for source in files if not is_in_context(source)] == []
+
+    def test_it_listens_where_anybody_may(self, name: str) -> None:
+        assert [int(i.text) for i in FILES[name].final.all("EXPOSE") if int(i.text) < 1024] == []
+
+    def test_it_says_how_it_is(self, name: str) -> None:
+        health = FILES[name].final.last("HEALTHCHECK").text
+        assert health == "NONE" if name == "stand-ins" else FILES[name].final.health_check
+
+
+def test_the_api_is_asked_whether_it_lives() -> None:
+    api = FILES["api"].final
+    assert "/health/live" in api.health_check[-1]
+    assert api.environment["MEMNET_PORT"] == api.last("EXPOSE").text
+
+
+def test_the_context_is_what_the_images_are_made_of() -> None:
+    inside = ["memnet/settings.py", "api/main.py", "prompts/project-copilot/1.0.0.md", "docker/service.lock"]
+    outside = ["README.md", "tests/conftest.py", ".git/config", ".venv/pyvenv.cfg", ".local/stack.json", "compose.yaml"]
+    outside += ["memnet/__pycache__/settings.pyc", "workers/local.settings.json", "local/stack.py", "pyproject.toml"]
+    outside += ["docker/api.Dockerfile"]
+    assert [name for name in inside if not is_in_context(name)] == []
+    assert [name for name in outside if is_in_context(name)] == []
+
+
+def needed(rows: list[str]) -> set[str]:
+    """Every package that these need, directly or not, where the images run."""
+    seen: set[tuple[str, str]] = set()
+    waiting = [(r.name, extra) for r in map(Requirement, rows) for extra in ("", *r.extras)]
+    while waiting:
+        name, extra = waiting.pop()
+        if (canonicalize_name(name), extra) in seen:
+            continue
+        seen.add((canonicalize_name(name), extra))
+        for row in map(Requirement, requires(name) or ()):
+            if row.marker is None or row.marker.evaluate({**LINUX, "extra": extra}):
+                waiting += [(row.name, wanted) for wanted in ("", *row.extras)]
+    return {name for name, _ in seen}
+
+
+def wanted(lock: str) -> list[str]:
+    """What a lock is resolved from."""
+    if lock == "docker/service.lock":
+        project = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
+        return [*project["dependencies"], *project["optional-dependencies"]["telemetry"]]
+    lines = Path(ROOT / lock).with_suffix(".in").read_text("utf-8").splitlines()
+    return [line for line in lines if line and not line.startswith("#")]
+
+
+@pytest.mark.parametrize("lock", ["docker/service.lock", "docker/stand-ins.lock"])
+class TestLock:
+    def test_it_holds_what_is_needed_and_nothing_else(self, lock: str) -> None:
+        assert pins(lock).keys() == needed(wanted(lock)), "run `make lock`"
+
+    def test_it_is_a_part_of_the_lock_that_is_tested_and_audited(self, lock: str) -> None:
+        tested = pins("requirements.lock")
+        for name, ((version, hashes),) in pins(lock).items():
+            assert any(version == v and hashes <= h for v, h in tested.get(name, [])), f"{name}: run `make lock`"
