@@ -1,0 +1,132 @@
+// The only way to the API: the operator's token in a header, and refusals as one kind of error.
+
+import { forget, token } from "./session.js";
+
+/** An answer that is no success. `code` is the API's stable one; UNREACHABLE: there was no answer. */
+export class Refusal extends Error {
+  constructor(status, { code, message, request_id: requestId, details }) {
+    super(message);
+    this.status = status;
+    this.code = code;
+    this.requestId = requestId;
+    this.details = details ?? {};
+  }
+}
+
+let skew = 0;
+/** The time by the service's clock, to the second: the operator's own may be wrong. */
+export const now = () => Date.now() + skew;
+
+// A number that JavaScript would write otherwise (64 bits, 1.0) stays as it was sent, to be shown and sent back so.
+const exactly = (_, value, context) =>
+  typeof value === "number" && context?.source !== undefined && String(value) !== context.source && JSON.rawJSON
+    ? JSON.rawJSON(context.source)
+    : value;
+
+/** Whether a value of an exact answer is a number that was kept as text. */
+export const isRaw = (value) => Boolean(JSON.isRawJSON?.(value));
+
+async function send(method, path, { body, headers, query, signal } = {}) {
+  const url = new URL(path, location.origin);
+  for (const [name, value] of Object.entries(query ?? {})) {
+    if (value !== null && value !== undefined && value !== "") url.searchParams.set(name, value);
+  }
+  const sent = { ...headers };
+  if (token()) sent.Authorization = `Bearer ${token()}`;
+  if (body !== undefined) sent["Content-Type"] = "application/json";
+  try {
+    return await fetch(url, {
+      method,
+      headers: sent,
+      body: body === undefined ? undefined : JSON.stringify(body),
+      signal,
+      cache: "no-store",
+      credentials: "omit",
+      redirect: "error",
+    });
+  } catch (error) {
+    if (error.name === "AbortError") throw error;
+    throw new Refusal(0, { code: "UNREACHABLE", message: "The API did not answer." });
+  }
+}
+
+/**
+ * Ask the API. Returns {status, body, etag, replayed}; throws Refusal. A token that is not accepted (401) is forgotten,
+ * and with it everything that is shown. `exact` keeps numbers as they were sent.
+ */
+export async function call(method, path, options = {}) {
+  const used = token();
+  const response = await send(method, path, options);
+  const date = Date.parse(response.headers.get("Date") ?? "");
+  if (!Number.isNaN(date)) skew = date - Date.now();
+  const text = await response.text();
+  let body = null;
+  try {
+    body = text ? JSON.parse(text, options.exact ? exactly : undefined) : null;
+  } catch {
+    throw new Refusal(response.status, { code: "UNREADABLE", message: "The answer is not JSON." });
+  }
+  if (!response.ok) {
+    const refusal = new Refusal(
+      response.status,
+      body?.error ?? { code: "UNREADABLE", message: "The answer is no error of the API." },
+    );
+    if (refusal.status === 401 && used && used === token()) forget(refusal);
+    throw refusal;
+  }
+  return {
+    status: response.status,
+    body,
+    etag: response.headers.get("ETag"),
+    replayed: response.headers.get("Idempotency-Replayed") === "true",
+  };
+}
+
+/** The body of a GET. */
+export const get = async (path, options) => (await call("GET", path, options)).body;
+
+/** All rows of a list, page after page, `most` at most. Returns {rows, complete}. */
+export async function all(path, member, { query, most = 500, ...options } = {}) {
+  const rows = [];
+  let cursor = null;
+  do {
+    const page = await get(path, { ...options, query: { ...query, cursor } });
+    rows.push(...page[member]);
+    cursor = page.next_cursor;
+  } while (cursor && rows.length < most);
+  return { rows, complete: !cursor };
+}
+
+/** Run `work` on every item, a few at a time, in their order. */
+export async function each(items, work, width = 6) {
+  const results = new Array(items.length);
+  let next = 0;
+  const worker = async () => {
+    while (next < items.length) {
+      const index = next++;
+      results[index] = await work(items[index], index);
+    }
+  };
+  await Promise.all(Array.from({ length: Math.min(width, items.length) }, worker));
+  return results;
+}
+
+/** A key that names one change: the same request keeps it when it is sent again, another one gets another. */
+export function idempotencyKeys() {
+  let last = null;
+  return (request) => {
+    const text = JSON.stringify(request);
+    if (last?.text !== text) {
+      const bytes = crypto.getRandomValues(new Uint8Array(16));
+      last = { text, key: `console-${Array.from(bytes, (byte) => byte.toString(16).padStart(2, "0")).join("")}` };
+    }
+    return last.key;
+  };
+}
+
+const segment = (text) => encodeURIComponent(text);
+/** The address of a tenant, a user, a document. */
+export const tenantUrl = (tenant) => `/v1/tenants/${segment(tenant)}`;
+export const userUrl = ({ tenant, user }) => `${tenantUrl(tenant)}/users/${segment(user)}`;
+export const documentUrl = (subject, namespace, path) =>
+  `${userUrl(subject)}/documents/${segment(namespace)}/${path.split("/").map(segment).join("/")}`;

@@ -1,0 +1,80 @@
+// A question before something is done. The browser keeps the focus inside and closes it on Escape.
+
+import { Refusal } from "./api.js";
+import { button, el, field, notice, put, uniqueId } from "./dom.js";
+
+/** What a refusal says, with the code by which it can be looked up. */
+export function refusalText(error) {
+  if (!(error instanceof Refusal)) return [`The page failed: ${error.name}.`];
+  const details = Object.entries(error.details).filter(([, value]) => value !== null);
+  return [
+    el("strong", {}, error.status ? `${error.status} ` : "", el("code", {}, error.code)),
+    " ",
+    error.message,
+    details.length ? el("pre", { class: "details" }, JSON.stringify(error.details, null, 1)) : null,
+    error.requestId ? el("div", { class: "muted" }, "Request ", el("code", {}, error.requestId)) : null,
+  ];
+}
+
+export const refusal = (error) => notice("bad", refusalText(error));
+
+/**
+ * Ask. `build` gets the dialog's parts and may add to them; `act` does it and its answer is returned, undefined if it was
+ * cancelled. What `act` throws is shown, and the dialog stays.
+ */
+export function ask(title, { body = [], fields = [], verb, tone = "primary", act, more = [] }) {
+  return new Promise((resolve) => {
+    const heading = el("h2", { id: uniqueId("dialog") }, title);
+    const trouble = el("div", {});
+    let answer;
+    const confirm = button(verb, null, { type: "submit", kind: tone });
+    const cancel = button("Cancel", () => dialog.close());
+    const form = el(
+      "form",
+      {
+        method: "dialog",
+        on: {
+          submit: async (event) => {
+            event.preventDefault();
+            if (confirm.getAttribute("aria-disabled") === "true") return;
+            confirm.setAttribute("aria-disabled", "true");
+            put(trouble);
+            try {
+              answer = await act();
+              dialog.close();
+            } catch (error) {
+              if (dialog.open) put(trouble, refusal(error));
+            } finally {
+              confirm.removeAttribute("aria-disabled");
+            }
+          },
+        },
+      },
+      heading,
+      ...body,
+      ...fields,
+      trouble,
+      el("div", { class: "actions" }, confirm, ...more, cancel),
+    );
+    const dialog = el(
+      "dialog",
+      { "aria-labelledby": heading.id, on: { close: () => (dialog.remove(), resolve(answer)) } },
+      form,
+    );
+    document.body.append(dialog);
+    dialog.showModal();
+  });
+}
+
+/** Close what is open: whatever was asked is not asked any more. */
+export function closeDialogs() {
+  for (const dialog of document.querySelectorAll("dialog[open]")) dialog.close();
+}
+
+/** A field that has to repeat a word before something irreversible is done. */
+export function typed(word, label) {
+  const input = el("input", { type: "text", required: true, autocomplete: "off", spellcheck: "false" });
+  input.addEventListener("input", () => input.setCustomValidity(input.value === word ? "" : `Type ${word}.`));
+  input.setCustomValidity(`Type ${word}.`);
+  return field(label, input);
+}

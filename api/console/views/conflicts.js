@@ -1,0 +1,175 @@
+// What replays could not apply: what they saw, what they proposed, what stands there; tried again or discarded.
+
+import { all, call, userUrl } from "../api.js";
+import { announce, badge, button, el, facts, field, notice, select } from "../dom.js";
+import { ask } from "../dialog.js";
+import { code, count, path, plural, scalar, time } from "../format.js";
+import { difference } from "../difference.js";
+import { differences, inline, operations, tree } from "../json_view.js";
+import { incomplete, nameOf } from "../subject.js";
+
+const STATUSES = ["open", "resolved", "discarded"];
+const TONES = { open: "warn", resolved: "good", discarded: "" };
+
+export const conflicts = {
+  id: "conflicts",
+  title: "Conflicts",
+  about: "Proposals of replays that met a document somebody else had changed.",
+  needsSubject: true,
+  render,
+};
+
+async function render({ subject, signal, options, open, load }) {
+  const picker = select([...STATUSES.map((status) => [status, status]), ["", "all"]], options.status ?? "open");
+  const holder = el("div", {});
+  const show = () =>
+    load(holder, async () => {
+      const { rows, complete } = await all(`${userUrl(subject)}/conflicts`, "conflicts", {
+        signal,
+        exact: true,
+        most: 200,
+        query: { status: picker.value },
+      });
+      announce(`${plural(rows.length, "conflict")}.`);
+      if (!rows.length)
+        return el(
+          "p",
+          { class: "notice" },
+          picker.value === "open" ? "No conflict is open." : "There is no such conflict.",
+        );
+      return [
+        incomplete(complete, rows.length),
+        el(
+          "ol",
+          { class: "feed", role: "list" },
+          rows.map((row) => card(subject, row, open)),
+        ),
+      ].filter(Boolean);
+    });
+  picker.addEventListener("change", show);
+  queueMicrotask(show);
+  return [el("div", { class: "controls" }, field("Status", picker)), holder];
+}
+
+function card(subject, conflict, open) {
+  const holder = el("li", { class: "panel", tabindex: "-1" });
+  holder.append(...parts(subject, conflict, open, holder));
+  return holder;
+}
+
+function parts(subject, conflict, open, holder) {
+  const url = `${userUrl(subject)}/conflicts/${encodeURIComponent(conflict.conflict_id)}`;
+  const settle = (text, row) => {
+    holder.replaceChildren(...parts(subject, row, open, holder));
+    holder.focus();
+    announce(text, true);
+  };
+  const retry = async () => {
+    const answer = await ask("Try the proposal again now", {
+      body: [el("p", {}, "It is put on the newest version and sent through the governed write, as a worker would.")],
+      verb: "Retry",
+      act: () => call("POST", `${url}:retry`, { exact: true }),
+    });
+    if (answer) settle(`After the retry the conflict is ${answer.body.status}.`, answer.body);
+  };
+  const discard = async () => {
+    const note = el("input", { type: "text", maxlength: 256 });
+    const answer = await ask("Discard the proposal", {
+      body: [el("p", {}, "What stands in the document stays. This closes the conflict for good.")],
+      fields: [field("Why (kept with the conflict)", note, { wide: true })],
+      verb: "Discard",
+      tone: "danger",
+      act: () => call("POST", `${url}:discard`, { exact: true, ...(note.value ? { body: { note: note.value } } : {}) }),
+    });
+    if (answer) settle("The conflict is discarded.", answer.body);
+  };
+  return [
+    el(
+      "div",
+      { class: "bar-line" },
+      el("h2", {}, nameOf(conflict)),
+      el("div", {}, badge(conflict.status, TONES[conflict.status] ?? ""), " ", badge(conflict.reason)),
+    ),
+    facts([
+      ["Conflict", code(conflict.conflict_id)],
+      ["Replay", button(conflict.replay_id, () => open("replays", { replay: conflict.replay_id }), { kind: "link" })],
+      ["Rules", `${conflict.profile_id} / ${conflict.binding_id}`],
+      ["Confidence", scalar(conflict.confidence)],
+      ["Tries since it was opened", count(conflict.attempts)],
+      ["Tried again", conflict.next_attempt_at ? time(conflict.next_attempt_at) : "not by itself"],
+      ["Resolved by change", conflict.change_id ? code(conflict.change_id) : null],
+    ]),
+    ...versions(conflict),
+    conflict.decisions?.length
+      ? el(
+          "ul",
+          { class: "plain" },
+          conflict.decisions.map((one) =>
+            el("li", {}, `${one.asked} by ${one.by} `, time(one.at), one.note ? `: ${one.note}` : null),
+          ),
+        )
+      : null,
+    el(
+      "details",
+      { class: "raw" },
+      el("summary", {}, "Evidence"),
+      el("div", { class: "tree" }, tree(conflict.evidence)),
+    ),
+    conflict.status === "open"
+      ? el("div", { class: "actions" }, button("Retry …", retry, { kind: "primary" }), button("Discard …", discard))
+      : null,
+  ].filter(Boolean);
+}
+
+function versions({ base, ours, theirs, place }) {
+  if (ours === null)
+    return [notice("warn", "What it holds does not open any more: the key is gone, or it was altered.")];
+  const parted =
+    place?.path &&
+    el(
+      "div",
+      { class: "notice warn" },
+      el("strong", {}, "They part at "),
+      path(place.path),
+      ` (${place.why})`,
+      el(
+        "div",
+        { class: "pair" },
+        el("div", {}, "Base: ", inline(place.base)),
+        el("div", {}, "Theirs: ", inline(place.theirs)),
+      ),
+    );
+  const version = (title, told, one) =>
+    el(
+      "section",
+      { class: "column" },
+      el("h3", {}, title),
+      el("p", { class: "muted" }, told),
+      one?.etag
+        ? [el("p", {}, "ETag ", code(one.etag)), el("div", { class: "tree" }, tree(one.content))]
+        : el("p", { class: "notice" }, "It did not exist."),
+    );
+  const changed = difference(base?.content, theirs?.content).length;
+  return [
+    parted,
+    el(
+      "div",
+      { class: "columns" },
+      version("Base", "What the proposal was made on.", base),
+      el(
+        "section",
+        { class: "column" },
+        el("h3", {}, "Ours"),
+        el("p", { class: "muted" }, "What was proposed."),
+        operations(ours.ops, "Proposed operations"),
+      ),
+      version("Theirs", "What stood there at the last try.", theirs),
+    ),
+    el(
+      "details",
+      { class: "raw", open: changed <= 6 },
+      el("summary", {}, "From base to theirs"),
+      differences(base?.content, theirs?.content, "From base to theirs"),
+    ),
+  ].filter(Boolean);
+}

@@ -1,0 +1,112 @@
+// A user's documents: schema, size against the budget, freshness, version, and the content of one of them.
+
+import { badge, breakable, button, el, facts, hidden, put, svg, table } from "../dom.js";
+import { code, count, percent, plural, relative, time } from "../format.js";
+import { treeAndText } from "../json_view.js";
+import { incomplete, loadDocuments, nameOf } from "../subject.js";
+
+export const documents = {
+  id: "documents",
+  title: "Documents",
+  about: "What is kept of a user now, document by document.",
+  needsSubject: true,
+  render,
+};
+
+async function render({ subject, signal, options, open }) {
+  const { documents: found, complete } = await loadDocuments(subject, signal);
+  if (!found.length) return el("p", { class: "notice" }, "This user has no document.");
+  const detail = el("section", { class: "panel", hidden: true, "aria-live": "off" });
+  const choose = (entry) => {
+    showDetail(detail, entry, open);
+    detail.hidden = false;
+    detail.querySelector("h2").focus();
+    detail.scrollIntoView({ block: "nearest" });
+  };
+  const rows = found.map((entry) => [
+    [
+      button(nameOf(entry.listed), () => choose(entry), { kind: "link" }),
+      el("div", { class: "muted" }, breakable(entry.document.schema_id), " ", entry.document.schema_version),
+    ],
+    budget(entry),
+    freshness(entry),
+    entry.pending.length
+      ? badge(plural(entry.pending.length, "proposal"), "warn")
+      : el("span", { class: "muted" }, "none"),
+    time(entry.listed.updated_at),
+    [el("div", {}, count(entry.listed.sequence)), code(entry.etag)],
+  ]);
+  const columns = ["Document, schema", "Size of budget", "Freshness", "Waiting", "Updated", "Version, ETag"];
+  const asked = found.find(({ listed }) => nameOf(listed) === options.document);
+  if (asked) queueMicrotask(() => choose(asked));
+  return [
+    incomplete(complete, found.length),
+    el("div", { class: "panel" }, table(plural(found.length, "document"), columns, rows)),
+    detail,
+  ].filter(Boolean);
+}
+
+/** How much of the smallest budget the content takes; the number is the listing's, counted as the limit is. */
+function budget({ listed, rules }) {
+  if (!rules.length) return [count(listed.size), " characters ", badge("bound by no profile", "warn")];
+  const { binding, profile } = rules.toSorted((one, other) => one.binding.max_chars - other.binding.max_chars)[0];
+  const share = listed.size / binding.max_chars;
+  const tone = share > 1 ? "bad" : share > profile.upkeep_fill ? "warn" : "";
+  return [
+    el(
+      "span",
+      { class: "figures" },
+      el("span", { class: "keep" }, `${count(listed.size)} of ${count(binding.max_chars)}`),
+      el("strong", {}, percent(share)),
+      tone ? badge(share > 1 ? "over" : "full", tone) : null,
+    ),
+    svg(
+      "svg",
+      { class: `bar ${tone}`, viewBox: "0 0 100 4", preserveAspectRatio: "none", "aria-hidden": "true" },
+      svg("rect", { class: "track", width: 100, height: 4 }),
+      svg("rect", { class: "part", width: Math.min(100, share * 100), height: 4 }),
+    ),
+  ];
+}
+
+function freshness({ fresh }) {
+  if (fresh === null) return el("span", { class: "muted" }, "no rule");
+  const told = [];
+  if (fresh.expired) told.push(badge(`${count(fresh.expired)} expired`, "bad"), " ");
+  if (fresh.stale) told.push(badge(`${count(fresh.stale)} stale`, "warn"), " ");
+  if (!told.length) told.push(badge("fresh", "good"), " ");
+  if (fresh.next !== null) told.push(el("span", { class: "muted" }, `next ${relative(fresh.next)}`));
+  else if (!fresh.dated) told.push(el("span", { class: "muted" }, "nothing dated"));
+  return told;
+}
+
+function showDetail(panel, { listed, etag, document: found, rules }, open) {
+  const name = nameOf(listed);
+  const bound = rules.map(({ profile, binding }) => `${profile.profile_id} / ${binding.binding_id}`).join(", ");
+  put(
+    panel,
+    el(
+      "div",
+      { class: "bar-line" },
+      el("h2", { tabindex: "-1" }, name),
+      el(
+        "div",
+        { class: "actions" },
+        button("History", () => open("history", { document: name })),
+        button("Confirmations", () => open("confirmations")),
+      ),
+    ),
+    facts([
+      ["Document id", code(found.doc_id)],
+      ["Schema", `${found.schema_id} ${found.schema_version}`],
+      ["Bound by", bound || "no profile"],
+      ["Created", time(found.created_at)],
+      ["Updated", time(found.updated_at)],
+      ["Updated by", found.updated_by],
+      ["Version", count(listed.sequence)],
+      ["ETag", code(etag)],
+    ]),
+    el("h3", {}, "Content ", hidden(`of ${name}`)),
+    treeAndText(found.content, `Content of ${name}`),
+  );
+}

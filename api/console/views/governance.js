@@ -1,0 +1,265 @@
+// Legal holds, retention, erasure: what keeps a user's memory, and what ends it.
+
+import { call, get, idempotencyKeys, tenantUrl, userUrl } from "../api.js";
+import { announce, badge, button, el, facts, field, notice, put, table } from "../dom.js";
+import { ask, refusal, typed } from "../dialog.js";
+import { code, count, plural, time, utc } from "../format.js";
+import { tree } from "../json_view.js";
+
+const COLUMNS = ["removed", "held", "waiting", "postponed", "kept"];
+const LOOK_AGAIN = 2000;
+
+export const governance = {
+  id: "governance",
+  title: "Governance",
+  about: "Legal holds, retention and erasure.",
+  needsSubject: true,
+  render,
+};
+
+function render(context) {
+  const { subject } = context;
+  return [
+    hold(
+      context,
+      "user",
+      `${userUrl(subject)}/legal-hold`,
+      "Everything there is of this user is kept, whatever the rules of retention say.",
+    ),
+    hold(
+      context,
+      "tenant",
+      `${tenantUrl(subject.tenant)}/legal-hold`,
+      "Everything of every user of the tenant is kept, those to come included.",
+    ),
+    retention(context),
+    erasure(context),
+  ];
+}
+
+const section = (title, ...children) =>
+  el("section", { class: "panel", "aria-label": title }, el("h2", { tabindex: "-1" }, title), ...children);
+
+function hold({ signal, load }, covers, url, told) {
+  const title = `Legal hold on the ${covers}`;
+  const body = el("div", {});
+  // Of a user the API tells the tenant's hold, too; it is lifted where it was placed.
+  const own = (status) => status.holds.some((one) => one.covers === covers);
+  const show = () => load(body, async () => parts(await get(url, { signal })));
+  const reasonField = () => el("input", { type: "text", maxlength: 512, required: true });
+  const change = async (placing) => {
+    const reason = reasonField();
+    const answer = await ask(placing ? `Place: ${title.toLowerCase()}` : `Lift: ${title.toLowerCase()}`, {
+      body: [
+        el(
+          "p",
+          {},
+          placing ? told : "Retention and erasure may remove again what is over. That it was held stays on record.",
+        ),
+      ],
+      fields: [field("Reason (kept on record)", reason, { wide: true })],
+      verb: placing ? "Place the hold" : "Lift the hold",
+      tone: placing ? "primary" : "danger",
+      act: () =>
+        placing
+          ? call("PUT", url, { body: { reason: reason.value } })
+          : call("DELETE", url, { query: { reason: reason.value } }),
+    });
+    if (!answer) return;
+    body.replaceChildren(...parts(answer.body));
+    announce(answer.body.held ? "It is held." : "It is not held any more.", true);
+  };
+  const parts = (status) =>
+    [
+      el("p", {}, status.held ? badge("held", "warn") : badge("not held")),
+      status.holds.length
+        ? el(
+            "ul",
+            { class: "plain" },
+            status.holds.map((one) =>
+              el(
+                "li",
+                {},
+                badge(one.covers),
+                " ",
+                one.reason,
+                el("span", { class: "muted" }, ` by ${one.actor} `),
+                time(one.since),
+              ),
+            ),
+          )
+        : null,
+      el(
+        "div",
+        { class: "actions" },
+        button(own(status) ? "Another reason …" : "Place …", () => change(true)),
+        own(status) ? button("Lift …", () => change(false)) : null,
+      ),
+      status.changes.length
+        ? el(
+            "details",
+            { class: "raw" },
+            el("summary", {}, plural(status.changes.length, "change")),
+            table(
+              "What happened to this hold",
+              ["When", "What", "Who", "Reason"],
+              status.changes.map((one) => [time(one.at), one.action, one.actor, one.reason]),
+            ),
+          )
+        : null,
+    ].filter(Boolean);
+  queueMicrotask(show);
+  return section(title, body);
+}
+
+function retention({ subject, signal, load }) {
+  const body = el("div", { "aria-live": "polite" });
+  const url = `${userUrl(subject)}/retention:apply`;
+  const preview = () =>
+    load(body, async () => counted((await call("POST", url, { body: { dry_run: true }, signal })).body));
+  const apply = async () => {
+    const answer = await ask("Apply retention now", {
+      body: [el("p", {}, "What is over is removed for good. A timer does the same every night.")],
+      fields: [typed(subject.user, `Type the user's id, ${subject.user}`)],
+      verb: "Remove what is over",
+      tone: "danger",
+      act: () => call("POST", url, { body: {} }),
+    });
+    if (answer) body.replaceChildren(...counted(answer.body));
+  };
+  return section(
+    "Retention",
+    el("p", { class: "muted" }, "What is stored for longer than the profiles' and the organisation's rules say."),
+    el("div", { class: "actions" }, button("Preview", preview), button("Apply …", apply)),
+    body,
+  );
+}
+
+function counted(told) {
+  const rows = Object.entries(told.counts).map(([kind, tally]) => [kind, ...COLUMNS.map((name) => count(tally[name]))]);
+  const verb = told.dry_run ? "would be removed" : "removed";
+  return [
+    told.held ? notice("warn", "A legal hold covers the user: nothing goes.") : null,
+    table(
+      `As of ${utc(told.as_of)}: what ${told.dry_run ? "would go" : "went"}`,
+      ["Kind", verb, ...COLUMNS.slice(1)],
+      rows,
+      { numeric: [1, 2, 3, 4, 5] },
+    ),
+    told.broken ? notice("bad", `${plural(told.broken, "thing")} cannot be read and is left as it is.`) : null,
+  ].filter(Boolean);
+}
+
+function erasure({ subject, signal }) {
+  const url = userUrl(subject);
+  const id = el("input", { type: "text", autocomplete: "off", spellcheck: "false", required: true, maxlength: 128 });
+  const result = el("div", { role: "group", "aria-label": "The erasure" });
+  let following = new AbortController();
+  signal.addEventListener("abort", () => following.abort(), { once: true });
+  const look = (erasureId, told = null) => {
+    // Only one is followed: what is looked up now takes the place of what was looked up before.
+    following.abort();
+    following = new AbortController();
+    id.value = erasureId;
+    watch(`${url}/erasures/${encodeURIComponent(erasureId)}`, result, following.signal, told);
+  };
+  const erase = async () => {
+    // One key for as long as the dialog is open: pressed twice, it asks for one erasure.
+    const headers = { "Idempotency-Key": idempotencyKeys()(url) };
+    const answer = await ask("Erase the memory of this user", {
+      body: [
+        el(
+          "p",
+          {},
+          "Every document, conversation, event, job and audit record of the user is removed for good. It cannot be undone.",
+        ),
+      ],
+      fields: [typed(subject.user, `Type the user's id, ${subject.user}`)],
+      verb: "Erase everything",
+      tone: "danger",
+      act: () => call("DELETE", `${url}/memory`, { headers }).catch(already),
+    });
+    if (!answer || signal.aborted) return;
+    if (answer.runs) announce("Somebody asked for it before: that erasure runs, and is shown.", true);
+    look(answer.runs ?? answer.body.erasure_id, answer.body);
+  };
+  return section(
+    "Erasure",
+    el("p", { class: "muted" }, "Forget a user altogether. A signed receipt without content stays; it takes a quarter of an hour."),
+    el("div", { class: "actions" }, button("Erase the user's memory …", erase, { kind: "danger" })),
+    el(
+      "form",
+      { class: "controls", on: { submit: (event) => (event.preventDefault(), look(id.value.trim())) } },
+      field("Erasure id", id),
+      el("div", { class: "field end" }, button("Look up", null, { type: "submit" })),
+    ),
+    result,
+  );
+}
+
+/** The erasure that the user's memory is under already, if that is what a request for one is refused for. */
+function already(error) {
+  const runs = error.code === "ERASURE_RUNNING" ? error.details.erasure_id : null;
+  if (!runs) throw error;
+  return { runs };
+}
+
+/** Show an erasure, and look again as long as it runs. Only what has changed is shown anew, and told to who listens. */
+async function watch(url, result, signal, told = null) {
+  let shown = null;
+  let status = null;
+  const show = (what, nodes) => {
+    if (JSON.stringify(what) !== shown) put(result, ...nodes());
+    shown = JSON.stringify(what);
+  };
+  while (!signal.aborted) {
+    try {
+      told ??= await get(url, { signal });
+      show(told, () => standing(told));
+      if (told.status !== status) announce(`The erasure is ${told.status}.`);
+      status = told.status;
+      if (status !== "running") return;
+    } catch (error) {
+      if (signal.aborted) return;
+      show([error.status, error.code], () => [refusal(error)]);
+      // It may answer the next time.
+      if (![0, 502, 503, 504].includes(error.status)) return;
+      status = null;
+    }
+    told = null;
+    await pause(LOOK_AGAIN, signal);
+  }
+}
+
+function standing(told) {
+  const tones = { complete: "good", partial: "warn", running: "info" };
+  const stopped = told.stopped_by ? `A legal hold on the ${told.stopped_by} stopped it. ` : "";
+  return [
+    facts([
+      ["Erasure", code(told.erasure_id)],
+      ["Status", badge(told.status, tones[told.status] ?? "")],
+      ["Accepted", time(told.accepted_at)],
+      ["Not over before", told.settled_at ? time(told.settled_at) : null],
+      ["Removed", count(Object.values(told.removed).reduce((sum, number) => sum + number, 0))],
+      ["Failing", Object.entries(told.failing).map(([store, why]) => `${store}: ${why}`).join(", ") || null],
+    ]),
+    told.status === "partial"
+      ? notice("warn", `${stopped}Something remains: the receipt says what and why. When no hold keeps it any more, erase again.`)
+      : stopped
+        ? notice("warn", stopped)
+        : null,
+    told.receipt ? el("div", { class: "tree" }, tree(told.receipt, "receipt")) : null,
+  ];
+}
+
+/** Wait, or until `signal` says that nobody waits any more. */
+const pause = (milliseconds, signal) =>
+  new Promise((resolve) => {
+    const done = () => {
+      clearTimeout(timer);
+      signal.removeEventListener("abort", done);
+      resolve();
+    };
+    const timer = setTimeout(done, milliseconds);
+    signal.addEventListener("abort", done);
+  });

@@ -1,0 +1,95 @@
+"""The operator's page: files that hold nothing of anybody, and a policy under which they alone run.
+
+What the page shows it asks from this API with the operator's own token; docs/decisions/0030 says why it is so.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from hashlib import sha256
+from importlib.resources import files
+from importlib.resources.abc import Traversable
+from types import MappingProxyType
+from typing import Final
+
+from fastapi import FastAPI
+from starlette.requests import Request
+from starlette.responses import Response
+
+from api.preconditions import is_not_modified
+from memnet.domain.document import ETag
+from memnet.domain.errors import RouteNotFound
+
+PAGE: Final = "/console"
+ASSETS: Final = f"{PAGE}/assets"
+INDEX: Final = "index.html"
+MEDIA_TYPES: Final = {
+    ".css": "text/css; charset=utf-8",
+    ".html": "text/html; charset=utf-8",
+    ".js": "text/javascript; charset=utf-8",
+    ".svg": "image/svg+xml",
+}
+POLICY: Final = "; ".join(
+    (
+        "default-src 'none'",
+        "script-src 'self'",
+        "style-src 'self'",
+        "img-src 'self'",
+        "connect-src 'self'",
+        "base-uri 'none'",
+        "form-action 'none'",
+        "frame-ancestors 'none'",
+        # No text becomes markup or script, whatever a module does: innerHTML and the like throw (Trusted Types).
+        "require-trusted-types-for 'script'",
+        "trusted-types 'none'",
+    )
+)
+"""No inline script, no inline style, nobody else's files, no requests but to this origin (CSP 3)."""
+
+
+@dataclass(frozen=True, slots=True)
+class _File:
+    body: bytes
+    media_type: str
+    etag: ETag
+
+
+def install(app: FastAPI) -> None:
+    """Serve /console. The files are read once; a browser keeps them if it asks whether they are still the same."""
+    bundle = _bundle()
+    page = bundle[INDEX]
+
+    async def console(request: Request) -> Response:
+        return _answer(request, page, {"Content-Security-Policy": POLICY, "Cross-Origin-Opener-Policy": "same-origin"})
+
+    async def asset(request: Request) -> Response:
+        found = bundle.get(request.path_params["name"])
+        if found is None or found is page:
+            raise RouteNotFound
+        return _answer(request, found, {"Cross-Origin-Resource-Policy": "same-origin"})
+
+    app.add_route(PAGE, console, methods=["GET"], include_in_schema=False)
+    app.add_route(f"{ASSETS}/{{name:path}}", asset, methods=["GET"], include_in_schema=False)
+
+
+def _answer(request: Request, file: _File, headers: Mapping[str, str]) -> Response:
+    own = {**headers, "ETag": file.etag, "Cache-Control": "no-cache"}
+    if is_not_modified(request.headers, file.etag):
+        return Response(status_code=304, headers=own)
+    return Response(file.body, headers=own, media_type=file.media_type)
+
+
+def _bundle() -> Mapping[str, _File]:
+    """Every file, by its path below the bundle's folder."""
+    found: dict[str, _File] = {}
+    _read(files("api") / "console", "", found)
+    return MappingProxyType(found)
+
+
+def _read(folder: Traversable, prefix: str, found: dict[str, _File]) -> None:
+    for entry in folder.iterdir():
+        name = f"{prefix}{entry.name}"
+        if entry.is_dir():
+            _read(entry, f"{name}/", found)
+        elif (kind := f".{entry.name.rpartition('.')[2]}") in MEDIA_TYPES:
+            body = entry.read_bytes()
+            found[name] = _File(body, MEDIA_TYPES[kind], ETag(f'"{sha256(body).hexdigest()[:32]}"'))

@@ -1,0 +1,104 @@
+"""The operator's page in a browser: opened, signed in, looked at. What goes wrong in it is kept."""
+
+from dataclasses import dataclass, field
+from typing import Any
+
+from playwright.async_api import Browser, BrowserContext, ConsoleMessage, Locator, Page, Request, expect
+
+from local.stack import Stack
+
+VIEWS = {
+    "documents": "Documents",
+    "history": "History",
+    "confirmations": "Confirmations",
+    "conflicts": "Conflicts",
+    "replays": "Replays",
+    "routing": "Routing",
+    "governance": "Governance",
+    "catalog": "Profiles",
+    "service": "Service",
+}
+REFUSED = "Failed to load resource: the server responded with a status of"
+"""What a browser logs of each answer from 400 on; it is no fault of the page."""
+
+
+@dataclass
+class Screen:
+    """One tab, and everything it complained of or asked for."""
+
+    page: Page
+    url: str
+    faults: list[str] = field(default_factory=list)
+    requests: list[str] = field(default_factory=list)
+
+    def listen(self) -> None:
+        self.page.on("pageerror", lambda error: self.faults.append(f"error: {error}"))
+        self.page.on("console", self._logged)
+        self.page.on("dialog", lambda dialog: self.faults.append(f"dialog: {dialog.message}"))
+        self.page.on("request", self._asked)
+
+    def _logged(self, message: ConsoleMessage) -> None:
+        if message.type in ("error", "warning") and not message.text.startswith(REFUSED):
+            self.faults.append(f"{message.type}: {message.text}")
+
+    def _asked(self, request: Request) -> None:
+        self.requests.append(request.url)
+
+    async def sign_in(self, token: str, *, keep: bool = False) -> None:
+        await self.page.goto(f"{self.url}/console")
+        await self.page.get_by_label("Access token").fill(token)
+        if keep:
+            await self.page.get_by_label("Keep it until this tab is closed").check()
+        await self.page.get_by_role("button", name="Use this token").click()
+
+    async def choose(self, user_id: str, tenant_id: str = "t1") -> None:
+        """Say whose memory is looked at."""
+        form = self.page.get_by_role("form", name="Whose memory")
+        await form.get_by_label("Tenant").fill(tenant_id)
+        await form.get_by_label("User").fill(user_id)
+        await form.get_by_role("button", name="Open").click()
+        await self.settled()
+
+    async def open(self, view: str) -> None:
+        await (
+            self.page.get_by_role("navigation", name="Views").get_by_role("link", name=VIEWS[view], exact=True).click()
+        )
+        await expect(self.page.get_by_role("heading", level=1)).to_have_text(VIEWS[view])
+        await self.settled()
+
+    async def settled(self) -> None:
+        """Wait until nothing is loading."""
+        await expect(self.page.locator("[aria-busy]")).to_have_count(0)
+
+    @property
+    def main(self) -> Locator:
+        return self.page.get_by_role("main")
+
+    @property
+    def status(self) -> Locator:
+        return self.page.get_by_role("status").first
+
+    def row(self, text: str) -> Locator:
+        """The row of a table, or the item of a list, that says this."""
+        return self.main.locator("tr, li").filter(has_text=text)
+
+    async def overflow(self) -> int:
+        """By how many pixels the page is wider than its window."""
+        wider: int = await self.page.evaluate(
+            "document.documentElement.scrollWidth - document.documentElement.clientWidth"
+        )
+        return wider
+
+    def check(self) -> None:
+        """Nothing went wrong, and nobody else was asked for anything."""
+        assert self.faults == []
+        assert [url for url in self.requests if not url.startswith(self.url)] == []
+
+
+async def open_screen(browser: Browser, stack: Stack, **options: Any) -> tuple[BrowserContext, Screen]:
+    """A tab of its own, with nothing remembered."""
+    context = await browser.new_context(**{"viewport": {"width": 1280, "height": 800}, **options})
+    context.set_default_timeout(15_000)
+    screen = Screen(await context.new_page(), stack.url)
+    screen.listen()
+    return context, screen
