@@ -1,0 +1,138 @@
+"""`memnet erasure`: the erasures of a tenant, and whether a receipt is genuine."""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import click
+
+from cli import storage
+from memnet.domain.document import UserScope
+from memnet.domain.erasure import Erasure
+from memnet.domain.erasure_receipt import Receipt, Status, is_signed, read_receipt
+from memnet.domain.errors import HistoryBroken, InvalidIdentifier, MalformedRequest
+from memnet.domain.identifiers import check_identifier
+from memnet.domain.json_text import canonical, parse
+from memnet.domain.signature import by_id, from_pem
+from memnet.operations.erase_users import erase_users
+from memnet.operations.list_erasures import list_erasures
+from memnet.wiring import Services
+
+_TENANT = click.option("--tenant", required=True, help="The tenant's id.")
+
+
+@click.group()
+def erasure() -> None:
+    """Erasures: all that is stored of a user, removed and signed for. They are requested over the API.
+
+    Storage, search service, broker and vault are those of MEMNET_STORAGE_URL, MEMNET_SEARCH_URL, MEMNET_QUEUE_URL and
+    MEMNET_VAULT_URL (and what belongs to them), else those of the local stack that runs here.
+    """
+
+
+@erasure.command("list")
+@_TENANT
+def list_(tenant: str) -> None:
+    """List the erasures of a tenant: those that run, with what keeps them from ending, and those that are over."""
+    _check(tenant)
+
+    async def operation(services: Services) -> tuple[Sequence[Erasure], Sequence[Receipt]]:
+        return await list_erasures(tenant, erasing=services.erasing)
+
+    running, over = storage.run(operation)
+    for one in running:
+        failing = "".join(f"  {store}: {code}" for store, code in sorted(one.failing.items()))
+        stopped = f"  stopped by a legal hold on the {one.stopped_by}" if one.stopped_by else ""
+        removed = sum(one.removed.values())
+        click.echo(f"{one.erasure_id}  running  since {one.accepted_at}  {removed} removed{stopped}{failing}")
+    for receipt in over:
+        told = receipt.members
+        removed, remains = sum(told["removed"].values()), sum(one["count"] for one in told["remains"])
+        click.echo(
+            f"{told['erasure_id']}  {told['status']}  at {told['finished_at']}  {removed} removed"
+            f"{f'  {remains} remain' if told['remains'] else ''}"
+        )
+    click.echo(f"{len(running)} running, {len(over)} over in tenant {tenant}")
+
+
+@erasure.command()
+@click.option("--tenant", help="Only this tenant.")
+def run(tenant: str | None) -> None:
+    """Go on with the erasures that run, as far as they get now. A worker does the same every twenty seconds.
+
+    Prints how many came how far. Exits with 0, or 1 if a store does not do its part.
+    """
+    if tenant is not None:
+        _check(tenant)
+
+    async def operation(services: Services) -> dict[str, int]:
+        found = await erase_users(tenant, erasing=services.erasing)
+        return {outcome.value: count for outcome, count in found.items()}
+
+    found = storage.run(operation)
+    for outcome, count in sorted(found.items()):
+        click.echo(f"{count} {outcome.replace('_', ' ')}")
+    click.echo(f"{sum(found.values())} erasure{'' if sum(found.values()) == 1 else 's'}")
+    if found.get("failing"):
+        raise SystemExit(1)
+
+
+@erasure.command()
+@click.argument("receipt", type=click.Path(exists=True, dir_okay=False, path_type=Path))
+@click.option(
+    "--public-key",
+    required=True,
+    type=click.Path(exists=True, dir_okay=False, path_type=Path),
+    help="The keys of the service in a PEM file, as `memnet audit keys` printed them.",
+)
+@click.option("--tenant", help="The tenant's id, to check with --user whose receipt it is.")
+@click.option("--user", help="The user's id.")
+def verify(receipt: Path, public_key: Path, tenant: str | None, user: str | None) -> None:
+    """Check a receipt offline: is it what the service signed, whose is it, and what does it say.
+
+    Exits with 0, or 1 if it is not genuine or not this user's. One that says partial is as genuine as one that says
+    complete: read what remains.
+    """
+    if (tenant is None) != (user is None):
+        raise click.UsageError("--tenant and --user go together")
+    found = _read(receipt)
+    try:
+        key = by_id(from_pem(public_key.read_text(encoding="utf-8"))).get(found.members["key_id"])
+        scope = None if tenant is None or user is None else UserScope(tenant, user)
+    except (ValueError, InvalidIdentifier) as error:
+        raise click.UsageError(str(error)) from error
+    if key is None or not is_signed(found, key):
+        raise click.ClickException("the receipt is not signed by any of these keys")
+    if scope is not None and not found.is_of(scope):
+        raise click.ClickException(f"the receipt is genuine, and not of user {user} of tenant {tenant}")
+    _tell(found, None if scope is None else f"user {user} of tenant {tenant}")
+
+
+def _read(path: Path) -> Receipt:
+    """Read it however its JSON is set: tools that take it out of an answer indent it."""
+    try:
+        return read_receipt(canonical(parse(path.read_bytes())))
+    except (HistoryBroken, MalformedRequest) as error:
+        raise click.ClickException("the file is not a receipt as the service wrote it") from error
+
+
+def _tell(receipt: Receipt, whose: str | None) -> None:
+    told = receipt.members
+    click.echo(f"genuine: erasure {told['erasure_id']}{f' of {whose}' if whose else ''}, {receipt.status.value}")
+    click.echo(f"requested {told['accepted_at']} by {told['requested_by']}, over {told['finished_at']}")
+    click.echo(f"looked through: {', '.join(told['stores'])}; clean scans in a row: {told['clean_scans']}")
+    for kind, count in sorted(told["removed"].items()):
+        click.echo(f"removed: {count} {kind}")
+    for one in told["remains"]:
+        until = f" until {one['until']}" if one["until"] else ""
+        click.echo(f"remains: {one['count']} {one['kind']}, {one['reason']} on the {one['covers']}{until}")
+    if told["recoverable_until"]:
+        click.echo(f"the storage's administrators can recover deleted bytes until {told['recoverable_until']}")
+    if receipt.status is Status.PARTIAL:
+        click.echo("partial: not everything is erased")
+
+
+def _check(tenant: str) -> None:
+    try:
+        check_identifier("tenant_id", tenant)
+    except InvalidIdentifier as error:
+        raise click.UsageError(error.message) from error

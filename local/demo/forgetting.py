@@ -1,0 +1,112 @@
+"""The last scene: the user asks to be forgotten, gets a receipt, checks it offline, and begins afresh."""
+
+import asyncio
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any, Final
+
+from local.demo.client import MemoryClient, Patch, Unexpected, hold
+from local.demo.orchestrator import DYNAMIC
+from local.demo.screen import Screen, plural
+from memnet import settings
+from memnet.domain.document import UserScope
+from memnet.domain.erasure_receipt import is_signed, read_receipt
+from memnet.domain.errors import MemnetError
+from memnet.domain.json_text import canonical
+from memnet.domain.signature import by_id
+from memnet.wiring import connect
+
+KEY: Final = "forget-me-1"
+PATIENCE: Final = 60.0
+"""Seconds that the erasure may take; in Azure it takes a quarter of an hour."""
+BETWEEN_LOOKS: Final = 0.2
+WISH: Final = {"op": "add", "path": "/content/preferences/-", "value": "I prefer to be asked first"}
+EVIDENCE: Final = {"conversation_id": "afresh-1", "message_ids": ["m1"]}
+
+
+@dataclass(frozen=True, slots=True)
+class Forgetting:
+    """Who asks for it on behalf of the user, a service that goes on, and the settings that lead to the public keys."""
+
+    privacy: MemoryClient
+    service: MemoryClient
+    environment: Mapping[str, str]
+    scope: UserScope
+    work: Callable[[], object]
+    """Has a worker go on with the erasure now, instead of within twenty seconds."""
+    screen: Screen
+
+    async def show(self) -> None:
+        """Show all. Raises Unexpected at the first that does not hold."""
+        self.screen.title("The user asks to be forgotten")
+        receipt = await self._erase()
+        await self._verify(receipt)
+        await self._nothing_is_left()
+        await self._begin_afresh(receipt)
+
+    async def _erase(self) -> dict[str, Any]:
+        self.screen.heading(
+            "From the answer on nothing is written any more; a worker removes everything, and signs for it"
+        )
+        since = time.monotonic()
+        asked = (await self.privacy.forget(KEY)).expect(202).body
+        self.screen.request("DELETE memory", 202, f"erasure {asked['erasure_id']}, {asked['status']}")
+        refused = (await self.service.patch(_wish("too-early"))).expect(409, code="ERASURE_RUNNING")
+        self.screen.refusal(f"PATCH {DYNAMIC}", refused)
+        while True:
+            told = (await self.privacy.erasure(asked["erasure_id"])).expect(200).body
+            if told["receipt"] is not None:
+                break
+            if time.monotonic() - since > PATIENCE:
+                raise Unexpected(f"the erasure still runs: {told}")
+            await asyncio.to_thread(self.work)
+            await asyncio.sleep(BETWEEN_LOOKS)
+        hold(told["status"] == "complete", f"the erasure is {told['status']}")
+        self.screen.progress("erasure complete", time.monotonic() - since)
+        receipt: dict[str, Any] = told["receipt"]
+        removed = ", ".join(f"{count} {kind.replace('_', ' ')}" for kind, count in sorted(receipt["removed"].items()))
+        self.screen.fact("removed", removed)
+        looks = f"{', '.join(receipt['stores'])}: {plural(receipt['clean_scans'], 'whole look')} found nothing more"
+        self.screen.fact("looked at", looks)
+        return receipt
+
+    async def _verify(self, receipt: dict[str, Any]) -> None:
+        self.screen.heading("The receipt is checked offline, with the public keys, and holds nothing of the user")
+        try:
+            async with connect(settings.load(self.environment)) as services:
+                keys = by_id(await services.signing.public_keys()) if services.signing else {}
+        except MemnetError as error:
+            raise Unexpected(f"the public keys cannot be read: {error.code} {error.message}") from error
+        data = canonical(receipt)
+        found = read_receipt(data)
+        key = keys.get(receipt["key_id"])
+        hold(key is not None and is_signed(found, key), "the receipt is not signed by the service")
+        hold(found.is_of(self.scope), "the receipt is another user's")
+        changed = read_receipt(canonical({**receipt, "removed": {}}))
+        hold(key is not None and not is_signed(changed, key), "a receipt that was altered passes for genuine")
+        self.screen.say(
+            f"genuine: signed by key {receipt['key_id'][:12]}; the user's id is in it as a salted hash, "
+            f"{receipt['user_hash'][:12]}; altered it is refused"
+        )
+
+    async def _nothing_is_left(self) -> None:
+        gone = (await self.service.get(DYNAMIC)).expect(404, code="DOCUMENT_NOT_FOUND")
+        self.screen.request(f"GET {DYNAMIC}", gone.status, gone.code)
+        events = (await self.service.search({})).expect(200).body["events"]
+        hold(events == [], f"events are left: {events}")
+        self.screen.request("POST events:search", 200, "no events")
+
+    async def _begin_afresh(self, receipt: dict[str, Any]) -> None:
+        self.screen.heading("Who comes back, begins with nothing; the request of before stays answered")
+        written = (await self.service.patch(_wish("afresh"))).expect(201)
+        outcome = f"change {written.body['sequence']}, the first of a new history"
+        self.screen.request(f"PATCH {DYNAMIC}", written.status, outcome)
+        again = (await self.privacy.forget(KEY)).expect(202).body
+        hold(again["receipt"] == receipt, "the request again is another erasure")
+        (await self.service.get(DYNAMIC)).expect(200)
+        self.screen.request("DELETE memory", 202, "with the key of before: the same receipt, and nothing is removed")
+
+
+def _wish(key: str) -> Patch:
+    return Patch(DYNAMIC, "user_dynamic", [WISH], None, key, EVIDENCE, 0.9)

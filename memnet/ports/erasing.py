@@ -1,0 +1,38 @@
+"""The ports that erasing a user takes, together."""
+
+from dataclasses import dataclass
+from datetime import timedelta
+
+from memnet.domain.erasure import Store
+from memnet.ports.governance import ErasureStore, HoldStore, UserStorage
+from memnet.ports.searching import Search
+from memnet.ports.signing import SigningKeys
+from memnet.ports.storage import DocumentStore, RecordStore
+from memnet.ports.surroundings import Clock, IdGenerator
+from memnet.ports.work import MessageQueue
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Erasing:
+    """Where anything of a user can be, who forbids it, who signs for it, and how long late writers are waited for."""
+
+    erasures: ErasureStore
+    storage: UserStorage
+    documents: DocumentStore
+    records: RecordStore
+    holds: HoldStore
+    search: Search | None
+    queue: MessageQueue | None
+    signing: SigningKeys | None
+    clock: Clock
+    ids: IdGenerator
+    settle: timedelta
+    """How long after the acceptance something that was begun before it may still arrive."""
+    soft_delete: timedelta
+    """How long the storage lets its administrators recover what was deleted."""
+
+    @property
+    def stores(self) -> tuple[Store, ...]:
+        """The stores that this process knows of."""
+        configured = {Store.BLOBS: True, Store.INDEX: self.search is not None, Store.QUEUES: self.queue is not None}
+        return tuple(store for store in Store if configured[store])

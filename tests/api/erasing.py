@@ -1,0 +1,92 @@
+"""A user of whom something of everything is stored, and an erasure of that user, asked for over HTTP."""
+
+from datetime import timedelta
+
+import httpx
+
+from memnet.adapters.memory.clock import FrozenClock
+from memnet.adapters.process.background import BackgroundTasks
+from memnet.domain.document import Actor, UserScope
+from memnet.operations.erase_user import Erased
+from memnet.operations.erase_users import erase_users
+from memnet.operations.list_stored import list_stored
+from memnet.operations.open_conflict import open_conflict
+from memnet.operations.request_erasure import request_erasure
+from memnet.wiring import Services
+from tests.api.conftest import USER, changing, creating
+from tests.api.test_conflicts import write
+from tests.api.test_governance import event
+from tests.domain.replay_samples import BASE, dispute, proposal
+from tests.domain.snapshot_samples import conversation_body
+
+MEMORY, ERASURES = f"{USER}/memory", f"{USER}/erasures"
+SCOPE = UserScope("t1", "u1")
+THEN = "2026-01-01T00:00:00.000000Z"
+SETTLED = "2026-01-01T00:16:00.000000Z"
+SNAPSHOTS = f"{USER}/conversations/c_1/snapshots"
+CONFLICT = f"{USER}/conflicts/cfl-rpl-1-1"
+
+
+async def drain(services: Services) -> None:
+    assert isinstance(services.background, BackgroundTasks)
+    await services.background.drain()
+
+
+async def live(client: httpx.AsyncClient, services: Services, etag: str) -> dict[str, str]:
+    """Something of everything, and the ETags and ids to name it by."""
+    first = await write(client, BASE, creating())
+    assert services.vault is not None
+    await open_conflict(
+        proposal(base_etag=first),
+        dispute(),
+        rebases=1,
+        vault=services.vault,
+        marks=services.marks,
+        queue=services.queue,
+    )
+    alpha = await write(client, {**BASE, "summary": "Another"}, changing(first, "second"))
+    assert (await client.post(f"{USER}/events", json=event("e-1", THEN))).status_code == 201
+    replay = await client.post(SNAPSHOTS, json=conversation_body())
+    assert replay.status_code == 202
+    assert (await client.get(f"{SNAPSHOTS}/s_1")).status_code == 200
+    await drain(services)
+    return {"dynamic": etag, "alpha": alpha, "replay": replay.headers["Location"]}
+
+
+async def request(client: httpx.AsyncClient, key: str = "forget-1", user: str = USER) -> httpx.Response:
+    return await client.delete(f"{user}/memory", headers={"Idempotency-Key": key})
+
+
+async def accepted(client: httpx.AsyncClient, key: str = "forget-1", user: str = USER) -> str:
+    response = await request(client, key, user)
+    assert response.status_code == 202, response.text
+    erasure_id: str = response.json()["erasure_id"]
+    return erasure_id
+
+
+def advance(services: Services, seconds: float = 960) -> None:
+    assert isinstance(services.clock, FrozenClock)
+    services.clock.advance(timedelta(seconds=seconds))
+
+
+async def work(services: Services) -> None:
+    """What the timer does at once."""
+    await drain(services)
+    await erase_users(None, erasing=services.erasing)
+
+
+async def finish(services: Services) -> None:
+    """What the timer does once nothing can arrive any more."""
+    await work(services)
+    advance(services)
+    assert await erase_users(None, erasing=services.erasing) == {Erased.FINISHED: 1}
+
+
+async def names(services: Services, scope: UserScope = SCOPE) -> list[str]:
+    return [found.name for found in await list_stored(scope, storage=services.user_storage)]
+
+
+async def only_accepted(services: Services) -> None:
+    """The fence is up and the documents are empty; nothing is removed yet."""
+    actor = Actor("svc-privacy", frozenset())
+    await request_erasure(SCOPE, idempotency_key="forget-1", actor=actor, erasing=services.erasing)

@@ -1,0 +1,200 @@
+"""What everybody meets over HTTP while a user's memory is erased: writers are told so, and reads do not fail."""
+
+from collections.abc import AsyncIterator, Awaitable, Callable
+from typing import Any
+
+import httpx
+import pytest
+from fastapi import FastAPI
+
+from memnet.operations.erase_user import Erased, erase_user
+from memnet.operations.list_stored import list_stored
+from memnet.wiring import Services
+from tests.api.conftest import DYNAMIC, USER, changing, code, creating, patch_body
+from tests.api.erasing import (
+    CONFLICT,
+    ERASURES,
+    SCOPE,
+    SNAPSHOTS,
+    THEN,
+    accepted,
+    drain,
+    finish,
+    live,
+    names,
+    only_accepted,
+)
+from tests.api.test_conflicts import ALPHA
+from tests.api.test_governance import event
+from tests.domain.replay_samples import BASE
+from tests.domain.snapshot_samples import conversation_body
+
+
+@pytest.fixture
+async def lived(client: httpx.AsyncClient, services: Services, etag: str) -> dict[str, str]:
+    """Something of everything, and the ETags and ids to name it by."""
+    return await live(client, services, etag)
+
+
+@pytest.fixture(autouse=True)
+async def drained(services: Services) -> AsyncIterator[None]:
+    """Nothing goes on behind a test's back."""
+    yield
+    await drain(services)
+
+
+# The moments of an erasure.
+
+
+async def keys_gone(services: Services) -> None:
+    """The keys go first: what is left cannot be read by anybody."""
+    await only_accepted(services)
+    for found in await list_stored(SCOPE, storage=services.user_storage):
+        if found.name.startswith(f"{SCOPE.prefix}keys/"):
+            await services.user_storage.delete(SCOPE, found, known_at=services.clock.now())
+
+
+async def all_gone(services: Services) -> None:
+    """Everything is removed, and the settle time is not over."""
+    await only_accepted(services)
+    assert await erase_user(SCOPE, erasing=services.erasing) is Erased.WAITING
+
+
+Moment = Callable[[Services], Awaitable[None]]
+MOMENTS = pytest.mark.parametrize("moment", [only_accepted, keys_gone, all_gone])
+
+
+def document_writes(lived: dict[str, str]) -> list[tuple[str, str, dict[str, Any], dict[str, str]]]:
+    project = {"schema_id": "memory.project", "schema_version": "1.0.0", "content": BASE}
+    put = {"profile_id": "project-copilot-v1", "binding_id": "project_doc", "document": project}
+    beta = f"{USER}/documents/projects/beta.json"
+    # With the ETag that was read, with one that was never given, and for a document that never was.
+    dynamic = [creating("k1"), changing(lived["dynamic"], "k2"), changing('"7-0000000000000000"', "k3")]
+    alpha = [creating("k4"), changing(lived["alpha"], "k5"), changing('"7-0000000000000000"', "k6")]
+    return [
+        *(("PATCH", DYNAMIC, patch_body(), headers) for headers in dynamic),
+        ("PATCH", DYNAMIC, patch_body(), creating()),  # The very request that has created it.
+        *(("PUT", ALPHA, put, headers) for headers in alpha),
+        *(("PUT", beta, put, headers) for headers in alpha),
+        *(("DELETE", f"{path}?reason=over", {}, headers) for path in (ALPHA, beta) for headers in alpha[1:]),
+    ]
+
+
+@MOMENTS
+async def test_every_write_is_told_so(client, services, lived, moment: Moment):
+    await moment(services)
+    before = await names(services)
+    other = {**event("e-2", THEN), "digest": "Something else."}
+    calls = [
+        *document_writes(lived),
+        *(("POST", f"{USER}/events", body, {}) for body in (event("e-1", THEN), event("e-2", THEN), other)),
+        *(("POST", SNAPSHOTS, {**conversation_body(), "snapshot_id": one}, {}) for one in ("s_1", "s_2")),
+        ("POST", f"{CONFLICT}:retry", {}, {}),
+        ("POST", f"{CONFLICT}:discard", {"note": "over"}, {}),
+        ("POST", f"{USER}/conflicts/cfl-never:retry", {}, {}),
+        ("POST", f"{lived['replay']}:retry", {}, {}),
+        ("POST", f"{USER}/replays/rpl-never:retry", {}, {}),
+    ]
+    for method, url, body, headers in calls:
+        response = await client.request(method, url, json=body, headers=headers)
+        assert (response.status_code, code(response)) == (409, "ERASURE_RUNNING"), (method, url, headers, response.text)
+        await drain(services)
+    assert await names(services) == before
+
+
+@MOMENTS
+async def test_nobody_else_notices(client, services, lived, moment: Moment):
+    await moment(services)
+    theirs = f"{USER}0"
+    for user in (theirs, "/v1/tenants/t1/users/u2"):
+        url = DYNAMIC.replace(USER, user)
+        made = await client.patch(url, json=patch_body(), headers=creating())
+        assert made.status_code == 201
+        changed = await client.patch(url, json=patch_body(), headers=changing(made.headers["ETag"], "next"))
+        assert changed.status_code == 200
+        assert (await client.post(f"{user}/events", json=event("e-1", THEN))).status_code == 201
+        assert (await client.post(f"{user}/conversations/c_1/snapshots", json=conversation_body())).status_code == 202
+    await drain(services)
+
+
+READS = [
+    ("GET", f"{USER}/documents"),
+    ("GET", DYNAMIC),
+    ("GET", f"{DYNAMIC}?as_of=2026-01-01T00:00:00Z"),
+    ("GET", ALPHA),
+    ("GET", f"{USER}/audit"),
+    ("GET", f"{USER}/audit?namespace=projects&path=alpha.json"),
+    ("POST", f"{USER}/events:search"),
+    ("POST", f"{USER}/context:assemble"),
+    ("GET", f"{SNAPSHOTS}/s_1"),
+    ("GET", f"{USER}/accesses"),
+    ("GET", f"{USER}/conflicts"),
+    ("GET", f"{USER}/legal-hold"),
+    ("POST", f"{USER}/retention:apply?dry_run=true"),
+    ("POST", f"{USER}/retention:apply"),
+]
+
+
+def documented(app: FastAPI, method: str, url: str) -> set[str]:
+    """The statuses that the OpenAPI says of this call."""
+    path = url.partition("?")[0].replace("/tenants/t1/users/u1", "/tenants/{tenant_id}/users/{user_id}")
+    for part, name in (
+        ("/documents/", "/documents/{namespace}/{path}"),
+        ("/c_1/", "/{conversation_id}/snapshots/{snapshot_id}"),
+    ):
+        if part in path:
+            path = path.partition(part)[0] + name
+    if "/replays/" in path:
+        path = path.rpartition("/")[0] + "/{replay_id}"
+    found: dict[str, Any] = app.openapi()["paths"][path][method.lower()]["responses"]
+    return set(found)
+
+
+@MOMENTS
+async def test_reads_do_not_fail(client, app, services, lived, moment: Moment):
+    await moment(services)
+    failed = []
+    for method, url in [*READS, ("GET", lived["replay"])]:
+        body = {"profile_id": "project-copilot-v1", "input": "hello"} if "assemble" in url else {}
+        response = await client.request(method, url, **({"json": body} if method == "POST" else {}))
+        if response.status_code >= 500 or str(response.status_code) not in documented(app, method, url):
+            failed.append((method, url, response.status_code, response.json()["error"]["code"]))
+    assert failed == []
+    await drain(services)
+
+
+@MOMENTS
+async def test_nothing_that_is_erased_is_shown(client, services, lived, moment: Moment):
+    await moment(services)
+    assert (await client.get(f"{USER}/documents")).json()["documents"] == []
+    assert (await client.get(f"{USER}/audit")).json()["records"] == []
+    for url in (DYNAMIC, ALPHA):
+        response = await client.get(url)
+        assert (response.status_code, code(response)) == (404, "DOCUMENT_NOT_FOUND")
+
+
+async def test_a_hold_that_comes_meanwhile_ends_it_as_partial(client, services, lived):
+    await only_accepted(services)
+    assert (await client.put(f"{USER}/legal-hold", json={"reason": "case 1"})).status_code == 200
+    assert await erase_user(SCOPE, erasing=services.erasing) is Erased.WAITING
+    await finish(services)
+    (erasure_id,) = (await services.erasures.list_receipts("t1", limit=9, cursor=None)).items
+    told = (await client.get(f"{ERASURES}/{erasure_id}")).json()
+    assert told["status"] == "partial"
+    assert {one["kind"] for one in told["receipt"]["remains"]} >= {"audit", "events", "snapshots", "holds"}
+
+
+async def test_after_the_receipt_the_user_begins_afresh(client, services, lived):
+    await accepted(client)
+    await finish(services)
+    assert await names(services) == []
+    made = await client.patch(DYNAMIC, json=patch_body(), headers=creating())
+    assert made.status_code == 201
+    assert made.json()["sequence"] == 1
+    assert made.headers["ETag"] != lived["dynamic"]
+    assert len((await client.get(f"{USER}/audit")).json()["records"]) == 1
+    assert (await client.post(f"{USER}/events:search", json={})).json()["events"] == []
+    for url in (lived["replay"], f"{SNAPSHOTS}/s_1"):
+        assert (await client.get(url)).status_code == 404
+    assert (await client.post(f"{USER}/events", json=event("e-1", THEN))).status_code == 201
+    assert (await client.post(SNAPSHOTS, json=conversation_body())).status_code == 202

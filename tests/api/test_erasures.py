@@ -1,0 +1,284 @@
+"""Erasing a user's memory over HTTP: accepted once, refused to every writer, told until the receipt."""
+
+from collections.abc import AsyncIterator
+from dataclasses import replace
+from typing import Any
+
+import httpx
+import jsonschema
+import pytest
+from fastapi import FastAPI
+
+from api.app import create_app
+from api.identity import TokenValidator
+from memnet.domain.document import UserScope
+from memnet.domain.erasure_receipt import is_signed, read_receipt
+from memnet.domain.errors import Unavailable, VaultUnavailable
+from memnet.domain.json_text import canonical
+from memnet.domain.signature import SigningKey
+from memnet.operations.erase_user import Erased, erase_user
+from memnet.operations.erase_users import erase_users
+from memnet.wiring import Services
+from tests.api.conftest import DYNAMIC, USER, Token, bearer, changing, code, creating, patch_body
+from tests.api.erasing import (
+    ERASURES,
+    MEMORY,
+    SCOPE,
+    SETTLED,
+    THEN,
+    accepted,
+    advance,
+    drain,
+    finish,
+    live,
+    names,
+    only_accepted,
+    request,
+    work,
+)
+
+
+@pytest.fixture
+async def lived(client: httpx.AsyncClient, services: Services, etag: str) -> dict[str, str]:
+    """Something of everything, and the ETags and ids to name it by."""
+    return await live(client, services, etag)
+
+
+@pytest.fixture(autouse=True)
+async def drained(services: Services) -> AsyncIterator[None]:
+    """Nothing goes on behind a test's back."""
+    yield
+    await drain(services)
+
+
+class TestRequest:
+    async def test_it_is_accepted_and_a_timer_does_the_rest(self, client, services, lived):
+        response = await request(client)
+        assert response.status_code == 202
+        told = response.json()
+        assert told == {
+            "erasure_id": told["erasure_id"],
+            "status": "running",
+            "accepted_at": THEN,
+            "removed": {},
+            "failing": {},
+            "settled_at": SETTLED,
+            "stopped_by": None,
+            "receipt": None,
+        }
+        await work(services)
+        assert await names(services) == []
+        told = (await client.get(f"{ERASURES}/{told['erasure_id']}")).json()
+        assert (told["status"], told["failing"], told["receipt"]) == ("running", {}, None)
+        assert told["removed"]["documents"] == 2
+        assert told["removed"].keys() >= {"keys", "audit", "events", "snapshots", "replays", "conflicts", "accesses"}
+        assert told["removed"].keys() >= {"marks", "index_documents", "messages"}
+
+    async def test_an_idempotency_key_is_required(self, client, services, lived):
+        before = await names(services)
+        for headers in ({}, {"Idempotency-Key": ""}, {"Idempotency-Key": "x" * 256}):
+            response = await client.delete(MEMORY, headers=headers)
+            assert (response.status_code, code(response)) == (400, "IDEMPOTENCY_KEY_REQUIRED")
+        assert await names(services) == before
+        assert await services.erasures.read(SCOPE) is None
+
+    async def test_while_it_runs_the_same_request_is_answered_with_it_and_another_is_refused(
+        self, client, services, lived
+    ):
+        first = await accepted(client)
+        for _ in ("at once", "when all is removed"):
+            assert await accepted(client) == first
+            response = await request(client, "forget-2")
+            assert (response.status_code, code(response)) == (409, "ERASURE_RUNNING")
+            assert response.json()["error"]["details"] == {"erasure_id": first}
+            await work(services)
+        await finish(services)
+        made = await client.patch(DYNAMIC, json=patch_body(), headers=creating("afresh"))
+        # Neither of them removes what has been written since.
+        assert await accepted(client) == first
+        assert (await client.get(DYNAMIC)).headers["ETag"] == made.headers["ETag"]
+
+    async def test_the_key_of_one_that_is_over_is_answered_with_its_receipt_and_removes_nothing(
+        self, client, services, lived
+    ):
+        erasure_id = await accepted(client)
+        await finish(services)
+        made = await client.patch(DYNAMIC, json=patch_body(), headers=creating("afresh"))
+        assert made.status_code == 201
+        response = await request(client)
+        assert response.status_code == 202
+        told = response.json()
+        assert (told["erasure_id"], told["status"], told["settled_at"]) == (erasure_id, "complete", None)
+        assert told["receipt"]["erasure_id"] == erasure_id
+        await drain(services)
+        advance(services)
+        assert await erase_users(None, erasing=services.erasing) == {}
+        assert (await client.get(DYNAMIC)).headers["ETag"] == made.headers["ETag"]
+
+    async def test_another_key_after_that_erases_what_has_been_written_since(self, client, services, lived):
+        first = await accepted(client)
+        await finish(services)
+        await client.patch(DYNAMIC, json=patch_body(), headers=creating("afresh"))
+        second = await accepted(client, "forget-2")
+        assert second != first
+        await finish(services)
+        assert (await client.get(DYNAMIC)).status_code == 404
+        for erasure_id, documents in ((first, 2), (second, 1)):
+            told = (await client.get(f"{ERASURES}/{erasure_id}")).json()
+            assert (told["status"], told["removed"]["documents"]) == ("complete", documents)
+
+    async def test_the_same_key_for_two_users_is_two_erasures(self, client):
+        other = f"{USER}0"
+        assert await accepted(client) != await accepted(client, user=other)
+
+    async def test_of_a_user_of_whom_nothing_is_stored_it_is_complete_as_well(self, client, services):
+        erasure_id = await accepted(client)
+        await finish(services)
+        told = (await client.get(f"{ERASURES}/{erasure_id}")).json()
+        assert (told["status"], told["removed"]) == ("complete", {})
+
+
+class TestGet:
+    async def test_the_receipt_is_what_is_verified(self, client, services, lived):
+        erasure_id = await accepted(client)
+        await finish(services)
+        response = await client.get(f"{ERASURES}/{erasure_id}")
+        assert response.status_code == 200
+        told = response.json()
+        assert (told["status"], told["failing"], told["settled_at"]) == ("complete", {}, None)
+        receipt = read_receipt(canonical(told["receipt"]))
+        (key,) = await services.signing.public_keys()
+        assert is_signed(receipt, key)
+        assert receipt.is_of(SCOPE)
+        assert receipt.members["requested_by"] == "svc-a"
+        assert told["removed"] == told["receipt"]["removed"]
+        assert receipt.data == await services.erasures.read_receipt("t1", erasure_id)
+
+    async def test_a_partial_one_says_what_remains_and_why(self, client, services, lived):
+        assert (await client.put(f"{USER}/legal-hold", json={"reason": "case 1"})).status_code == 200
+        before = await names(services)
+        response = await request(client)
+        assert response.status_code == 202
+        told = response.json()
+        assert (await client.get(f"{ERASURES}/{told['erasure_id']}")).json() == told
+        assert (told["status"], told["removed"], told["settled_at"]) == ("partial", {}, None)
+        remains = {one["kind"]: one for one in told["receipt"]["remains"]}
+        assert remains["documents"] == {
+            "kind": "documents",
+            "count": 2,
+            "reason": "legal_hold",
+            "covers": "user",
+            "until": None,
+        }
+        assert await names(services) == before
+        changed = await client.patch(DYNAMIC, json=patch_body(), headers=changing(lived["dynamic"], "goes-on"))
+        assert changed.status_code == 200
+
+    async def test_one_that_a_hold_stops_says_so_until_it_ends(self, client, services, lived):
+        erasure_id = await accepted(client)
+        assert (await client.put(f"{USER}/legal-hold", json={"reason": "case 1"})).status_code == 200
+        await work(services)
+        told = (await client.get(f"{ERASURES}/{erasure_id}")).json()
+        assert (told["status"], told["stopped_by"], told["removed"]) == ("running", "user", {})
+        await finish(services)
+        told = (await client.get(f"{ERASURES}/{erasure_id}")).json()
+        assert (told["status"], told["stopped_by"]) == ("partial", None)
+
+    async def test_of_another_user_it_is_not_found(self, client, services, lived):
+        erasure_id = await accepted(client)
+        for _ in ("while it runs", "when it is over"):
+            for user in ("u10", "u", "u2"):
+                response = await client.get(f"/v1/tenants/t1/users/{user}/erasures/{erasure_id}")
+                assert (response.status_code, code(response)) == (404, "ERASURE_NOT_FOUND")
+            assert (await client.get(f"{ERASURES}/{erasure_id}")).status_code == 200
+            if await services.erasures.read(SCOPE) is not None:
+                await finish(services)
+        response = await client.get(f"{ERASURES}/never")
+        assert (response.status_code, code(response)) == (404, "ERASURE_NOT_FOUND")
+        response = await client.get(f"{ERASURES}/.x")
+        assert (response.status_code, code(response)) == (400, "INVALID_IDENTIFIER")
+
+
+class TestRoles:
+    async def test_it_is_asked_for_by_administrators_and_told_to_auditors_too(self, anonymous, token: Token):
+        key = {"Idempotency-Key": "forget-1"}
+        for role in ("Memory.Read", "Memory.Write", "Memory.Replay", "Memory.Audit"):
+            response = await anonymous.delete(MEMORY, headers=key | bearer(token(role)))
+            assert (response.status_code, code(response)) == (403, "ROLE_REQUIRED")
+        response = await anonymous.delete(MEMORY, headers=key | bearer(token("Memory.Admin", tid="t2")))
+        assert (response.status_code, code(response)) == (403, "TENANT_FORBIDDEN")
+        response = await anonymous.delete(MEMORY, headers=key | bearer(token("Memory.Admin")))
+        assert response.status_code == 202
+        url = f"{ERASURES}/{response.json()['erasure_id']}"
+        for role in ("Memory.Read", "Memory.Write", "Memory.Replay"):
+            response = await anonymous.get(url, headers=bearer(token(role)))
+            assert (response.status_code, code(response)) == (403, "ROLE_REQUIRED")
+        for role in ("Memory.Admin", "Memory.Audit"):
+            assert (await anonymous.get(url, headers=bearer(token(role)))).status_code == 200
+
+
+# What fails.
+
+
+class VaultDown:
+    """A vault that gives no key to sign with."""
+
+    async def newest(self) -> SigningKey:
+        raise VaultUnavailable()
+
+    async def public_keys(self) -> list[Any]:
+        raise VaultUnavailable()
+
+    async def rotate(self) -> SigningKey:
+        raise VaultUnavailable()
+
+
+@pytest.mark.parametrize("signing", [None, VaultDown()], ids=["none", "down"])
+async def test_without_a_vault_nothing_is_begun(
+    client, services, validator: TokenValidator, lived, signing: VaultDown | None
+):
+    before = await names(services)
+    without = create_app(replace(services, signing=signing), validator)
+    async with httpx.AsyncClient(transport=httpx.ASGITransport(without), base_url="http://memnet.test") as asked:
+        asked.headers["Authorization"] = client.headers["Authorization"]
+        response = await request(asked)
+    assert (response.status_code, code(response)) == (503, "VAULT_UNAVAILABLE")
+    assert await services.erasures.read(SCOPE) is None
+    assert await names(services) == before
+    assert (await client.get(DYNAMIC)).headers["ETag"] == lived["dynamic"]
+    changed = await client.patch(DYNAMIC, json=patch_body(), headers=changing(lived["dynamic"], "goes-on"))
+    assert changed.status_code == 200
+
+
+async def test_a_store_that_fails_is_told_until_it_does_its_part(client, services, lived):
+    inner = services.queue
+
+    class Down:
+        def __getattr__(self, name: str) -> Any:
+            return getattr(inner, name)
+
+        async def purge(self, scope: UserScope) -> int:
+            raise Unavailable(dependency="service_bus")
+
+    failing = replace(services, queue=Down())
+    await only_accepted(services)
+    assert await erase_user(SCOPE, erasing=failing.erasing) is Erased.FAILING
+    erasure_id = await accepted(client, "forget-1")
+    await work(services)
+    told = (await client.get(f"{ERASURES}/{erasure_id}")).json()
+    assert (told["status"], told["failing"]) == ("running", {})
+    assert await erase_user(SCOPE, erasing=failing.erasing) is Erased.FAILING
+    told = (await client.get(f"{ERASURES}/{erasure_id}")).json()
+    assert (told["status"], told["failing"]) == ("running", {"queues": "UNAVAILABLE"})
+
+
+def test_both_routes_are_described_with_examples_that_are_genuine_shapes(app: FastAPI):
+    document = app.openapi()
+    below = document["paths"]
+    prefix = "/v1/tenants/{tenant_id}/users/{user_id}"
+    for path, method, status in (("/memory", "delete", "202"), ("/erasures/{erasure_id}", "get", "200")):
+        content = below[prefix + path][method]["responses"][status]["content"]["application/json"]
+        shown = [row["value"] for row in content.get("examples", {}).values()] or [content["example"]]
+        for example in shown:
+            jsonschema.validate(example, {**content["schema"], "components": document["components"]})
+            assert set(example) == set(content["schema"]["properties"])

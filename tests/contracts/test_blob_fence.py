@@ -1,0 +1,179 @@
+"""What the Azure adapters send while nobody can say yet whether a user is erased: when, in which order, if at all.
+
+A request that has seen no fence must be too old for the service once an erasure no longer waits for it.
+"""
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from datetime import timedelta
+from email.utils import parsedate_to_datetime
+
+import pytest
+
+from memnet.adapters.azure.blob_container import BlobContainer, open_container
+from memnet.adapters.memory.clock import FrozenClock
+from memnet.domain.document import StorageETag, UserScope
+from memnet.domain.erasure import Found, fence_name
+from memnet.domain.errors import ErasureRunning, Unavailable
+from memnet.domain.job import Job, JobKind
+from memnet.domain.record import RecordKey, RecordKind
+from tests.contracts.erasure_stores import DATA, SUMMARY, Stores, document_of, in_memory, on_blobs, put_hold, writes
+from tests.contracts.scripted_server import CLOSE, HANG, ScriptedServer, answer, serving
+from tests.contracts.test_blob_container import KEY
+
+ONE = UserScope("t1", "u1")
+STEP = timedelta(minutes=5)
+ABSENT = answer(404, "BlobNotFound")
+CREATED = answer(201, ETag='"0x1"')
+FENCE = f"/account/container/{fence_name(ONE)}"
+KINDS = list(writes(in_memory(), ONE, "a"))
+
+
+class TickingServer(ScriptedServer):
+    """Moves the clock on with every connection and every answer, so that no two moments are the same."""
+
+    clock: FrozenClock
+
+    async def serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        write = writer.write
+
+        def late(data: bytes) -> None:
+            self.clock.advance(STEP)
+            write(data)
+
+        writer.write = late  # type: ignore[method-assign]
+        await super().serve(reader, writer)
+
+
+@asynccontextmanager
+async def against(*script: bytes, timeout_seconds: float = 10) -> AsyncIterator[tuple[BlobContainer, TickingServer]]:
+    server, clock = TickingServer(script), FrozenClock()
+    server.clock = clock
+    async with (
+        serving(server),
+        open_container(
+            server.url, account_key=KEY, timeout_seconds=timeout_seconds, clock=clock, backoff_seconds=0.01
+        ) as container,
+    ):
+        yield container, server
+
+
+def asked(server: ScriptedServer) -> list[tuple[str, str]]:
+    """(method, path) of every request."""
+    return [(line.split(" ")[0], line.split(" ")[1]) for line, _, _ in server.asked]
+
+
+@pytest.mark.parametrize("kind", KINDS)
+async def test_a_creation_is_dated_before_the_look_at_the_fence(kind: str) -> None:
+    async with against(ABSENT, CREATED) as (container, server):
+        before = server.clock.now()
+        await writes(on_blobs(container), ONE, "a")[kind]()
+        (look, look_path), (put, put_path) = asked(server)
+        assert (look, look_path, put) == ("GET", FENCE, "PUT")
+        assert put_path != FENCE
+        headers = server.asked[1][1]
+        assert parsedate_to_datetime(headers["x-ms-date"]) <= before < server.clock.now()
+        assert headers["if-none-match"] == "*"
+
+
+async def test_every_try_of_it_keeps_the_date() -> None:
+    """Else a service in trouble could make an old look at the fence good for a new request."""
+    async with against(ABSENT, answer(503), answer(500), CREATED) as (container, server):
+        before = server.clock.now()
+        await writes(on_blobs(container), ONE, "a")["event"]()
+        tries = server.asked[1:]
+        assert [line.split(" ")[0] for line, _, _ in tries] == ["PUT"] * 3
+        assert {parsedate_to_datetime(headers["x-ms-date"]) for _, headers, _ in tries} == {before}
+
+
+async def test_the_next_call_looks_again_and_is_dated_anew() -> None:
+    async with against(ABSENT, CREATED, ABSENT, CREATED) as (container, server):
+        stores = on_blobs(container)
+        await writes(stores, ONE, "a")["event"]()
+        between = server.clock.now()
+        await writes(stores, ONE, "b")["event"]()
+        assert [method for method, _ in asked(server)] == ["GET", "PUT", "GET", "PUT"]
+        assert parsedate_to_datetime(server.asked[3][1]["x-ms-date"]) == between
+
+
+async def test_a_record_that_is_written_over_is_dated_so_as_well() -> None:
+    async with against(ABSENT, CREATED) as (container, server):
+        before = server.clock.now()
+        key = RecordKey(ONE, RecordKind.REPLAYS, "a")
+        await on_blobs(container).records.write(key, DATA, replaces=StorageETag('"0x0"'))
+        assert [method for method, _ in asked(server)] == ["GET", "PUT"]
+        headers = server.asked[1][1]
+        assert parsedate_to_datetime(headers["x-ms-date"]) == before
+        assert headers["if-match"] == '"0x0"'
+
+
+@pytest.mark.parametrize("kind", KINDS)
+async def test_behind_a_fence_nothing_is_sent(kind: str) -> None:
+    async with against(answer(200, body=DATA, ETag='"0x1"')) as (container, server):
+        with pytest.raises(ErasureRunning):
+            await writes(on_blobs(container), ONE, "a")[kind]()
+        assert asked(server) == [("GET", FENCE)]
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize(
+    "trouble",
+    [answer(503, "ServerBusy"), answer(403, "AuthorizationFailure"), answer(404, "ContainerNotFound"), CLOSE],
+    ids=["503", "403", "no container", "closed"],
+)
+async def test_without_an_answer_about_the_fence_nothing_is_sent(kind: str, trouble: bytes) -> None:
+    async with against(trouble) as (container, server):
+        with pytest.raises(Unavailable):
+            await writes(on_blobs(container), ONE, "a")[kind]()
+        assert {("GET", FENCE)} == set(asked(server))
+
+
+async def test_a_fence_that_hangs_is_unavailable_and_nothing_is_sent() -> None:
+    async with against(HANG, timeout_seconds=0.05) as (container, server):
+        with pytest.raises(Unavailable):
+            await writes(on_blobs(container), ONE, "a")["event"]()
+        assert {("GET", FENCE)} == set(asked(server))
+
+
+def no_look_at_it(stores: Stores) -> dict[str, object]:
+    return {
+        "a document that is there": stores.documents.put(
+            document_of(ONE), DATA, SUMMARY, replaces=StorageETag('"0x0"')
+        ),
+        "a hold": put_hold(stores, ONE),
+        "a tenant's job": stores.marks.mark(Job(JobKind.REINDEX, "t1", None, "j1")),
+        "the fence itself": stores.erasures.write(ONE, DATA, replaces=None),
+        "a receipt": stores.erasures.create_receipt("t1", "e1", DATA),
+    }
+
+
+async def test_what_no_fence_stops_is_one_request() -> None:
+    async with against(CREATED) as (container, server):
+        calls = no_look_at_it(on_blobs(container))
+        for call in calls.values():
+            await call  # type: ignore[misc]
+        assert [method for method, _ in asked(server)] == ["PUT"] * len(calls)
+
+
+async def test_what_an_erasure_sends_is_dated_when_it_was_known_to_be_right() -> None:
+    """A process that stood still since is refused for the age of its request, as the others are."""
+    async with against(answer(202), CREATED) as (container, server):
+        stores, known_at = on_blobs(container), server.clock.now() - timedelta(minutes=7)
+        found = Found(document_of(ONE).blob_name, StorageETag('"0x1"'))
+        await stores.storage.delete(ONE, found, known_at=known_at)
+        tombstone = {"replaces": StorageETag('"0x1"'), "known_at": known_at}
+        await stores.documents.put(document_of(ONE), DATA, SUMMARY, **tombstone)
+        assert [method for method, _ in asked(server)] == ["DELETE", "PUT"]
+        for _, headers, _ in server.asked:
+            assert parsedate_to_datetime(headers["x-ms-date"]) == known_at
+            assert headers["if-match"] == '"0x1"'
+        assert server.asked[0][1]["x-ms-delete-snapshots"] == "include"
+
+
+async def test_a_fence_that_another_process_took_down_is_no_conflict() -> None:
+    """An earlier try of this very call may have done it; the service says 412 for a blob that is not there."""
+    async with against(answer(412, "ConditionNotMet"), ABSENT) as (container, server):
+        await on_blobs(container).erasures.lift(ONE, tag=StorageETag('"0x1"'))
+        assert asked(server) == [("DELETE", FENCE), ("GET", FENCE)]
+        assert server.asked[0][1]["if-match"] == '"0x1"'

@@ -1,0 +1,273 @@
+"""A user who asks to be forgotten, on a whole local stack: the request, its end, and the receipt."""
+
+import asyncio
+import json
+import os
+import subprocess
+import sys
+from collections.abc import AsyncIterator, Mapping
+from contextlib import AsyncExitStack, asynccontextmanager
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+from uuid import uuid4
+
+from aiohttp import ClientSession
+
+from local.azurite_server import drop_container
+from local.child import ROOT
+from local.fault_proxy import FaultProxy
+from local.models_server import ModelsServer
+from local.stack import Stack, running_stack
+from local.worker_host import WorkerHost
+from memnet import settings
+from memnet.domain.document import UserScope
+from memnet.operations.erase_user import Erased, erase_user
+from memnet.operations.rebuild_documents import rebuild_documents
+from memnet.wiring import Services, connect
+from tests.domain.event_samples import event_body
+from tests.e2e.client import PACE_SECONDS, Answer, Place, User, add, eventually, project, until_definite
+from tests.e2e.independent_look import Look, look, look_at_blobs
+
+ROLES = ("Memory.Read", "Memory.Write", "Memory.Replay", "Memory.Admin", "Memory.Audit")
+PROFILE = "project-copilot-v1"
+MODEL = "first"
+NEVER = 3600.0
+"""A settle time for who must not end an erasure."""
+
+
+@dataclass(frozen=True)
+class Stage:
+    """A running stack behind a proxy, and a client's session."""
+
+    stack: Stack
+    proxy: FaultProxy
+    container_url: str
+    """The storage without the proxy."""
+    models: ModelsServer | None
+    session: ClientSession
+    token: str
+
+    @property
+    def worker(self) -> WorkerHost:
+        """The first one."""
+        return self.stack.workers[0]
+
+    def user(self, name: str = "someone", tenant_id: str = "t1") -> User:
+        """A user whose id stands nowhere else."""
+        return User(self.session, self.stack.url, self.token, f"{name}-{uuid4().hex}", tenant_id)
+
+    async def look(self, *users: User) -> Look:
+        """What is stored, seen from outside."""
+        return await look(self.stack, self.container_url, *users)
+
+    async def blobs(self, user: User) -> dict[str, bytes]:
+        """The user's blobs, seen from outside."""
+        return (await look_at_blobs(self.container_url)).of(user)
+
+    @asynccontextmanager
+    async def services(self, *, settle: float | None = None, through_proxy: bool = False) -> AsyncIterator[Services]:
+        """A process's services of its own; `settle` None: as the stack is set."""
+        found = settings.load(self.stack.environment)
+        if not through_proxy:
+            found = replace(found, storage_url=self.container_url)
+        if settle is not None:
+            found = replace(found, erasure_settle_seconds=settle)
+        async with connect(found) as services:
+            yield services
+
+    async def run(self, user: User, *, settle: float | None = None, through_proxy: bool = False) -> Erased:
+        """Go on with the user's erasure in a process of its own, as a worker does."""
+        async with self.services(settle=settle, through_proxy=through_proxy) as services:
+            return await erase_user(_scope(user), erasing=services.erasing)
+
+    async def finish(self, user: User) -> None:
+        """Run the user's erasure until it is over."""
+
+        async def is_over() -> bool:
+            return await self.run(user) in (Erased.FINISHED, Erased.NOTHING)
+
+        await eventually(is_over)
+
+    async def heal(self) -> None:
+        """Let everything but the worker run as it did at first."""
+        self.proxy.heal()
+        stack = self.stack
+        for part in (stack.search, stack.bus, stack.vault):
+            if part.child.pid is None:
+                await asyncio.to_thread(part.start)
+        if stack.api.child.pid is None:
+            await asyncio.to_thread(stack.api.start)
+        await asyncio.to_thread(self.worker.stop)
+
+    async def check_histories(self, *users: User) -> list[int]:
+        """Rebuild all documents of each user and find no fault; return how many they have."""
+        counts = []
+        async with self.services() as services:
+            for user in users:
+                rebuilt = await rebuild_documents(_scope(user), documents=services.documents, audit=services.audit)
+                assert [found.fault for found in rebuilt] == [None] * len(rebuilt)
+                counts.append(len(rebuilt))
+        return counts
+
+
+@asynccontextmanager
+async def stage(
+    account_url: str,
+    *,
+    directory: Path,
+    environment: Mapping[str, str],
+    workers: int = 1,
+    models: ModelsServer | None = None,
+) -> AsyncIterator[Stage]:
+    """Run a stack in a fresh container of the Azurite at `account_url`, behind a proxy; its data are on disk."""
+    container = f"e2e-{uuid4().hex}"
+    async with AsyncExitStack() as parts:
+        parts.callback(drop_container, account_url, container)
+        proxy = await parts.enter_async_context(FaultProxy(account_url.rpartition("/")[0]))
+        running = running_stack(
+            directory=directory,
+            in_memory=False,
+            account_url=account_url,
+            container=container,
+            through=proxy.through,
+            workers=workers,
+            environment=environment,
+        )
+        stack = await parts.enter_async_context(running)
+        token = await asyncio.to_thread(stack.token, tenants=["t1", "t2"], principal="svc-privacy", roles=ROLES)
+        session = await parts.enter_async_context(ClientSession())
+        yield Stage(stack, proxy, f"{account_url}/{container}", models, session, token)
+
+
+@asynccontextmanager
+async def quiet_stage(azurite: Any, directory: Path) -> AsyncIterator[Stage]:
+    """One where nobody works on an erasure but the API, once, right after its 202, and whom a test tells to.
+
+    The worker is stopped, and extracts, when a test starts it, what the model is told to say.
+    """
+    with ModelsServer(log=directory / "models.log") as models:
+        environment = {
+            "MEMNET_MODELS": models.setting(MODEL),
+            "MEMNET_RECONCILE_SECONDS": "0",
+            "MEMNET_SWEEP_SECONDS": "0",
+            "AzureWebJobs.erase_users.Disabled": "1",
+        }
+        async with stage(azurite.account_url, directory=directory, environment=environment, models=models) as world:
+            await asyncio.to_thread(world.worker.stop)
+            yield world
+
+
+def _scope(user: User) -> UserScope:
+    return UserScope(user.tenant_id, user.user_id)
+
+
+async def forget(user: User, *, key: str = "forget-me") -> dict[str, Any]:
+    """Ask until it is accepted, as an honest client does."""
+    answer, _ = await until_definite(lambda: user.send("DELETE", "/memory", headers={"Idempotency-Key": key}))
+    assert answer.status == 202, answer.text
+    accepted: dict[str, Any] = answer.body
+    return accepted
+
+
+async def status(user: User, erasure_id: str) -> dict[str, Any]:
+    """How the erasure stands."""
+    answer, _ = await until_definite(lambda: user.send("GET", f"/erasures/{erasure_id}"))
+    assert answer.status == 200, answer.text
+    told: dict[str, Any] = answer.body
+    return told
+
+
+async def over(user: User, erasure_id: str, *, seconds: float = 60) -> dict[str, Any]:
+    """Wait until it is over by the work of others; return the receipt."""
+    async with asyncio.timeout(seconds):
+        while (told := await status(user, erasure_id))["status"] == "running":  # noqa: ASYNC110 (others work)
+            await asyncio.sleep(PACE_SECONDS)
+    receipt: dict[str, Any] = told["receipt"]
+    assert receipt["status"] == told["status"]
+    return receipt
+
+
+def command(stage: Stage, *arguments: str) -> subprocess.Popen[str]:
+    """Start `memnet` beside the stack, through the proxy."""
+    environment = {**os.environ, **stage.stack.environment}
+    return subprocess.Popen(
+        [sys.executable, "-m", "cli.main", *arguments],
+        cwd=ROOT,
+        env=environment,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+    )
+
+
+async def memnet(stage: Stage, *arguments: str) -> str:
+    """Run `memnet` to its end, which must be a good one; return what it said."""
+    process = command(stage, *arguments)
+    said, _ = await asyncio.to_thread(process.communicate)
+    assert process.returncode == 0, said
+    return said
+
+
+async def verify_offline(stage: Stage, user: User, receipt: dict[str, Any], directory: Path) -> str:
+    """Check a receipt as somebody does who has it, the public keys and the ids, and no access to anything."""
+    keys, file = directory / f"{user.user_id}.pem", directory / f"{receipt['erasure_id']}.json"
+    keys.write_text(await memnet(stage, "audit", "keys"), "utf-8")
+    file.write_bytes(json.dumps(receipt, sort_keys=True, separators=(",", ":"), ensure_ascii=False).encode())
+    whose = ("--tenant", user.tenant_id, "--user", user.user_id)
+    verify = [sys.executable, "-m", "cli.main", "erasure", "verify", str(file), "--public-key", str(keys), *whose]
+    bare = {name: value for name, value in os.environ.items() if not name.startswith("MEMNET_")}
+
+    def run() -> subprocess.CompletedProcess[str]:
+        return subprocess.run(verify, cwd=directory, env=bare, capture_output=True, text=True)
+
+    done = await asyncio.to_thread(run)
+    assert done.returncode == 0, done.stdout + done.stderr
+    return done.stdout
+
+
+def refused(answer: Answer) -> bool:
+    """Whether a write was answered as one is while its user's memory is erased."""
+    return answer.status == 409 and answer.code == "ERASURE_RUNNING"
+
+
+def conversation(number: int, *said: str) -> tuple[str, dict[str, Any]]:
+    """Where a snapshot is sent, and its body."""
+    messages = [
+        {"message_id": f"m{n}", "role": "user", "content": text, "timestamp": "2026-02-14T20:00:00Z"}
+        for n, text in enumerate(said, 1)
+    ]
+    body = {"snapshot_id": f"snapshot-{number}", "profile_id": PROFILE, "messages": messages}
+    return f"/conversations/chat-{number}/snapshots", body
+
+
+async def tell(user: User, number: int, text: str) -> str:
+    """Hand in a conversation; return its replay's id."""
+    url, body = conversation(number, text)
+    answer, _ = await until_definite(lambda: user.send("POST", url, json=body))
+    assert answer.status == 202, answer.text
+    return str(answer.body["replay_id"])
+
+
+async def create(user: User, place: Place, text: str, *, key: str) -> Answer:
+    """Create a project's document that says `text`."""
+    return await user.patch(place, add("/content/facets/said", text), etag=None, key=key)
+
+
+async def live(user: User, word: str, *, projects: int = 3, events: int = 4, snapshots: int = 2) -> None:
+    """Something in every store; all of it says `word` where it takes any text. Nobody replays the snapshots here."""
+    for number in range(projects):
+        place = project(f"p{number}")
+        made = await create(user, place, f"{word} {number}", key=f"create-{number}")
+        assert made.status == 201, made.text
+        changed = await user.patch(place, add("/content/facets/more", word), etag=made.etag, key=f"change-{number}")
+        assert changed.status == 200, changed.text
+    for number in range(events):
+        body = event_body(f"evt-{number}", digest=f"We spoke of {word} {number}.", keywords=[word])
+        answer = await user.send("POST", "/events", json=body)
+        assert (answer.status, answer.body["indexed"]) == (201, True), answer.text
+    for number in range(snapshots):
+        await tell(user, number, f"Remember that {word} {number}.")
+        # Reading one leaves a record of its own.
+        read = await user.send("GET", f"/conversations/chat-{number}/snapshots/snapshot-{number}")
+        assert read.status == 200, read.text

@@ -1,0 +1,213 @@
+"""Two users on memory adapters, with something in every store, and an erasure of one of them, watched or not."""
+
+from collections import Counter
+from dataclasses import dataclass, field, replace
+from datetime import timedelta
+from typing import Any
+
+from memnet.domain.access import Role
+from memnet.domain.document import Actor, DocumentKey, UserScope
+from memnet.domain.erasure import INDEXED, MESSAGES, is_of, kind_of
+from memnet.domain.erasure_receipt import ErasureStatus
+from memnet.domain.event import Event, EventKey
+from memnet.domain.job import Job, JobKind
+from memnet.domain.record import RecordKey, RecordKind
+from memnet.domain.snapshot import Conversation
+from memnet.domain.write import IfAbsent, IfMatch, PatchDocument, Precondition, Reason, WriteResult
+from memnet.operations.erase_user import Erased, erase_user
+from memnet.operations.get_erasure import get_erasure
+from memnet.operations.list_stored import list_stored
+from memnet.operations.patch_document import patch_document
+from memnet.operations.place_hold import place_hold
+from memnet.operations.release_hold import release_hold
+from memnet.operations.request_erasure import request_erasure
+from memnet.operations.sign_heads import sign_heads
+from memnet.operations.store_snapshot import store_snapshot
+from memnet.operations.write_event import write_event
+from memnet.ports import Erasing
+from memnet.settings import Settings
+from memnet.wiring import Services, in_memory
+from tests.domain.samples import CATALOG
+from tests.operations.replay_world import Watch, Watched
+
+U1, U10, OTHER = UserScope("t1", "u1"), UserScope("t1", "u10"), UserScope("t10", "u1")
+ADMIN = Actor("svc-privacy", frozenset({Role.ADMIN}))
+LIVE = Actor("svc-live", frozenset())
+SETTLE = timedelta(seconds=960)
+SETTINGS = Settings(storage_url="memory", issuer_url="none", audience="none")
+
+
+def put(path: str, value: Any) -> dict[str, Any]:
+    return {"op": "replace", "path": f"/content{path}", "value": value}
+
+
+def alpha(scope: UserScope) -> DocumentKey:
+    return DocumentKey(scope, "projects", "alpha.json")
+
+
+@dataclass
+class ErasureWorld:
+    """The services of one process; every process of the test shares their stores."""
+
+    services: Services = field(default_factory=lambda: in_memory(SETTINGS, CATALOG))
+    keys: int = 0
+
+    def advance(self, step: timedelta = SETTLE) -> None:
+        clock: Any = self.services.clock
+        clock.advance(step)
+
+    async def patch(self, scope: UserScope, text: str, over: Precondition | None = None) -> WriteResult:
+        """Write the summary of the user's project; without `over` it is created."""
+        self.keys += 1
+        services = self.services
+        command = PatchDocument(
+            key=alpha(scope),
+            actor=LIVE,
+            precondition=over or IfAbsent(),
+            idempotency_key=f"key-{self.keys}",
+            profile_id="project-copilot-v1",
+            binding_id="project_doc",
+            ops=[put("/summary", text)],
+            reason=Reason.LIVE_UPDATE,
+            evidence=None,
+            confidence=None,
+            source_time=None,
+            dry_run=False,
+        )
+        return await patch_document(
+            command,
+            documents=services.documents,
+            audit=services.audit,
+            catalog=services.catalog,
+            clock=services.clock,
+            ids=services.ids,
+            background=services.background,
+        )
+
+    async def event(self, scope: UserScope, event_id: str) -> None:
+        services = self.services
+        event = Event.model_validate(
+            {
+                "event_id": event_id,
+                "service_id": "svc-chat",
+                "timestamp": "2026-01-01T00:00:00Z",
+                "source_type": "chat",
+                "digest": "What happened.",
+            }
+        )
+        await write_event(
+            scope,
+            event,
+            events=services.events,
+            search=services.search,
+            ids=services.ids,
+            background=services.background,
+        )
+
+    async def snapshot(self, scope: UserScope, snapshot_id: str) -> None:
+        services = self.services
+        conversation = Conversation.model_validate(
+            {
+                "snapshot_id": snapshot_id,
+                "profile_id": "project-copilot-v1",
+                "messages": [
+                    {"message_id": "m1", "role": "user", "content": "Hello.", "timestamp": "2026-01-01T00:00:00Z"}
+                ],
+            }
+        )
+        assert services.vault is not None
+        await store_snapshot(
+            scope,
+            "c1",
+            conversation,
+            actor=LIVE,
+            vault=services.vault,
+            marks=services.marks,
+            queue=services.queue,
+            catalog=services.catalog,
+        )
+
+    async def live(self, scope: UserScope) -> None:
+        """Something in every store."""
+        first = await self.patch(scope, "first")
+        await self.patch(scope, "second", IfMatch(first.etag))
+        for number in range(5):
+            await self.event(scope, f"evt-{number}")
+        await self.snapshot(scope, "s1")
+        await self.services.background.drain()
+        assert self.services.signing is not None
+        await sign_heads(
+            documents=self.services.documents,
+            audit=self.services.audit,
+            records=self.services.records,
+            keys=self.services.signing,
+            clock=self.services.clock,
+        )
+        await self.services.audit.append_baseline(scope, "doc-1-000000000001", b"{}")
+        await self.services.records.write(RecordKey(scope, RecordKind.IMPORTS, "a/manifest"), b"{}", replaces=None)
+        await self.services.marks.mark(Job(JobKind.CONFLICT, scope.tenant_id, scope.user_id, "c-1"))
+        await self.services.events.mark(EventKey(scope, "evt-0"), "mark-1")
+
+    async def drop(self, name: str) -> None:
+        """Take a blob of the user away behind everybody's back."""
+        storage = self.services.user_storage
+        (found,) = [one for one in await list_stored(U1, storage=storage) if one.name == name]
+        await storage.delete(U1, found, known_at=self.services.clock.now())
+
+    async def hold(self) -> None:
+        services = self.services
+        await place_hold(U1, "litigation", actor=ADMIN, holds=services.holds, clock=services.clock)
+
+    async def release(self) -> None:
+        services = self.services
+        await release_hold(U1, "settled", actor=ADMIN, holds=services.holds, clock=services.clock)
+
+    def erasing(self, watch: Watch | None = None) -> Erasing:
+        """What an erasure takes, each call through `watch`."""
+        erasing = self.services.erasing
+        if watch is None:
+            return erasing
+        search = erasing.search
+        assert search is not None
+        index: Any = Watched("index", search.index, watch)
+        watched: dict[str, Any] = {
+            name: Watched(name, getattr(erasing, name), watch)
+            for name in ("erasures", "storage", "documents", "holds", "queue", "signing")
+        }
+        return replace(erasing, **watched, search=replace(search, index=index))
+
+    async def request(self, key: str = "forget-1", scope: UserScope = U1, watch: Watch | None = None) -> ErasureStatus:
+        return await request_erasure(scope, idempotency_key=key, actor=ADMIN, erasing=self.erasing(watch))
+
+    async def run(self, scope: UserScope = U1, watch: Watch | None = None) -> Erased:
+        return await erase_user(scope, erasing=self.erasing(watch))
+
+    async def status(self, erasure_id: str, scope: UserScope = U1) -> ErasureStatus:
+        return await get_erasure(scope, erasure_id, erasing=self.services.erasing)
+
+    def stored(self, scope: UserScope) -> dict[str, int]:
+        """What there is of a user by kind, looked up in the dicts themselves."""
+        storage: Any = self.services.user_storage
+        names = {name for store in storage._stores for name in store.holdings() if is_of(scope, name)}
+        return dict(Counter(kind_of(scope, name) for name in names))
+
+    async def indexed(self, scope: UserScope) -> int:
+        search = self.services.search
+        assert search is not None
+        layout = await search.register.recent()
+        if layout is None:
+            return 0
+        hits = await search.index.list(layout.serving.name, scope.tenant_id, limit=999, after=None)
+        return sum(f'"user_id":"{scope.user_id}"'.encode() in hit.data for hit in hits)
+
+    async def finish(self) -> None:
+        """Whatever happened before: time passes, and a timer comes by until it is over."""
+        for _ in range(8):
+            self.advance()
+            if await self.run() in (Erased.FINISHED, Erased.NOTHING):
+                return
+        raise AssertionError("the erasure does not end")
+
+    async def expected(self) -> dict[str, int]:
+        """What the receipt of `live` has to count."""
+        return self.stored(U1) | {INDEXED: await self.indexed(U1), MESSAGES: 1}
