@@ -3,9 +3,12 @@ PYTHON ?= python3
 UV ?= uv
 BIN := .venv/bin
 NPM := $(BIN)/npm --prefix local/azurite --loglevel=error
+FOR_IMAGES := --quiet --python-version 3.13 --python-platform x86_64-manylinux_2_28 --generate-hashes --no-emit-index-url \
+	--no-emit-find-links --no-annotate --no-header --constraints requirements.lock
+NPM_BROWSER := $(BIN)/npm --prefix tests/browser --loglevel=error
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo dev test check bench lock clean
+.PHONY: help setup demo dev test check infra bench load docs lock clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-6s  %s\n", $$1, $$2 }' Makefile
@@ -18,7 +21,7 @@ demo: setup ## play a conversation of several sessions; CONVERSATION=file plays 
 dev: setup ## run the whole service with all stand-ins in the foreground; MEMNET_PORT=8080
 	@$(BIN)/python -m local.dev
 
-test: setup ## run all tests
+test: setup tests/browser/node_modules/.ready ## run all tests
 	@$(BIN)/pytest
 
 check: setup ## format, lint, types, import contracts, house rules
@@ -27,18 +30,32 @@ check: setup ## format, lint, types, import contracts, house rules
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 	$(BIN)/pytest -n0 tests/house --ignore=tests/house/test_enforcement.py
+	@$(BIN)/python -m local.infra_check
+
+infra: setup ## check the templates for Azure, without Azure
+	@$(BIN)/python -m local.infra_check
 
 bench: setup ## measure the API against the stock storage and search clients
 	@$(BIN)/python -m local.bench
+
+load: setup ## put a mixed load on the local stack: the knee, the limit, and a soak; MINUTES=10
+	@$(BIN)/python -m local.load --minutes $(or $(MINUTES),10)
+
+docs: setup ## make the site of docs/ in build/site; a link that leads nowhere fails
+	@$(BIN)/python -m sphinx --quiet --fail-on-warning --keep-going --fresh-env -b html -d build/site.cache docs build/site
+	@echo "build/site/index.html"
 
 lock: setup ## resolve the dependencies anew
 	@command -v $(UV) >/dev/null || { echo "make lock needs uv; name it with UV=path." >&2; exit 1; }
 	$(UV) pip compile --quiet --universal --python-version 3.11 --extra dev --generate-hashes --no-emit-index-url \
 		--no-emit-find-links --no-annotate --no-header pyproject.toml -o requirements.lock
+	$(UV) pip compile $(FOR_IMAGES) --extra telemetry pyproject.toml -o docker/service.lock
+	$(UV) pip compile $(FOR_IMAGES) docker/stand-ins.in -o docker/stand-ins.lock
 	$(NPM) install --package-lock-only
+	$(NPM_BROWSER) install --package-lock-only
 
 clean: ## remove what setup and the tools have made; .local/, the local stack's data, stays
-	rm -rf .venv local/azurite/node_modules build *.egg-info .mypy_cache .ruff_cache .pytest_cache .hypothesis \
+	rm -rf .venv local/azurite/node_modules tests/browser/node_modules build *.egg-info .mypy_cache .ruff_cache .pytest_cache .hypothesis \
 		.import_linter_cache schemathesis-report
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
@@ -57,4 +74,10 @@ clean: ## remove what setup and the tools have made; .local/, the local stack's 
 local/azurite/node_modules/.ready: local/azurite/package.json local/azurite/package-lock.json | .venv/.python-ready
 	@echo "installing Azurite"
 	@$(NPM) ci >/dev/null
+	@touch $@
+
+tests/browser/node_modules/.ready: tests/browser/package.json tests/browser/package-lock.json tests/browser/unpack.js | .venv/.python-ready
+	@echo "installing the tests' browser"
+	@$(NPM_BROWSER) ci >/dev/null
+	@$(BIN)/node tests/browser/unpack.js
 	@touch $@

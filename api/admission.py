@@ -5,12 +5,18 @@ from dataclasses import dataclass
 from starlette.requests import Request
 
 from api.identity import Identity, TokenValidator
-from memnet.domain.access import permit
+from memnet.domain.access import permit, permit_anywhere
 from memnet.domain.document import Actor, DocumentKey, UserScope
 from memnet.domain.errors import RouteNotFound
 from memnet.domain.identifiers import check_identifier
 from memnet.domain.write import Reason
 from memnet.wiring import Services
+
+NO_TENANT = "-"
+"""Under this the requests are counted that concern no tenant; no tenant has such an id."""
+FENCED = frozenset({"retry_replay", "retry_conflict", "discard_conflict", "store_snapshot", "read_snapshot"})
+"""What would call not found what an erasure has removed already, or broken what it has removed the keys of; every other
+write is refused by the store itself."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,11 +51,24 @@ class TenantAdmission:
         return self.identity.actor
 
 
+@dataclass(frozen=True, slots=True)
+class AnywhereAdmission:
+    """A caller who may run an operation that concerns no tenant."""
+
+    identity: Identity
+    services: Services
+
+    @property
+    def actor(self) -> Actor:
+        """Who acts."""
+        return self.identity.actor
+
+
 async def admit(request: Request, operation: str) -> Admission:
     """Authenticate, check the ids, the tenant, the role and the quota; the body is not touched.
 
     Raises, in this order: Unauthenticated or Unavailable, RouteNotFound, InvalidIdentifier, TenantForbidden,
-    RoleRequired, QuotaExceeded.
+    RoleRequired, QuotaExceeded; and ErasureRunning for those in FENCED.
     """
     identity, services = await _identify(request)
     parameters = request.path_params
@@ -57,6 +76,8 @@ async def admit(request: Request, operation: str) -> Admission:
     permit(operation, identity.actor, identity.tenants, scope.tenant_id)
     request.scope["memnet.tenant"] = scope.tenant_id
     await services.quota.take(scope, identity.actor.principal)
+    if operation in FENCED:
+        await services.erasures.check(scope)
     return Admission(scope, identity, services)
 
 
@@ -68,6 +89,14 @@ async def admit_to_tenant(request: Request, operation: str) -> TenantAdmission:
     request.scope["memnet.tenant"] = tenant_id
     await services.quota.take_of_principal(tenant_id, identity.actor.principal)
     return TenantAdmission(tenant_id, identity, services)
+
+
+async def admit_anywhere(request: Request, operation: str) -> AnywhereAdmission:
+    """The same for a route that concerns no tenant: the role must be right, whatever tenants the token is for."""
+    identity, services = await _identify(request)
+    permit_anywhere(operation, identity.actor)
+    await services.quota.take_of_principal(NO_TENANT, identity.actor.principal)
+    return AnywhereAdmission(identity, services)
 
 
 async def _identify(request: Request) -> tuple[Identity, Services]:

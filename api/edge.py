@@ -6,10 +6,14 @@ from time import perf_counter
 from starlette.requests import ClientDisconnect
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from api import request_telemetry
 from api.answer_headers import complete
-from api.problems import unexpected
+from api.in_flight import InFlight
+from api.measurements import Measurements
+from api.problems import problem, unexpected
 from api.telemetry import log_request
-from memnet.ports import IdGenerator
+from memnet.domain.errors import Overloaded
+from memnet.ports import IdGenerator, Span, Telemetry
 
 _REQUEST_ID = re.compile(rb"[A-Za-z0-9._-]{1,128}")
 
@@ -17,16 +21,28 @@ _REQUEST_ID = re.compile(rb"[A-Za-z0-9._-]{1,128}")
 class Edge:
     """Wraps the application. What it learns about a request lies in the ASGI scope under memnet.*"""
 
-    def __init__(self, app: ASGIApp, *, ids: IdGenerator) -> None:
-        """`ids` names the requests that bring no usable X-Request-Id."""
+    def __init__(
+        self, app: ASGIApp, *, ids: IdGenerator, measurements: Measurements, in_flight: InFlight, telemetry: Telemetry
+    ) -> None:
+        """`ids` names the requests that bring no usable X-Request-Id; `measurements` takes every answer's time.
+
+        `in_flight` says when there is no room for one more; `telemetry` is told of every request.
+        """
         self._app = app
         self._ids = ids
+        self._measurements = measurements
+        self._in_flight = in_flight
+        self._telemetry = telemetry
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Serve one connection event; only HTTP requests are touched."""
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
+        with request_telemetry.begin(self._telemetry, scope) as span:
+            await self._serve(scope, receive, send, span)
+
+    async def _serve(self, scope: Scope, receive: Receive, send: Send, span: Span | None) -> None:
         method = scope["method"]
         is_head = method == "HEAD"
         if is_head:
@@ -39,14 +55,17 @@ class Edge:
             nonlocal status
             if message["type"] == "http.response.start":
                 status = message["status"]
-                message["headers"] = complete(message.get("headers", ()), request_id)
+                message["headers"] = complete(message.get("headers", ()), request_id) + self._in_flight.farewell
             elif is_head:
                 message = {**message, "body": b""}
             await send(message)
 
         started = perf_counter()
         try:
-            await self._app(scope, receive, answer)
+            with self._in_flight.place(scope["path"]):
+                await self._app(scope, receive, answer)
+        except Overloaded as error:
+            await problem(error, scope)(scope, receive, answer)
         except ClientDisconnect:
             pass  # nobody is left to be told; the log line has no status
         except Exception as error:
@@ -54,7 +73,10 @@ class Edge:
                 raise
             await unexpected(error, scope)(scope, receive, answer)
         finally:
-            log_request(scope, method, status, perf_counter() - started)
+            seconds = perf_counter() - started
+            self._measurements.record(getattr(scope.get("route"), "operation_id", None), status, seconds)
+            request_telemetry.end(self._telemetry, span, scope, method, status, seconds)
+            log_request(scope, method, status, seconds)
 
 
 def _given_request_id(scope: Scope) -> str | None:

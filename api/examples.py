@@ -252,10 +252,125 @@ RETENTION = {
     "broken": 0,
 }
 _REASON = "Litigation 2026-17: keep everything."
+ERASING = {
+    "erasure_id": "5a0f2d8c41be7790cc13e5f0aa6f2b91",
+    "status": "running",
+    "accepted_at": "2026-02-14T20:00:00.000000Z",
+    "removed": {"documents": 3, "audit": 41, "events": 12, "keys": 1},
+    "failing": {},
+    "settled_at": "2026-02-14T20:16:00.000000Z",
+    "stopped_by": None,
+    "receipt": None,
+}
+ERASED = {
+    **ERASING,
+    "status": "complete",
+    "settled_at": None,
+    "receipt": {
+        "receipt_version": 1,
+        "erasure_id": "5a0f2d8c41be7790cc13e5f0aa6f2b91",
+        "tenant_id": "acme",
+        "user_hash": "0c4f19a4e37c6ff4d5d4ab9f5a1bd6a4a4e5b2f7a4cfe2d9d8f0b6f5a1c3e7d9",
+        "salt": "q83vASNFZ4mrze8BI0VniavN7wEjRWeJq83vASNFZ4k=",
+        "status": "complete",
+        "requested_by": "svc-privacy",
+        "accepted_at": "2026-02-14T20:00:00.000000Z",
+        "finished_at": "2026-02-14T20:16:31.000000Z",
+        "stores": ["blobs", "index", "queues"],
+        "removed": {"documents": 3, "audit": 41, "events": 12, "keys": 1},
+        "remains": [],
+        "clean_scans": 2,
+        "recoverable_until": None,
+        "last_head_sha256": None,
+        "key_id": "f1d2d2f924e986ac86fdf7b36c94bcdf32beec15d2f4a3b1c0e9d8f7a6b5c4d3",
+        "signature": "…",
+    },
+}
 HOLD = {
     "held": True,
     "holds": [{"covers": "user", "reason": _REASON, "actor": "svc-legal", "since": "2026-02-14T20:00:00.000000Z"}],
     "changes": [
         {"action": "placed", "reason": _REASON, "actor": "svc-legal", "at": "2026-02-14T20:00:00.000000Z"},
     ],
+}
+_PROFILE_ETAG = '"0b0c7a1f3f6d2f0d9f5e8b6b8c5f0b1d1f9a4f5f2b9c6e7d8a3b4c5d6e7f8091"'
+_LISTED_BINDING = {
+    "binding_id": "user_dynamic",
+    "namespace": "user",
+    "path": "user_dynamic.json",
+    "path_template": None,
+    "schema_id": "memory.user.dynamic",
+    "schema_version": "1.0.0",
+    "max_chars": 18000,
+    "read_priority": 20,
+    "write_mode": "restricted_patch",
+}
+PROFILES = {
+    "profiles": [
+        {
+            "profile_id": "project-copilot-v1",
+            "version": "1.1.0",
+            "etag": _PROFILE_ETAG,
+            "document_bindings": [_LISTED_BINDING],
+        }
+    ],
+    "next_cursor": None,
+}
+PROFILE = {
+    "etag": _PROFILE_ETAG,
+    "profile": {
+        "profile_id": "project-copilot-v1",
+        "version": "1.1.0",
+        "document_bindings": [{**_LISTED_BINDING, "initial_content": {"preferences": []}}],
+        "writable_path_rules": {"user_dynamic": ["/preferences"]},
+        "pending_sections": {"user_dynamic": "/pending_confirmations"},
+        "confidence_rules": {"min_confidence_for_durable_fact": 0.8, "min_confidence_for_auto_apply": 0.7},
+    },
+}
+SCHEMA = {
+    "etag": '"4f7a6c5b2e1d0f9c8b7a6d5e4f3c2b1a0918273645546372819a0b1c2d3e4f50"',
+    "schema_id": "memory.project",
+    "schema_version": "1.0.0",
+    "schema": {
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        "$id": "memnet:memory.project:1.0.0",
+        "type": "object",
+    },
+}
+_PERCENTILES = {"p50_ms": 3.1, "p95_ms": 8.8, "p99_ms": 14.2}
+_NONE_WAITS = {"waiting": 0, "oldest_at": None, "oldest_age_seconds": 0.0}
+STATISTICS = {
+    "scope": "process",
+    "requests": {
+        "since": "2026-02-14T19:01:00.000000Z",
+        "until": "2026-02-14T20:00:12.000000Z",
+        "operations": [
+            {
+                "operation": "patch_document",
+                "requests": 420,
+                **_PERCENTILES,
+                "longest_ms": 17.9,
+                "statuses": {"200": 401, "201": 7, "412": 12},
+            }
+        ],
+        "by_minute": [
+            {
+                "minute": "2026-02-14T20:00:00.000000Z",
+                "requests": 31,
+                **_PERCENTILES,
+                "writes": 9,
+                "stale_writes": 1,
+                "failures": 0,
+            }
+        ],
+    },
+    "backlog": {
+        "jobs": {
+            "replay": {"waiting": 2, "oldest_at": "2026-02-14T19:59:58.000000Z", "oldest_age_seconds": 14.0},
+            "conflict": _NONE_WAITS,
+            "reindex": _NONE_WAITS,
+        },
+        "events_to_index": _NONE_WAITS,
+        "complete": True,
+    },
 }

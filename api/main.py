@@ -14,20 +14,25 @@ import uvloop
 from api import telemetry
 from api.app import create_app
 from api.bounded_request import bounded_request
+from api.draining_server import DrainingServer
 from api.identity import TokenValidator
 from api.issuer_keys import open_issuer_keys
 from memnet import settings as environment
 from memnet.catalog import CatalogError
 from memnet.domain.errors import Unavailable
 from memnet.domain.search_layout import mismatch
+from memnet.log_redaction import OwnWords
 from memnet.operations.reconcile_events import ReconcileReport, reconcile_events
 from memnet.operations.sweep_outboxes import SweepReport, sweep_outboxes
+from memnet.operations.tell_backlog import Backlog, tell_backlog
 from memnet.ports import Search
 from memnet.settings import Settings, SettingsError
-from memnet.wiring import Services, connect
+from memnet.wiring import Services, connect, open_telemetry
 
 GRACE_SECONDS = 20
 """How long requests under way may take to end after a signal."""
+BACKLOG_SECONDS = 60.0
+"""How often telemetry is told how old the oldest unfinished work is. The workers tell, too, if they run."""
 
 _log = logging.getLogger("memnet.main")
 
@@ -46,15 +51,20 @@ def main() -> int:
 
 async def _serve(settings: Settings) -> int:
     async with AsyncExitStack() as stack:
-        services = await stack.enter_async_context(connect(settings))
+        told = await stack.enter_async_context(open_telemetry(settings, "api"))
+        telemetry.tell_traces(told.trace_id)
+        services = await stack.enter_async_context(connect(settings, told))
         identity = await stack.enter_async_context(_identity(settings, services))
         await _check_embeddings(services)
         await stack.enter_async_context(_repeated("sweep", services.settings.sweep_seconds, partial(_sweep, services)))
         if services.search is not None:
             reconcile = partial(_reconcile, services, services.search)
             await stack.enter_async_context(_repeated("reconciliation", services.settings.reconcile_seconds, reconcile))
+        if told.enabled:
+            await stack.enter_async_context(_repeated("backlog", BACKLOG_SECONDS, partial(_tell_backlog, services)))
+        app = create_app(services, identity)
         config = uvicorn.Config(
-            create_app(services, identity),
+            app,
             host=settings.host,
             port=settings.port,
             http=bounded_request(services.ids),
@@ -66,7 +76,7 @@ async def _serve(settings: Settings) -> int:
             proxy_headers=False,
             timeout_graceful_shutdown=GRACE_SECONDS,
         )
-        server = uvicorn.Server(config)
+        server = DrainingServer(config, app.state.in_flight, settings.drain_seconds)
         # uvicorn raises the signal it was stopped by once more when it has stopped; what is left to close needs time.
         for stop in (signal.SIGTERM, signal.SIGINT):
             signal.signal(stop, lambda *_: None)
@@ -122,10 +132,21 @@ async def _repeated(name: str, seconds: float, work: Callable[[], Awaitable[obje
 async def _repeat(name: str, seconds: float, work: Callable[[], Awaitable[object]]) -> None:
     while True:
         try:
-            _log.info("%s: %s", name, await work())
+            _log.info("%s: %s", OwnWords(name), await work())
         except Exception:
-            _log.exception("%s failed", name)
+            _log.exception("%s failed", OwnWords(name))
         await asyncio.sleep(seconds)
+
+
+async def _tell_backlog(services: Services) -> Backlog:
+    return await tell_backlog(
+        marks=services.marks,
+        events=services.events,
+        search=services.search,
+        erasures=services.erasures,
+        clock=services.clock,
+        telemetry=services.telemetry,
+    )
 
 
 async def _sweep(services: Services) -> SweepReport:

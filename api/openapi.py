@@ -35,9 +35,13 @@ ADMISSION_ERRORS = frozenset(
         ErrorCode.QUOTA_EXCEEDED,
         ErrorCode.INTERNAL,
         ErrorCode.UNAVAILABLE,
+        ErrorCode.OVERLOADED,
     }
 )
 """What every route below a user can answer, before or whatever it does."""
+
+ROLE_ERRORS = ADMISSION_ERRORS - {ErrorCode.INVALID_IDENTIFIER, ErrorCode.TENANT_FORBIDDEN}
+"""The same for routes that concern no tenant."""
 
 BODY_ERRORS = frozenset({ErrorCode.MALFORMED_REQUEST, ErrorCode.BODY_TOO_LARGE, ErrorCode.UNSUPPORTED_MEDIA_TYPE})
 

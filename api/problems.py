@@ -12,7 +12,6 @@ from starlette.responses import Response
 from starlette.routing import Match
 from starlette.types import Scope
 
-from api.telemetry import where
 from memnet.domain.errors import (
     ErrorCode,
     Internal,
@@ -21,6 +20,7 @@ from memnet.domain.errors import (
     MethodNotAllowed,
     RouteNotFound,
 )
+from memnet.log_redaction import OwnWords, where
 
 STATUS: Mapping[ErrorCode, int] = MappingProxyType(
     {
@@ -40,15 +40,18 @@ STATUS: Mapping[ErrorCode, int] = MappingProxyType(
         ErrorCode.VERSION_NOT_FOUND: 404,
         ErrorCode.PROFILE_NOT_FOUND: 404,
         ErrorCode.BINDING_NOT_FOUND: 404,
+        ErrorCode.SCHEMA_NOT_FOUND: 404,
         ErrorCode.REINDEX_NOT_FOUND: 404,
         ErrorCode.SNAPSHOT_NOT_FOUND: 404,
         ErrorCode.REPLAY_NOT_FOUND: 404,
         ErrorCode.CONFLICT_NOT_FOUND: 404,
+        ErrorCode.ERASURE_NOT_FOUND: 404,
         ErrorCode.METHOD_NOT_ALLOWED: 405,
         ErrorCode.IDEMPOTENCY_KEY_REUSED: 409,
         ErrorCode.EVENT_EXISTS: 409,
         ErrorCode.SNAPSHOT_EXISTS: 409,
         ErrorCode.CONFLICT_CLOSED: 409,
+        ErrorCode.ERASURE_RUNNING: 409,
         ErrorCode.ETAG_MISMATCH: 412,
         ErrorCode.DOCUMENT_EXISTS: 412,
         ErrorCode.BODY_TOO_LARGE: 413,
@@ -73,6 +76,7 @@ STATUS: Mapping[ErrorCode, int] = MappingProxyType(
         ErrorCode.UNAVAILABLE: 503,
         ErrorCode.SEARCH_UNAVAILABLE: 503,
         ErrorCode.VAULT_UNAVAILABLE: 503,
+        ErrorCode.OVERLOADED: 503,
     }
 )
 
@@ -112,7 +116,9 @@ def problem(error: MemnetError, scope: Scope) -> Response:
 
 def unexpected(error: Exception, scope: Scope) -> Response:
     """Log where a defect happened and answer 500. The exception's text may hold memory, so it goes nowhere."""
-    _log.error("unexpected %s in %s at %s", type(error).__name__, scope["memnet.request_id"], where(error))
+    kind, place = OwnWords(type(error).__name__), where(error)
+    _log.error("unexpected %s in %s at %s", kind, scope["memnet.request_id"], place)
+    scope["memnet.place"] = f"{kind} at {place}"
     return problem(Internal(), scope)
 
 

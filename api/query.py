@@ -39,9 +39,14 @@ def flag(request: Request, name: str) -> bool:
 
 def limit(request: Request) -> int:
     """Return the page size asked for. Raises MalformedRequest unless it is 1 to MAX_LIMIT."""
-    value = request.query_params.get("limit", str(DEFAULT_LIMIT))
-    if not re.fullmatch(r"[0-9]{1,4}", value) or not 1 <= int(value) <= MAX_LIMIT:
-        _refuse("limit", f"must be a whole number from 1 to {MAX_LIMIT}")
+    return whole_number(request, "limit", least=1, most=MAX_LIMIT, default=DEFAULT_LIMIT)
+
+
+def whole_number(request: Request, name: str, *, least: int, most: int, default: int) -> int:
+    """Return the parameter, `default` if it is absent. Raises MalformedRequest unless it is `least` to `most`."""
+    value = request.query_params.get(name, str(default))
+    if not re.fullmatch(r"[0-9]{1,4}", value) or not least <= int(value) <= most:
+        _refuse(name, f"must be a whole number from {least} to {most}")
     return int(value)
 
 

@@ -3,7 +3,7 @@
 import hashlib
 import logging
 import sys
-import traceback
+from collections.abc import Callable
 from datetime import UTC, datetime
 from typing import Any
 
@@ -19,6 +19,9 @@ _requests = logging.getLogger("memnet.requests")
 class JsonFormatter(logging.Formatter):
     """Log records as JSON lines. Of an exception it tells the type and the place: its text may hold memory."""
 
+    trace_id: Callable[[], str | None] = staticmethod(lambda: None)
+    """Says under which trace a record was made; None: there is none."""
+
     def format(self, record: logging.LogRecord) -> str:
         """Return one line: time, level, logger, message, and the fields of a request's record."""
         line: dict[str, Any] = {
@@ -27,10 +30,12 @@ class JsonFormatter(logging.Formatter):
             "logger": record.name,
             "message": record.getMessage(),
         }
+        if (trace_id := self.trace_id()) is not None:
+            line["trace_id"] = trace_id
         line.update(getattr(record, "fields", {}))
         if record.exc_info and record.exc_info[1]:
             line["exception"] = type(record.exc_info[1]).__name__
-            line["where"] = where(record.exc_info[1])
+            line["where"] = log_redaction.where(record.exc_info[1])
         return orjson.dumps(line, default=str).decode()
 
 
@@ -40,6 +45,13 @@ def configure(level: str) -> None:
     handler.setFormatter(JsonFormatter())
     logging.basicConfig(handlers=[handler], force=True)
     log_redaction.install(level)
+
+
+def tell_traces(trace_id: Callable[[], str | None]) -> None:
+    """Have the lines of `configure` name the trace they were written in."""
+    for handler in logging.getLogger().handlers:
+        if isinstance(handler.formatter, JsonFormatter):
+            handler.formatter.trace_id = trace_id
 
 
 def log_request(scope: Scope, method: str | None, status: int | None, seconds: float) -> None:
@@ -61,12 +73,6 @@ def log_request(scope: Scope, method: str | None, status: int | None, seconds: f
         "user_hash": _user_hash(scope.get("memnet.tenant"), parameters.get("user_id")),
     }
     _requests.info("request", extra={"fields": fields})
-
-
-def where(error: BaseException) -> str:
-    """Name the frames an exception went through, innermost first."""
-    frames = traceback.extract_tb(error.__traceback__)
-    return " < ".join(f"{frame.filename}:{frame.lineno} {frame.name}" for frame in reversed(frames))
 
 
 def _user_hash(tenant: str | None, user: str | None) -> str | None:

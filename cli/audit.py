@@ -57,7 +57,8 @@ def verify(tenant: str, user: str, public_key: Path | None, expect_head: Path | 
     """Check every chain of records of a user, each document against its records, and all against the signed heads.
 
     Prints one line a document: name, number of changes, "ok" or the first change that does not hold and why; and one
-    line about the heads. Exits with 0, or 1 if anything is broken, cannot be read or cannot be checked.
+    line about the heads. Without a key vault the records' values stay sealed, and their chain alone is checked. Exits
+    with 0, or 1 if anything is broken, cannot be read or cannot be checked.
     """
     scope, keys = _scope(tenant, user), _public_keys(public_key)
     expected = expect_head.read_bytes().strip() if expect_head else None
@@ -75,7 +76,7 @@ def verify(tenant: str, user: str, public_key: Path | None, expect_head: Path | 
         return heads, found, services.signing is not None
 
     heads, found, has_vault = storage.run(operation)
-    _print_columns([(_name(rebuilt), _changes(len(rebuilt.versions)), rebuilt.fault or "ok") for rebuilt in found])
+    _print_columns([(_name(rebuilt), _changes(len(rebuilt.versions)), _verdict(rebuilt)) for rebuilt in found])
     if found or heads.count:
         click.echo(f"heads: {_told(heads, has_vault)}")
     if all(rebuilt.fault is None for rebuilt in found) and (heads.fault or not heads.is_checked):
@@ -101,6 +102,8 @@ def rebuild(tenant: str, user: str, out: Path | None) -> None:
     if out is not None and out.exists() and any(out.iterdir()):
         raise click.BadParameter(f"{out} is not empty", param_hint="--out")
     found = _rebuild(tenant, user)
+    if not all(rebuilt.is_opened for rebuilt in found):
+        raise click.ClickException("the records are sealed, and no key vault is configured: set MEMNET_VAULT_URL")
     if out is None:
         _print_columns([row for rebuilt in found for row in _version_rows(rebuilt)])
     else:
@@ -234,6 +237,10 @@ def _rebuild(tenant: str, user: str) -> Sequence[Rebuilt]:
         return await rebuild_documents(scope, documents=services.documents, audit=services.audit)
 
     return storage.run(operation)
+
+
+def _verdict(rebuilt: Rebuilt) -> str:
+    return rebuilt.fault or ("ok" if rebuilt.is_opened else "ok, by its chain alone: the values are sealed")
 
 
 def _conclude(found: Sequence[Rebuilt], tenant: str, user: str) -> None:

@@ -9,7 +9,9 @@ from memnet import log_redaction
 
 COMMANDS: Final = {
     "audit": "cli.audit:audit",
+    "bootstrap": "cli.bootstrap:bootstrap",
     "compact": "cli.upkeep:compact",
+    "erasure": "cli.erasure:erasure",
     "export": "cli.export:export",
     "hold": "cli.hold:hold",
     "import": "cli.export:import_",

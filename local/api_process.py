@@ -16,6 +16,8 @@ class Api:
         self._port = port
         self.url = f"http://127.0.0.1:{port.number}"
         own = {"MEMNET_HOST": environment.get("MEMNET_HOST", "127.0.0.1"), "MEMNET_PORT": str(port.number)}
+        # Nobody balances between the processes of a local stack, and each of its stops would take that long.
+        own["MEMNET_DRAIN_SECONDS"] = environment.get("MEMNET_DRAIN_SECONDS", "0")
         self.child = Child.python("api", "api.main", environment={**environment, **own}, log=log)
 
     def start(self) -> None:

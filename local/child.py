@@ -129,6 +129,11 @@ class Child:
         self._process.terminate()
         return self._reap(self._process, seconds)
 
+    def signal(self, number: int) -> None:
+        """Send a signal, and do not wait for what comes of it."""
+        if self._process is not None:
+            self._process.send_signal(number)
+
     def kill(self) -> None:
         """SIGKILL, and wait until the process is gone."""
         if self._process is not None:

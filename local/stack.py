@@ -31,6 +31,10 @@ from local.worker_host import WorkerHost
 CONTAINER = "memnet"
 NO_UPKEEP = {"AzureWebJobs.compact_documents.Disabled": "1", "AzureWebJobs.refresh_documents.Disabled": "1"}
 """Settings for workers that are to leave the documents alone whatever the time of day."""
+SETTLE_SECONDS = "3"
+"""How long an erasure waits for what was begun before it. Azurite does not check how old a request is, so the quarter
+of an hour that bounds it in Azure would bound nothing here; between processes of one machine nothing is on its way for
+longer than a moment."""
 SECONDS_TO_START = 60
 SECONDS_TO_DIE = 2.0
 """What the processes of a stack that was killed may need to notice; until then their ports are taken."""
@@ -101,6 +105,7 @@ class Stack:
             "MEMNET_ISSUER_URL": self.issuer_url,
             "MEMNET_AUDIENCE": AUDIENCE,
             **self._embeddings(),
+            **self._settle(),
         }
         starting = [self._launch_worker(f"worker-{number + 1}") for number in range(self._wanted_workers)]
         self.api = self._start_api("api", api_port)
@@ -138,6 +143,11 @@ class Stack:
         """What everyone who works on the index must agree on; a key is nobody's to write down."""
         given = {**os.environ, **self._settings}
         return {n: value for n, value in given.items() if n.startswith("MEMNET_EMBEDDINGS") and not n.endswith("_KEY")}
+
+    def _settle(self) -> dict[str, str]:
+        """What every process that works on an erasure must agree on, those of the command line included."""
+        name = "MEMNET_ERASURE_SETTLE_SECONDS"
+        return {name: {**os.environ, **self._settings}.get(name) or SETTLE_SECONDS}
 
     def _launch_issuer(self) -> tuple[Child, str]:
         directory = self.directory / "issuer"

@@ -1,14 +1,32 @@
 """Opens what the settings name, each connection for as long as the stack it is given; `wiring` puts them together."""
 
 from contextlib import AsyncExitStack
+from importlib.metadata import version
+from typing import TYPE_CHECKING
 
+from memnet import settings as environment
 from memnet.adapters.azure.blob_container import BlobContainer, open_container
+from memnet.adapters.azure.blob_erasures import BlobErasureStore
 from memnet.adapters.azure.blob_search_register import BlobSearchRegister
 from memnet.adapters.azure.model_providers import parse_providers
 from memnet.adapters.process.local_embeddings import EmbeddingsNotInstalled, LocalEmbedder
+from memnet.adapters.process.no_telemetry import NoTelemetry
 from memnet.adapters.process.quota import LimitsQuota, open_quota
-from memnet.ports import Clock, Embedder, IdGenerator, LanguageModels, MessageQueue, Search, SigningKeys, TenantKeys
+from memnet.ports import (
+    Clock,
+    Embedder,
+    IdGenerator,
+    LanguageModels,
+    MessageQueue,
+    Search,
+    SigningKeys,
+    Telemetry,
+    TenantKeys,
+)
 from memnet.settings import Settings, SettingsError
+
+if TYPE_CHECKING:
+    from memnet.adapters.opentelemetry.exports import Exports
 
 VAULT_SECONDS = 5.0
 """How long one try of one call of the key vault may take."""
@@ -61,7 +79,9 @@ async def enter_search(
         timeout_seconds=settings.search_timeout_seconds,
     )
     try:
-        return Search(await stack.enter_async_context(index), BlobSearchRegister(container), embedder)
+        return Search(
+            await stack.enter_async_context(index), BlobSearchRegister(container), BlobErasureStore(container), embedder
+        )
     except ValueError as error:
         raise SettingsError(
             "MEMNET_SEARCH_URL, MEMNET_SEARCH_INDEX: must be an http(s) URL, and 1 to 64 lower-case letters, digits "
@@ -139,17 +159,86 @@ async def enter_models(stack: AsyncExitStack, settings: Settings, clock: Clock) 
         raise SettingsError(f"MEMNET_MODELS: {error}") from error
 
 
-async def enter_queue(stack: AsyncExitStack, settings: Settings) -> MessageQueue | None:
-    """The namespace of MEMNET_QUEUE_URL, None if it is not set. Raises SettingsError."""
+async def enter_queue(stack: AsyncExitStack, settings: Settings, telemetry: Telemetry) -> MessageQueue | None:
+    """The namespace of MEMNET_QUEUE_URL, None if it is not set; messages carry their trace. Raises SettingsError."""
     if settings.queue_url is None:
         return None
     # Not at the top: importing the client takes a while, which only those wait who use it.
     from memnet.adapters.azure.service_bus_queue import open_queue
 
     try:
-        return await stack.enter_async_context(open_queue(settings.queue_url, key=settings.queue_key))
+        queue = open_queue(settings.queue_url, key=settings.queue_key, traceparent=telemetry.traceparent)
+        return await stack.enter_async_context(queue)
     except ValueError as error:
         # Not the error's text: it may quote the key.
         raise SettingsError(
             "MEMNET_QUEUE_URL, MEMNET_QUEUE_KEY: must be sb://<namespace>, with a key if it has a port"
         ) from error
+
+
+async def enter_telemetry(
+    stack: AsyncExitStack, settings: Settings, clock: Clock, ids: IdGenerator, part: str
+) -> Telemetry:
+    """What MEMNET_TELEMETRY and MEMNET_PROMETHEUS say, for a process that is a `part` of the service.
+
+    Raises SettingsError. Without them nothing is loaded.
+    """
+    if settings.telemetry == "none" and settings.prometheus is None:
+        return NoTelemetry()
+    if settings.telemetry_seconds <= 0:
+        raise SettingsError("MEMNET_TELEMETRY_SECONDS: must be above 0")
+    # Before anything is imported that reads it.
+    environment.silence_libraries()
+    try:
+        from memnet.adapters.opentelemetry.open_telemetry import open_telemetry
+        from memnet.adapters.opentelemetry.prometheus import prometheus_reader
+    except ModuleNotFoundError as error:
+        raise SettingsError(
+            f"MEMNET_TELEMETRY, MEMNET_PROMETHEUS: need {error.name}: pip install 'memnet[telemetry]'"
+        ) from error
+    readers = []
+    if settings.prometheus is not None:
+        try:
+            readers.append(stack.enter_context(prometheus_reader(settings.prometheus)))
+        except (ValueError, OSError) as error:
+            raise SettingsError(f"MEMNET_PROMETHEUS: {error}") from error
+    return await stack.enter_async_context(
+        open_telemetry(
+            _enter_exports(stack, settings),
+            readers=readers,
+            resource={
+                "service.name": f"memnet-{part}",
+                "service.version": version("memnet"),
+                "service.instance.id": ids.new(),
+            },
+            every_seconds=settings.telemetry_seconds,
+            clock=clock,
+        )
+    )
+
+
+def _enter_exports(stack: AsyncExitStack, settings: Settings) -> "Exports | None":
+    """Raises SettingsError."""
+    match settings.telemetry:
+        case "otlp":
+            if settings.telemetry_url is None:
+                raise SettingsError("MEMNET_TELEMETRY_URL is required by MEMNET_TELEMETRY=otlp")
+            from memnet.adapters.opentelemetry.otlp import otlp_exports
+
+            try:
+                return otlp_exports(settings.telemetry_url, trace_ratio=settings.telemetry_trace_ratio)
+            except ValueError as error:
+                raise SettingsError(f"MEMNET_TELEMETRY_URL: {error}") from error
+        case "azure_monitor":
+            if settings.telemetry_connection_string is None:
+                raise SettingsError("MEMNET_TELEMETRY_CONNECTION_STRING is required by MEMNET_TELEMETRY=azure_monitor")
+            from memnet.adapters.opentelemetry.azure_monitor import azure_monitor_exports
+
+            exports = azure_monitor_exports(
+                settings.telemetry_connection_string, trace_ratio=settings.telemetry_trace_ratio
+            )
+            try:
+                return stack.enter_context(exports)
+            except ValueError as error:
+                raise SettingsError(f"MEMNET_TELEMETRY_CONNECTION_STRING: {error}") from error
+    return None

@@ -7,14 +7,26 @@ pass through libraries that quote them when something fails, and at debug level 
 import logging
 import sys
 import threading
+import traceback
+from collections.abc import Mapping
+from dataclasses import fields, is_dataclass
+from enum import Enum
 from types import TracebackType
 from typing import Any, Final
 
 SPEAKING: Final = {"memnet": logging.DEBUG, "uvicorn": logging.INFO}
 """Loggers whose texts are known to hold no memory, with the level from which on they are."""
 WITHHELD: Final = "(its text is withheld)"
+ELIDED: Final = "…"
+"""Stands for a value that stays where the logs are kept."""
 
 _log = logging.getLogger("memnet.process")
+
+
+class OwnWords(str):
+    """A text of nothing but names that stand in the code: it may be told anywhere."""
+
+    __slots__ = ()
 
 
 class RedactedRecord(logging.LogRecord):
@@ -44,6 +56,52 @@ class RedactedRecord(logging.LogRecord):
             self.msg, self.args = f"{self.filename}:{lineno} {text}", ()
         if self.exc_info and self.exc_info[1] is not None:
             self.exc_info = without_text(self.exc_info[1])
+
+
+def told_abroad(record: logging.LogRecord) -> str:
+    """Return the message of a RedactedRecord as it may leave the place where the logs are kept.
+
+    The lines there name tenants, jobs and blobs. Of its values this tells numbers, members of enumerations, OwnWords,
+    and records made of them.
+    """
+    if not isinstance(record.msg, str):
+        return WITHHELD
+    told: Any = record.args
+    if isinstance(told, Mapping):
+        told = _Named((name, _abroad(value)) for name, value in told.items())
+    elif told:
+        told = tuple(_abroad(value) for value in told)
+    else:
+        return record.msg
+    try:
+        return str(record.msg % told)
+    except (TypeError, ValueError):
+        return record.msg
+
+
+class _Named(dict[str, object]):
+    """Values by name; shown as a whole it tells not even the names, which may be anything."""
+
+    def __repr__(self) -> str:
+        return ELIDED
+
+
+def _abroad(value: object) -> object:
+    return value if _is_closed(value) else ELIDED
+
+
+def _is_closed(value: object) -> bool:
+    if value is None or isinstance(value, (int, float, Enum, OwnWords)):
+        return True
+    if not is_dataclass(value) or isinstance(value, type):
+        return False
+    return all(_is_closed(getattr(value, field.name)) for field in fields(value))
+
+
+def where(error: BaseException) -> OwnWords:
+    """Name the frames an exception went through, innermost first."""
+    frames = traceback.extract_tb(error.__traceback__)
+    return OwnWords(" < ".join(f"{frame.filename}:{frame.lineno} {frame.name}" for frame in reversed(frames)))
 
 
 def is_speaking(name: str) -> bool:

@@ -10,7 +10,16 @@ ROOT = Path(__file__).resolve().parent.parent
 PREFIX = "MEMNET_"
 MOST = 2**40
 """No number is larger; it keeps infinity out."""
-_MOST = {"port": 65535}
+_MOST = {"port": 65535, "telemetry_trace_ratio": 1}
+_OF_LIBRARIES = ("OTEL_", "APPLICATIONINSIGHTS_")
+"""How the variables begin that libraries of telemetry obey."""
+_SILENCE = {
+    "APPLICATIONINSIGHTS_STATSBEAT_DISABLED_ALL": "true",
+    "APPLICATIONINSIGHTS_SDKSTATS_DISABLED": "true",
+    "APPLICATIONINSIGHTS_CONTROLPLANE_DISABLED": "true",
+    "APPLICATIONINSIGHTS_OPENTELEMETRY_RESOURCE_METRIC_DISABLED": "true",
+}
+"""What keeps Microsoft's exporter from telling of itself, and from asking how it should behave."""
 
 
 class SettingsError(Exception):
@@ -90,11 +99,16 @@ class Settings:
     queue_key: str | None = None
     """The key RootManageSharedAccessKey of the namespace, for the local emulator only; None: Entra credentials."""
     vault_url: str | None = None
-    """The key vault: https://<vault>.vault.azure.net; None: snapshots are refused, and nothing is signed."""
+    """The key vault: https://<vault>.vault.azure.net; None: no snapshots, nothing is signed, audit records lie open."""
     vault_token: str | None = None
     """A fixed bearer token, for the local vault only; None: Entra credentials."""
     vault_ca: Path | None = None
     """The certificate (PEM) of the vault's issuer, for the local vault only; None: the system's."""
+    erasure_settle_seconds: float = 960.0
+    """How long after the acceptance of an erasure what was begun before it may still arrive. Azure Storage refuses what
+    is dated more than 15 minutes ago; the rest is for clocks that differ."""
+    soft_delete_days: float = 0.0
+    """For how many days the storage account lets its administrators recover what was deleted; receipts tell it."""
     models: str = "none"
     """Who extracts memory from conversations: none (fixed rules, which propose little), or a JSON array of providers
     in the order in which they are asked, each {"url": ..., "model": ...} of an OpenAI-compatible API, on Azure
@@ -104,6 +118,27 @@ class Settings:
     """How long all providers together may take for one answer."""
     worker_principal: str = "memnet-worker"
     """Who the audit names for what the workers write; a profile with allowed_principals must list it."""
+    max_in_flight: int = 256
+    """Requests that this process has in hand at a time; what comes on top is answered 503 OVERLOADED at once. 0: any
+    number."""
+    drain_seconds: float = 5.0
+    """How long a process that is told to stop by SIGTERM goes on serving while /health/ready says 503 and each answer
+    closes its connection: as long as a load balancer takes to notice. A second signal ends it."""
+    telemetry: Literal["none", "azure_monitor", "otlp"] = "none"
+    """Where metrics, traces and logs go (extra `telemetry`): none (nothing leaves), azure_monitor (Application
+    Insights) or otlp (a collector)."""
+    telemetry_connection_string: str | None = None
+    """For azure_monitor: the connection string of the Application Insights resource. What is sent, is sent as the
+    process's Entra identity."""
+    telemetry_url: str | None = None
+    """For otlp: the base address of the collector, such as http://127.0.0.1:4318."""
+    telemetry_seconds: float = 60.0
+    """How often metrics are sent; traces and logs go every 5 seconds at the latest."""
+    telemetry_trace_ratio: float = 1.0
+    """Which share of the traces is sent, from 0 to 1; metrics and logs are always complete."""
+    prometheus: str | None = None
+    """Where this API process serves its metrics to Prometheus (extra `telemetry`): <host>:<port>, such as
+    127.0.0.1:9464. Whoever reaches it may read them, without a token; None: nowhere."""
     log_level: Literal["debug", "info", "warning", "error"] = "info"
     """What goes to stderr, as one JSON object a line."""
     host: str = "127.0.0.1"
@@ -153,6 +188,17 @@ def load_beside(others: Mapping[str, str]) -> Settings:
     """
     own = {name: text for name, text in os.environ.items() if name.startswith(f"{PREFIX}EMBEDDINGS")}
     return load({**others, **own})
+
+
+def silence_libraries() -> None:
+    """Let no library of telemetry obey the environment of this process, nor tell its maker of itself.
+
+    What it should do stands in the settings. Without this it would take addresses, headers and certificates from
+    variables of its own.
+    """
+    for name in [name for name in os.environ if name.startswith(_OF_LIBRARIES)]:
+        del os.environ[name]
+    os.environ.update(_SILENCE)
 
 
 def _convert(kind: object, text: str, most: int) -> object:

@@ -2,20 +2,24 @@
 
 from collections.abc import AsyncIterator
 from contextlib import AbstractContextManager, AsyncExitStack, asynccontextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from datetime import timedelta
 from pathlib import Path
 
 from memnet import connections
 from memnet.adapters.azure.blob_audit import BlobAuditLog
 from memnet.adapters.azure.blob_documents import BlobDocumentStore
+from memnet.adapters.azure.blob_erasures import BlobErasureStore
 from memnet.adapters.azure.blob_events import BlobEventStore
 from memnet.adapters.azure.blob_holds import BlobHoldStore
 from memnet.adapters.azure.blob_job_marks import BlobJobMarks
 from memnet.adapters.azure.blob_records import BlobRecordStore
+from memnet.adapters.azure.blob_user_storage import BlobUserStorage
 from memnet.adapters.azure.blob_users import BlobUserDirectory
 from memnet.adapters.memory.audit import MemoryAuditLog
 from memnet.adapters.memory.clock import FrozenClock
 from memnet.adapters.memory.documents import MemoryDocumentStore
+from memnet.adapters.memory.erasures import MemoryErasureStore
 from memnet.adapters.memory.event_index import MemoryEventIndex
 from memnet.adapters.memory.events import MemoryEventStore
 from memnet.adapters.memory.holds import MemoryHoldStore
@@ -26,11 +30,16 @@ from memnet.adapters.memory.records import MemoryRecordStore
 from memnet.adapters.memory.search_register import MemorySearchRegister
 from memnet.adapters.memory.signing_keys import MemorySigningKeys
 from memnet.adapters.memory.tenant_keys import MemoryTenantKeys
+from memnet.adapters.memory.user_storage import MemoryUserStorage
 from memnet.adapters.memory.users import MemoryUserDirectory
 from memnet.adapters.process.background import BackgroundTasks
+from memnet.adapters.process.data_key_cache import LIFETIME, ProcessDataKeyCache
 from memnet.adapters.process.document_cache import DocumentCache
 from memnet.adapters.process.embedding_router import EmbeddingRouter
+from memnet.adapters.process.measured_documents import MeasuredDocuments
+from memnet.adapters.process.measured_index import MeasuredIndex
 from memnet.adapters.process.no_semantic_router import NoSemanticRouter
+from memnet.adapters.process.no_telemetry import NoTelemetry
 from memnet.adapters.process.quota import LimitsQuota, ProcessCounters
 from memnet.adapters.process.zip_archive import create_zip, open_zip
 from memnet.adapters.system import RandomIds, SystemClock
@@ -41,8 +50,12 @@ from memnet.ports import (
     AuditLog,
     Background,
     Clock,
+    DataKeyCache,
     DocumentStore,
     Embedder,
+    Erasing,
+    ErasureStore,
+    EventIndex,
     EventStore,
     HoldStore,
     IdGenerator,
@@ -54,7 +67,9 @@ from memnet.ports import (
     Search,
     SemanticRouter,
     SigningKeys,
+    Telemetry,
     UserDirectory,
+    UserStorage,
     Vault,
 )
 from memnet.settings import Settings
@@ -84,6 +99,8 @@ class Services:
     """None: no language model is configured, and fixed rules extract."""
     users: UserDirectory
     holds: HoldStore
+    erasures: ErasureStore
+    user_storage: UserStorage
     catalog: Catalog
     clock: Clock
     ids: IdGenerator
@@ -92,11 +109,40 @@ class Services:
     embedder: Embedder | None
     """None: nothing is known of meanings."""
     semantic_router: SemanticRouter
+    telemetry: Telemetry
     settings: Settings
+
+    @property
+    def erasing(self) -> Erasing:
+        """What erasing a user takes."""
+        return Erasing(
+            erasures=self.erasures,
+            storage=self.user_storage,
+            documents=self.documents,
+            records=self.records,
+            holds=self.holds,
+            search=self.search,
+            queue=self.queue,
+            signing=self.signing,
+            clock=self.clock,
+            ids=self.ids,
+            settle=timedelta(seconds=self.settings.erasure_settle_seconds),
+            soft_delete=timedelta(days=self.settings.soft_delete_days),
+        )
 
 
 @asynccontextmanager
-async def connect(settings: Settings) -> AsyncIterator[Services]:
+async def open_telemetry(settings: Settings, part: str) -> AsyncIterator[Telemetry]:
+    """Yield the telemetry of a process that is a `part` of the service; leaving delivers what is left.
+
+    Raises SettingsError before anything is opened to the outside. Without it, as in the command, nobody is told.
+    """
+    async with AsyncExitStack() as stack:
+        yield await connections.enter_telemetry(stack, settings, SystemClock(), RandomIds(), part)
+
+
+@asynccontextmanager
+async def connect(settings: Settings, telemetry: Telemetry | None = None) -> AsyncIterator[Services]:
     """Yield the services on Azure (or its local stand-ins); nothing is sent before the first call.
 
     Raises SettingsError and CatalogError before anything is opened to the outside. Leaving drains the background work.
@@ -108,31 +154,35 @@ async def connect(settings: Settings) -> AsyncIterator[Services]:
         settings.migrations_dir,
         settings.retention_file,
     )
-    clock, ids = SystemClock(), RandomIds()
+    clock, ids, telemetry = SystemClock(), RandomIds(), telemetry or NoTelemetry()
     async with AsyncExitStack() as stack:
         quota = await connections.enter_quota(stack, settings, clock)
         container = await connections.enter_container(stack, settings, clock)
         embedder = await connections.enter_embedder(stack, settings)
         search = await connections.enter_search(stack, settings, container, embedder)
         keys = await connections.enter_vault(stack, settings, clock, ids)
-        queue = await connections.enter_queue(stack, settings)
+        queue = await connections.enter_queue(stack, settings, telemetry)
         models = await connections.enter_models(stack, settings, clock)
         records = BlobRecordStore(container)
+        vault = None if keys is None else Vault(records, keys[0], ids, clock, _data_key_cache(settings, clock))
+        documents = BlobDocumentStore(container, DocumentCache(settings.cache_bytes))
         background = BackgroundTasks()
         stack.push_async_callback(background.drain, DRAIN_SECONDS)
         yield Services(
-            documents=BlobDocumentStore(container, DocumentCache(settings.cache_bytes)),
-            audit=BlobAuditLog(container),
+            documents=_measured(documents, telemetry, catalog),
+            audit=BlobAuditLog(container, vault),
             events=BlobEventStore(container),
-            search=search,
+            search=_measured_search(search, telemetry),
             records=records,
-            vault=None if keys is None else Vault(records, keys[0], ids, clock),
+            vault=vault,
             signing=None if keys is None else keys[1],
             marks=BlobJobMarks(container),
             queue=queue,
             models=models,
             users=BlobUserDirectory(container),
             holds=BlobHoldStore(container),
+            erasures=BlobErasureStore(container),
+            user_storage=BlobUserStorage(container),
             catalog=catalog,
             clock=clock,
             ids=ids,
@@ -140,27 +190,39 @@ async def connect(settings: Settings) -> AsyncIterator[Services]:
             quota=quota,
             embedder=embedder,
             semantic_router=_semantic_router(embedder, settings),
+            telemetry=telemetry,
             settings=settings,
         )
 
 
-def in_memory(settings: Settings, catalog: Catalog, embedder: Embedder | None = None) -> Services:
+def in_memory(
+    settings: Settings, catalog: Catalog, embedder: Embedder | None = None, telemetry: Telemetry | None = None
+) -> Services:
     """Build the services on memory adapters: a clock that stands still, ids in order, nothing outlives the process."""
-    clock, ids, records = FrozenClock(), SequentialIds(), MemoryRecordStore()
-    documents, audit, events = MemoryDocumentStore(), MemoryAuditLog(), MemoryEventStore(clock)
+    telemetry = telemetry or NoTelemetry()
+    clock, ids, fences = FrozenClock(), SequentialIds(), MemoryErasureStore()
+    records, marks, holds = MemoryRecordStore(fences), MemoryJobMarks(clock, fences), MemoryHoldStore()
+    vault = Vault(records, MemoryTenantKeys(ids), ids, clock, _data_key_cache(settings, clock))
+    documents, audit, events = (
+        MemoryDocumentStore(fences),
+        MemoryAuditLog(vault, fences=fences),
+        MemoryEventStore(clock, fences),
+    )
     return Services(
-        documents=documents,
+        documents=_measured(documents, telemetry, catalog),
         audit=audit,
         events=events,
-        search=Search(MemoryEventIndex(), MemorySearchRegister(), embedder),
+        search=_measured_search(Search(MemoryEventIndex(), MemorySearchRegister(), fences, embedder), telemetry),
         records=records,
-        vault=Vault(records, MemoryTenantKeys(ids), ids, clock),
+        vault=vault,
         signing=MemorySigningKeys(ids),
-        marks=MemoryJobMarks(clock),
+        marks=marks,
         queue=MemoryQueue(clock),
         models=None,
         users=MemoryUserDirectory(documents.names, audit.names, events.names, records.names),
-        holds=MemoryHoldStore(),
+        holds=holds,
+        erasures=fences,
+        user_storage=MemoryUserStorage(documents, audit, events, records, marks, holds),
         catalog=catalog,
         clock=clock,
         ids=ids,
@@ -173,6 +235,7 @@ def in_memory(settings: Settings, catalog: Catalog, embedder: Embedder | None = 
         ),
         embedder=embedder,
         semantic_router=_semantic_router(embedder, settings),
+        telemetry=telemetry,
         settings=settings,
     )
 
@@ -187,7 +250,23 @@ def open_archive(path: Path) -> AbstractContextManager[ArchiveReader]:
     return open_zip(path)
 
 
+def _data_key_cache(settings: Settings, clock: Clock) -> DataKeyCache:
+    """None of its keys outlives the fence of an erasure that began while it was remembered: see LIFETIME."""
+    return ProcessDataKeyCache(clock, lifetime=min(LIFETIME, timedelta(seconds=settings.erasure_settle_seconds / 2)))
+
+
 def _semantic_router(embedder: Embedder | None, settings: Settings) -> SemanticRouter:
     if embedder is None:
         return NoSemanticRouter()
     return EmbeddingRouter(embedder, timeout_seconds=settings.routing_timeout_seconds)
+
+
+def _measured(documents: DocumentStore, telemetry: Telemetry, catalog: Catalog) -> DocumentStore:
+    return MeasuredDocuments(documents, telemetry, catalog) if telemetry.enabled else documents
+
+
+def _measured_search(search: Search | None, telemetry: Telemetry) -> Search | None:
+    if search is None or not telemetry.enabled:
+        return search
+    index: EventIndex = MeasuredIndex(search.index, telemetry)
+    return replace(search, index=index)

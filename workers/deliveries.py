@@ -5,22 +5,39 @@ import base64
 import json
 import logging
 import traceback
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
+from types import MappingProxyType
 
 import azure.functions as func
 
 from memnet.domain import job as jobs
-from memnet.domain.errors import HistoryBroken, Internal, InvalidIdentifier, MalformedRequest, MemnetError, Unavailable
-from memnet.domain.job import ATTEMPT, QUEUES, Job, JobKind
+from memnet.domain.errors import (
+    ErasureRunning,
+    HistoryBroken,
+    Internal,
+    InvalidIdentifier,
+    MalformedRequest,
+    MemnetError,
+    Unavailable,
+)
+from memnet.domain.job import ATTEMPT, QUEUES, TRACEPARENT, Job, JobKind
+from memnet.domain.metric import DEAD_LETTERS
+from memnet.log_redaction import OwnWords
 from memnet.operations.find_due_job import find_due_job
 from memnet.wiring import Services
 from workers.outcomes import OUTCOMES, PATIENCE, Outcome, delay
 from workers.runtime import connection
 
+NAMES: Mapping[JobKind, str] = MappingProxyType(
+    {JobKind.REPLAY: "replay_snapshot", JobKind.CONFLICT: "apply_conflict", JobKind.REINDEX: "resume_reindexing"}
+)
+"""The operation that does each kind of job, which is the name of its function, too."""
 MOST_OF_A_BODY = 65536
 """So many bytes of an unreadable message are kept: a dead letter has to fit into a message itself."""
+DONE, REDELIVERED = "done", "redelivered"
+"""What became of a message, if not a dead letter."""
 log = logging.getLogger("memnet.workers")
 
 
@@ -56,6 +73,8 @@ class Delivery:
     session_id: str | None
     attempt: int
     """How often the job was begun before this, as far as its sender knew; 0 for the first time."""
+    traceparent: str | None = None
+    """The step it was sent in; None: nobody told."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,6 +119,7 @@ async def receive(message: func.ServiceBusMessage, dead_letter: func.Out[str], w
         message_id=message.message_id,
         session_id=message.session_id,
         attempt=_attempt(message),
+        traceparent=_traceparent(message),
     )
     refused = await deliver(delivery, work, services)
     if refused is not None:
@@ -111,25 +131,52 @@ def _attempt(message: func.ServiceBusMessage) -> int:
     return attempt if isinstance(attempt, int) else 0
 
 
+def _traceparent(message: func.ServiceBusMessage) -> str | None:
+    given = (message.application_properties or {}).get(TRACEPARENT)
+    return given if isinstance(given, str) else None
+
+
 async def deliver(
     delivery: Delivery, work: Work, services: Services, *, patience: Sequence[float] = PATIENCE
 ) -> DeadLetter | None:
     """Do the job of a message; return the dead letter it has become, or None if it is done with.
 
     What may succeed later is tried again after each number of seconds in `patience`, then sent anew for later.
-    Raises Redelivered when that fails, too.
+    Raises Redelivered when that fails, too. It goes on with the trace that the message was sent in.
     """
+    name, telemetry = NAMES[work.kind], services.telemetry
+    with telemetry.span(name, "consumer", delivery.traceparent) as span:
+        span.tell("attempt", delivery.attempt)
+        try:
+            dead = await _deliver(delivery, work, services, patience)
+        except Redelivered:
+            span.tell("outcome", REDELIVERED)
+            span.fail()
+            raise
+        span.tell("outcome", DONE if dead is None else dead.reason)
+        if dead is not None:
+            span.fail()
+            telemetry.record(DEAD_LETTERS, 1, operation=name, outcome=dead.reason)
+        return dead
+
+
+async def _deliver(delivery: Delivery, work: Work, services: Services, patience: Sequence[float]) -> DeadLetter | None:
+    """Raises Redelivered."""
     try:
         job = jobs.load(delivery.body)
         if job.kind is not work.kind:
             raise MalformedRequest("The job is of another queue.")
     except MemnetError as error:
-        return _dead(work.kind, delivery, error)
+        return _dead(work.kind, delivery, error, None)
     if work.is_worn_out(delivery.attempt) and await _was_begun_too_often(job, delivery.attempt, work, services):
         failure: MemnetError | None = Internal("The job was begun again and again, and never ended.")
     else:
         failure = await _try(job, delivery.attempt, work, services, patience)
     if failure is None:
+        return None
+    if await _is_being_erased(job, failure, services):
+        # No record, no message and no dead letter may come of it; its mark goes with all that is removed.
+        log.info("job_void kind=%s job=%s code=%s", job.kind, job.job_id, ErasureRunning.code)
         return None
     outcome = OUTCOMES[failure.code]
     if outcome is Outcome.RETRY and await _is_postponed(job, delivery, work, services):
@@ -138,7 +185,7 @@ async def deliver(
     if outcome is Outcome.COMPLETE:
         log.info("job_void kind=%s job=%s code=%s", job.kind, job.job_id, failure.code)
         return None
-    return _dead(work.kind, delivery, failure)
+    return _dead(work.kind, delivery, failure, job)
 
 
 async def _try(job: Job, attempt: int, work: Work, services: Services, patience: Sequence[float]) -> MemnetError | None:
@@ -163,6 +210,21 @@ async def _once(job: Job, attempt: int, work: Work, services: Services) -> Memne
         log.error("job_crashed kind=%s job=%s error=%s", job.kind, job.job_id, place_of(error))
         return Internal(f"The worker failed with {type(error).__name__}.")
     return None
+
+
+async def _is_being_erased(job: Job, failure: MemnetError, services: Services) -> bool:
+    """Whether the job failed while its user's memory is erased, whatever it failed with; if unknown, it did not."""
+    if isinstance(failure, ErasureRunning):
+        return True
+    if job.user_id is None:
+        return False
+    try:
+        await services.erasures.check(job.scope)
+    except ErasureRunning:
+        return True
+    except Unavailable:
+        return False
+    return False
 
 
 async def _is_postponed(job: Job, delivery: Delivery, work: Work, services: Services) -> bool:
@@ -209,21 +271,25 @@ async def _give_up(job: Job, work: Work, failure: MemnetError, services: Service
     try:
         try:
             await work.give_up(job, failure.code, services)
-        except (HistoryBroken, InvalidIdentifier):
+        except (HistoryBroken, InvalidIdentifier, ErasureRunning):
             # There is no record to write it to; but the mark would have the job sent again.
             await services.marks.unmark(job)
     except Unavailable as error:
         raise Redelivered(error.code) from None
 
 
-def _dead(kind: JobKind, delivery: Delivery, error: MemnetError) -> DeadLetter:
-    """Operators are alerted by this line: its first word stays as it is."""
-    log.error("job_dead_lettered queue=%s code=%s message_id=%s", QUEUES[kind], error.code, delivery.message_id)
+def _dead(kind: JobKind, delivery: Delivery, error: MemnetError, job: Job | None) -> DeadLetter:
+    """Operators are alerted by this line: its first word stays as it is.
+
+    The message's own id names tenant and user, and a log outlives their erasure: it stands in the dead letter alone.
+    """
+    job_id = "unreadable" if job is None else job.job_id
+    log.error("job_dead_lettered queue=%s code=%s job=%s", QUEUES[kind], error.code, job_id)
     return DeadLetter(QUEUES[kind], error.code.value, error.message, delivery)
 
 
-def place_of(error: BaseException) -> str:
+def place_of(error: BaseException) -> OwnWords:
     """Name the type of an exception and the frame it came from, without its text."""
     frames = traceback.extract_tb(error.__traceback__)
     where = f" at {frames[-1].filename}:{frames[-1].lineno}" if frames else ""
-    return f"{type(error).__name__}{where}"
+    return OwnWords(f"{type(error).__name__}{where}")

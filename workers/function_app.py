@@ -93,6 +93,13 @@ async def sign_heads(timer: func.TimerRequest) -> None:
     await work.on_time("sign_heads", work.sign)
 
 
+@app.function_name("erase_users")
+@app.timer_trigger(arg_name="timer", schedule="*/20 * * * * *")
+async def erase_users(timer: func.TimerRequest) -> None:
+    """Every twenty seconds: go on with the erasures that run."""
+    await work.on_time("erase_users", work.erase)
+
+
 @app.function_name("apply_retentions")
 @app.timer_trigger(arg_name="timer", schedule="0 10 2 * * *")
 async def apply_retentions(timer: func.TimerRequest) -> None:

@@ -55,6 +55,7 @@ OUTCOMES: Mapping[ErrorCode, Outcome] = MappingProxyType(
         # These two: the API may know a profile already that is not deployed to the workers yet.
         ErrorCode.PROFILE_NOT_FOUND: Outcome.RETRY,
         ErrorCode.BINDING_NOT_FOUND: Outcome.RETRY,
+        ErrorCode.SCHEMA_NOT_FOUND: Outcome.DEAD_LETTER,
         ErrorCode.PROFILE_FORBIDDEN: Outcome.DEAD_LETTER,
         ErrorCode.PROPOSER_CANNOT_CONFIRM: Outcome.DEAD_LETTER,
         ErrorCode.ROUTE_NOT_FOUND: Outcome.DEAD_LETTER,
@@ -67,10 +68,13 @@ OUTCOMES: Mapping[ErrorCode, Outcome] = MappingProxyType(
         ErrorCode.REPLAY_NOT_FOUND: Outcome.COMPLETE,
         ErrorCode.CONFLICT_NOT_FOUND: Outcome.COMPLETE,
         ErrorCode.CONFLICT_CLOSED: Outcome.COMPLETE,
+        ErrorCode.ERASURE_NOT_FOUND: Outcome.COMPLETE,
         ErrorCode.METHOD_NOT_ALLOWED: Outcome.DEAD_LETTER,
         ErrorCode.IDEMPOTENCY_KEY_REUSED: Outcome.DEAD_LETTER,
         ErrorCode.EVENT_EXISTS: Outcome.DEAD_LETTER,
         ErrorCode.SNAPSHOT_EXISTS: Outcome.DEAD_LETTER,
+        # Nothing of the user is to be left, this job included.
+        ErrorCode.ERASURE_RUNNING: Outcome.COMPLETE,
         # These two: a race that was lost, and will be decided anew.
         ErrorCode.ETAG_MISMATCH: Outcome.RETRY,
         ErrorCode.DOCUMENT_EXISTS: Outcome.RETRY,
@@ -97,6 +101,7 @@ OUTCOMES: Mapping[ErrorCode, Outcome] = MappingProxyType(
         ErrorCode.UNAVAILABLE: Outcome.RETRY,
         ErrorCode.SEARCH_UNAVAILABLE: Outcome.RETRY,
         ErrorCode.VAULT_UNAVAILABLE: Outcome.RETRY,
+        ErrorCode.OVERLOADED: Outcome.RETRY,
     }
 )
 """The outcome of every code; it holds each of them, which a test sees to."""

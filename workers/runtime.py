@@ -1,13 +1,14 @@
 """The services of this process: opened by its first invocation, shared by all, closed with the event loop."""
 
 import asyncio
-from collections.abc import Callable
-from contextlib import AbstractAsyncContextManager
+from collections.abc import AsyncIterator, Callable
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from dataclasses import replace
 
 from memnet import log_redaction
 from memnet import settings as environment
-from memnet.settings import SettingsError
-from memnet.wiring import Services, connect
+from memnet.settings import Settings, SettingsError
+from memnet.wiring import Services, connect, open_telemetry
 
 
 class Connection:
@@ -65,7 +66,17 @@ def _connect() -> AbstractAsyncContextManager[Services]:
         raise SettingsError(*missing)
     # Before any memory is read: the host that collects the logs is not ours.
     log_redaction.install(settings.log_level)
-    return connect(settings)
+    return _open(settings)
+
+
+@asynccontextmanager
+async def _open(settings: Settings) -> AsyncIterator[Services]:
+    """With telemetry, but for Prometheus: nobody can reach a function's process, and the API may have the port."""
+    async with (
+        open_telemetry(replace(settings, prometheus=None), "worker") as telemetry,
+        connect(settings, telemetry) as services,
+    ):
+        yield services
 
 
 connection = Connection(_connect)

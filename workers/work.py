@@ -7,9 +7,14 @@ from memnet.domain.access import Role
 from memnet.domain.document import Actor
 from memnet.domain.errors import SearchUnavailable
 from memnet.domain.job import Job, JobKind
+from memnet.domain.metric import REPLAYS
+from memnet.domain.replay import Replay
+from memnet.domain.timestamps import to_text
+from memnet.log_redaction import OwnWords
 from memnet.operations.apply_conflict import apply_conflict
 from memnet.operations.apply_retentions import apply_retentions
 from memnet.operations.compact_documents import compact_documents
+from memnet.operations.erase_users import erase_users
 from memnet.operations.fail_replay import fail_replay
 from memnet.operations.reconcile_events import reconcile_events
 from memnet.operations.refresh_documents import refresh_documents
@@ -18,6 +23,7 @@ from memnet.operations.requeue_jobs import requeue_jobs
 from memnet.operations.resume_reindexing import resume_reindexing
 from memnet.operations.sign_heads import sign_heads
 from memnet.operations.sweep_outboxes import sweep_outboxes
+from memnet.operations.tell_backlog import tell_backlog
 from memnet.wiring import Services
 from workers.deliveries import Work, place_of
 from workers.outcomes import MOST_STARTS
@@ -31,7 +37,8 @@ class TimerFailed(Exception):
 
 
 async def _replay(job: Job, _attempt: int, services: Services) -> None:
-    await replay_snapshot(
+    began = to_text(services.clock.now())
+    replay = await replay_snapshot(
         job,
         vault=services.vault,
         marks=services.marks,
@@ -46,10 +53,20 @@ async def _replay(job: Job, _attempt: int, services: Services) -> None:
         background=services.background,
         worker_principal=services.settings.worker_principal,
     )
+    _tell_end(replay, began, services)
 
 
 async def _fail_replay(job: Job, reason: str, services: Services) -> None:
-    await fail_replay(job, reason, records=services.records, marks=services.marks, clock=services.clock)
+    began = to_text(services.clock.now())
+    replay = await fail_replay(job, reason, records=services.records, marks=services.marks, clock=services.clock)
+    if replay is not None:
+        _tell_end(replay, began, services)
+
+
+def _tell_end(replay: Replay, began: str, services: Services) -> None:
+    """Count it, unless it was over before: a message may come twice."""
+    if replay.updated_at >= began:
+        services.telemetry.record(REPLAYS, 1, outcome=replay.status.value)
 
 
 async def _apply_conflict(job: Job, attempt: int, services: Services) -> None:
@@ -122,10 +139,20 @@ async def refresh(services: Services) -> object:
 
 
 async def requeue(services: Services) -> object:
-    """Send again the jobs that were lost on their way."""
-    return await requeue_jobs(
+    """Send again the jobs that were lost on their way, and tell how old the oldest are."""
+    report = await requeue_jobs(
         records=services.records, marks=services.marks, queue=services.queue, clock=services.clock
     )
+    if services.telemetry.enabled:
+        await tell_backlog(
+            marks=services.marks,
+            events=services.events,
+            search=services.search,
+            erasures=services.erasures,
+            clock=services.clock,
+            telemetry=services.telemetry,
+        )
+    return report
 
 
 async def sweep(services: Services) -> object:
@@ -155,6 +182,11 @@ async def reconcile(services: Services) -> object:
     )
 
 
+async def erase(services: Services) -> object:
+    """Go on with the erasures that run."""
+    return await erase_users(None, erasing=services.erasing)
+
+
 async def retain(services: Services) -> object:
     """Remove what is stored for longer than the rules say."""
     return await apply_retentions(
@@ -182,8 +214,19 @@ def _actor(services: Services) -> Actor:
 async def on_time(name: str, work: Callable[[Services], Awaitable[object]]) -> None:
     """Do a timer's work and log its report. Raises TimerFailed, without the text of the failure: it may hold memory."""
     try:
-        report = await work(await connection.services())
+        services = await connection.services()
     except Exception as error:
-        log.error("timer_failed timer=%s error=%s", name, place_of(error))
-        raise TimerFailed(name) from None
-    log.info("timer_done timer=%s report=%s", name, report)
+        raise _failed(name, error) from None
+    with services.telemetry.span(name, "internal") as span:
+        try:
+            report = await work(services)
+        except Exception as error:
+            span.tell("place", place_of(error))
+            span.fail()
+            raise _failed(name, error) from None
+        log.info("timer_done timer=%s report=%s", OwnWords(name), report)
+
+
+def _failed(name: str, error: Exception) -> TimerFailed:
+    log.error("timer_failed timer=%s error=%s", OwnWords(name), place_of(error))
+    return TimerFailed(name)

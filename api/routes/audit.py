@@ -34,7 +34,7 @@ _DOCS = describe(
         CURSOR,
     ),
     answers={200: answer("A page of records.", _RECORDS)},
-    errors=ADMISSION_ERRORS | {E.MALFORMED_REQUEST, E.INVALID_CURSOR, E.HISTORY_BROKEN},
+    errors=ADMISSION_ERRORS | {E.MALFORMED_REQUEST, E.INVALID_CURSOR, E.HISTORY_BROKEN, E.VAULT_UNAVAILABLE},
 )
 
 

@@ -115,7 +115,11 @@ _LIST = describe(
     answers={200: answer("A page of conflicts; it may be shorter than its limit.", _LISTED, examples.CONFLICTS)},
     errors=ADMISSION_ERRORS | {E.MALFORMED_REQUEST, E.INVALID_CURSOR, E.HISTORY_BROKEN, E.VAULT_UNAVAILABLE},
 )
-_DECIDED = ADMISSION_ERRORS | {E.CONFLICT_NOT_FOUND, E.CONFLICT_CLOSED, E.HISTORY_BROKEN, E.VAULT_UNAVAILABLE}
+_DECIDED = (
+    ADMISSION_ERRORS
+    | {E.CONFLICT_NOT_FOUND, E.CONFLICT_CLOSED, E.HISTORY_BROKEN, E.VAULT_UNAVAILABLE}
+    | {E.ERASURE_RUNNING}
+)
 _RETRY = describe(
     "retry_conflict",
     tag="conflicts",

@@ -76,6 +76,7 @@ _STORE = describe(
     errors=ADMISSION_ERRORS
     | BODY_ERRORS
     | {E.PROFILE_FORBIDDEN, E.PROFILE_NOT_FOUND, E.SNAPSHOT_EXISTS, E.SEAL_BROKEN, E.HISTORY_BROKEN}
+    | {E.ERASURE_RUNNING}
     | {E.VAULT_UNAVAILABLE},
 )
 _READ = describe(
@@ -87,7 +88,7 @@ _READ = describe(
         parameter("path", "snapshot_id", IDENTIFIER, "One of the conversation's snapshots.", required=True),
     ),
     answers={200: answer("The conversation as it was sent.", _SNAPSHOT, examples.SNAPSHOT_READ)},
-    errors=ADMISSION_ERRORS | {E.SNAPSHOT_NOT_FOUND, E.SEAL_BROKEN, E.VAULT_UNAVAILABLE},
+    errors=ADMISSION_ERRORS | {E.SNAPSHOT_NOT_FOUND, E.ERASURE_RUNNING, E.SEAL_BROKEN, E.VAULT_UNAVAILABLE},
 )
 _LIST = describe(
     "list_accesses",

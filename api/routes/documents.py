@@ -11,6 +11,7 @@ from api.direct_route import DirectRoute
 from api.openapi import USER_PREFIX, describe
 from api.preconditions import delete_precondition, idempotency_key, is_not_modified, write_precondition
 from api.request_body import read_body
+from api.request_telemetry import note_binding, note_result
 from api.routes import documents_openapi as docs
 from memnet.domain.write import DeleteDocument, PatchDocument, Reason, ReplaceDocument, WriteResult
 from memnet.operations.delete_document import delete_document
@@ -65,6 +66,7 @@ async def patch(request: Request) -> Response:
     precondition, idempotency = write_precondition(request.headers), idempotency_key(request.headers)
     dry_run = query.flag(request, "dry_run")
     body = await read_body(request, PatchBody, max_bytes=services.settings.max_body_bytes)
+    note_binding(request.scope, services.catalog, body.profile_id, body.binding_id)
     reason = Reason(body.reason)
     admission.permit_reason("patch_document", reason)
     command = PatchDocument(
@@ -90,7 +92,7 @@ async def patch(request: Request) -> Response:
         ids=services.ids,
         background=services.background,
     )
-    return _written(result)
+    return _written(request, result)
 
 
 @router.put(DOCUMENT, **describe("replace_document", **docs.PUT))
@@ -102,6 +104,7 @@ async def put(request: Request) -> Response:
     precondition, idempotency = write_precondition(request.headers), idempotency_key(request.headers)
     dry_run = query.flag(request, "dry_run")
     body = await read_body(request, ReplaceBody, max_bytes=services.settings.max_body_bytes)
+    note_binding(request.scope, services.catalog, body.profile_id, body.binding_id)
     command = ReplaceDocument(
         key=key,
         actor=admission.actor,
@@ -125,7 +128,7 @@ async def put(request: Request) -> Response:
         ids=services.ids,
         background=services.background,
     )
-    return _written(result)
+    return _written(request, result)
 
 
 @router.delete(DOCUMENT, **describe("delete_document", **docs.DELETE))
@@ -149,7 +152,7 @@ async def delete(request: Request) -> Response:
         ids=services.ids,
         background=services.background,
     )
-    return _written(result)
+    return _written(request, result)
 
 
 def _row(listed: ListedDocument) -> dict[str, object]:
@@ -164,8 +167,9 @@ def _row(listed: ListedDocument) -> dict[str, object]:
     }
 
 
-def _written(result: WriteResult) -> Response:
+def _written(request: Request, result: WriteResult) -> Response:
     """Answer a write; a replay is answered like the first time, and says that it is one in a header."""
+    note_result(request.scope, result)
     parts = {
         "etag": json_answer.dump(result.etag),
         "change_id": json_answer.dump(result.change_id),

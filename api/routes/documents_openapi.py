@@ -111,9 +111,12 @@ PRECONDITION_ERRORS = frozenset(
         E.IDEMPOTENCY_KEY_REQUIRED,
         E.PRECONDITION_REQUIRED,
         E.IDEMPOTENCY_KEY_REUSED,
+        E.ERASURE_RUNNING,
         E.ETAG_MISMATCH,
         E.DOCUMENT_NOT_FOUND,
         E.HISTORY_BROKEN,
+        E.SEAL_BROKEN,
+        E.VAULT_UNAVAILABLE,
     }
 )
 GOVERNANCE_ERRORS = frozenset(
@@ -184,7 +187,8 @@ GET: dict[str, Any] = {
         200: answer("The document.", VIEW, {"etag": examples.ETAG, "document": examples.DOCUMENT}, etag=True),
         304: {"description": "The caller has this version.", "headers": {"ETag": {"schema": TEXT}}},
     },
-    "errors": ADMISSION_ERRORS | {E.MALFORMED_REQUEST, E.DOCUMENT_NOT_FOUND, E.VERSION_NOT_FOUND, E.HISTORY_BROKEN},
+    "errors": ADMISSION_ERRORS
+    | {E.MALFORMED_REQUEST, E.DOCUMENT_NOT_FOUND, E.VERSION_NOT_FOUND, E.HISTORY_BROKEN, E.VAULT_UNAVAILABLE},
 }
 PATCH: dict[str, Any] = {
     "tag": TAG,

@@ -59,7 +59,7 @@ _WRITE = describe(
         200: answer("The same event was stored before.", _WRITTEN),
         201: answer("It is stored.", _WRITTEN, examples.EVENT_WRITTEN),
     },
-    errors=ADMISSION_ERRORS | BODY_ERRORS | {E.EVENT_EXISTS},
+    errors=ADMISSION_ERRORS | BODY_ERRORS | {E.EVENT_EXISTS, E.ERASURE_RUNNING},
 )
 _SEARCH = describe(
     "search_events",

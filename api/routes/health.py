@@ -2,7 +2,7 @@
 
 import asyncio
 import logging
-from collections.abc import Awaitable
+from collections.abc import Awaitable, Mapping
 
 from fastapi import APIRouter
 from starlette.requests import Request
@@ -12,6 +12,7 @@ from api import json_answer
 from api.direct_route import DirectRoute
 from api.identity import TokenValidator
 from api.openapi import Schema, answer, describe
+from api.shared_look import SharedLook
 from memnet.domain.errors import ErrorCode, Unavailable
 from memnet.wiring import Services
 
@@ -51,11 +52,23 @@ async def live(request: Request) -> Response:
 async def ready(request: Request) -> Response:
     """Ask what this service depends on; 503 names what failed. Send no traffic here until it answers 200.
 
-    Without the search service, the key vault or the broker the documents are still read and written, so their failure
-    is told and no more.
+    Anybody may ask, at any rate: all share one look, whose answer is given for a moment.
+
+    Without the search service and the broker the documents are still read and written, and without the key vault by
+    the keys that are known; no other process could do better, so their failure is told and no more. A process that was
+    told to stop still serves, but wants no new traffic.
     """
-    services: Services = request.app.state.services
-    validator: TokenValidator = request.app.state.identity
+    if request.app.state.in_flight.draining:
+        raise Unavailable("The process is stopping.")
+    looked: SharedLook[Mapping[str, str]] = request.app.state.readiness
+    checks = await looked.ask()
+    if (checks["storage"], checks["issuer"]) != ("ok", "ok"):
+        raise Unavailable("A dependency does not answer.", checks=checks)
+    return json_answer.answer(json_answer.dump({"status": "ok", "checks": checks}))
+
+
+async def look(services: Services, validator: TokenValidator) -> Mapping[str, str]:
+    """Ask each dependency; return by its name whether it answered."""
     asked = {"storage": services.documents.ping(), "issuer": validator.keys.check()}
     if services.search is not None:
         asked["search"] = services.search.index.ping()
@@ -64,10 +77,7 @@ async def ready(request: Request) -> Response:
     if services.queue is not None:
         asked["queue"] = services.queue.ping()
     answers = await asyncio.gather(*(_check(name, question) for name, question in asked.items()))
-    checks = dict(zip(asked, answers, strict=True))
-    if (checks["storage"], checks["issuer"]) != ("ok", "ok"):
-        raise Unavailable("A dependency does not answer.", checks=checks)
-    return json_answer.answer(json_answer.dump({"status": "ok", "checks": checks}))
+    return dict(zip(asked, answers, strict=True))
 
 
 async def _check(name: str, question: Awaitable[None]) -> str:

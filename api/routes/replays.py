@@ -4,7 +4,7 @@ from fastapi import APIRouter
 from starlette.requests import Request
 from starlette.responses import Response
 
-from api import examples, json_answer
+from api import examples, json_answer, query
 from api.admission import admit
 from api.direct_route import DirectRoute
 from api.openapi import (
@@ -17,11 +17,12 @@ from api.openapi import (
     describe,
     parameter,
 )
-from api.routes.documents_openapi import TEXT
+from api.routes.documents_openapi import CURSOR, LIMIT, TEXT
 from memnet.domain.conflict import ConflictStatus
 from memnet.domain.errors import ErrorCode as E
 from memnet.domain.replay import PatchStatus, ReplayStatus
 from memnet.operations.get_replay import get_replay
+from memnet.operations.list_replays import list_replays
 from memnet.operations.retry_replay import retry_replay
 
 router = APIRouter(prefix=USER_PREFIX, route_class=DirectRoute)
@@ -82,14 +83,49 @@ _GET = describe(
     errors=ADMISSION_ERRORS | {E.REPLAY_NOT_FOUND, E.HISTORY_BROKEN},
 )
 
+_LISTED: Schema = {
+    "type": "object",
+    "required": ["replays", "next_cursor"],
+    "properties": {
+        "replays": {"type": "array", "items": _REPLAY},
+        "next_cursor": {"type": ["string", "null"]},
+    },
+}
+_LIST = describe(
+    "list_replays",
+    tag="conversations",
+    summary="List what became of a user's snapshots",
+    parameters=(*USER_PARAMETERS, LIMIT, CURSOR),
+    answers={
+        200: answer(
+            "A page of replays, in the order of their ids; it may be shorter than its limit.",
+            _LISTED,
+            {"replays": [examples.REPLAYED], "next_cursor": None},
+        )
+    },
+    errors=ADMISSION_ERRORS | {E.MALFORMED_REQUEST, E.INVALID_CURSOR, E.HISTORY_BROKEN},
+)
 _RETRY = describe(
     "retry_replay",
     tag="conversations",
     summary="Have a replay that was given up tried again",
     parameters=_ONE,
     answers={202: answer("The replay as it waits now; one that has not failed is as it was.", _REPLAY)},
-    errors=ADMISSION_ERRORS | {E.REPLAY_NOT_FOUND, E.HISTORY_BROKEN},
+    errors=ADMISSION_ERRORS | {E.REPLAY_NOT_FOUND, E.ERASURE_RUNNING, E.HISTORY_BROKEN},
 )
+
+
+@router.get("/replays", **_LIST)
+async def list_(request: Request) -> Response:
+    """List them, each with its patches; ids are no order in time."""
+    admission = await admit(request, "list_replays")
+    page = await list_replays(
+        admission.scope,
+        limit=query.limit(request),
+        cursor=query.cursor(request),
+        records=admission.services.records,
+    )
+    return json_answer.answer(json_answer.dump({"replays": list(page.items), "next_cursor": page.next_cursor}))
 
 
 @router.get("/replays/{replay_id}", **_GET)

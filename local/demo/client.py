@@ -172,6 +172,14 @@ class MemoryClient:
         """Search the events."""
         return await self._send("POST", "/events:search", body=body)
 
+    async def forget(self, key: str) -> Answer:
+        """Ask for the erasure of all that is stored of the user."""
+        return await self._send("DELETE", "/memory", headers={"Idempotency-Key": key})
+
+    async def erasure(self, erasure_id: str) -> Answer:
+        """Ask how an erasure stands."""
+        return await self._send("GET", f"/erasures/{erasure_id}")
+
     async def audit(self, path: str | None = None) -> list[dict[str, Any]]:
         """Read all records, or those of one document. Raises Unexpected if they are refused."""
         namespace, _, rest = (path or "").partition("/")

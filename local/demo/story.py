@@ -1,9 +1,10 @@
 """The whole demo: the sessions of a conversation, then what is found again of them, then what the service holds to,
-then what the audit proves.
+then what the audit proves, and at last the user asks to be forgotten.
 """
 
 import time
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Final
 
@@ -12,13 +13,14 @@ from aiohttp import ClientSession, ClientTimeout
 from local.demo import models
 from local.demo.client import MemoryClient, Tally
 from local.demo.conversation import GAP, Session
+from local.demo.forgetting import Forgetting
 from local.demo.guarantees import STATIC, Guarantees
 from local.demo.history import History
 from local.demo.learning import Learning
 from local.demo.orchestrator import Orchestrator
 from local.demo.recall import Recall
 from local.demo.screen import Screen, plural
-from local.demo.subject import ADMIN, COPILOT, MAIL, OTHER_TENANT, TENANT, USER, static_content
+from local.demo.subject import ADMIN, COPILOT, MAIL, OTHER_TENANT, PRIVACY, TENANT, USER, static_content
 from local.stack import Stack
 from memnet.domain.document import UserScope
 
@@ -84,7 +86,21 @@ class Story:
         history = History(auditor, self._stack.environment, UserScope(TENANT, USER), self._screen)
         verified = await history.verify(self.tally.applied + self.learning.changes)
         await history.look_back(guarantees.path)
+        await self._forget()
         return verified
+
+    async def _forget(self) -> None:
+        """Its writes are of another history, and not among those that were counted."""
+        other = Tally()
+        await Forgetting(
+            privacy=replace(self._client(PRIVACY, ["Memory.Admin"]), tally=other),
+            service=replace(self.service(COPILOT), tally=other),
+            environment=self._stack.environment,
+            scope=UserScope(TENANT, USER),
+            work=lambda: self._stack.workers[0].fire("erase_users"),
+            screen=self._screen,
+        ).show()
+        self.tally.requests += other.requests
 
     async def _begin(self, file: Path, sessions: Sequence[Session]) -> None:
         self._screen.title(f"memnet demo: {file.name}")

@@ -14,6 +14,7 @@ PROFILE: Final = "project-copilot-v1"
 COPILOT: Final = "svc-copilot"
 MAIL: Final = "svc-mail"
 ADMIN: Final = "admin-console"
+PRIVACY: Final = "svc-privacy"
 
 MAYA: Final[dict[str, Any]] = {
     "profile": {"display_name": "Maya Okafor", "locale": "en-GB", "role": "Head of Search"},

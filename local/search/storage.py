@@ -41,7 +41,9 @@ class Storage:
         path = ":memory:" if directory is None else str(directory / "search.sqlite3")
         self._database = sqlite3.connect(path, isolation_level=None, check_same_thread=False, timeout=2)
         try:
-            for pragma in ("locking_mode=EXCLUSIVE", "journal_mode=WAL", "synchronous=NORMAL", "foreign_keys=ON"):
+            # What is deleted is overwritten, whatever this SQLite was built to do.
+            own = ("foreign_keys=ON", "secure_delete=ON")
+            for pragma in ("locking_mode=EXCLUSIVE", "journal_mode=WAL", "synchronous=NORMAL", *own):
                 self._database.execute(f"PRAGMA {pragma}")
             self._database.executescript(_SCHEMA)
         except sqlite3.OperationalError as error:

@@ -44,7 +44,8 @@ class Journal:
         path = directory / "service-bus.sqlite3"
         self._database = sqlite3.connect(path, isolation_level=None, timeout=2)
         try:
-            for pragma in ("locking_mode=EXCLUSIVE", "journal_mode=WAL", "synchronous=NORMAL"):
+            # What is deleted is overwritten, whatever this SQLite was built to do.
+            for pragma in ("locking_mode=EXCLUSIVE", "journal_mode=WAL", "synchronous=NORMAL", "secure_delete=ON"):
                 self._database.execute(f"PRAGMA {pragma}")
             self._database.executescript(_SCHEMA)
         except sqlite3.OperationalError as error:

@@ -36,17 +36,24 @@ ROLES: Mapping[str, frozenset[Role]] = MappingProxyType(
         "read_snapshot": frozenset({Role.ADMIN, Role.AUDIT}),
         "list_accesses": frozenset({Role.ADMIN, Role.AUDIT}),
         "get_replay": frozenset({Role.READ, Role.REPLAY, Role.ADMIN}),
+        "list_replays": frozenset({Role.READ, Role.REPLAY, Role.ADMIN}),
         "retry_replay": frozenset({Role.REPLAY, Role.ADMIN}),
         "list_conflicts": frozenset({Role.REPLAY, Role.ADMIN}),
         "retry_conflict": frozenset({Role.REPLAY, Role.ADMIN}),
         "discard_conflict": frozenset({Role.ADMIN}),
         "apply_retention": frozenset({Role.ADMIN}),
+        "request_erasure": frozenset({Role.ADMIN}),
+        "get_erasure": frozenset({Role.ADMIN, Role.AUDIT}),
         "place_hold": frozenset({Role.ADMIN}),
         "release_hold": frozenset({Role.ADMIN}),
         "get_hold": frozenset({Role.ADMIN}),
         "place_tenant_hold": frozenset({Role.ADMIN}),
         "release_tenant_hold": frozenset({Role.ADMIN}),
         "get_tenant_hold": frozenset({Role.ADMIN}),
+        "list_profiles": frozenset({Role.READ, Role.ADMIN, Role.AUDIT}),
+        "get_profile": frozenset({Role.READ, Role.ADMIN, Role.AUDIT}),
+        "get_schema": frozenset({Role.READ, Role.ADMIN, Role.AUDIT}),
+        "get_statistics": frozenset({Role.ADMIN}),
     }
 )
 """Operation -> the roles of which the caller needs one."""
@@ -75,5 +82,14 @@ def permit(
     needed = ROLES[operation]
     if reason is not None:
         needed = frozenset(role for known, role in ROLE_OF_REASON.items() if known is reason)
+    _require(needed, actor)
+
+
+def permit_anywhere(operation: str, actor: Actor) -> None:
+    """Return if `actor` may run an operation that concerns no tenant. Raises RoleRequired."""
+    _require(ROLES[operation], actor)
+
+
+def _require(needed: frozenset[Role], actor: Actor) -> None:
     if not needed & actor.roles:
         raise RoleRequired(roles=sorted(needed))

@@ -12,6 +12,7 @@ from pydantic import ValidationError
 from memnet.domain import baseline as baselines
 from memnet.domain.archive import ArchivedDocument
 from memnet.domain.audit import BrokenChain, Fold, Version, read_record, record_bytes
+from memnet.domain.audit_values import must_be_sealed
 from memnet.domain.baseline import Baseline
 from memnet.domain.commit import RING, key_hash
 from memnet.domain.document import DocumentKey, ETag
@@ -29,6 +30,8 @@ class Chain:
     schemas: set[tuple[str, str]] = field(default_factory=set)
     """The versions of profiles and schemas that its records name."""
     records: int = 0
+    is_sealed: bool = False
+    """Whether some record's values have to be sealed where it is stored."""
 
     def __post_init__(self) -> None:
         self.fold = Fold(self.doc_id)
@@ -76,6 +79,7 @@ class Chain:
             raise BrokenChain(named, "the record lacks a member or has one of another type") from error
         self._newest = version
         self.records += 1
+        self.is_sealed = self.is_sealed or must_be_sealed(record)
         return record_bytes(record)
 
     def row(self) -> ArchivedDocument:

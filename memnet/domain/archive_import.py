@@ -131,6 +131,11 @@ def attachment_key(target: UserScope, archive: VerifiedArchive, name: str) -> Re
     return RecordKey(target, RecordKind.IMPORTS, f"{archive.sha256}/{name}")
 
 
+def is_private(key: RecordKey) -> bool:
+    """Whether a record is something attached that holds memory: an old record or a baseline."""
+    return key.kind is RecordKind.IMPORTS and key.name.split("/")[1:2] in (["audit"], ["baselines"])
+
+
 def attachment_name(line: bytes) -> str:
     """What an old record is kept as. Raises ArchiveRefused."""
     baseline = baselines.load(line)

@@ -1,7 +1,7 @@
 """Audit records: what one says, how they chain, and what a chain proves.
 
 A record is canonical JSON, so its bytes follow from its members. Each names the hash of the one before it; the
-document's own blob names the last.
+document's own blob names the last. Its values can be sealed (memnet.domain.audit_values).
 """
 
 from dataclasses import dataclass
@@ -9,7 +9,8 @@ from typing import Any
 
 import orjson
 
-from memnet.domain import patch
+from memnet.domain import audit_values, patch
+from memnet.domain.audit_values import CLEAR_VERSION, SEALED_VERSION
 from memnet.domain.document import ETag, Json
 from memnet.domain.draft import NO_CONTENT_HASH, Draft
 from memnet.domain.envelope import Envelope, Record, change_id
@@ -18,7 +19,6 @@ from memnet.domain.json_text import canonical, digest
 from memnet.domain.path_policy import ROOT
 from memnet.domain.write import WriteCommand
 
-RECORD_VERSION = 1
 FIRST_HASH = "0" * 64
 """What the first record of a document names as the hash before it."""
 
@@ -40,10 +40,14 @@ def build(
     post_etag: ETag,
     request_hash: str,
     previous_record_hash: str,
+    values_salt: bytes | None = None,
 ) -> Record:
-    """The record of one change; `pre_etag` is None if the change creates the document."""
-    return {
-        "record_version": RECORD_VERSION,
+    """The record of one change; `pre_etag` is None if the change creates the document.
+
+    With a salt it is one whose values can be sealed, in its open form; without, one that is stored as it is.
+    """
+    record = {
+        "record_version": CLEAR_VERSION,
         "change_id": change_id(doc_id, sequence),
         "sequence": sequence,
         "timestamp": timestamp,
@@ -75,25 +79,27 @@ def build(
         "lineage": lineage(command.idempotency_key),
         "previous_record_hash": previous_record_hash,
     }
+    return record if values_salt is None else audit_values.with_values_hash(record, values_salt)
 
 
 def record_bytes(record: Record) -> bytes:
-    """The bytes that stand in audit/."""
+    """The bytes of a record, in the form in which it is."""
     return canonical(record)
 
 
 def read_record(data: bytes) -> Record | None:
-    """Read what stands in audit/; None for any bytes that `record_bytes` would not have written."""
+    """Read a record in either form; None for any bytes that `record_bytes` would not have written."""
     try:
         record = orjson.loads(data)
-        return record if isinstance(record, dict) and record_bytes(record) == data else None
+        is_one = isinstance(record, dict) and audit_values.has_form(record) and record_bytes(record) == data
+        return record if is_one else None
     except (ValueError, TypeError):
         return None
 
 
 def record_hash(record: Record) -> str:
-    """The hash that the next record names."""
-    return digest(record_bytes(record))
+    """The hash that the next record names: the same for both forms."""
+    return digest(canonical(audit_values.hashed(record)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -149,9 +155,10 @@ class Fold:
         own = record["change_id"] == expected and record["doc_id"] == self.doc_id
         own = own and record["sequence"] == self.sequence + 1
         _require(own, expected, "the record is missing, another's or out of order")
-        _require(record["record_version"] == RECORD_VERSION, expected, "unknown record version")
+        _require(record["record_version"] in (CLEAR_VERSION, SEALED_VERSION), expected, "unknown record version")
         if record["previous_record_hash"] != self.previous_hash:
             raise BrokenLink(expected, "the link to the record before it is broken")
+        _check_values(record, expected)
         _require(record["pre_etag"] == self.etag, expected, "pre_etag is not the ETag before it")
         _require(record["content_hash_before"] == self.content_hash, expected, "content before it differs")
         _require(record["ops_hash"] == digest(canonical(record["ops"])), expected, "ops do not match their hash")
@@ -199,13 +206,27 @@ class Fold:
 
 def check_head(fold: Fold, head: Envelope) -> None:
     """Raise BrokenChain unless the document's own blob is the end of the chain that was folded."""
-    last = change_id(head.doc_id, fold.sequence)
-    following = change_id(head.doc_id, min(fold.sequence, head.commit.sequence) + 1)
-    _require(fold.sequence >= head.commit.sequence, following, "the record is missing")
-    _require(fold.sequence == head.commit.sequence, following, "the document is older than this record")
-    _require(fold.previous_hash == head.commit.record_hash, last, "the document names another last record")
+    check_end(head, fold.sequence, fold.previous_hash)
     stored = NO_CONTENT_HASH if head.deleted else digest(canonical(head.content))
+    last = change_id(head.doc_id, fold.sequence)
     _require(fold.content_hash == stored, last, "the document's content is not what its records give")
+
+
+def check_end(head: Envelope, sequence: int, newest_hash: str) -> None:
+    """Raise BrokenChain unless the document names the last record of a chain: the one of that number and that hash."""
+    following = change_id(head.doc_id, min(sequence, head.commit.sequence) + 1)
+    _require(sequence >= head.commit.sequence, following, "the record is missing")
+    _require(sequence == head.commit.sequence, following, "the document is older than this record")
+    last = change_id(head.doc_id, sequence)
+    _require(newest_hash == head.commit.record_hash, last, "the document names another last record")
+
+
+def _check_values(record: Record, expected: str) -> None:
+    """Of a record that is sealed, or was: whether the values are there and those that its hash names."""
+    if record["record_version"] == SEALED_VERSION:
+        _require(not audit_values.is_sealed(record), expected, "its values do not open")
+        same = record["values_hash"] == audit_values.values_hash(record)
+        _require(same, expected, "its values are not those that it names")
 
 
 def _require(holds: bool, change: str, reason: str) -> None:

@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from types import MappingProxyType
 
+from memnet.domain.access import Role
 from memnet.domain.document import Actor, DocumentKey
 from memnet.domain.draft import Governance, check_binding
 from memnet.domain.errors import BindingNotFound, ProfileForbidden, ProfileNotFound
@@ -36,6 +37,10 @@ class Catalog:
             return self.profiles[profile_id]
         except KeyError:
             raise ProfileNotFound from None
+
+    def tells(self, profile_id: str, actor: Actor) -> bool:
+        """Whether `actor` may know a profile: who may use it, administrators and auditors. Raises ProfileNotFound."""
+        return bool({Role.ADMIN, Role.AUDIT} & actor.roles) or self.profile(profile_id).admits(actor.principal)
 
     def schema(self, schema_id: str, version: str) -> Schema:
         """That version of the schema. Raises KeyError: a binding's own is always there."""

@@ -9,18 +9,21 @@ import re
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
-from memnet.domain import audit
-from memnet.domain.document import DocumentKey, ETag
+from memnet.domain import audit, audit_values
+from memnet.domain.audit_values import RecordPlace, Sealing
+from memnet.domain.document import DocumentKey, ETag, UserScope
 from memnet.domain.draft import Draft
 from memnet.domain.envelope import Commit, Envelope, Receipt, Record, change_id, visible
 from memnet.domain.errors import (
     DocumentExists,
     DocumentNotFound,
+    ErasureRunning,
     ETagMismatch,
     IdempotencyKeyReused,
     MemnetError,
 )
 from memnet.domain.json_text import canonical, digest
+from memnet.domain.sealing import to_base64
 from memnet.domain.write import IfAbsent, IfMatch, WriteCommand, WriteResult
 
 RING = 64
@@ -47,8 +50,10 @@ def settle(head: Envelope | None, command: WriteCommand) -> Receipt | Elsewhere 
     """Compare a request with the newest version of its document, before anything is said about its content.
 
     Returns the receipt if it was applied before, None if it is to be decided now, Elsewhere if the audit must be asked.
-    Raises IdempotencyKeyReused, ETagMismatch, DocumentExists, DocumentNotFound.
+    Raises ErasureRunning, IdempotencyKeyReused, ETagMismatch, DocumentExists, DocumentNotFound.
     """
+    if head is not None and head.erased:
+        raise ErasureRunning()
     if head is not None:
         hashed = key_hash(command.key, command.idempotency_key)
         for receipt in reversed(head.commit.receipts):
@@ -91,11 +96,13 @@ def next_version(
     now: str,
     new_doc_id: str,
     carried: tuple[Record, ...],
+    sealing: Sealing | None = None,
 ) -> Envelope:
     """The blob that commits `draft` over `head`: content, receipt and record together.
 
     `carried` are the records of the head's outbox that are not known to stand in audit/. `new_doc_id` is used if
-    there is no blob yet. Recorded time never runs backwards along a document's history.
+    there is no blob yet. Without `sealing` the record's values stand in it as they are. Recorded time never runs
+    backwards along a document's history.
     """
     created = head is None or head.deleted
     doc_id = head.doc_id if head else new_doc_id
@@ -104,6 +111,9 @@ def next_version(
     previous = head.commit.record_hash if head else audit.FIRST_HASH
     request_hash = command.request_hash()
     seed = [doc_id, previous, command.idempotency_key, request_hash, draft.hash_after]
+    if sealing:
+        # The ETag stands in clear: without this, whoever can guess request and content could make sure of the guess.
+        seed.append(to_base64(sealing.salt))
     # The hash of the record before makes it unique in the chain, the request makes it unique among rivals.
     etag = ETag(f'"{sequence}-{digest(canonical(seed))[:16]}"')
     record = audit.build(
@@ -116,6 +126,7 @@ def next_version(
         post_etag=etag,
         request_hash=request_hash,
         previous_record_hash=previous,
+        values_salt=sealing.salt if sealing else None,
     )
     receipt = Receipt(
         key_hash=key_hash(command.key, command.idempotency_key),
@@ -139,10 +150,17 @@ def next_version(
             etag=etag,
             record_hash=audit.record_hash(record),
             created_sequence=sequence if created or head is None else head.commit.created_sequence,
-            outbox=(*carried, record),
+            outbox=(*carried, _as_stored(record, command.key.scope, sealing)),
             receipts=(*(head.commit.receipts if head else ()), receipt)[-RING:],
         ),
     )
+
+
+def _as_stored(record: Record, scope: UserScope, sealing: Sealing | None) -> Record:
+    if sealing is None:
+        return record
+    place = RecordPlace(scope, record["change_id"])
+    return audit_values.seal(record, place, data_key=sealing.data_key, nonce=sealing.nonce)
 
 
 def unflushed(head: Envelope | None, stands: Callable[[str], bool]) -> tuple[Record, ...]:

@@ -2,10 +2,11 @@
 
     { doc_id, schema_id, schema_version, created_at, updated_at, updated_by, content, commit: { ... } }
 
-A deleted document keeps its blob, without content, so that its sequence goes on and its ETags never come back.
+A deleted document keeps its blob, without content, so that its sequence goes on and its ETags never come back. While
+a user's memory is erased, `erased` tombstones stand in the places of the documents, until those are removed as well.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import orjson
@@ -58,6 +59,8 @@ class Envelope:
     content: Json
     commit: Commit
     deleted: bool = False
+    erased: bool = False
+    """Whether it is the tombstone of an erasure: nobody writes over it."""
 
     def change_id(self, sequence: int) -> str:
         """The name of the record of this document's n-th change."""
@@ -113,6 +116,21 @@ def view(envelope: Envelope) -> DocumentView | None:
     return None if envelope.deleted else DocumentView(envelope.commit.etag, visible(envelope))
 
 
+def tombstone(envelope: Envelope) -> Envelope:
+    """What an erasure writes over a document: its id and its place in the history, and nothing of what it held."""
+    emptied = replace(envelope.commit, outbox=(), receipts=())
+    return replace(
+        envelope,
+        schema_id="",
+        schema_version="",
+        updated_by="",
+        content=None,
+        deleted=True,
+        erased=True,
+        commit=emptied,
+    )
+
+
 def dump(envelope: Envelope) -> bytes:
     """Write the blob."""
     commit = envelope.commit
@@ -149,6 +167,7 @@ def _load(members: dict[str, Any]) -> Envelope:
         updated_by=members["updated_by"],
         content=members.get("content"),
         deleted="content" not in members,
+        erased=members.get("erased", False),
         commit=Commit(
             sequence=commit["sequence"],
             etag=ETag(commit["etag"]),
@@ -171,6 +190,8 @@ def _members(envelope: Envelope) -> dict[str, Any]:
     }
     if not envelope.deleted:
         members["content"] = envelope.content
+    if envelope.erased:
+        members["erased"] = True
     return members
 
 

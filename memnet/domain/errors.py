@@ -24,15 +24,18 @@ class ErrorCode(StrEnum):
     VERSION_NOT_FOUND = "VERSION_NOT_FOUND"
     PROFILE_NOT_FOUND = "PROFILE_NOT_FOUND"
     BINDING_NOT_FOUND = "BINDING_NOT_FOUND"
+    SCHEMA_NOT_FOUND = "SCHEMA_NOT_FOUND"
     REINDEX_NOT_FOUND = "REINDEX_NOT_FOUND"
     SNAPSHOT_NOT_FOUND = "SNAPSHOT_NOT_FOUND"
     REPLAY_NOT_FOUND = "REPLAY_NOT_FOUND"
     CONFLICT_NOT_FOUND = "CONFLICT_NOT_FOUND"
+    ERASURE_NOT_FOUND = "ERASURE_NOT_FOUND"
     METHOD_NOT_ALLOWED = "METHOD_NOT_ALLOWED"
     IDEMPOTENCY_KEY_REUSED = "IDEMPOTENCY_KEY_REUSED"
     EVENT_EXISTS = "EVENT_EXISTS"
     SNAPSHOT_EXISTS = "SNAPSHOT_EXISTS"
     CONFLICT_CLOSED = "CONFLICT_CLOSED"
+    ERASURE_RUNNING = "ERASURE_RUNNING"
     ETAG_MISMATCH = "ETAG_MISMATCH"
     DOCUMENT_EXISTS = "DOCUMENT_EXISTS"
     BODY_TOO_LARGE = "BODY_TOO_LARGE"
@@ -57,6 +60,7 @@ class ErrorCode(StrEnum):
     UNAVAILABLE = "UNAVAILABLE"
     SEARCH_UNAVAILABLE = "SEARCH_UNAVAILABLE"
     VAULT_UNAVAILABLE = "VAULT_UNAVAILABLE"
+    OVERLOADED = "OVERLOADED"
 
 
 class MemnetError(Exception):
@@ -167,6 +171,12 @@ class BindingNotFound(MemnetError):
     code = ErrorCode.BINDING_NOT_FOUND
 
 
+class SchemaNotFound(MemnetError):
+    """There is no such schema, or not this version of it."""
+
+    code = ErrorCode.SCHEMA_NOT_FOUND
+
+
 class ReindexNotFound(MemnetError):
     """The events of this tenant have never been reindexed."""
 
@@ -189,6 +199,12 @@ class ConflictNotFound(MemnetError):
     """There is no such conflict."""
 
     code = ErrorCode.CONFLICT_NOT_FOUND
+
+
+class ErasureNotFound(MemnetError):
+    """There is no erasure of this user with this id."""
+
+    code = ErrorCode.ERASURE_NOT_FOUND
 
 
 class MethodNotAllowed(MemnetError):
@@ -219,6 +235,12 @@ class ConflictClosed(MemnetError):
     """The conflict was resolved or discarded before; it takes no further decision."""
 
     code = ErrorCode.CONFLICT_CLOSED
+
+
+class ErasureRunning(MemnetError):
+    """The user's memory is being erased; nothing is written for the user until the receipt of the erasure stands."""
+
+    code = ErrorCode.ERASURE_RUNNING
 
 
 class ETagMismatch(MemnetError):
@@ -363,3 +385,9 @@ class VaultUnavailable(MemnetError):
     """There is no key vault at the moment, or none is configured; what must be encrypted is not stored."""
 
     code = ErrorCode.VAULT_UNAVAILABLE
+
+
+class Overloaded(MemnetError):
+    """The service has as many requests in hand as it takes; nothing was done, repeat the request a little later."""
+
+    code = ErrorCode.OVERLOADED

@@ -1,7 +1,8 @@
 """Whether a user's heads hold, and whether the histories are still what the heads say.
 
 A history that begins at a baseline says nothing about what was before it: of a head from before that, the signature
-and the place in the chain of heads are all that can be checked. A baseline that is newer than all heads is a fault:
+and the place in the chain of heads are all that can be checked. Of a history whose records were not opened, heads are
+held against the records' hashes alone. A baseline that is newer than all heads is a fault:
 with one, whoever can write to the storage could put any history in the place of a signed one.
 """
 
@@ -169,7 +170,7 @@ def _fault(entry: HeadEntry, head: Head, history: Rebuilt, is_newest: bool) -> s
     version = history.versions[entry.sequence - first]
     if version.record_hash != entry.record_hash:
         reason = f"the history is not the one of head {head.sequence}, which has another record there"
-    elif _content_hash(version) != entry.content_hash:
+    elif history.is_opened and _content_hash(version) != entry.content_hash:
         reason = f"the content is not the one of head {head.sequence}"
     else:
         return None

@@ -4,9 +4,18 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
-from memnet.domain.audit import BrokenChain, BrokenLink, Fold, Version, check_head, record_hash
+from memnet.domain.audit import (
+    FIRST_HASH,
+    BrokenChain,
+    BrokenLink,
+    Fold,
+    Version,
+    check_end,
+    check_head,
+    record_hash,
+)
 from memnet.domain.baseline import Baseline
-from memnet.domain.document import DocumentKey
+from memnet.domain.document import DocumentKey, ETag
 from memnet.domain.envelope import DocumentView, Envelope, Record, change_id, visible
 from memnet.domain.errors import HistoryBroken, VersionNotFound
 from memnet.domain.json_text import canonical
@@ -25,6 +34,8 @@ class Rebuilt:
     """None if no record could be read that says which document it was."""
     versions: Sequence[Version]
     fault: str | None
+    is_opened: bool = True
+    """False: records are sealed and there is no vault. Only their chain was checked, and no version has its content."""
 
 
 def parse_moment(as_of: str, head: Envelope) -> Moment:
@@ -83,12 +94,10 @@ def rebuild(
     Without a blob (lost, or never read) only the chain itself is checked, and the fault says so.
     """
     chain, versions = Fold(doc_id), list[Version]()
-    if baseline is not None:
-        if baseline.doc_id != doc_id or baseline.key != key:
-            named = change_id(doc_id, baseline.sequence)
-            return Rebuilt(doc_id, key, versions, f"{named}: the baseline speaks of another document")
-        chain, versions = baseline.fold(), [baseline.version()]
     try:
+        if baseline is not None:
+            _check_baseline(baseline, doc_id, key)
+            chain, versions = baseline.fold(), [baseline.version()]
         for record in records:
             version = chain.take(record)
             check_place(record, version, key)
@@ -101,6 +110,56 @@ def rebuild(
     except BrokenChain as error:
         return Rebuilt(doc_id, key, versions, str(error))
     return Rebuilt(doc_id, key, versions, None if head else "there is no document for these records")
+
+
+def follow(
+    doc_id: str,
+    key: DocumentKey | None,
+    records: Sequence[Record],
+    head: Envelope | None,
+    baseline: Baseline | None = None,
+) -> Rebuilt:
+    """Check what needs no key: that the records, sealed or not, form one chain, and the document's own blob its end."""
+    versions, sequence, newest_hash = list[Version](), 0, FIRST_HASH
+    try:
+        if baseline is not None:
+            _check_baseline(baseline, doc_id, key)
+            versions, sequence, newest_hash = [baseline.version()], baseline.sequence, baseline.record_hash
+        for record in records:
+            versions.append(_link(doc_id, sequence + 1, newest_hash, record))
+            check_place(record, versions[-1], key)
+            sequence, newest_hash = sequence + 1, versions[-1].record_hash
+        if head is not None:
+            check_end(head, sequence, newest_hash)
+    except BrokenLink as error:
+        return Rebuilt(doc_id, key, versions, str(_blame(error, records, head, baseline)), is_opened=False)
+    except BrokenChain as error:
+        return Rebuilt(doc_id, key, versions, str(error), is_opened=False)
+    return Rebuilt(doc_id, key, versions, None if head else "there is no document for these records", is_opened=False)
+
+
+def _check_baseline(baseline: Baseline, doc_id: str, key: DocumentKey | None) -> None:
+    if baseline.doc_id != doc_id or baseline.key != key:
+        raise BrokenChain(change_id(doc_id, baseline.sequence), "the baseline speaks of another document")
+
+
+def _link(doc_id: str, sequence: int, previous_hash: str, record: Record) -> Version:
+    """The version that a record made, as far as can be told without its values."""
+    expected = change_id(doc_id, sequence)
+    own = (record.get("change_id"), record.get("doc_id"), record.get("sequence"))
+    if own != (expected, doc_id, sequence):
+        raise BrokenChain(expected, "the record is missing, another's or out of order")
+    if record.get("previous_record_hash") != previous_hash:
+        raise BrokenLink(expected, "the link to the record before it is broken")
+    return Version(
+        sequence=sequence,
+        change_id=expected,
+        etag=ETag(str(record.get("post_etag"))),
+        timestamp=str(record.get("timestamp")),
+        document=None,
+        created_sequence=0,
+        record_hash=record_hash(record),
+    )
 
 
 def check_place(record: Record, version: Version, key: DocumentKey | None) -> None:

@@ -32,14 +32,22 @@ QUEUES: Mapping[JobKind, str] = MappingProxyType(
 )
 """The queue of each kind."""
 
+OF_USERS = (JobKind.REPLAY, JobKind.CONFLICT)
+"""The kinds of jobs that are about one user; every other is about a whole tenant."""
+
 DEAD_LETTERS = "memnet-dead-letters"
-"""Where the workers put what they can never do, with the reason; nobody takes messages from it but people."""
+"""Where the workers put what they can never do, with the reason; people take messages from it, and an erasure those of
+its user.
+"""
 
 MAX_ID = 128
 """The longest message id and session id."""
 
 ATTEMPT = "attempt"
 """The application property of a message that says which attempt at its job it is for, a number from 0."""
+
+TRACEPARENT = "traceparent"
+"""The application property with the step that the message was sent in, as W3C Trace Context writes it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,6 +90,11 @@ def message_id(job: Job, attempt: int) -> str:
 def session_id(job: Job) -> str:
     """The job's session as a queue takes it."""
     return _shortened(job.session)
+
+
+def session_of(scope: UserScope) -> str:
+    """The session of all jobs of one user, as a queue takes it."""
+    return _shortened(f"{scope.tenant_id}/{scope.user_id}")
 
 
 def _shortened(text: str) -> str:

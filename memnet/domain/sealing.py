@@ -7,7 +7,7 @@ that altered, moved and exchanged bytes are refused. Nonces and keys are given i
 
 from base64 import b64decode, b64encode
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Protocol
 
 import orjson
 from cryptography.exceptions import InvalidTag
@@ -16,16 +16,24 @@ from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 from memnet.domain.document import Json, UserScope
 from memnet.domain.errors import SealBroken
 from memnet.domain.json_text import canonical
-from memnet.domain.record import RecordKey
 
 VERSION = 1
 KEY_BYTES = 32
 NONCE_BYTES = 12
 
 
+class Place(Protocol):
+    """Where something sealed lies: it opens there and nowhere else."""
+
+    @property
+    def blob_name(self) -> str:
+        """The name of the blob, which says whose it is."""
+        ...
+
+
 @dataclass(frozen=True, slots=True)
 class DataKey:
-    """The key that a user's records are sealed with, in the clear: it lives as long as one call."""
+    """The key that a user's records are sealed with, in the clear: it is never stored like this, nor kept for long."""
 
     key_id: str
     secret: bytes = field(repr=False)
@@ -58,9 +66,9 @@ def unwrap(wrapped: WrappedKey, scope: UserScope, *, tenant_key: bytes) -> DataK
     return DataKey(wrapped.key_id, _opened(tenant_key, wrapped.nonce, wrapped.ciphertext, context))
 
 
-def seal(plaintext: bytes, key: RecordKey, *, data_key: DataKey, nonce: bytes) -> bytes:
-    """Return the JSON of the sealed record, which opens as the record `key` and nowhere else."""
-    ciphertext = _cipher(data_key.secret).encrypt(nonce, plaintext, _record_context(key, data_key.key_id))
+def seal(plaintext: bytes, place: Place, *, data_key: DataKey, nonce: bytes) -> bytes:
+    """Return the JSON of the sealed bytes, which open in `place` and nowhere else."""
+    ciphertext = _cipher(data_key.secret).encrypt(nonce, plaintext, _record_context(place, data_key.key_id))
     return _dump(data_key.key_id, nonce, ciphertext)
 
 
@@ -69,10 +77,19 @@ def sealing_key_id(data: bytes) -> str:
     return _load(data)[0]
 
 
-def unseal(data: bytes, key: RecordKey, *, data_key: DataKey) -> bytes:
-    """Return the plaintext of the record `key`. Raises SealBroken for anything but what `seal` wrote for it."""
+def is_sealed(data: bytes) -> bool:
+    """Whether these bytes have the form of something sealed."""
+    try:
+        sealing_key_id(data)
+    except SealBroken:
+        return False
+    return True
+
+
+def unseal(data: bytes, place: Place, *, data_key: DataKey) -> bytes:
+    """Return the plaintext of what lies in `place`. Raises SealBroken for anything but what `seal` wrote for it."""
     key_id, nonce, ciphertext = _load(data)
-    return _opened(data_key.secret, nonce, ciphertext, _record_context(key, key_id))
+    return _opened(data_key.secret, nonce, ciphertext, _record_context(place, key_id))
 
 
 def to_base64(data: bytes) -> str:
@@ -117,8 +134,8 @@ def _cipher(secret: bytes) -> AESGCM:
     return AESGCM(secret)
 
 
-def _record_context(key: RecordKey, key_id: str) -> bytes:
-    return canonical(["record", VERSION, key.blob_name, key_id])
+def _record_context(place: Place, key_id: str) -> bytes:
+    return canonical(["record", VERSION, place.blob_name, key_id])
 
 
 def _key_context(scope: UserScope, key_id: str, tenant_key_version: str, created_at: str) -> bytes:

@@ -25,4 +25,6 @@ async def add_data_key(scope: UserScope, after: DataKeys | None, tag: StorageETa
     )
     grown = DataKeys([wrapped]) if after is None else after.followed_by(wrapped)
     await vault.records.write(data_keys_key(scope), data_keys.dump(grown), replaces=tag)
+    if vault.cache is not None:
+        vault.cache.remember(scope, data_key, is_current=True)
     return data_key

@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 import orjson
 
@@ -13,10 +14,18 @@ from memnet.domain.errors import DocumentExists, HistoryBroken, MemnetError
 from memnet.domain.path_policy import ROOT
 from memnet.operations.read_archive_lines import read_archive_lines
 from memnet.operations.replace_document import replace_document
-from memnet.operations.store_record import store_record
-from memnet.ports import ArchiveReader, AuditLog, Background, Clock, DocumentStore, IdGenerator, RecordStore
+from memnet.operations.store_attachment import store_attachment
+from memnet.ports import ArchiveReader, AuditLog, Background, Clock, DocumentStore, IdGenerator, RecordStore, Vault
 
 PARALLEL = 16
+
+
+@dataclass(frozen=True, slots=True)
+class _Attachments:
+    """Where the old records are kept, and what seals them."""
+
+    records: RecordStore
+    vault: Vault | None
 
 
 async def adopt_document(
@@ -38,8 +47,8 @@ async def adopt_document(
     """Attach the old records, then create the document by the binding that wrote it last; the same call again is fine.
 
     KEPT if there is another document at its place; of a deleted one only the records are attached (LEFT_OUT). Raises
-    what `replace_document` raises, with the document's place, and ArchiveRefused if the archive is no longer what was
-    verified.
+    what `replace_document` raises, with the document's place, SealBroken, and ArchiveRefused if the archive is no
+    longer what was verified.
     """
     content = None if row.deleted else await _content(row, archive, verified)
 
@@ -66,7 +75,7 @@ async def adopt_document(
     fate = Fate.LEFT_OUT if row.deleted else await create(dry=True)
     if dry_run or fate in (Fate.KEPT, Fate.THERE):
         return fate
-    await _attach(row, archive, verified, target, records)
+    await _attach(row, archive, verified, target, _Attachments(records, audit.vault))
     return fate if row.deleted else await create(dry=False)
 
 
@@ -80,20 +89,22 @@ async def _attach(
     archive: ArchiveReader,
     verified: VerifiedArchive,
     target: UserScope,
-    records: RecordStore,
+    attachments: _Attachments,
 ) -> None:
     waiting = list[bytes]()
     async for line in read_archive_lines(archive, verified.files[audit_file(row.doc_id)]):
         waiting.append(line)
         if len(waiting) == PARALLEL:
-            await _store(waiting, verified, target, records)
+            await _store(waiting, verified, target, attachments)
             waiting = []
-    await _store(waiting, verified, target, records)
+    await _store(waiting, verified, target, attachments)
 
 
-async def _store(lines: Sequence[bytes], verified: VerifiedArchive, target: UserScope, records: RecordStore) -> None:
+async def _store(
+    lines: Sequence[bytes], verified: VerifiedArchive, target: UserScope, attachments: _Attachments
+) -> None:
     outcomes = await asyncio.gather(
-        *(_store_record(line, verified, target, records) for line in lines), return_exceptions=True
+        *(_store_line(line, verified, target, attachments) for line in lines), return_exceptions=True
     )
     # All end before a failure goes up: none may go on writing behind the caller's back.
     for outcome in outcomes:
@@ -101,7 +112,8 @@ async def _store(lines: Sequence[bytes], verified: VerifiedArchive, target: User
             raise outcome
 
 
-async def _store_record(line: bytes, verified: VerifiedArchive, target: UserScope, records: RecordStore) -> None:
+async def _store_line(line: bytes, verified: VerifiedArchive, target: UserScope, attachments: _Attachments) -> None:
     key = attachment_key(target, verified, attachment_name(line))
-    if await store_record(key, line, records=records) is Fate.KEPT:
+    fate = await store_attachment(key, line, records=attachments.records, vault=attachments.vault)
+    if fate is Fate.KEPT:
         raise HistoryBroken("Something else stands where an old record is to be kept.", record=key.name)

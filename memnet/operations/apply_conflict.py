@@ -26,7 +26,8 @@ from memnet.ports import AuditLog, Background, DocumentStore, JobMarks, MessageQ
 
 LOOKS = 16
 """Each further look at the record follows a step that somebody else has made on it."""
-PASSING = frozenset({ErrorCode.UNAVAILABLE, ErrorCode.VAULT_UNAVAILABLE})
+PASSING = frozenset({ErrorCode.UNAVAILABLE, ErrorCode.VAULT_UNAVAILABLE, ErrorCode.ERASURE_RUNNING})
+"""What says nothing of the conflict itself."""
 log = logging.getLogger(__name__)
 
 
@@ -57,7 +58,7 @@ async def apply_conflict(
     `attempt` is the number of the scheduled retry that the job came with; one whose turn is over does nothing. After
     one in vain the next is scheduled, until the conflict rests. None: somebody asked for it, and the schedule stays.
     Every request is written down before it is sent, so none is applied twice. Raises ConflictNotFound, HistoryBroken,
-    VaultUnavailable, Unavailable: the same call again goes on.
+    ErasureRunning, VaultUnavailable, Unavailable: the same call again goes on.
     """
     if vault is None:
         raise VaultUnavailable()

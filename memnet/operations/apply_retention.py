@@ -57,12 +57,14 @@ async def apply_retention(
 
     May be interrupted anywhere and run again, by anyone, beside anyone. Under a legal hold nothing is removed, and
     what is due is counted as held. Raises MalformedRequest for an `as_of` in the future, which takes a dry run,
-    HistoryBroken if a hold cannot be read, Unavailable.
+    HistoryBroken if a hold cannot be read, ErasureRunning while the user's memory is erased,
+    VaultUnavailable, Unavailable.
     """
     now = clock.now()
     moment = now if as_of is None else as_of
     if moment > now and not dry_run:
         raise MalformedRequest("An as_of in the future takes dry_run: nothing is removed before its time.")
+    await documents.check(scope)
     covering = await find_holds(scope, holds=holds)
     run = RetentionRun(scope, catalog.retention(scope.tenant_id), moment, dry_run, holds)
     with_snapshot = await retain_snapshots(run=run, records=records, vault=vault, clock=clock)

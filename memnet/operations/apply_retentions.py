@@ -7,7 +7,7 @@ from datetime import datetime
 
 from memnet.domain.catalog import Catalog
 from memnet.domain.document import UserScope
-from memnet.domain.errors import MalformedRequest, MemnetError
+from memnet.domain.errors import ErasureRunning, MalformedRequest, MemnetError
 from memnet.domain.retention import RetentionReport
 from memnet.operations.apply_retention import apply_retention
 from memnet.ports import (
@@ -80,6 +80,9 @@ async def apply_retentions(
             )
         except MalformedRequest:
             raise
+        except ErasureRunning:
+            # All of it goes anyway.
+            continue
         except MemnetError as error:
             log.error("retention_failed code=%s", error.code, extra={"user": scope.prefix})
             found.failed += 1

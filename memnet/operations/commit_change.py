@@ -1,21 +1,31 @@
 """Make one change durable: gather, decide, apply; and once more for as long as the outcome is not certain."""
 
-from collections.abc import Callable
+import asyncio
+from collections.abc import Awaitable, Callable
+from typing import TypeVar
 
 from memnet.domain import commit, envelope
 from memnet.domain.audit import read_record
+from memnet.domain.audit_values import SALT_BYTES, Sealing
+from memnet.domain.document import UserScope
 from memnet.domain.draft import Draft
 from memnet.domain.envelope import Envelope, Receipt
-from memnet.domain.errors import HistoryBroken, Unavailable
+from memnet.domain.errors import DocumentNotFound, HistoryBroken, MemnetError, Unavailable
+from memnet.domain.sealing import NONCE_BYTES, DataKey
 from memnet.domain.timestamps import to_text
 from memnet.domain.write import IfMatch, WriteCommand, WriteResult
+from memnet.operations.add_data_key import add_data_key
 from memnet.operations.flush_outbox import flush_outbox
-from memnet.ports import AuditLog, Background, Clock, DocumentStore, IdGenerator, StoreConflict, StoredDocument
+from memnet.operations.open_audit_records import open_audit_records
+from memnet.operations.read_current_key import read_current_key
+from memnet.operations.take_current_key import take_current_key
+from memnet.ports import AuditLog, Background, Clock, DocumentStore, IdGenerator, StoreConflict, StoredDocument, Vault
 
 ATTEMPTS = 4
 """A lost race is decided at the second look; more looks are needed only while the store keeps failing."""
 
 Decide = Callable[[Envelope | None], Draft]
+T = TypeVar("T")
 
 
 async def commit_change(
@@ -30,23 +40,31 @@ async def commit_change(
 ) -> WriteResult:
     """Apply `command`, whose outcome `decide` works out from the newest version, exactly once.
 
-    Raises what `decide` and `domain.commit.settle` raise, having changed nothing, HistoryBroken when stored bytes are
-    not what was written, and Unavailable when the store left the outcome open: the same request with the same key
-    finds out.
+    Raises what `decide` and `domain.commit.settle` raise, and VaultUnavailable or SealBroken when there is no key to
+    seal the record with, having changed nothing; HistoryBroken when stored bytes are not what was written; and
+    Unavailable when the store left the outcome open: the same request with the same key finds out.
     """
-    scope = command.key.scope
+    scope, key = command.key.scope, _KeyInHand(None if command.dry_run else audit.vault, command.key.scope)
     for attempt in range(ATTEMPTS):
-        stored, head = await _newest(command, documents, fresh=attempt > 0)
-        receipt = await _earlier_receipt(head, command, audit)
-        if head and receipt:
-            return commit.result(head.doc_id, receipt, replayed=True, dry_run=command.dry_run)
-        draft = decide(head)
+        remembered = None if attempt else _remembered(command, documents)
+        stored, head = await key.beside(_newest(command, documents, remembered))
+        try:
+            receipt = await _earlier_receipt(head, command, documents, audit)
+            if head and receipt:
+                return commit.result(head.doc_id, receipt, replayed=True, dry_run=command.dry_run)
+            draft = decide(head)
+        except MemnetError:
+            if remembered is None:
+                raise
+            # What is remembered may have been erased since: it is no ground for a refusal.
+            continue
         carried = commit.unflushed(head, lambda change_id: audit.stands(scope, change_id))
+        sealing = await key.sealing()
         if commit.outbox_is_full(carried) and not command.dry_run:
             await flush_outbox(scope, carried, audit=audit)
             carried = ()
         version = commit.next_version(
-            head, command, draft, now=to_text(clock.now()), new_doc_id=ids.new(), carried=carried
+            head, command, draft, now=to_text(clock.now()), new_doc_id=ids.new(), carried=carried, sealing=sealing
         )
         if command.dry_run:
             return commit.preview(version)
@@ -65,29 +83,90 @@ async def commit_change(
     raise Unavailable()
 
 
-async def _newest(
-    command: WriteCommand, documents: DocumentStore, *, fresh: bool
-) -> tuple[StoredDocument | None, Envelope | None]:
-    """The document as the store has it.
-
-    Unless `fresh`, the version this process last saw will do if it is the one the client names: that saves a read,
-    and the conditional PUT still checks it.
+class _KeyInHand:
+    """The data key for the record of one request. Once it is there it stays, through all attempts: a vault that goes
+    down between two of them must not have the last word on a request whose outcome is open.
     """
-    if not (fresh or command.dry_run) and isinstance(command.precondition, IfMatch):
-        remembered = documents.recall(command.key)
-        head = envelope.load(remembered.data) if remembered else None
-        if head and head.commit.etag == command.precondition.etag:
-            return remembered, head
+
+    def __init__(self, vault: Vault | None, scope: UserScope) -> None:
+        """Without a vault nothing is sealed."""
+        self._vault, self._scope = vault, scope
+        self._key: DataKey | None = vault.cache.current(scope) if vault and vault.cache else None
+        self._failure: BaseException | None = None
+
+    async def beside(self, read: Awaitable[T]) -> T:
+        """Return what `read` does; a key that is not at hand is read meanwhile, and none is made.
+
+        A failure counts only once the key is needed: what was applied before is answered all the same.
+        """
+        if self._vault is None or self._key is not None:
+            return await read
+        found, key = await asyncio.gather(
+            read, read_current_key(self._scope, vault=self._vault), return_exceptions=True
+        )
+        if isinstance(key, BaseException):
+            self._failure = key
+        else:
+            self._key = key
+        if isinstance(found, BaseException):
+            raise found
+        return found
+
+    async def sealing(self) -> Sealing | None:
+        """What to seal one attempt's record with; a user who has no key yet gets the first one."""
+        if self._vault is None:
+            return None
+        if self._failure is not None:
+            raise self._failure
+        if self._key is None:
+            self._key = await self._first(self._vault)
+        salt, nonce = self._vault.ids.secret(SALT_BYTES), self._vault.ids.secret(NONCE_BYTES)
+        return Sealing(self._key, salt, nonce)
+
+    async def _first(self, vault: Vault) -> DataKey:
+        """There was none a moment ago; whoever is faster has made the one that counts."""
+        try:
+            return await add_data_key(self._scope, None, None, vault=vault)
+        except StoreConflict:
+            return await take_current_key(self._scope, vault=vault)
+
+
+def _remembered(command: WriteCommand, documents: DocumentStore) -> tuple[StoredDocument, Envelope] | None:
+    """The version this process last saw, if it is the one the client names: that saves a read, and the conditional PUT
+    still checks it.
+    """
+    if command.dry_run or not isinstance(command.precondition, IfMatch):
+        return None
+    stored = documents.recall(command.key)
+    head = envelope.load(stored.data) if stored else None
+    return (stored, head) if stored and head and head.commit.etag == command.precondition.etag else None
+
+
+async def _newest(
+    command: WriteCommand, documents: DocumentStore, remembered: tuple[StoredDocument, Envelope] | None
+) -> tuple[StoredDocument | None, Envelope | None]:
+    """The document as the store has it, or what is remembered if that will do."""
+    if remembered is not None:
+        return remembered
     stored = await documents.get(command.key)
     return stored, envelope.load(stored.data) if stored else None
 
 
-async def _earlier_receipt(head: Envelope | None, command: WriteCommand, audit: AuditLog) -> Receipt | None:
-    settled = commit.settle(head, command)
+async def _earlier_receipt(
+    head: Envelope | None, command: WriteCommand, documents: DocumentStore, audit: AuditLog
+) -> Receipt | None:
+    try:
+        settled = commit.settle(head, command)
+    except DocumentNotFound:
+        # It may be gone because the user's memory is being erased, which is another answer.
+        await documents.check(command.key.scope)
+        raise
     if not isinstance(settled, commit.Elsewhere):
         return settled
     data = await audit.read(command.key.scope, settled.change_id)
     record = None if data is None else read_record(data)
     if data is not None and record is None:
         raise HistoryBroken(change_id=settled.change_id)
+    if record is not None:
+        (record,) = await open_audit_records(command.key.scope, {settled.change_id: record}, vault=audit.vault)
     return commit.recognise(record, settled, command)

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from memnet.domain.catalog import Catalog
 from memnet.domain.document import Actor, DocumentKey
-from memnet.domain.errors import DocumentNotFound, ETagMismatch, IdempotencyKeyReused
+from memnet.domain.errors import DocumentNotFound, ErasureRunning, ETagMismatch, IdempotencyKeyReused
 from memnet.domain.migration import Migration, Unit
 from memnet.domain.migration_rollback import decommissioning
 from memnet.operations.delete_document import delete_document
@@ -40,7 +40,7 @@ async def decommission_unit(
     """Delete each source in the very version that was verified; a rollback of the migration brings it back.
 
     A migration in place has no source of its own, and nothing is deleted.
-    Raises HistoryBroken, Unavailable.
+    Raises HistoryBroken, VaultUnavailable, Unavailable.
     """
     done: dict[DocumentKey, None] = {}
     for _ in range(ATTEMPTS):
@@ -59,6 +59,6 @@ async def decommission_unit(
                 )
                 done[found.key] = None
             return Decommissioned(list(done))
-        except (ETagMismatch, DocumentNotFound, IdempotencyKeyReused):
+        except (ETagMismatch, DocumentNotFound, IdempotencyKeyReused, ErasureRunning):
             continue
     return Decommissioned(list(done), postponed=True)

@@ -8,6 +8,7 @@ from typing import Any
 
 from memnet.domain import envelope
 from memnet.domain.archive import (
+    FORMAT_VERSION,
     MANIFEST,
     MAX_DOCUMENTS,
     MAX_MANIFEST_BYTES,
@@ -32,6 +33,7 @@ from memnet.domain.errors import HistoryBroken, LimitExceeded, SnapshotNotFound,
 from memnet.domain.json_text import canonical, digest
 from memnet.domain.record import RecordKey, RecordKind
 from memnet.domain.timestamps import to_text
+from memnet.operations.open_attachment import open_attachment
 from memnet.operations.read_baseline import read_baseline
 from memnet.operations.read_events import read_events
 from memnet.operations.read_records import read_records
@@ -100,9 +102,10 @@ async def export_user(
 ) -> ExportReport:
     """Write the archive that docs/export.md describes, in bounded memory, and change nothing.
 
-    Each document is one version with the records up to it, all checked; the user may be written to meanwhile, and the
-    manifest says if so. Snapshots are opened only for `snapshots_read_by`; every reading leaves its access record.
-    Raises HistoryBroken, LimitExceeded, SealBroken, VaultUnavailable, Unavailable, OSError.
+    Records are written open, which takes the vault if they are sealed. Each document is one version with the records up
+    to it, all checked; the user may be written to meanwhile, and the manifest says if so. Snapshots are opened only for
+    `snapshots_read_by`; every reading leaves its access record. Raises HistoryBroken, LimitExceeded, SealBroken,
+    VaultUnavailable, Unavailable, OSError.
     """
     if snapshots_read_by is not None and vault is None:
         raise VaultUnavailable()
@@ -113,7 +116,7 @@ async def export_user(
     await _entries(scope, files, snapshots_read_by, events, records, vault)
     manifest = Manifest(
         format="memnet-export",
-        format_version=1,
+        format_version=FORMAT_VERSION,
         source=Source(tenant_id=scope.tenant_id, user_id=scope.user_id),
         started_at=started,
         finished_at=to_text(clock.now()),
@@ -206,7 +209,7 @@ async def _entries(
         # Before the accesses: the readings are among them.
         lines[EntryKind.SNAPSHOTS] = _snapshots(scope, reader, vault)
     for kind in LINES:
-        lines[EntryKind(kind.value)] = _stored(scope, kind, records)
+        lines[EntryKind(kind.value)] = _stored(scope, kind, records, vault)
     for entry_kind, found in lines.items():
         files.counts[entry_kind.value] = await files.add(entry_kind.file, found)
 
@@ -240,14 +243,16 @@ async def _snapshots(scope: UserScope, reader: Actor, vault: Vault) -> AsyncIter
             yield snapshot.dump()
 
 
-async def _stored(scope: UserScope, kind: RecordKind, records: RecordStore) -> AsyncIterator[bytes]:
+async def _stored(
+    scope: UserScope, kind: RecordKind, records: RecordStore, vault: Vault | None
+) -> AsyncIterator[bytes]:
     async for page in _pages(scope, kind, records):
         for start in range(0, len(page), PARALLEL):
             batch = page[start : start + PARALLEL]
             found = await asyncio.gather(*(records.read(key) for key in batch))
             for key, stored in zip(batch, found, strict=True):
                 if stored is not None:
-                    yield LINES[kind](key, stored.data)
+                    yield LINES[kind](key, await open_attachment(key, stored.data, vault=vault))
 
 
 async def _pages(scope: UserScope, kind: RecordKind, records: RecordStore) -> AsyncIterator[Sequence[RecordKey]]:

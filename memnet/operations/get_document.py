@@ -15,7 +15,7 @@ async def get_document(
 
     An earlier version is rebuilt from the audit alone, each link checked; one that is older than the records that are
     kept is not found. Raises DocumentNotFound,
-    VersionNotFound, MalformedRequest for an `as_of` that is neither, HistoryBroken, Unavailable.
+    VersionNotFound, MalformedRequest for an `as_of` that is neither, HistoryBroken, VaultUnavailable, Unavailable.
     """
     stored = await documents.get(key)
     if stored is None:
@@ -25,6 +25,8 @@ async def get_document(
             raise DocumentNotFound()
         return stored.view
     head = envelope.load(stored.data)
+    if head.erased:
+        raise DocumentNotFound()
     moment = history.parse_moment(as_of, head)
     baseline, records = await read_history(key.scope, head, history.last_needed(moment, head), audit=audit)
     return history.version_at(moment, head, records, baseline)

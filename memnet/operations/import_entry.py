@@ -5,9 +5,10 @@ from memnet.domain.archive_import import Fate
 from memnet.domain.errors import EventExists, Unavailable, VaultUnavailable
 from memnet.domain.event import StoredEvent
 from memnet.domain.snapshot import Snapshot
+from memnet.operations.open_attachment import open_attachment
 from memnet.operations.open_record import open_record
 from memnet.operations.seal_record import seal_record
-from memnet.operations.store_record import store_record
+from memnet.operations.store_attachment import store_attachment
 from memnet.operations.write_event import write_event
 from memnet.ports import Background, EventStore, IdGenerator, RecordStore, StoreConflict, Vault
 
@@ -22,7 +23,8 @@ async def import_entry(
     ids: IdGenerator,
     background: Background,
 ) -> Fate:
-    """Create it unless something stands in its place; a snapshot is sealed, an event is marked for the index.
+    """Create it unless something stands in its place; a snapshot is sealed, and so is what an earlier import attached;
+    an event is marked for the index.
 
     What had not ended when it was exported is LEFT_OUT. Raises SealBroken, VaultUnavailable, Unavailable.
     """
@@ -34,8 +36,9 @@ async def import_entry(
         return Fate.LEFT_OUT
     stored = await records.read(entry.key)
     if stored is not None:
-        return Fate.THERE if is_same(entry, stored.data) else Fate.KEPT
-    return Fate.CREATED if dry_run else await store_record(entry.key, entry.data, records=records)
+        found = await open_attachment(entry.key, stored.data, vault=vault)
+        return Fate.THERE if is_same(entry, found) else Fate.KEPT
+    return Fate.CREATED if dry_run else await store_attachment(entry.key, entry.data, records=records, vault=vault)
 
 
 async def _event(

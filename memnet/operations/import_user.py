@@ -153,11 +153,12 @@ async def import_user(
     same call again finishes what was interrupted.
 
     Raises ArchiveRefused, what `adopt_document` raises for a document that cannot be created, VaultUnavailable if there
-    are snapshots and no vault, and OSError, all before anything is written; HistoryBroken, SealBroken, Unavailable.
+    is something to seal and no vault, and OSError, all before anything is written; HistoryBroken, SealBroken,
+    Unavailable.
     """
     verified = await verify_archive(archive, catalog=catalog)
     manifest = verified.manifest
-    if vault is None and manifest.counts.get(EntryKind.SNAPSHOTS, 0):
+    if vault is None and (verified.is_sealed or manifest.counts.get(EntryKind.SNAPSHOTS, 0)):
         raise VaultUnavailable()
     work = _Import(
         archive,

@@ -5,6 +5,7 @@ from collections.abc import Mapping, Sequence
 from memnet.domain import cursor as cursors
 from memnet.domain import envelope
 from memnet.domain.audit import record_bytes
+from memnet.domain.audit_values import told
 from memnet.domain.document import DocumentKey, UserScope
 from memnet.domain.envelope import Envelope, Record
 from memnet.domain.errors import HistoryBroken, InvalidCursor, MalformedRequest
@@ -28,9 +29,10 @@ async def list_audit(
 ) -> Page[bytes]:
     """Return up to `limit` records as JSON: document by document in name order, each in the order it happened.
 
-    Deleted documents are included, and records that retention has removed are not. Narrowed by `namespace`, or by
-    `namespace` and `path`. Raises InvalidIdentifier, InvalidCursor, MalformedRequest for a path without a namespace,
-    HistoryBroken, Unavailable.
+    Their values are opened, and the salt is not shown. Deleted documents are included, and records that retention has
+    removed are not, nor those of a user who is being erased. Narrowed by `namespace`, or by `namespace` and `path`.
+    Raises InvalidIdentifier, InvalidCursor, MalformedRequest for a path without a namespace, HistoryBroken,
+    VaultUnavailable, Unavailable.
     """
     listing = f"{scope.prefix}audit of {namespace or '*'}/{path or '*'}"
     after_name, after_sequence = _read_cursor(listing, cursor)
@@ -44,9 +46,11 @@ async def list_audit(
         if stored is None:
             continue
         head = envelope.load(stored.data)
+        if head.erased:
+            continue
         after = after_sequence if name == after_name else 0
         found = await _records(scope, head, after, limit - len(records), baselines, audit)
-        records += [record_bytes(record) for record in found]
+        records += [record_bytes(told(record)) for record in found]
         if found and len(records) == limit:
             return Page(records, cursors.encode(listing, f"{found[-1]['sequence']}:{name}"))
     return Page(records, None)

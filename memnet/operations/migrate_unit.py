@@ -6,7 +6,7 @@ from memnet.domain.catalog import Catalog
 from memnet.domain.document import Actor, DocumentKey
 from memnet.domain.draft import Draft, draft_replacement
 from memnet.domain.envelope import Envelope
-from memnet.domain.errors import DocumentExists, DocumentNotFound, ETagMismatch, IdempotencyKeyReused
+from memnet.domain.errors import DocumentExists, DocumentNotFound, ErasureRunning, ETagMismatch, IdempotencyKeyReused
 from memnet.domain.migration import Migration, Unit
 from memnet.domain.migration_plan import Decision, Standing, decide
 from memnet.operations.commit_change import commit_change
@@ -33,7 +33,8 @@ async def migrate_unit(
     """Write every target that is not made yet, each exactly once, and return what became of each.
 
     If one of them cannot be made, none is written. A version that comes meanwhile is migrated, too. On a dry run
-    nothing is written, and CREATE and REPLACE say what would be. Raises HistoryBroken, Unavailable.
+    nothing is written, and CREATE and REPLACE say what would be. Raises HistoryBroken,
+    VaultUnavailable, Unavailable.
     """
     depth = Depth.NOTHING if migration.in_place else Depth.NEWEST
     written: dict[DocumentKey, Decision] = {}
@@ -49,7 +50,7 @@ async def migrate_unit(
             for decision in due:
                 await _write(decision, documents, audit, clock, ids, background)
                 written[decision.key] = decision
-        except (ETagMismatch, DocumentExists, DocumentNotFound, IdempotencyKeyReused):
+        except (ETagMismatch, DocumentExists, DocumentNotFound, IdempotencyKeyReused, ErasureRunning):
             continue
     return [replace(d, standing=Standing.POSTPONED, command=None) if d.command else d for d in decisions]
 

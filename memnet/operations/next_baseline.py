@@ -21,7 +21,8 @@ async def next_baseline(
     """Return the baseline for all records that are over: `before` itself if none is, None if there is none at all.
 
     Every record it stands for is folded, and what comes after it, the next record or the document, vouches for the
-    outcome. Nothing is written. Raises HistoryBroken if the history does not hold, Unavailable.
+    outcome. Nothing is written. Raises HistoryBroken if the history does not hold, VaultUnavailable,
+    Unavailable.
     """
     try:
         return await _next(key, head, before, run, audit)

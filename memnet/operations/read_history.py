@@ -17,7 +17,7 @@ async def read_history(
     """Return the baseline and the records after it, up to change `last`; without a baseline from the first on.
 
     Old records may be removed meanwhile: then a newer baseline stands for them, which is begun with. Raises
-    HistoryBroken with a record that is missing or not what was written, Unavailable.
+    HistoryBroken with a record that is missing or not what was written, VaultUnavailable, Unavailable.
     """
     baseline = await read_baseline(scope, head.doc_id, audit=audit)
     while True:

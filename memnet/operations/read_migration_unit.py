@@ -31,7 +31,7 @@ async def read_migration_unit(
     """Read sources and targets, the targets last: what is found made is not older than what it was made of.
 
     Records that retention has removed, or that are damaged, end a trace as the first record does. Raises HistoryBroken
-    for a document that cannot be read, Unavailable.
+    for a document that cannot be read, VaultUnavailable, Unavailable.
     """
     sources = await asyncio.gather(
         *(_source(unit.key(source), migration, documents, audit) for source in migration.sources.values())

@@ -1,33 +1,19 @@
 """Read the audit records of one document in the order they happened."""
 
-import asyncio
 from collections.abc import Sequence
 
-from memnet.domain.audit import read_record
 from memnet.domain.document import UserScope
 from memnet.domain.envelope import Envelope, Record
-from memnet.domain.errors import HistoryBroken
+from memnet.operations.open_audit_records import open_audit_records
+from memnet.operations.read_stored_records import read_stored_records
 from memnet.ports import AuditLog
-
-PARALLEL = 16
 
 
 async def read_records(scope: UserScope, head: Envelope, first: int, last: int, *, audit: AuditLog) -> Sequence[Record]:
-    """Return the records of changes `first` to `last`, those still in the document's outbox included.
+    """Return the records of changes `first` to `last`, opened, those still in the document's outbox included.
 
-    Raises HistoryBroken with a record that is missing or is not what was written, Unavailable.
+    Raises HistoryBroken with a record that is missing, is not what was written or does not open, VaultUnavailable,
+    Unavailable.
     """
-    waiting = {record["change_id"]: record for record in head.commit.outbox}
-    gate = asyncio.Semaphore(PARALLEL)
-
-    async def one(change_id: str) -> Record:
-        if change_id in waiting:
-            return waiting[change_id]
-        async with gate:
-            data = await audit.read(scope, change_id)
-        record = None if data is None else read_record(data)
-        if record is None:
-            raise HistoryBroken(change_id=change_id)
-        return record
-
-    return await asyncio.gather(*(one(head.change_id(n)) for n in range(first, last + 1)))
+    stored = await read_stored_records(scope, head, first, last, audit=audit)
+    return await open_audit_records(scope, stored, vault=audit.vault)

@@ -2,20 +2,23 @@
 
 import asyncio
 from collections import defaultdict
-from collections.abc import AsyncIterator, Mapping
-from dataclasses import dataclass, field
+from collections.abc import AsyncIterator, Iterable, Mapping
+from dataclasses import dataclass, field, replace
 
+from memnet.domain import audit_values, envelope, history
 from memnet.domain import baseline as baselines
-from memnet.domain import envelope, history
 from memnet.domain.audit import read_record
+from memnet.domain.audit_values import RecordPlace
 from memnet.domain.baseline import Baseline
 from memnet.domain.document import DocumentKey, UserScope
 from memnet.domain.envelope import Envelope, Record
-from memnet.domain.errors import HistoryBroken, InvalidIdentifier
+from memnet.domain.errors import HistoryBroken, InvalidIdentifier, SealBroken
 from memnet.domain.history import Rebuilt
+from memnet.domain.sealing import DataKey
 from memnet.operations.list_baselines import list_baselines
-from memnet.operations.read_records import PARALLEL
-from memnet.ports import AuditLog, DocumentStore, StoredDocument
+from memnet.operations.open_data_keys import open_data_keys
+from memnet.operations.read_stored_records import PARALLEL
+from memnet.ports import AuditLog, DocumentStore, StoredDocument, Vault
 
 PAGE = 1000
 
@@ -24,6 +27,7 @@ PAGE = 1000
 class _Stored:
     """What stands in audit/ and baselines/, by document."""
 
+    scope: UserScope
     records: Mapping[str, dict[str, Record]]
     """By change; an empty one where what stands there was not written by us."""
     baselines: dict[str, Baseline] = field(default_factory=dict)
@@ -34,7 +38,8 @@ class _Stored:
 async def rebuild_documents(scope: UserScope, *, documents: DocumentStore, audit: AuditLog) -> list[Rebuilt]:
     """Return one entry per history found in audit/ or in a document, sorted by document; `fault` is None if it holds.
 
-    Reads listings, documents and records, and trusts none of them; writers may go on meanwhile. Raises Unavailable.
+    Reads listings, documents and records, and trusts none of them; writers may go on meanwhile. Where records are
+    sealed and no vault is configured, the chain alone is checked. Raises VaultUnavailable, Unavailable.
     """
     found, seen = list[Rebuilt](), set[str]()
     stored = await _stored(scope, "", audit)
@@ -43,14 +48,16 @@ async def rebuild_documents(scope: UserScope, *, documents: DocumentStore, audit
             found.append(Rebuilt("", key, (), "the document cannot be read"))
             continue
         seen.add(head.doc_id)
-        rebuilt = _rebuild(head.doc_id, key, head, stored)
+        rebuilt = await _rebuild(head.doc_id, key, head, stored, audit)
         found.append(rebuilt if rebuilt.fault is None else await _look_again(key, head, documents, audit))
     for doc_id in (stored.records.keys() | stored.baselines.keys() | stored.unreadable.keys()) - seen:
-        found.append(_rebuild(doc_id, None, None, stored))
+        found.append(await _rebuild(doc_id, None, None, stored, audit))
     return sorted(found, key=lambda rebuilt: (rebuilt.key.blob_name if rebuilt.key else "", rebuilt.doc_id))
 
 
-def _rebuild(doc_id: str, key: DocumentKey | None, head: Envelope | None, stored: _Stored) -> Rebuilt:
+async def _rebuild(
+    doc_id: str, key: DocumentKey | None, head: Envelope | None, stored: _Stored, audit: AuditLog
+) -> Rebuilt:
     """Rebuild one document; without `key` it is the one that its baseline or its records name."""
     records, baseline, faults = stored.records.get(doc_id, {}), stored.baselines.get(doc_id), list[str]()
     if doc_id in stored.unreadable:
@@ -59,17 +66,38 @@ def _rebuild(doc_id: str, key: DocumentKey | None, head: Envelope | None, stored
         covered, records = history.part(records, baseline)
         faults.append(history.fault_of_covered(covered, baseline) or "")
         key = key or baseline.key
-    chain, fault = _merge(records, head, baseline)
-    key = key or _key(chain)
-    rebuilt = history.rebuild(doc_id, key, chain, head, baseline)
+    merged, fault = _merge(records, head, baseline)
+    key = key or _key(merged.values())
+    if audit.vault is None and any(map(audit_values.is_sealed, merged.values())):
+        rebuilt = history.follow(doc_id, key, list(merged.values()), head, baseline)
+    else:
+        rebuilt = history.rebuild(doc_id, key, await _opened(merged, stored.scope, audit.vault), head, baseline)
     first = min((f for f in (*faults, fault, rebuilt.fault) if f), default=None)
-    return Rebuilt(doc_id, key, rebuilt.versions, first)
+    return replace(rebuilt, fault=first)
+
+
+async def _opened(records: Mapping[str, Record], scope: UserScope, vault: Vault | None) -> list[Record]:
+    """The records in their open form; what does not open is left as it is, and the rebuilding tells."""
+    keys: Mapping[str, DataKey] = {}
+    if vault is not None and (key_ids := audit_values.data_key_ids(records.values())):
+        keys = await open_data_keys(scope, key_ids, vault=vault)
+
+    def one(change_id: str, record: Record) -> Record:
+        if not audit_values.must_be_sealed(record):
+            return record
+        try:
+            return audit_values.opened(record, RecordPlace(scope, change_id), keys)
+        except SealBroken:
+            # One that is open where it should be sealed was not written by us.
+            return record if audit_values.is_sealed(record) else {}
+
+    return [one(change_id, record) for change_id, record in records.items()]
 
 
 async def _look_again(key: DocumentKey, head: Envelope, documents: DocumentStore, audit: AuditLog) -> Rebuilt:
     """Tell a fault from a change that was made between two of the reads: a fault is still there when nothing moved."""
     while True:
-        rebuilt = _rebuild(head.doc_id, key, head, await _stored(key.scope, head.doc_id, audit))
+        rebuilt = await _rebuild(head.doc_id, key, head, await _stored(key.scope, head.doc_id, audit), audit)
         newest = _read(await documents.get(key))
         if rebuilt.fault is None or newest is None or newest.commit == head.commit:
             return rebuilt
@@ -122,7 +150,7 @@ async def _records(scope: UserScope, doc_id: str, audit: AuditLog) -> dict[str, 
 
 async def _stored(scope: UserScope, doc_id: str, audit: AuditLog) -> _Stored:
     """The records first: one that is removed after it was listed has a baseline by then."""
-    stored = _Stored(await _records(scope, doc_id, audit))
+    stored = _Stored(scope, await _records(scope, doc_id, audit))
     for of, known in (await list_baselines(scope, doc_id, audit=audit)).items():
         data = await audit.read_baseline(scope, known[-1])
         while data is None and known:
@@ -140,8 +168,8 @@ async def _stored(scope: UserScope, doc_id: str, audit: AuditLog) -> _Stored:
 
 def _merge(
     stored: dict[str, Record], head: Envelope | None, baseline: Baseline | None
-) -> tuple[list[Record], str | None]:
-    """The records in order, those of the outbox among them; and a fault if the two places disagree.
+) -> tuple[dict[str, Record], str | None]:
+    """The records by change and in order, those of the outbox among them; and a fault if the two places disagree.
 
     Those that the baseline stands for are left out.
     """
@@ -153,10 +181,10 @@ def _merge(
             continue
         if merged.setdefault(change_id, record) != record and fault is None:
             fault = f"{change_id}: the record in audit/ is not the one the document carries"
-    return [merged[change_id] for change_id in sorted(merged)], fault
+    return dict(sorted(merged.items())), fault
 
 
-def _key(records: list[Record]) -> DocumentKey | None:
+def _key(records: Iterable[Record]) -> DocumentKey | None:
     for record in records:
         try:
             scope = UserScope(record["tenant_id"], record["user_id"])

@@ -11,11 +11,12 @@ was, and that one, if it still lives, stops at its next step. Searches are answe
 
 import asyncio
 import logging
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
 from memnet.domain.document import StorageETag
-from memnet.domain.errors import Unavailable
+from memnet.domain.errors import ErasureRunning, Unavailable
 from memnet.domain.search_layout import (
     LAYOUT,
     REBUILD,
@@ -127,7 +128,9 @@ async def _copy_page(journal: _Journal, events: EventStore) -> None:
     complete = await upload_events(stored, [journal.target], search=journal.search) if stored else frozenset()
     waiting = [event.key for event in stored if event.key not in complete]
     for key in waiting:
-        await events.mark(key, journal.ids.new())
+        # The events of users who are being erased need no mark.
+        with suppress(ErasureRunning):
+            await events.mark(key, journal.ids.new())
     for key in (key for key, event in found.items() if event is None):
         log.error("stored bytes are not what was written", extra={"event": key.blob_name})
     if page.next_cursor is None:

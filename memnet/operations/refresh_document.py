@@ -28,7 +28,8 @@ async def refresh_document(
 ) -> Sequence[Tended]:
     """Apply the rules of every profile that keeps the document up, in the order of the profiles' ids.
 
-    One outcome a profile; no profile, no outcome. Raises HistoryBroken, Unavailable.
+    One outcome a profile; no profile, no outcome. Raises HistoryBroken, VaultUnavailable,
+    Unavailable.
     """
     return [
         await tend_document(

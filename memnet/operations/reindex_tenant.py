@@ -1,9 +1,11 @@
 """Refill the index with the stored events of one tenant, and take out what no event stands behind."""
 
 from collections.abc import Sequence
+from contextlib import suppress
 from typing import Any
 
 from memnet.domain.document import StorageETag
+from memnet.domain.errors import ErasureRunning
 from memnet.domain.event import load
 from memnet.domain.search_layout import Phase, Reindexing, dump_reindexing, tenant_record
 from memnet.domain.timestamps import to_text
@@ -47,7 +49,9 @@ async def reindex_tenant(
         complete = await index_events(stored, search=search, ids=ids) if stored else frozenset()
         waiting = [event.key for event in stored if event.key not in complete]
         for key in waiting:
-            await events.mark(key, ids.new())
+            # The events of users who are being erased need no mark.
+            with suppress(ErasureRunning):
+                await events.mark(key, ids.new())
         await note(cursor=page.next_cursor, events=record.events + len(found), waiting=record.waiting + len(waiting))
         if page.next_cursor is None:
             break

@@ -1,10 +1,11 @@
 """Send again what was lost on its way to a worker."""
 
 import logging
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import timedelta
 
-from memnet.domain.errors import HistoryBroken, InvalidIdentifier
+from memnet.domain.errors import ErasureRunning, HistoryBroken, InvalidIdentifier
 from memnet.operations.find_due_job import find_due_job
 from memnet.operations.send_job import send_job
 from memnet.operations.unmark_job import unmark_job
@@ -64,7 +65,9 @@ async def _requeue(
         _log.exception("a marked %s job cannot be looked up", marked.job.kind)
         return "waiting"
     if found is None:
-        await unmark_job(marked.job, records=records, marks=marks)
+        # An erasure keeps a mark from being put back: then there is nothing left to do.
+        with suppress(ErasureRunning):
+            await unmark_job(marked.job, records=records, marks=marks)
         return "unmarked"
     if found.due is not None and found.due > long_ago:
         return "scheduled"

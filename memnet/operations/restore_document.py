@@ -3,19 +3,23 @@
 import asyncio
 from collections.abc import Sequence
 
+from memnet.domain import audit_values, envelope
 from memnet.domain import baseline as baselines
-from memnet.domain import envelope
 from memnet.domain.archive import ArchivedDocument, VerifiedArchive, audit_file, refuse
 from memnet.domain.archive_chain import Chain
 from memnet.domain.archive_import import Fate, continues, record_that_tells
-from memnet.domain.audit import BrokenChain, record_bytes
+from memnet.domain.audit import BrokenChain, read_record, record_bytes
+from memnet.domain.audit_values import RecordPlace, must_be_sealed
 from memnet.domain.baseline import Baseline
 from memnet.domain.document import DocumentKey
 from memnet.domain.envelope import Record
-from memnet.domain.errors import ArchiveRefused, HistoryBroken, Unavailable
+from memnet.domain.errors import ArchiveRefused, HistoryBroken, Unavailable, VaultUnavailable
+from memnet.domain.sealing import NONCE_BYTES, DataKey
+from memnet.operations.open_audit_records import open_audit_records
 from memnet.operations.read_archive_lines import read_archive_lines
-from memnet.operations.read_records import read_records
-from memnet.ports import ArchiveReader, AuditLog, DocumentStore, StoreConflict
+from memnet.operations.read_stored_records import read_stored_records
+from memnet.operations.take_current_key import take_current_key
+from memnet.ports import ArchiveReader, AuditLog, DocumentStore, StoreConflict, Vault
 
 PARALLEL = 16
 
@@ -29,11 +33,12 @@ async def restore_document(
     documents: DocumentStore,
     audit: AuditLog,
 ) -> Fate:
-    """Create the records, then the document, byte for byte; CREATED only if there was none at its place.
+    """Create the records, then the document, as they were; CREATED only if there was none at its place.
 
-    The document is written last: before that nobody sees any of it, and the same call again finishes it. One that has
-    the archived history, and perhaps went on, is THERE. Raises ArchiveRefused if the archive is no longer what was
-    verified, HistoryBroken if another record stands in the place of one, Unavailable.
+    Values that were sealed are sealed anew, with the key that the user has now: the hashes stay. The document is
+    written last: before that nobody sees any of it, and the same call again finishes it. One that has the archived
+    history, and perhaps went on, is THERE. Raises ArchiveRefused if the archive is no longer what was verified,
+    HistoryBroken if another record stands in the place of one, SealBroken, VaultUnavailable, Unavailable.
     """
     key = row.key(verified.manifest.scope)
     fate = await _fate(key, row, documents, audit)
@@ -60,7 +65,7 @@ async def _fate(key: DocumentKey, row: ArchivedDocument, documents: DocumentStor
     if isinstance(told, Fate):
         return told
     try:
-        (record,) = await read_records(key.scope, head, told, told, audit=audit)
+        (record,) = (await read_stored_records(key.scope, head, told, told, audit=audit)).values()
     except HistoryBroken:
         # Without that record nothing shows that it is the same history.
         return Fate.KEPT
@@ -86,9 +91,16 @@ async def _append_records(
 
 
 async def _append(key: DocumentKey, records: Sequence[Record | Baseline], audit: AuditLog) -> None:
+    sealed = any(not isinstance(record, Baseline) and must_be_sealed(record) for record in records)
+    if sealed and audit.vault is None:
+        raise VaultUnavailable()
+    data_key = await take_current_key(key.scope, vault=audit.vault) if sealed and audit.vault else None
+
     async def one(record: Record | Baseline) -> None:
         if isinstance(record, Baseline):
             await audit.append_baseline(key.scope, record.change_id, baselines.dump(record))
+        elif audit.vault is not None and data_key is not None and must_be_sealed(record):
+            await _append_sealed(RecordPlace(key.scope, record["change_id"]), record, data_key, audit, audit.vault)
         else:
             await audit.append(key.scope, record["change_id"], record_bytes(record))
 
@@ -97,3 +109,15 @@ async def _append(key: DocumentKey, records: Sequence[Record | Baseline], audit:
     for outcome in outcomes:
         if outcome is not None:
             raise outcome
+
+
+async def _append_sealed(place: RecordPlace, record: Record, data_key: DataKey, audit: AuditLog, vault: Vault) -> None:
+    nonce = vault.ids.secret(NONCE_BYTES)
+    data = record_bytes(audit_values.seal(record, place, data_key=data_key, nonce=nonce))
+    try:
+        await audit.append(place.scope, place.change_id, data)
+    except HistoryBroken:
+        # What stands there may be the same record, sealed by an earlier call: no two ciphertexts are alike.
+        there = read_record(await audit.read(place.scope, place.change_id) or b"")
+        if there is None or [record] != await open_audit_records(place.scope, {place.change_id: there}, vault=vault):
+            raise

@@ -43,7 +43,8 @@ async def retain_audit(*, run: RetentionRun, documents: DocumentStore, audit: Au
 
     The baseline is written before the first record goes and holds the version that the last of them made, so that
     every version since then can still be rebuilt. A history that does not hold is left as it is, and counted. What an
-    interrupted run has left is removed. Raises HistoryBroken, Unavailable.
+    interrupted run has left is removed. Raises ErasureRunning, HistoryBroken,
+    VaultUnavailable, Unavailable.
     """
     stores = _Stores(documents, audit)
     standing = await _list(run, audit)
@@ -54,6 +55,8 @@ async def retain_audit(*, run: RetentionRun, documents: DocumentStore, audit: Au
         try:
             await _shorten(key, stored, standing, run, stores)
         except HistoryBroken:
+            # An erasure that has begun meanwhile takes histories apart.
+            await documents.check(key.scope)
             log.exception("a history does not hold", extra={"document": key.blob_name})
             run.report.broken["audit"] += 1
 

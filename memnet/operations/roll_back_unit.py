@@ -8,7 +8,7 @@ import orjson
 from memnet.domain.document import Actor, DocumentKey
 from memnet.domain.draft import Draft
 from memnet.domain.envelope import Envelope
-from memnet.domain.errors import DocumentExists, DocumentNotFound, ETagMismatch, IdempotencyKeyReused
+from memnet.domain.errors import DocumentExists, DocumentNotFound, ErasureRunning, ETagMismatch, IdempotencyKeyReused
 from memnet.domain.migration import Migration, Unit
 from memnet.domain.migration_rollback import Return, changed_since, removal, restoration, returns
 from memnet.operations.commit_change import commit_change
@@ -48,7 +48,7 @@ async def roll_back_unit(
 
     Sources that were decommissioned come back first. If others have written to one of the targets since, nothing goes
     back, unless by `force`. Raises HistoryBroken or VersionNotFound where the version is no longer to be rebuilt,
-    Unavailable.
+    VaultUnavailable, Unavailable.
     """
     done: dict[DocumentKey, None] = {}
     for _ in range(ATTEMPTS):
@@ -61,7 +61,7 @@ async def roll_back_unit(
             for back in due:
                 await _go_back(back, migration, actor, documents, audit, clock, ids, background)
                 done[back.key] = None
-        except (ETagMismatch, DocumentExists, DocumentNotFound, IdempotencyKeyReused):
+        except (ETagMismatch, DocumentExists, DocumentNotFound, IdempotencyKeyReused, ErasureRunning):
             continue
     return RolledBack(list(done), postponed=True)
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from memnet.domain import data_keys, sealing
 from memnet.domain.data_keys import DataKeys, data_keys_key
 from memnet.domain.document import UserScope
-from memnet.domain.errors import SealBroken, Unavailable
+from memnet.domain.errors import ErasureRunning, SealBroken, Unavailable
 from memnet.domain.identifiers import check_identifier
 from memnet.domain.record import RecordKind
 from memnet.domain.sealing import NONCE_BYTES, WrappedKey
@@ -33,7 +33,9 @@ class RotationReport:
     rewrapped: int = 0
     """Users some of whose data keys were wrapped anew, or who got a new one."""
     postponed: int = 0
-    """Users whose keys could not be written; they still open, and the next run takes them."""
+    """Users whose keys could not be written, for now or because they are being erased; they still open, and the next
+    run takes those that are left.
+    """
     broken: int = 0
     """Users whose keys do not open."""
 
@@ -122,7 +124,7 @@ async def _rewrap_of(scope: UserScope, target: TenantKey, vault: Vault, report: 
             report.rewrapped += rewrapped
             return
         report.postponed += 1
-    except Unavailable:
+    except (Unavailable, ErasureRunning):
         report.postponed += 1
     except SealBroken:
         log.error("data keys do not open", extra={"keys": data_keys_key(scope).blob_name})

@@ -10,7 +10,7 @@ from memnet.domain.envelope import Envelope
 from memnet.domain.head import Head, entry, follows, going_back, head_key, next_head
 from memnet.domain.timestamps import to_text
 from memnet.operations.read_newest_head import read_newest_head
-from memnet.operations.read_records import PARALLEL, read_records
+from memnet.operations.read_stored_records import PARALLEL, read_stored_records
 from memnet.ports import AuditLog, Clock, DocumentStore, ListedDocument, RecordStore, SigningKeys, StoreConflict
 
 PAGE = 1000
@@ -100,7 +100,7 @@ async def _check(previous: Head | None, found: Mapping[DocumentKey, Envelope], a
     for scope, document, one in now:
         if broken is None and one.doc_id in then:
             signed = then[one.doc_id]
-            records = await read_records(scope, document, signed.sequence + 1, one.sequence, audit=audit)
-            broken = follows(signed, records, one)
+            records = await read_stored_records(scope, document, signed.sequence + 1, one.sequence, audit=audit)
+            broken = follows(signed, records.values(), one)
     if broken is not None:
         raise broken

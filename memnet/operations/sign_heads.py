@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from itertools import groupby
 
 from memnet.domain.document import UserScope
-from memnet.domain.errors import HistoryBroken, Unavailable, VaultUnavailable
-from memnet.operations.read_records import PARALLEL
+from memnet.domain.errors import ErasureRunning, HistoryBroken, Unavailable, VaultUnavailable
+from memnet.operations.read_stored_records import PARALLEL
 from memnet.operations.sign_head import Signed, sign_head
 from memnet.ports import AuditLog, Clock, DocumentStore, ListedDocument, RecordStore, SigningKeys
 
@@ -52,9 +52,12 @@ async def sign_heads(
                     keys=keys,
                     clock=clock,
                 )
-            except (Unavailable, VaultUnavailable):
+            except (Unavailable, VaultUnavailable, ErasureRunning):
                 outcome = Signed.POSTPONED
             except HistoryBroken:
+                if await _is_being_erased(scope, documents):
+                    report.postponed += 1
+                    return
                 log.exception("a user's documents do not follow from what was signed", extra={"user": scope.prefix})
                 report.broken += 1
                 return
@@ -66,6 +69,17 @@ async def sign_heads(
         report.users += len(users)
         await asyncio.gather(*(one(scope, listed) for scope, listed in users))
     return report
+
+
+async def _is_being_erased(scope: UserScope, documents: DocumentStore) -> bool:
+    """Whether it is an erasure that takes away what was signed; if that cannot be told, it is not."""
+    try:
+        await documents.check(scope)
+    except ErasureRunning:
+        return True
+    except Unavailable:
+        return False
+    return False
 
 
 async def _users(documents: DocumentStore) -> AsyncIterator[list[tuple[UserScope, list[ListedDocument]]]]:

@@ -6,7 +6,7 @@ from datetime import timedelta
 
 from memnet.domain import commit, envelope
 from memnet.domain.document import DocumentKey
-from memnet.domain.errors import HistoryBroken, Unavailable
+from memnet.domain.errors import ErasureRunning, HistoryBroken, Unavailable
 from memnet.domain.timestamps import to_text
 from memnet.operations.flush_outbox import flush_outbox
 from memnet.ports import AuditLog, Clock, DocumentStore, StoreConflict
@@ -56,8 +56,9 @@ async def _sweep(key: DocumentKey, documents: DocumentStore, audit: AuditLog, re
         trimmed = commit.trimmed(head)
         await documents.put(key, envelope.dump(trimmed), envelope.summarise(trimmed), replaces=stored.storage_etag)
         report.trimmed += 1
-    except (StoreConflict, Unavailable):
-        # A writer was faster, or the store failed: the records are safe in the blob until the next sweep.
+    except (StoreConflict, Unavailable, ErasureRunning):
+        # A writer was faster, or the store failed: the records are safe in the blob until the next sweep. Or the
+        # document is being erased.
         report.postponed += 1
     except HistoryBroken:
         log.exception("stored bytes are not what was written", extra={"document": key.blob_name})

@@ -11,12 +11,14 @@ from memnet.domain.draft import Draft, Governance, draft_upkeep
 from memnet.domain.envelope import Envelope
 from memnet.domain.errors import (
     DocumentNotFound,
+    ErasureRunning,
     ETagMismatch,
     HistoryBroken,
     IdempotencyKeyReused,
     MemnetError,
     ProfileForbidden,
     Unavailable,
+    VaultUnavailable,
 )
 from memnet.domain.json_text import canonical, digest
 from memnet.domain.upkeep import Plan, Planner, lost, surroundings
@@ -69,9 +71,9 @@ async def tend_document(
 ) -> Tended:
     """Do what `planner` decides on the newest version, once a version, however many try.
 
-    Another writer who is faster postpones it to the next run. It is refused, with a line in the log, if a durable entry
-    would be lost or a check of the write fails; then the document is as it was. On a dry run nothing is written, and
-    CHANGED means that it would be. Raises HistoryBroken, Unavailable.
+    Another writer who is faster, or an erasure, postpones it to the next run. It is refused, with a line in the log, if
+    a durable entry would be lost or a check of the write fails; then the document is as it was. On a dry run nothing is
+    written, and CHANGED means that it would be. Raises HistoryBroken, VaultUnavailable, Unavailable.
     """
     named = (rules.profile.profile_id, rules.binding.binding_id)
     head = await _newest(key, documents)
@@ -119,10 +121,10 @@ async def tend_document(
         await commit_change(
             command, decide, documents=documents, audit=audit, clock=clock, ids=ids, background=background
         )
-    except (ETagMismatch, DocumentNotFound, IdempotencyKeyReused):
+    except (ETagMismatch, DocumentNotFound, IdempotencyKeyReused, ErasureRunning):
         # The key can only have come with another body if another run saw this version at another time.
         return Tended(*named, Outcome.POSTPONED, plan)
-    except (Unavailable, HistoryBroken):
+    except (Unavailable, VaultUnavailable, HistoryBroken):
         raise
     except MemnetError as error:
         return _refused(key, named, plan, error.code.value)

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 
 from memnet.domain.catalog import Catalog
 from memnet.domain.document import DocumentKey
-from memnet.domain.errors import HistoryBroken, Unavailable
+from memnet.domain.errors import HistoryBroken, Unavailable, VaultUnavailable
 from memnet.domain.upkeep import caretakers
 from memnet.operations.tend_document import Outcome, Tended
 from memnet.ports import DocumentStore
@@ -73,7 +73,7 @@ async def _tend(key: DocumentKey, tend: Tend, report: UpkeepReport) -> None:
     try:
         for tended in await tend(key):
             report.add(tended)
-    except Unavailable:
+    except (Unavailable, VaultUnavailable):
         report.postponed += 1
     except HistoryBroken:
         log.exception("a stored document cannot be read", extra={"document": key.blob_name})

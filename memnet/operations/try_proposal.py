@@ -71,7 +71,7 @@ async def try_proposal(
     """Patch the document, exactly once however often this is called, and say what came of it.
 
     A dry run tells whether the request was applied before (`replayed`), and applies nothing. Raises ProfileNotFound,
-    ProfileForbidden, HistoryBroken, and Unavailable when the outcome is open.
+    ProfileForbidden, HistoryBroken, VaultUnavailable, and Unavailable when the outcome is open.
     """
     try:
         return await patch_document(

@@ -1,5 +1,7 @@
 """Read an archive from end to end and believe nothing that does not hold."""
 
+from dataclasses import replace
+
 from memnet.domain.archive import (
     MANIFEST,
     ArchivedDocument,
@@ -34,7 +36,8 @@ async def verify_archive(archive: ArchiveReader, *, catalog: Catalog) -> Verifie
     check_manifest(manifest, archive.members)
     check_schemas(manifest, {name: schema.digest for name, schema in catalog.schemas.items()})
     verified = VerifiedArchive(manifest, digest(data), {file.name: file for file in manifest.files})
-    await _check_documents(archive, verified, catalog)
+    if await _check_documents(archive, verified, catalog):
+        verified = replace(verified, is_sealed=True)
     for kind in manifest.kinds:
         before, count = "", 0
         async for line in read_archive_lines(archive, verified.files[kind.file]):
@@ -47,11 +50,13 @@ async def verify_archive(archive: ArchiveReader, *, catalog: Catalog) -> Verifie
     return verified
 
 
-async def _check_documents(archive: ArchiveReader, verified: VerifiedArchive, catalog: Catalog) -> None:
-    manifest = verified.manifest
+async def _check_documents(archive: ArchiveReader, verified: VerifiedArchive, catalog: Catalog) -> bool:
+    """Say whether some record's values were sealed."""
+    manifest, is_sealed = verified.manifest, False
     records, profiles, schemas = 0, set[tuple[str, str]](), set[tuple[str, str]]()
     for row in manifest.documents:
         chain = await _check_document(archive, verified, row, catalog)
+        is_sealed = is_sealed or chain.is_sealed
         records += chain.records
         profiles |= chain.profiles
         schemas |= chain.schemas
@@ -61,6 +66,9 @@ async def _check_documents(archive: ArchiveReader, verified: VerifiedArchive, ca
         refuse("the profiles that it lists are not those of its records", MANIFEST)
     if schemas != {(used.schema_id, used.version) for used in manifest.schemas}:
         refuse("the schemas that it lists are not those of its records", MANIFEST)
+    if is_sealed and manifest.format_version == 1:
+        refuse("its records are of a later format than it says", MANIFEST)
+    return is_sealed
 
 
 async def _check_document(

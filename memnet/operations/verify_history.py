@@ -8,7 +8,7 @@ from memnet.domain.head_check import HeadsChecked, StoredHead, check_heads
 from memnet.domain.history import Rebuilt
 from memnet.domain.record import RecordKey, RecordKind
 from memnet.domain.signature import PublicKeys, by_id
-from memnet.operations.read_records import PARALLEL
+from memnet.operations.read_stored_records import PARALLEL
 from memnet.operations.rebuild_documents import rebuild_documents
 from memnet.ports import AuditLog, DocumentStore, RecordStore, SigningKeys
 

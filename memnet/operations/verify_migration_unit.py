@@ -8,7 +8,7 @@ import orjson
 from memnet.domain.catalog import Catalog
 from memnet.domain.document import DocumentKey, Json
 from memnet.domain.envelope import Record
-from memnet.domain.errors import HistoryBroken, MemnetError, Unavailable, VersionNotFound
+from memnet.domain.errors import HistoryBroken, MemnetError, Unavailable, VaultUnavailable, VersionNotFound
 from memnet.domain.json_text import canonical, digest
 from memnet.domain.migration import Migration, Target, Unit
 from memnet.domain.migration_plan import Found, Gathered, NotMigratable, documents_of, is_beyond, problem_of, upgraded
@@ -33,7 +33,7 @@ async def verify_migration_unit(
     """Return one verdict a target that the migration made or should have made.
 
     What a target was made of is rebuilt from the audit. Raises HistoryBroken for a document that cannot be read,
-    Unavailable.
+    VaultUnavailable, Unavailable.
     """
     gathered = await read_migration_unit(unit, migration, Depth.NEWEST, documents=documents, audit=audit)
     live = any(found.live for found in gathered.sources.values())
@@ -48,7 +48,7 @@ async def verify_migration_unit(
                 verdicts.append(Verdict(found.key, difference))
             else:
                 verdicts.append(await _made(migration, target, found, made, gathered, documents, audit, catalog))
-        except Unavailable:
+        except (Unavailable, VaultUnavailable):
             raise
         except (NotMigratable, MemnetError) as error:
             verdicts.append(Verdict(found.key, problem_of(error)))

@@ -1,9 +1,11 @@
 """What the operations need from outside, as Protocols. Each method's docstring lists what it raises."""
 
 from memnet.ports.archive import ArchiveReader, ArchiveWriter
-from memnet.ports.governance import HoldStore, UserDirectory
+from memnet.ports.erasing import Erasing
+from memnet.ports.governance import ErasureStore, Fences, HoldStore, UserDirectory, UserStorage
 from memnet.ports.models import LanguageModels, ModelAnswer, ModelOutcome, ModelRequest
-from memnet.ports.sealing import TenantKey, TenantKeys, Vault
+from memnet.ports.prerequisites import CreatablePrerequisite, Prerequisite, Prerequisites
+from memnet.ports.sealing import DataKeyCache, TenantKey, TenantKeys, Vault
 from memnet.ports.searching import (
     Embedder,
     EventHit,
@@ -28,6 +30,7 @@ from memnet.ports.storage import (
     StoredDocument,
 )
 from memnet.ports.surroundings import Clock, IdGenerator, Quota
+from memnet.ports.telemetry import Fact, Span, SpanKind, Telemetry
 from memnet.ports.work import Background, JobMarks, MarkedJob, MessageQueue
 
 __all__ = [
@@ -36,11 +39,17 @@ __all__ = [
     "AuditLog",
     "Background",
     "Clock",
+    "CreatablePrerequisite",
+    "DataKeyCache",
     "DocumentStore",
     "Embedder",
+    "Erasing",
+    "ErasureStore",
     "EventHit",
     "EventIndex",
     "EventStore",
+    "Fact",
+    "Fences",
     "Hits",
     "HoldStore",
     "IdGenerator",
@@ -56,16 +65,22 @@ __all__ = [
     "ModelOutcome",
     "ModelRequest",
     "Page",
+    "Prerequisite",
+    "Prerequisites",
     "Quota",
     "RecordStore",
     "Search",
     "SearchRegister",
     "SemanticRouter",
     "SigningKeys",
+    "Span",
+    "SpanKind",
     "StoreConflict",
     "StoredDocument",
+    "Telemetry",
     "TenantKey",
     "TenantKeys",
     "UserDirectory",
+    "UserStorage",
     "Vault",
 ]

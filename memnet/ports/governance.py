@@ -1,10 +1,12 @@
-"""What governing the memory takes: the legal holds, and who has anything stored."""
+"""What governing the memory takes: the legal holds, who has anything stored, and erasure."""
 
+from datetime import datetime
 from typing import Protocol
 
-from memnet.domain.document import UserScope
+from memnet.domain.document import StorageETag, UserScope
+from memnet.domain.erasure import Found
 from memnet.domain.hold import HoldKey, HoldPlace
-from memnet.ports.storage import Page
+from memnet.ports.storage import Page, StoredDocument
 
 
 class HoldStore(Protocol):
@@ -41,5 +43,78 @@ class UserDirectory(Protocol):
         """List the users of a tenant of whom anything is stored, in name order.
 
         Raises InvalidIdentifier, InvalidCursor, Unavailable.
+        """
+        ...
+
+
+class Fences(Protocol):
+    """Whose memory is being erased: of them nothing is written until their receipts stand."""
+
+    async def check(self, scope: UserScope) -> None:
+        """Ask the store (one round trip). Raises ErasureRunning while the user's memory is erased, Unavailable."""
+        ...
+
+    async def erasing(self, tenant_id: str | None) -> frozenset[UserScope]:
+        """Return the users whose memory is being erased, of one tenant or of all, as the store has it.
+
+        Raises InvalidIdentifier, Unavailable.
+        """
+        ...
+
+
+class ErasureStore(Fences, Protocol):
+    """The erasures that run, each a fence and its own journal in one record, and the receipts of those that are over.
+
+    Both lie outside of the users' prefixes.
+    """
+
+    async def read(self, scope: UserScope) -> StoredDocument | None:
+        """Read the user's fence; None if there is none. Raises Unavailable."""
+        ...
+
+    async def write(self, scope: UserScope, data: bytes, *, replaces: StorageETag | None) -> StorageETag:
+        """Write the fence iff its tag still is `replaces` (None: iff there is none); return the new tag.
+
+        Raises StoreConflict, and Unavailable when the outcome is unknown.
+        """
+        ...
+
+    async def lift(self, scope: UserScope, *, tag: StorageETag) -> None:
+        """Remove the fence iff it still is the one of that tag; a missing one is fine.
+
+        Raises StoreConflict if it is another one, Unavailable when the outcome is unknown.
+        """
+        ...
+
+    async def create_receipt(self, tenant_id: str, erasure_id: str, data: bytes) -> None:
+        """Create the receipt, which is never changed. Raises StoreConflict if there is one, Unavailable."""
+        ...
+
+    async def read_receipt(self, tenant_id: str, erasure_id: str) -> bytes | None:
+        """Read a receipt; None if there is none. Raises InvalidIdentifier, Unavailable."""
+        ...
+
+    async def list_receipts(self, tenant_id: str, *, limit: int, cursor: str | None) -> Page[str]:
+        """List the ids of a tenant's erasures that have a receipt. Raises InvalidIdentifier, InvalidCursor,
+        Unavailable.
+        """
+        ...
+
+
+class UserStorage(Protocol):
+    """Everything that the stores hold of one user, whatever it is: below the user's prefix, and the marks and the
+    changes of holds outside of it. Fences and receipts are not among it.
+    """
+
+    async def list(self, scope: UserScope, *, limit: int, cursor: str | None) -> Page[Found]:
+        """List it, the user's keys first; pages may be short or empty. Raises InvalidCursor, Unavailable."""
+        ...
+
+    async def delete(self, scope: UserScope, found: Found, *, known_at: datetime) -> None:
+        """Remove what `list` has found iff it still is that; a missing one is fine.
+
+        It does not take effect much later than `known_at`, the moment at which the caller knew that it may be removed:
+        Azure Storage refuses it 15 minutes after. Raises StoreConflict if something else stands there, ValueError for a
+        name that is not the user's, Unavailable when the outcome is unknown.
         """
         ...

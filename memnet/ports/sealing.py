@@ -3,6 +3,8 @@
 from dataclasses import dataclass, field
 from typing import Protocol
 
+from memnet.domain.document import UserScope
+from memnet.domain.sealing import DataKey
 from memnet.ports.storage import RecordStore
 from memnet.ports.surroundings import Clock, IdGenerator
 
@@ -35,6 +37,26 @@ class TenantKeys(Protocol):
         ...
 
 
+class DataKeyCache(Protocol):
+    """Data keys that this process has opened, in memory alone and for a short time: it may forget any, at any time."""
+
+    def current(self, scope: UserScope) -> DataKey | None:
+        """Return the key that the user's records were last sealed with; None if it is not known."""
+        ...
+
+    def find(self, scope: UserScope, key_id: str) -> DataKey | None:
+        """Return one of the user's keys; None if it is not known."""
+        ...
+
+    def remember(self, scope: UserScope, key: DataKey, *, is_current: bool) -> None:
+        """Keep a key that is known to be stored."""
+        ...
+
+    def forget(self, scope: UserScope) -> None:
+        """Drop all keys of a user."""
+        ...
+
+
 @dataclass(frozen=True, slots=True)
 class Vault:
     """The ports that sealing takes: where the wrapped data keys lie, what unwraps them, and fresh bytes."""
@@ -43,3 +65,5 @@ class Vault:
     keys: TenantKeys
     ids: IdGenerator
     clock: Clock
+    cache: DataKeyCache | None = None
+    """None: the keys are read and opened for every call."""

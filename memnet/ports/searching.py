@@ -4,9 +4,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
-from memnet.domain.document import StorageETag
+from memnet.domain.document import StorageETag, UserScope
 from memnet.domain.event_search import EventQuery, IndexDocument, Vector
 from memnet.domain.search_layout import IndexVersion, Layout
+from memnet.ports.governance import Fences
 from memnet.ports.storage import StoredDocument
 
 
@@ -42,6 +43,10 @@ class EventIndex(Protocol):
         """Create the index, empty; one that is there already is left as it is. Raises Unavailable."""
         ...
 
+    async def matches(self, version: IndexVersion) -> bool:
+        """Say whether the index is as `create` would make it for `version`. Raises IndexMissing, Unavailable."""
+        ...
+
     async def drop(self, name: str) -> None:
         """Remove the index with all that is in it; a missing one is fine. Raises Unavailable."""
         ...
@@ -68,6 +73,13 @@ class EventIndex(Protocol):
         """Return up to `limit` (1 to 999) documents of one tenant, or of all, in key order, from behind `after` on.
 
         Scores mean nothing. Fewer than `limit` are the end. Raises IndexMissing, Unavailable.
+        """
+        ...
+
+    async def list_of_user(self, name: str, scope: UserScope, *, limit: int, after: str | None = None) -> Sequence[str]:
+        """Return the keys of up to `limit` (1 to 999) documents of one user, in key order, from behind `after` on.
+
+        What was just written or removed may not show yet. Raises IndexMissing, Unavailable.
         """
         ...
 
@@ -127,6 +139,8 @@ class Search:
 
     index: EventIndex
     register: SearchRegister
+    fences: Fences
+    """Of whom nothing goes into an index."""
     embedder: Embedder | None = None
 
     @property

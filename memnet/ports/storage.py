@@ -1,16 +1,23 @@
-"""The stores of documents, audit records, events and small records."""
+"""The stores of documents, audit records, events and small records.
+
+Whatever creates something of a user raises ErasureRunning, too, while the user's memory is erased, and so does every
+write of a record; a document that exists is fenced by a tombstone in its place.
+"""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from functools import cached_property
-from typing import Generic, Protocol, TypeVar
+from typing import TYPE_CHECKING, Generic, Protocol, TypeVar
 
 from memnet.domain import envelope
 from memnet.domain.document import DocumentKey, StorageETag, UserScope
 from memnet.domain.envelope import DocumentSummary, DocumentView
 from memnet.domain.event import EventKey
 from memnet.domain.record import RecordKey, RecordKind
+
+if TYPE_CHECKING:
+    from memnet.ports.sealing import Vault
 
 
 class StoreConflict(Exception):
@@ -65,10 +72,17 @@ class DocumentStore(Protocol):
         ...
 
     async def put(
-        self, key: DocumentKey, data: bytes, summary: DocumentSummary, *, replaces: StorageETag | None
+        self,
+        key: DocumentKey,
+        data: bytes,
+        summary: DocumentSummary,
+        *,
+        replaces: StorageETag | None,
+        known_at: datetime | None = None,
     ) -> None:
         """Write iff the stored tag still is `replaces`; None: iff there is no blob yet.
 
+        With `known_at` it does not take effect much later than that: Azure Storage refuses it 15 minutes after.
         Raises StoreConflict if not, and Unavailable when the outcome is unknown: the write may have been applied,
         or may be applied later.
         """
@@ -85,6 +99,10 @@ class DocumentStore(Protocol):
         """List the documents of every tenant, for the sweeper; rows and errors as in `list`."""
         ...
 
+    async def check(self, scope: UserScope) -> None:
+        """Ask the store (one round trip) whether the user may be written for. Raises ErasureRunning, Unavailable."""
+        ...
+
     async def ping(self) -> None:
         """Ask the store whether it can serve (one round trip). Raises Unavailable."""
         ...
@@ -93,8 +111,14 @@ class DocumentStore(Protocol):
 class AuditLog(Protocol):
     """The records below audit/ and the baselines below baselines/: created once, never changed.
 
-    Records go only after a baseline that stands for them is there.
+    Records go only after a baseline that stands for them is there. The log takes and gives bytes: whoever writes a
+    record seals its values, and whoever reads one opens them.
     """
+
+    @property
+    def vault(self) -> "Vault | None":
+        """What the values of records are sealed with; None: they are stored in clear."""
+        ...
 
     async def append(self, scope: UserScope, change_id: str, data: bytes) -> None:
         """Create the record; if it stands already with the same bytes, that is success.

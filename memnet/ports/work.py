@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Protocol
 
+from memnet.domain.document import UserScope
 from memnet.domain.job import Job
 from memnet.ports.storage import Page
 
@@ -40,6 +41,16 @@ class MessageQueue(Protocol):
         """Send a job, to be delivered not before `due`. The same job and attempt within minutes is sent once.
 
         Raises Unavailable when the outcome is unknown.
+        """
+        ...
+
+    async def purge(self, scope: UserScope) -> int:
+        """Remove every message that is about the user; return how many this call has removed.
+
+        Those that wait and those that are scheduled, in every queue of users' jobs and among the dead letters; of a
+        dead letter that names no user nobody can tell, and it stays. The messages of others keep their order. Raises
+        Unavailable, with less removed than there is, when the broker fails or somebody works on one of the messages at
+        the moment: the same call again takes the rest.
         """
         ...
 

@@ -22,7 +22,10 @@ from tests.api.conftest import (
     patch_body,
 )
 
-PUBLIC = {"/health/live", "/health/ready", "/openapi.json", "/docs", "/docs/assets"}
+PUBLIC = {"/health/live", "/health/ready", "/openapi.json", "/docs", "/docs/assets"} | {
+    "/console",
+    "/console/assets/{name:path}",
+}
 VALUES = {
     "tenant_id": "t1",
     "user_id": "u1",
@@ -32,7 +35,13 @@ VALUES = {
     "snapshot_id": "s_1",
     "replay_id": "rpl-1",
     "conflict_id": "cfl-1",
+    "profile_id": "project-copilot-v1",
+    "schema_id": "memory.project",
+    "schema_version": "1.0.0",
+    "erasure_id": "e-1",
 }
+WITHOUT_TENANT = {"list_profiles", "get_profile", "get_schema", "get_statistics"}
+"""Operations that tell of the service alone, and so take a role and no tenant. A new one is a decision."""
 
 
 def operations(app: FastAPI) -> list[tuple[str, str, str]]:
@@ -43,6 +52,11 @@ def operations(app: FastAPI) -> list[tuple[str, str, str]]:
         for method, operation in methods.items()
         if path.startswith("/v1/")
     ]
+
+
+def of_tenants(app: FastAPI) -> list[tuple[str, str, str]]:
+    """Those of them that concern a tenant."""
+    return [row for row in operations(app) if row[2] not in WITHOUT_TENANT]
 
 
 async def call(client: httpx.AsyncClient, method: str, path: str, **values: str) -> httpx.Response:
@@ -78,7 +92,7 @@ async def test_a_token_of_another_tenant_is_refused_everywhere(
 ) -> None:
     for tenants in ("t1", ["t1", "t3"], [], None):
         anonymous.headers = httpx.Headers(bearer(token(tid=tenants)))
-        for method, path, _ in operations(app):
+        for method, path, _ in of_tenants(app):
             response = await call(anonymous, method, path, tenant_id="t2")
             assert (response.status_code, code(response)) == (403, "TENANT_FORBIDDEN"), (method, path)
 
@@ -92,9 +106,16 @@ async def test_a_token_of_several_tenants_reaches_each(anonymous: httpx.AsyncCli
 
 async def test_the_tenant_comes_before_the_role(anonymous: httpx.AsyncClient, app: FastAPI, token: Token) -> None:
     anonymous.headers = httpx.Headers(bearer(token("Nothing")))
-    for method, path, _ in operations(app):
+    for method, path, _ in of_tenants(app):
         assert code(await call(anonymous, method, path, tenant_id="t2")) == "TENANT_FORBIDDEN"
+    for method, path, _ in operations(app):
         assert code(await call(anonymous, method, path)) == "ROLE_REQUIRED"
+
+
+def test_what_concerns_no_tenant_has_none_in_its_path(app: FastAPI) -> None:
+    without = {operation for _, path, operation in operations(app) if "{tenant_id}" not in path}
+    assert without == WITHOUT_TENANT
+    assert {path.startswith("/v1/tenants/{tenant_id}") for _, path, _ in of_tenants(app)} == {True}
 
 
 @pytest.mark.parametrize("role", [*ALL_ROLES, "Memory.Everything", "memory.admin"])
@@ -148,7 +169,7 @@ class TestQuota:
     ) -> None:
         for principal in ("a", "b", "c"):
             assert (await client.get(DYNAMIC, headers=bearer(token(oid=principal)))).status_code == 404
-        for method, path, _ in operations(app):
+        for method, path, _ in of_tenants(app):
             response = await call(client, method, path)
             assert (response.status_code, code(response)) == (429, "QUOTA_EXCEEDED")
             assert response.headers["Retry-After"] == "60"
@@ -179,6 +200,6 @@ async def test_an_issuer_that_is_down_is_503_and_not_401(client: httpx.AsyncClie
 
 
 async def test_the_ids_come_before_the_tenant(client: httpx.AsyncClient, app: FastAPI) -> None:
-    for method, path, _ in operations(app):
+    for method, path, _ in of_tenants(app):
         response = await call(client, method, path, tenant_id=".t2")
         assert (response.status_code, code(response)) == (400, "INVALID_IDENTIFIER")

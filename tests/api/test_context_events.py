@@ -164,7 +164,7 @@ class TestTrouble:
             return replace(services, search=None)
         assert services.search is not None
         broken: Any = BrokenIndex(services.search.index, request.param)
-        return replace(services, search=Search(broken, services.search.register))
+        return replace(services, search=Search(broken, services.search.register, services.erasures))
 
     @pytest.mark.usefixtures("remembered")
     async def test_the_documents_come_all_the_same(self, client: httpx.AsyncClient) -> None:

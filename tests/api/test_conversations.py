@@ -8,6 +8,8 @@ import httpx
 import pytest
 from fastapi import FastAPI
 
+from api.shared_look import KEPT_FOR
+from memnet.adapters.memory.clock import FrozenClock
 from memnet.adapters.memory.queue import MemoryQueue
 from memnet.domain.document import UserScope
 from memnet.domain.errors import Unavailable, VaultUnavailable
@@ -268,6 +270,8 @@ async def test_a_broker_that_is_down_is_told_and_no_reason_to_refuse(
 async def test_what_is_not_configured_is_not_asked(client: httpx.AsyncClient, app: FastAPI, services: Services) -> None:
     assert {"vault": "ok", "queue": "ok"}.items() <= (await client.get("/health/ready")).json()["checks"].items()
     app.state.services = replace(services, vault=None, queue=None)
+    assert isinstance(services.clock, FrozenClock)
+    services.clock.advance(KEPT_FOR)
     assert not {"vault", "queue"} & (await client.get("/health/ready")).json()["checks"].keys()
 
 

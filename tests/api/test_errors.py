@@ -6,6 +6,8 @@ from typing import Any
 import httpx
 import pytest
 
+from api.shared_look import KEPT_FOR
+from memnet.adapters.memory.clock import FrozenClock
 from memnet.domain.document import DocumentKey
 from memnet.wiring import Services
 from tests.api.conftest import DYNAMIC, USER, code
@@ -101,10 +103,12 @@ class TestDefect:
         assert (await client.get("/health/live")).status_code == 200
 
 
-async def test_readiness_asks_the_issuer(anonymous: httpx.AsyncClient, keys: Any) -> None:
+async def test_readiness_asks_the_issuer(anonymous: httpx.AsyncClient, keys: Any, services: Services) -> None:
     ready = await anonymous.get("/health/ready")
     assert (ready.status_code, ready.json()) == (200, {"status": "ok", "checks": READY})
     keys.down = True
+    assert isinstance(services.clock, FrozenClock)
+    services.clock.advance(KEPT_FOR)
     response = await anonymous.get("/health/ready")
     assert response.status_code == 503
     assert response.headers["Retry-After"] == "1"

@@ -193,7 +193,8 @@ class TestTrouble:
     @pytest.fixture
     def services(self, services: Services, request: pytest.FixtureRequest) -> Services:
         assert services.search is not None
-        found = None if request.param == "none" else Search(DeadIndex(), services.search.register)  # type: ignore[arg-type]
+        dead: Any = DeadIndex()
+        found = None if request.param == "none" else Search(dead, services.search.register, services.erasures)
         return replace(services, search=found)
 
     @pytest.mark.parametrize("services", ["dead", "none"], indirect=True)

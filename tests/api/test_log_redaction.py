@@ -8,11 +8,13 @@ import sys
 import threading
 import warnings
 from collections.abc import Iterator
+from dataclasses import dataclass
 
 import pytest
 
 from memnet import log_redaction
-from memnet.log_redaction import WITHHELD
+from memnet.domain.job import JobKind
+from memnet.log_redaction import WITHHELD, OwnWords, told_abroad
 
 MEMORY = "Jane prefers tea"
 
@@ -134,6 +136,36 @@ def test_a_record_that_cannot_be_written_is_not_printed(log: io.StringIO, capsys
 def test_a_record_that_comes_from_elsewhere_can_be_made(log: io.StringIO) -> None:
     record = logging.makeLogRecord({"name": "memnet", "msg": "told %d", "args": (1,), "levelno": logging.INFO})
     assert record.getMessage() == "told 1"
+
+
+@dataclass(frozen=True)
+class Report:
+    """What a timer says."""
+
+    done: int
+    kind: JobKind | None = None
+
+
+@pytest.mark.parametrize(
+    ("message", "values", "told"),
+    [
+        ("nothing else", (), "nothing else"),
+        ("%s is %d of %.1f", (JobKind.REPLAY, 3, 4.5), "replay is 3 of 4.5"),
+        ("%s: %s", (OwnWords("sweep"), Report(7)), "sweep: Report(done=7, kind=None)"),
+        ("%s", ({MEMORY: MEMORY},), "…"),
+        ("%s and %s", (MEMORY, ["x"]), "… and …"),
+        ("%s", (Report(1, MEMORY),), "…"),  # type: ignore[arg-type]
+        ("%d tries", (MEMORY,), "%d tries"),
+        ("%(who)s %(times)d", ({"who": MEMORY, "times": 2},), "… 2"),
+        ("%s %s", ("one",), "%s %s"),
+        (ValueError(MEMORY), (), WITHHELD),
+    ],
+)
+def test_what_leaves_the_place_has_no_values_but_those_of_closed_lists(
+    log: io.StringIO, message: object, values: tuple[object, ...], told: str
+) -> None:
+    record = logging.getLogger("memnet").makeRecord("memnet", logging.INFO, "f", 1, message, values, None)
+    assert told_abroad(record) == told
 
 
 def test_ctrl_c_is_no_failure(log: io.StringIO, capsys: pytest.CaptureFixture[str]) -> None:

@@ -24,6 +24,7 @@ WORKING = {
     "MEMNET_AUDIENCE": "api://memnet",
     "MEMNET_PORT": "0",
     "MEMNET_SWEEP_SECONDS": "0",
+    "MEMNET_DRAIN_SECONDS": "0",
 }
 
 
@@ -143,8 +144,13 @@ class Running:
 
 
 @pytest.fixture
-def running() -> Iterator[Running]:
-    with start(**WORKING) as process:
+def variables() -> dict[str, str]:
+    return WORKING
+
+
+@pytest.fixture
+def running(variables: dict[str, str]) -> Iterator[Running]:
+    with start(**variables) as process:
         try:
             yield Running(process)
         finally:
@@ -155,6 +161,39 @@ def running() -> Iterator[Running]:
 def test_it_stops_in_order_on_a_signal(running: Running, number: signal.Signals) -> None:
     assert httpx.get(f"{running.url}/health/live").status_code == 200
     assert running.stop(number) == 0
+
+
+class TestDraining:
+    """MEMNET_DRAIN_SECONDS is so long here that only what the test does can end it."""
+
+    @pytest.fixture
+    def variables(self) -> dict[str, str]:
+        return {**WORKING, "MEMNET_DRAIN_SECONDS": "3600"}
+
+    def test_sigterm_takes_it_out_of_the_choice_and_lets_it_serve_on(self, running: Running) -> None:
+        with httpx.Client(base_url=running.url) as kept:
+            assert "connection" not in kept.get("/health/live").headers
+            running.process.send_signal(signal.SIGTERM)
+            while "connection" not in (last := kept.get("/health/live")).headers:
+                pass
+            assert (last.status_code, last.headers["connection"]) == (200, "close")
+            ready = kept.get("/health/ready")
+            assert ready.status_code == 503
+            assert ready.json()["error"]["message"] == "The process is stopping."
+            assert kept.get("/v1/profiles").headers["connection"] == "close"
+        assert running.process.poll() is None
+        assert running.stop(signal.SIGTERM) == 0
+
+    def test_a_person_does_not_wait(self, running: Running) -> None:
+        assert running.stop(signal.SIGINT) == 0
+
+
+def test_the_drain_ends_by_itself() -> None:
+    with start(**WORKING, MEMNET_LOG_LEVEL="info") as process:
+        try:
+            assert Running(process).stop(signal.SIGTERM) == 0
+        finally:
+            process.kill()
 
 
 def test_it_lives_without_its_dependencies_but_is_not_ready(running: Running) -> None:

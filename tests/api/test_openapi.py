@@ -31,6 +31,7 @@ from tests.api.served import Served
 
 DOCUMENT = "/v1/tenants/{tenant_id}/users/{user_id}/documents/{namespace}/{path}"
 BELOW_USER = {"400", "401", "403", "429", "500", "503"}
+WITHOUT_TENANT = BELOW_USER - {"400"}
 WRITE = BELOW_USER | {"200", "404", "409", "412", "428"}
 WITH_BODY = {"413", "415"}
 EXPECTED = {
@@ -45,21 +46,28 @@ EXPECTED = {
     "search_events": BELOW_USER | WITH_BODY | {"200"},
     "reindex_events": BELOW_USER | {"202"},
     "store_snapshot": BELOW_USER | WITH_BODY | {"202", "404", "409"},
-    "read_snapshot": BELOW_USER | {"200", "404"},
+    "read_snapshot": BELOW_USER | {"200", "404", "409"},
     "list_accesses": BELOW_USER | {"200"},
     "get_replay": BELOW_USER | {"200", "404"},
-    "retry_replay": BELOW_USER | {"202", "404"},
+    "list_replays": BELOW_USER | {"200"},
+    "retry_replay": BELOW_USER | {"202", "404", "409"},
     "list_conflicts": BELOW_USER | {"200"},
     "retry_conflict": BELOW_USER | {"200", "404", "409"},
     "discard_conflict": BELOW_USER | WITH_BODY | {"200", "404", "409"},
     "get_reindexing": BELOW_USER | {"200", "404"},
-    "apply_retention": BELOW_USER | WITH_BODY | {"200"},
+    "apply_retention": BELOW_USER | WITH_BODY | {"200", "409"},
     "place_hold": BELOW_USER | WITH_BODY | {"200"},
     "release_hold": BELOW_USER | {"200"},
     "get_hold": BELOW_USER | {"200"},
     "place_tenant_hold": BELOW_USER | WITH_BODY | {"200"},
     "release_tenant_hold": BELOW_USER | {"200"},
     "get_tenant_hold": BELOW_USER | {"200"},
+    "list_profiles": WITHOUT_TENANT | {"200", "400"},
+    "get_profile": WITHOUT_TENANT | {"200", "304", "400", "404"},
+    "get_schema": WITHOUT_TENANT | {"200", "304", "400", "404"},
+    "get_statistics": WITHOUT_TENANT | {"200", "400"},
+    "request_erasure": BELOW_USER | {"202", "409"},
+    "get_erasure": BELOW_USER | {"200", "404"},
     "health_live": {"200", "500"},
     "health_ready": {"200", "500", "503"},
 }

@@ -122,3 +122,27 @@ async def test_what_is_not_there_or_cannot_be_read_is_refused(client: httpx.Asyn
     await services.records.write(key, b"[]", replaces=None)
     broken = await client.get(f"{USER}/replays/rpl-broken")
     assert (broken.status_code, code(broken)) == (500, "HISTORY_BROKEN")
+
+
+async def test_a_user_s_replays_are_listed_as_each_is_told(client: httpx.AsyncClient, services: Services) -> None:
+    location = await stored(client)
+    await work(services, location)
+    listed = (await client.get(f"{USER}/replays")).json()
+    assert listed == {"replays": [(await client.get(location)).json()], "next_cursor": None}
+    assert (await client.get("/v1/tenants/t1/users/u2/replays")).json()["replays"] == []
+
+
+@pytest.mark.parametrize(
+    ("params", "expected"), [({"limit": "0"}, "MALFORMED_REQUEST"), ({"cursor": "x"}, "INVALID_CURSOR")]
+)
+async def test_a_list_that_is_asked_for_wrongly_is_refused(
+    client: httpx.AsyncClient, params: dict[str, str], expected: str
+) -> None:
+    response = await client.get(f"{USER}/replays", params=params)
+    assert (response.status_code, code(response)) == (400, expected)
+
+
+@pytest.mark.parametrize("role", ["Memory.Write", "Memory.Audit"])
+async def test_a_list_takes_the_roles_of_its_parts(anonymous: httpx.AsyncClient, token: Token, role: str) -> None:
+    response = await anonymous.get(f"{USER}/replays", headers=bearer(token(role)))
+    assert (response.status_code, code(response)) == (403, "ROLE_REQUIRED")

@@ -1,7 +1,8 @@
 """One fixture per port, every backend a parameter: a new adapter is one new parameter."""
 
+import gc
 import uuid
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -16,6 +17,7 @@ from memnet.adapters.azure.blob_events import BlobEventStore
 from memnet.adapters.azure.blob_records import BlobRecordStore
 from memnet.adapters.azure.blob_search_register import BlobSearchRegister
 from memnet.adapters.azure.search_index import open_search
+from memnet.adapters.azure.service_bus_queue import open_queue
 from memnet.adapters.memory.audit import MemoryAuditLog
 from memnet.adapters.memory.clock import FrozenClock
 from memnet.adapters.memory.documents import MemoryDocumentStore
@@ -26,6 +28,7 @@ from memnet.adapters.memory.search_register import MemorySearchRegister
 from memnet.adapters.process.document_cache import DocumentCache
 from memnet.adapters.system import SystemClock
 from memnet.ports import AuditLog, DocumentStore, EventIndex, EventStore, RecordStore, SearchRegister
+from tests.contracts.queue_ends import Broker, Ends, InMemory, OnServiceBus, Receivers
 
 BACKENDS = ["memory", "azurite"]
 
@@ -107,3 +110,26 @@ async def index(request: pytest.FixtureRequest) -> AsyncIterator[EventIndex]:
     prefix = f"t{uuid.uuid4().hex}"
     async with open_search(emulator.url, key=emulator.api_key, prefix=prefix, timeout_seconds=10) as connected:
         yield connected
+
+
+@pytest.fixture(scope="module")
+def queue_broker(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Broker]:
+    """A running broker whose queues outlive it."""
+    with Broker(tmp_path_factory.mktemp("service-bus")) as running:
+        yield running
+
+
+@pytest.fixture(params=["memory", "service_bus"])
+async def ends(request: pytest.FixtureRequest) -> AsyncIterator[Ends]:
+    """Both ends of an empty queue."""
+    if request.param == "memory":
+        yield InMemory()
+        return
+    broker: Broker = request.getfixturevalue("queue_broker")
+    names = broker.names()
+    received = Receivers(broker.connection_string, names)
+    async with open_queue(broker.url, key=broker.key, names=names.kinds, letters=names.letters) as queue:
+        yield OnServiceBus(queue, received, broker)
+        await received.close()
+    # The SDK (7.15) leaves the sockets of broken connections to the garbage collector: now, not in another's test.
+    gc.collect()

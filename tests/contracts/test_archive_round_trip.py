@@ -24,9 +24,11 @@ from memnet.adapters.process.zip_archive import ZipArchiveReader, ZipArchiveWrit
 from memnet.adapters.system import SystemClock
 from memnet.domain import envelope
 from memnet.domain.archive_import import Fate, ImportReport
+from memnet.domain.audit import record_hash
 from memnet.domain.document import Actor, DocumentKey, UserScope
 from memnet.domain.event import Event
 from memnet.domain.record import RecordKey, RecordKind
+from memnet.domain.sealing import is_sealed
 from memnet.domain.snapshot import Snapshot
 from memnet.domain.write import IfAbsent, IfMatch, PatchDocument, Reason
 from memnet.operations.export_user import export_user
@@ -36,7 +38,7 @@ from memnet.operations.import_user import import_user
 from memnet.operations.patch_document import patch_document
 from memnet.operations.rebuild_documents import rebuild_documents
 from memnet.operations.write_event import write_event
-from memnet.ports import AuditLog, DocumentStore, EventStore, RecordStore, Vault
+from memnet.ports import DocumentStore, EventStore, RecordStore, Vault
 from tests.contracts.conftest import BACKENDS
 from tests.domain.samples import CATALOG
 from tests.domain.snapshot_samples import snapshot
@@ -52,13 +54,14 @@ class Store:
     """One backend and a process on it."""
 
     documents: DocumentStore
-    audit: AuditLog
+    audit: BlobAuditLog | MemoryAuditLog
     events: EventStore
     records: RecordStore
 
     def __post_init__(self) -> None:
         self.ids, self.clock, self.background = SequentialIds(), SystemClock(), BackgroundTasks()
         self.vault = Vault(self.records, MemoryTenantKeys(self.ids), self.ids, self.clock)
+        self.audit.vault = self.vault
 
     def ports(self) -> dict[str, Any]:
         return {"documents": self.documents, "audit": self.audit, "clock": self.clock, "catalog": CATALOG}
@@ -145,6 +148,11 @@ async def test_what_is_exported_is_imported(store: Store, target: UserScope) -> 
         contents = [orjson.loads(view.document)["content"] for view in views]
         assert contents[0] == contents[1]
         assert (views[0] == views[1]) is (target == SCOPE)
+    for kept in (await store.records.list(target, RecordKind.IMPORTS, limit=1000, cursor=None)).items:
+        attached = await store.records.read(kept)
+        assert attached is not None
+        assert "naïve".encode() not in attached.data
+        assert is_sealed(attached.data) == ("/audit/" in kept.name)
     again = await store.take(archive, target)
     assert Fate.CREATED not in {fate for _, fate in again.documents} | {fate for _, fate in again.entries}
 
@@ -166,7 +174,9 @@ async def test_a_restored_document_is_the_one_that_was(store: Store) -> None:
         )
         for number in (1, 2, 3):
             change_id = one.change_id(number)
-            assert await store.audit.read(SCOPE, change_id) == await source.audit.read(SCOPE, change_id)
+            stored, exported = [await found.audit.read(SCOPE, change_id) or b"" for found in (store, source)]
+            assert b"sealed" in stored
+            assert record_hash(orjson.loads(stored)) == record_hash(orjson.loads(exported))
     page = await store.documents.list(SCOPE, "", limit=100, cursor=None)
     assert [row.summary.sequence for row in page.items] == [3] * len(NAMES)
     accesses = await store.records.list(SCOPE, RecordKind.ACCESSES, limit=100, cursor=None)

@@ -6,6 +6,7 @@ import logging
 import pytest
 
 from memnet.adapters.process.background import BackgroundTasks
+from memnet.domain.errors import ErasureRunning
 
 
 async def test_work_is_done_without_being_awaited():
@@ -90,3 +91,16 @@ async def test_drain_cancels_what_does_not_end(concurrency):
     assert not await background.drain(0.01)
     assert len(ended) == min(concurrency, 2)
     assert await background.drain()
+
+
+async def test_what_an_erasure_ends_is_no_failure(caplog):
+    async def work() -> None:
+        raise ErasureRunning
+
+    background = BackgroundTasks()
+    with caplog.at_level(logging.INFO, "memnet.background"):
+        background.start("flush one", work())
+        assert await background.drain()
+    [record] = caplog.records
+    assert (record.levelno, record.exc_info) == (logging.INFO, None)
+    assert record.getMessage().endswith("flush one")

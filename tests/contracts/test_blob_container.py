@@ -219,15 +219,17 @@ async def test_a_marker_that_the_service_refuses_is_an_invalid_cursor():
 
 
 async def test_a_record_that_vanished_between_refusal_and_look_is_unavailable():
-    async with against(answer(409, "BlobAlreadyExists"), answer(404, "BlobNotFound")) as (container, _):
+    absent = answer(404, "BlobNotFound")
+    async with against(absent, answer(409, "BlobAlreadyExists"), absent) as (container, server):
         audit = BlobAuditLog(container)
         with pytest.raises(Unavailable):
             await audit.append(SCOPE, "d-0001", b"{}")
         assert not audit.stands(SCOPE, "d-0001")
+        assert [asked[0].partition(" ")[0] for asked in server.asked] == ["GET", "PUT", "GET"]
 
 
 async def test_standing_records_are_remembered_within_a_bound():
-    async with against(answer(201, ETag=TAG)) as (container, _):
+    async with against(*[answer(404, "BlobNotFound"), answer(201, ETag=TAG)] * 3) as (container, _):
         audit = BlobAuditLog(container, known_limit=2)
         for change_id in ("d-1", "d-2", "d-3"):
             await audit.append(SCOPE, change_id, b"{}")

@@ -207,6 +207,29 @@ async def test_list_goes_through_the_keys_of_one_tenant_or_all(index):
         assert found == expected
 
 
+async def test_list_of_user_goes_through_the_keys_of_one_user(index):
+    scopes = [UserScope(tenant, user) for tenant in ("t1", "T1") for user in ("u1", "U1", "u-1", "u10")]
+    name = await filled(index, *(document(f"e{n}", scope=scope) for n in range(5) for scope in scopes))
+    for scope in (*scopes, UserScope("t3", "u1")):
+        expected = sorted(stored_event(f"e{n}", scope=scope).key.index_key for n in range(5))
+        expected = expected if scope in scopes else []
+        assert list(await index.list_of_user(name, scope, limit=999, after=None)) == expected
+        found, after = [], None
+        while keys := await index.list_of_user(name, scope, limit=2, after=after):
+            assert len(keys) <= 2
+            found += keys
+            after = keys[-1]
+        assert found == expected
+
+
+async def test_what_was_removed_is_listed_no_more(index):
+    name = await filled(index, *(document(f"e{n}") for n in range(3)), document("e1", scope=UserScope("t1", "u2")))
+    keys = await index.list_of_user(name, SCOPE, limit=2, after=None)
+    assert await index.delete(name, keys) == frozenset()
+    assert len(await index.list_of_user(name, SCOPE, limit=2, after=None)) == 1
+    assert len(await index.list_of_user(name, UserScope("t1", "u2"), limit=2, after=None)) == 1
+
+
 async def test_a_missing_index_is_told_apart_from_a_failure(index):
     name = index.new_name("missing")
     with pytest.raises(IndexMissing):
@@ -217,6 +240,8 @@ async def test_a_missing_index_is_told_apart_from_a_failure(index):
         await index.delete(name, ["0" * 64])
     with pytest.raises(IndexMissing):
         await index.list(name, None, limit=1, after=None)
+    with pytest.raises(IndexMissing):
+        await index.list_of_user(name, SCOPE, limit=1, after=None)
     await index.drop(name)
 
 

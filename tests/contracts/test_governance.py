@@ -1,7 +1,6 @@
 """The HoldStore and UserDirectory contracts, for every backend."""
 
 import asyncio
-from collections.abc import Awaitable, Callable
 from typing import Any
 
 import pytest
@@ -22,8 +21,9 @@ from memnet.domain.errors import InvalidCursor, InvalidIdentifier
 from memnet.domain.event import EventKey
 from memnet.domain.hold import HoldKey, HoldPlace
 from memnet.domain.record import RecordKey, RecordKind
-from memnet.ports import HoldStore, Page, StoreConflict
+from memnet.ports import HoldStore, StoreConflict
 from tests.contracts.conftest import BACKENDS
+from tests.contracts.erasure_stores import pages
 
 PLACE = HoldPlace("t1", "u1")
 DATA = '{"reason":"naïve 文档"}'.encode()
@@ -50,18 +50,6 @@ def stored(request: pytest.FixtureRequest) -> tuple[Any, ...]:
         BlobEventStore(container),
         BlobRecordStore(container),
     )
-
-
-async def pages(turn: Callable[[str | None], Awaitable[Page[Any]]], limit: int) -> list[Any]:
-    found: list[Any] = []
-    cursor: str | None = None
-    while True:
-        page = await turn(cursor)
-        assert len(page.items) <= limit
-        found += page.items
-        cursor = page.next_cursor
-        if cursor is None:
-            return found
 
 
 async def test_a_change_is_created_once(holds):

@@ -1,156 +1,15 @@
 """The MessageQueue contract, for every backend, each with the other end that takes what was sent."""
 
 import asyncio
-import gc
-import json
-from collections.abc import AsyncIterator, Iterator, Mapping
-from dataclasses import dataclass
-from datetime import UTC, datetime, timedelta
-from itertools import count
+from datetime import timedelta
 
 import pytest
-from azure.servicebus import NEXT_AVAILABLE_SESSION, ServiceBusReceivedMessage
-from azure.servicebus.aio import ServiceBusClient, ServiceBusReceiver
-from azure.servicebus.exceptions import OperationTimeoutError
 
-from local.service_bus_server import CONFIG, ServiceBus
-from memnet.adapters.azure.service_bus_queue import open_queue
-from memnet.adapters.memory.clock import FrozenClock
-from memnet.adapters.memory.queue import MemoryQueue
 from memnet.domain.errors import Unavailable
-from memnet.domain.job import MAX_ID, QUEUES, Job, JobKind, load, message_id, session_id
-from memnet.ports import MessageQueue
-
-WAIT = 10.0
-A_MOMENT = 0.7
-"""Seconds after which nothing more is expected; what is, comes within milliseconds."""
+from memnet.domain.job import MAX_ID, Job, JobKind, message_id, session_id
+from tests.contracts.queue_ends import Ends
 
 pytestmark = pytest.mark.filterwarnings("ignore:unclosed:ResourceWarning")
-
-
-class Receivers:
-    """The other end of Service Bus: a receiver for each session that has messages."""
-
-    def __init__(self, connection_string: str, names: Mapping[JobKind, str]) -> None:
-        self._client = ServiceBusClient.from_connection_string(connection_string, retry_total=0)
-        self._names = names
-        self._held: dict[tuple[JobKind, str], ServiceBusReceiver] = {}
-        self._unsettled: dict[Job, ServiceBusReceivedMessage] = {}
-
-    async def receive(self, kind: JobKind) -> tuple[Job, int] | None:
-        busy = {(job.kind, session_id(job)) for job in self._unsettled}
-        for (held, session), receiver in self._held.items():
-            if held == kind and (kind, session) not in busy and (found := await self._from(receiver, A_MOMENT)):
-                return found
-        receiver = self._client.get_queue_receiver(
-            self._names[kind], session_id=NEXT_AVAILABLE_SESSION, max_wait_time=A_MOMENT
-        )
-        try:
-            await receiver.__aenter__()
-        except OperationTimeoutError:
-            await receiver.close()
-            return None
-        self._held[kind, str(receiver.session.session_id)] = receiver
-        return await self._from(receiver, WAIT)
-
-    async def _from(self, receiver: ServiceBusReceiver, seconds: float) -> tuple[Job, int] | None:
-        for message in await receiver.receive_messages(1, max_wait_time=seconds):
-            job = load(b"".join(message.body))
-            self._unsettled[job] = message
-            attempt = next(n for n in range(10) if message.message_id == message_id(job, n))
-            assert (message.session_id, message.content_type) == (session_id(job), "application/json")
-            return job, attempt
-        return None
-
-    async def complete(self, job: Job) -> None:
-        await self._held[job.kind, session_id(job)].complete_message(self._unsettled.pop(job))
-
-    async def abandon(self, job: Job) -> None:
-        await self._held[job.kind, session_id(job)].abandon_message(self._unsettled.pop(job))
-
-    async def close(self) -> None:
-        await asyncio.gather(*(receiver.close() for receiver in self._held.values()))
-        await self._client.close()
-
-
-class InMemory:
-    """The memory adapter, its time and its outages."""
-
-    def __init__(self) -> None:
-        self.clock = FrozenClock()
-        self.queue = self.received = MemoryQueue(self.clock)
-
-    def now(self) -> datetime:
-        return self.clock.now()
-
-    async def pass_time(self) -> None:
-        self.clock.advance(timedelta(seconds=1))
-
-    def fail(self) -> None:
-        self.queue.available = False
-
-    def recover(self) -> None:
-        self.queue.available = True
-
-
-@dataclass
-class OnServiceBus:
-    """The Azure adapter with the stand-in."""
-
-    queue: MessageQueue
-    received: Receivers
-    broker: ServiceBus
-
-    def now(self) -> datetime:
-        return datetime.now(UTC)
-
-    async def pass_time(self) -> None:
-        """It passes by itself while `receive` waits."""
-
-    def fail(self) -> None:
-        self.broker.kill()
-
-    def recover(self) -> None:
-        self.broker.start()
-
-
-Ends = InMemory | OnServiceBus
-TESTS = 20
-NUMBERS = count()
-
-
-def names(number: int) -> dict[JobKind, str]:
-    """The queues of one test."""
-    return {kind: f"{name}-{number}" for kind, name in QUEUES.items()}
-
-
-@pytest.fixture(scope="module")
-def broker(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ServiceBus]:
-    """The product's queues, once for each test."""
-    directory = tmp_path_factory.mktemp("service-bus")
-    config = json.loads(CONFIG.read_text("utf-8"))
-    [namespace] = config["UserConfig"]["Namespaces"]
-    namespace["Queues"] = [
-        {**queue, "Name": f"{queue['Name']}-{number}"} for queue in namespace["Queues"] for number in range(TESTS)
-    ]
-    (directory / "Config.json").write_text(json.dumps(config), "utf-8")
-    with ServiceBus(log=directory / "log", config=directory / "Config.json") as running:
-        yield running
-
-
-@pytest.fixture(params=["memory", "service_bus"])
-async def ends(request: pytest.FixtureRequest) -> AsyncIterator[Ends]:
-    """Both ends of an empty queue."""
-    if request.param == "memory":
-        yield InMemory()
-        return
-    broker, own = request.getfixturevalue("broker"), names(next(NUMBERS))
-    received = Receivers(broker.connection_string, own)
-    async with open_queue(broker.url, key=broker.key, names=own) as queue:
-        yield OnServiceBus(queue, received, broker)
-        await received.close()
-    # The SDK (7.15) leaves the sockets of broken connections to the garbage collector: now, not in another's test.
-    gc.collect()
 
 
 def replay(tenant: str, user: str, job_id: str) -> Job:

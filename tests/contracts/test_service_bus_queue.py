@@ -6,14 +6,20 @@ import logging
 import os
 import signal
 from collections.abc import AsyncIterator, Iterator
+from datetime import UTC, datetime, timedelta
 
 import pytest
+from azure.servicebus import ServiceBusMessage, ServiceBusSubQueue
 from azure.servicebus.aio import ServiceBusClient
+from azure.servicebus.amqp import AmqpAnnotatedMessage
+from azure.servicebus.exceptions import MessageNotFoundError
 
 from local.service_bus_server import ServiceBus
+from memnet.adapters.azure.service_bus_purge import Purge
 from memnet.adapters.azure.service_bus_queue import open_queue
+from memnet.domain.document import UserScope
 from memnet.domain.errors import Unavailable
-from memnet.domain.job import QUEUES, Job, JobKind
+from memnet.domain.job import DEAD_LETTERS, QUEUES, Job, JobKind
 from memnet.ports import MessageQueue
 
 pytestmark = pytest.mark.filterwarnings("ignore:unclosed:ResourceWarning")
@@ -40,6 +46,22 @@ async def sent(broker: ServiceBus, user: str) -> list[str]:
         client.get_queue_receiver(QUEUES[JobKind.REPLAY], session_id=f"t/{user}") as receiver,
     ):
         return [str(message.message_id) for message in await receiver.peek_messages(100)]
+
+
+async def test_a_message_carries_the_step_it_was_sent_in(broker: ServiceBus) -> None:
+    steps = ["00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01", None]
+    async with open_queue(broker.url, key=broker.key, traceparent=lambda: steps.pop(0)) as queue:
+        for number in range(2):
+            await queue.send(job("traced", number))
+    async with (
+        ServiceBusClient.from_connection_string(broker.connection_string) as client,
+        client.get_queue_receiver(QUEUES[JobKind.REPLAY], session_id="t/traced") as receiver,
+    ):
+        messages = await receiver.peek_messages(2)
+    assert [dict(message.application_properties or {}) for message in messages] == [
+        {b"attempt": 0, b"traceparent": b"00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"},
+        {b"attempt": 0},
+    ]
 
 
 def job(user: str, number: int) -> Job:
@@ -118,3 +140,145 @@ async def test_a_caller_that_goes_away_leaves_the_queue_usable(broker: ServiceBu
     for number in range(4):
         await queue.send(job("gone", number))
     assert sorted(await sent(broker, "gone")) == [f"replay:t/gone:{number}:0" for number in range(4)]
+
+
+REPLAYS = QUEUES[JobKind.REPLAY]
+
+
+@pytest.fixture
+async def client(broker: ServiceBus) -> AsyncIterator[ServiceBusClient]:
+    """The other end."""
+    async with ServiceBusClient.from_connection_string(broker.connection_string, retry_total=0) as connected:
+        yield connected
+
+
+def letter(user: str) -> str:
+    return f'{{"session_id":"t/{user}","body":"cut off"}}'
+
+
+async def test_what_was_deferred_is_purged(broker: ServiceBus, client: ServiceBusClient, queue: MessageQueue) -> None:
+    for number in range(3):
+        await queue.send(job("deferred", number))
+    async with client.get_queue_receiver(REPLAYS, session_id="t/deferred") as receiver:
+        for message in await receiver.receive_messages(2, max_wait_time=5):
+            await receiver.defer_message(message)
+    assert await queue.purge(UserScope("t", "deferred")) == 3
+    assert await sent(broker, "deferred") == []
+
+
+async def test_a_letter_that_the_broker_has_buried_is_purged(client: ServiceBusClient, queue: MessageQueue) -> None:
+    async with client.get_queue_sender(DEAD_LETTERS) as sender:
+        await sender.send_messages([ServiceBusMessage(letter(user)) for user in ("buried", "stays", "buried")])
+    async with client.get_queue_receiver(DEAD_LETTERS) as receiver:
+        for message in await receiver.receive_messages(3, max_wait_time=5):
+            await receiver.dead_letter_message(message, reason="MaxDeliveryCountExceeded")
+    assert await queue.purge(UserScope("t", "buried")) == 2
+    async with client.get_queue_receiver(DEAD_LETTERS, sub_queue=ServiceBusSubQueue.DEAD_LETTER) as receiver:
+        assert [str(message) for message in await receiver.peek_messages(10)] == [letter("stays")]
+    assert await queue.purge(UserScope("t", "stays")) == 1
+
+
+async def test_a_letter_that_somebody_looks_at_is_not_claimed_to_be_gone(
+    client: ServiceBusClient, queue: MessageQueue
+) -> None:
+    async with client.get_queue_sender(DEAD_LETTERS) as sender:
+        await sender.send_messages([ServiceBusMessage(letter(user)) for user in ("seen", "behind")])
+    async with client.get_queue_receiver(DEAD_LETTERS) as receiver:
+        [message] = await receiver.receive_messages(1, max_wait_time=5)
+        with pytest.raises(Unavailable):
+            await queue.purge(UserScope("t", "seen"))
+        await receiver.abandon_message(message)
+    assert await queue.purge(UserScope("t", "seen")) == 1
+    async with client.get_queue_receiver(DEAD_LETTERS) as receiver:
+        [left] = await receiver.peek_messages(10)
+        assert (str(left), left.delivery_count) == (letter("behind"), 1)
+    assert await queue.purge(UserScope("t", "behind")) == 1
+
+
+async def test_what_is_no_bytes_is_nobodys(client: ServiceBusClient, queue: MessageQueue) -> None:
+    raw = AmqpAnnotatedMessage(value_body=letter("value"))
+    async with client.get_queue_sender(DEAD_LETTERS) as sender:
+        await sender.send_messages(raw)
+    assert await queue.purge(UserScope("t", "value")) == 0
+    async with client.get_queue_receiver(DEAD_LETTERS) as receiver:
+        [message] = await receiver.receive_messages(1, max_wait_time=5)
+        await receiver.complete_message(message)
+
+
+async def test_a_scheduled_message_that_has_just_become_due_is_taken_all_the_same(
+    broker: ServiceBus, client: ServiceBusClient, queue: MessageQueue
+) -> None:
+    """The number it was scheduled under is worth nothing any more; the next look shows it under another."""
+    hours = datetime.now(UTC) + timedelta(hours=3)
+    for number in range(2):
+        await queue.send(job("due", number), due=hours)
+    refused = list[int]()
+
+    async def cancel(sequence: int) -> None:
+        if not refused:
+            refused.append(sequence)
+            raise MessageNotFoundError
+        async with client.get_queue_sender(REPLAYS) as sender:
+            await sender.cancel_scheduled_messages(sequence)
+
+    assert await Purge(client, UserScope("t", "due"), 5).from_session(REPLAYS, cancel) == 2
+    assert len(refused) == 1
+    assert await sent(broker, "due") == []
+
+
+async def test_what_cannot_be_had_again_and_again_is_not_claimed(
+    broker: ServiceBus, client: ServiceBusClient, queue: MessageQueue
+) -> None:
+    await queue.send(job("never", 1), due=datetime.now(UTC) + timedelta(hours=3))
+
+    async def cancel(sequence: int) -> None:
+        raise MessageNotFoundError
+
+    with pytest.raises(Unavailable):
+        await Purge(client, UserScope("t", "never"), 5).from_session(REPLAYS, cancel)
+    assert len(await sent(broker, "never")) == 1
+
+
+async def test_a_sender_is_as_good_as_before_when_there_was_nothing_to_cancel(queue: MessageQueue) -> None:
+    sender = queue._senders[JobKind.REPLAY]  # type: ignore[attr-defined]
+    with pytest.raises(MessageNotFoundError):
+        await sender.cancel(123_456)
+    assert sender._is_sound
+    await queue.send(job("sound", 1))
+
+
+async def test_a_purge_at_a_broker_that_hangs_is_unavailable_in_time(broker: ServiceBus, queue: MessageQueue) -> None:
+    pid = broker.child.pid
+    assert pid is not None
+    await queue.send(job("hanging", 1))
+    os.kill(pid, signal.SIGSTOP)
+    try:
+        started = asyncio.get_running_loop().time()
+        with pytest.raises(Unavailable):
+            await queue.purge(UserScope("t", "hanging"))
+        assert asyncio.get_running_loop().time() - started < 12
+    finally:
+        os.kill(pid, signal.SIGCONT)
+    assert await queue.purge(UserScope("t", "hanging")) == 1
+
+
+async def test_a_purge_of_a_queue_that_is_not_there_is_unavailable(broker: ServiceBus) -> None:
+    names = {JobKind.REPLAY: "nowhere"}
+    async with open_queue(broker.url, key=broker.key, names=names, timeout_seconds=2) as queue:
+        with pytest.raises(Unavailable):
+            await queue.purge(UserScope("t", "u"))
+    gc.collect()
+
+
+async def test_a_purge_whose_caller_goes_away_leaves_the_queue_usable(broker: ServiceBus, queue: MessageQueue) -> None:
+    for number in range(4):
+        await queue.send(job("left", number), due=datetime.now(UTC) + timedelta(hours=number))
+    for turns in (1, 30, 200):
+        task = asyncio.create_task(queue.purge(UserScope("t", "left")))
+        for _ in range(turns):
+            await asyncio.sleep(0)
+        task.cancel()
+        await asyncio.gather(task, return_exceptions=True)
+    await queue.send(job("left", 9))
+    assert await queue.purge(UserScope("t", "left")) == 5
+    assert await sent(broker, "left") == []

@@ -7,12 +7,14 @@ from typing import Any
 import orjson
 
 from memnet.catalog import load_catalog
-from memnet.domain import audit, commit
+from memnet.domain import audit, audit_values, commit
+from memnet.domain.audit_values import SALT_BYTES, RecordPlace, Sealing
 from memnet.domain.document import Actor, DocumentKey, Json, UserScope
 from memnet.domain.draft import Draft, Governance, draft_deletion, draft_patch, draft_replacement
 from memnet.domain.envelope import Envelope, Record, dump, load
 from memnet.domain.profile import Profile
 from memnet.domain.schema import Schema
+from memnet.domain.sealing import NONCE_BYTES, DataKey
 from memnet.domain.write import (
     DeleteDocument,
     IfAbsent,
@@ -127,17 +129,36 @@ class History:
     records: list[Record] = field(default_factory=list)
     versions: list[bytes] = field(default_factory=list)
     """The blob after each change."""
+    data_key: DataKey | None = None
+    """What the records' values are sealed with from now on; None: they stand in clear."""
 
     def write(self, command: WriteCommand, now: str = NOW) -> Envelope:
         """Decide and commit; every record counts as flushed."""
         head = load(self.versions[-1]) if self.versions else None
+        salt = len(self.versions).to_bytes(SALT_BYTES, "big")
         version = commit.next_version(
-            head, command, self.decide(command, head), now=now, new_doc_id="doc-1", carried=()
+            head,
+            command,
+            self.decide(command, head),
+            now=now,
+            new_doc_id="doc-1",
+            carried=(),
+            sealing=Sealing(self.data_key, salt, salt[-NONCE_BYTES:]) if self.data_key else None,
         )
         self.versions.append(dump(version))
         self.head = load(self.versions[-1])
         self.records.append(orjson.loads(audit.record_bytes(version.commit.outbox[-1])))
         return self.head
+
+    def opened(self) -> list[Record]:
+        """The records in their open form."""
+        keys = {} if self.data_key is None else {self.data_key.key_id: self.data_key}
+        return [
+            audit_values.opened(record, RecordPlace(SCOPE, record["change_id"]), keys)
+            if audit_values.is_sealed(record)
+            else record
+            for record in self.records
+        ]
 
     def decide(self, command: WriteCommand, head: Envelope | None) -> Draft:
         """What the operation's `decide` does."""

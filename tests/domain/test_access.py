@@ -2,7 +2,7 @@
 
 import pytest
 
-from memnet.domain.access import ROLE_OF_REASON, ROLES, Role, permit
+from memnet.domain.access import ROLE_OF_REASON, ROLES, Role, permit, permit_anywhere
 from memnet.domain.document import Actor
 from memnet.domain.errors import RoleRequired, TenantForbidden
 from memnet.domain.write import Reason
@@ -20,6 +20,17 @@ def test_one_of_an_operations_roles_is_enough_and_needed(operation: str, role: R
     else:
         with pytest.raises(RoleRequired) as refusal:
             permit(operation, actor(role.value), ["t1"], "t1")
+        assert refusal.value.details == {"roles": sorted(ROLES[operation])}
+
+
+@pytest.mark.parametrize("operation", ["get_profile", "get_statistics"])
+@pytest.mark.parametrize("role", Role)
+def test_without_a_tenant_the_role_alone_decides(operation: str, role: Role) -> None:
+    if role in ROLES[operation]:
+        permit_anywhere(operation, actor(role.value))
+    else:
+        with pytest.raises(RoleRequired) as refusal:
+            permit_anywhere(operation, actor(role.value))
         assert refusal.value.details == {"roles": sorted(ROLES[operation])}
 
 

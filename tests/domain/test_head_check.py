@@ -238,3 +238,14 @@ def test_a_head_that_was_kept_and_does_not_hold_proves_nothing(kept: bytes, reas
     assert fault is not None
     assert fault.startswith(f"the head that was kept elsewhere: {reason}")
     assert found == [None, None]
+
+
+def test_of_what_was_not_opened_the_record_s_hash_alone_is_held_against_the_head() -> None:
+    """Without a key nobody knows the content; the record's hash stands for it."""
+    heads = chain((of(2),))
+    unopened = replace(history(1, 3), versions=[replace(version(n), document=None) for n in (1, 2, 3)], is_opened=False)
+    checked, (found,) = check_heads(SCOPE, stored(heads), [unopened], public_keys=KEYS)
+    assert (checked.fault, checked.since, found.fault, found.is_opened) == (None, 1, None, False)
+    altered = replace(unopened, versions=[replace(one, record_hash="another") for one in unopened.versions])
+    _, (found,) = check_heads(SCOPE, stored(heads), [altered], public_keys=KEYS)
+    assert found.fault is not None

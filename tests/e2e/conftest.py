@@ -9,6 +9,7 @@ import pytest_asyncio
 
 from local.azurite_server import create_container, drop_container
 from local.issuer import Issuer
+from local.key_vault_server import KeyVault
 from tests.e2e.service import Service
 
 
@@ -31,13 +32,19 @@ async def service(
     azurite: Any,
     issuer: Issuer,
     module_container_url: str,
+    key_vault: KeyVault,
     environment: dict[str, str],
     tmp_path_factory: pytest.TempPathFactory,
 ) -> AsyncIterator[Service]:
     """The running service. Its tests run on the module's loop, where its proxy and its clients live."""
     logs = tmp_path_factory.mktemp("service")
+    vault = {
+        "MEMNET_VAULT_URL": key_vault.url,
+        "MEMNET_VAULT_TOKEN": key_vault.token,
+        "MEMNET_VAULT_CA": str(key_vault.ca_file),
+    }
     running = Service(
-        module_container_url, service_url=azurite.service_url, issuer=issuer, logs=logs, environment=environment
+        module_container_url, service_url=azurite.service_url, issuer=issuer, logs=logs, environment=vault | environment
     )
     async with running:
         yield running

@@ -25,6 +25,7 @@ from memnet.domain import envelope
 from memnet.domain.audit import record_hash
 from memnet.domain.document import DocumentKey, UserScope
 from memnet.domain.envelope import Envelope
+from memnet.operations.open_audit_records import open_audit_records
 from memnet.operations.rebuild_documents import rebuild_documents
 from memnet.operations.sweep_outboxes import sweep_outboxes
 from memnet.wiring import Services, connect
@@ -84,9 +85,13 @@ class Service:
         """The first process."""
         return self.apis[0]
 
-    async def start_api(self, *, until: str = "ready") -> Api:
-        """Start one more process and wait until /health/{until} is 200; it stops with the service."""
-        api = Api(ReservedPort(), environment=self.environment, log=self._logs / f"api-{len(self.apis)}.log")
+    async def start_api(self, *, until: str = "ready", environment: Mapping[str, str] | None = None) -> Api:
+        """Start one more process and wait until /health/{until} is 200; it stops with the service.
+
+        `environment` goes over the settings of the others.
+        """
+        chosen = {**self.environment, **(environment or {})}
+        api = Api(ReservedPort(), environment=chosen, log=self._logs / f"api-{len(self.apis)}.log")
         self._stack.push_async_callback(asyncio.to_thread, api.close)
         await asyncio.to_thread(_start, api, f"{api.url}/health/{until}")
         self.apis.append(api)
@@ -129,10 +134,11 @@ class Service:
         rebuilt = await rebuild_documents(_scope(user), documents=documents, audit=audit)
         assert [found.fault for found in rebuilt] == [None] * len(rebuilt)
 
-    async def verify_by_command(self, user: User) -> str:
-        """Run `memnet audit verify`; return what it printed."""
+    async def verify_by_command(self, user: User, **settings: str) -> str:
+        """Run `memnet audit verify` with these settings, an empty one not being set; return what it printed."""
         command = [sys.executable, "-m", "cli.main", "audit", "verify"]
-        environment = {**os.environ, **self.environment, "MEMNET_STORAGE_URL": self.container_url}
+        environment = {**os.environ, **self.environment, "MEMNET_STORAGE_URL": self.container_url, **settings}
+        environment = {name: value for name, value in environment.items() if value}
         done = await asyncio.to_thread(
             subprocess.run,
             [*command, "--tenant", user.tenant_id, "--user", user.user_id],
@@ -157,7 +163,8 @@ class Service:
         names = await self.audit_names(user, prefix=head.doc_id)
         assert names == [head.change_id(n) for n in range(1, head.commit.sequence + 1)]
         found = await asyncio.gather(*(self.storage.audit.read(_scope(user), name) for name in names))
-        records = [orjson.loads(data or b"") for data in found]
+        stored = {name: orjson.loads(data or b"") for name, data in zip(names, found, strict=True)}
+        records = await open_audit_records(_scope(user), stored, vault=self.storage.vault)
         assert [record["previous_record_hash"] for record in records[1:]] == [record_hash(r) for r in records[:-1]]
         assert head.commit.record_hash == record_hash(records[-1])
         keys = [record["idempotency_key"] for record in records]

@@ -1,6 +1,7 @@
 """The whole local stack at its most talkative, in use, misused and failing: its logs tell no memory and no secret.
 
-Every text that is sent has a word of its own that stands nowhere else; then all logs of all processes are read.
+Every text that is sent has a word of its own that stands nowhere else; then all logs of all processes are read, and all
+telemetry that left them.
 """
 
 import asyncio
@@ -36,6 +37,7 @@ from tests.e2e.client import DYNAMIC, User, add, prefer, write
 from tests.e2e.raw_http import request, send_raw
 from tests.e2e.replays import FIRST, ROLES, SECOND, Scene, answered, ended, know_projects
 from tests.e2e.secrets_in_logs import Secrets
+from tests.telemetry_receiver import TelemetryReceiver
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 
@@ -273,6 +275,7 @@ async def told(tmp_path_factory: pytest.TempPathFactory) -> Told:
     async with AsyncExitStack() as stack:
         azurite = stack.enter_context(Azurite(log=others / "azurite.log"))
         models = stack.enter_context(ModelsServer(log=others / "models.log"))
+        receiver = stack.enter_context(TelemetryReceiver())
         proxy = await stack.enter_async_context(FaultProxy(azurite.service_url))
         session = await stack.enter_async_context(ClientSession())
         running = running_stack(
@@ -282,6 +285,9 @@ async def told(tmp_path_factory: pytest.TempPathFactory) -> Told:
                 "MEMNET_MODELS": models.setting(FIRST, SECOND),
                 "MEMNET_STORAGE_TIMEOUT_SECONDS": "1",
                 "MEMNET_SEARCH_TIMEOUT_SECONDS": "1",
+                "MEMNET_TELEMETRY": "otlp",
+                "MEMNET_TELEMETRY_URL": receiver.url,
+                "MEMNET_TELEMETRY_SECONDS": "1",
             },
             account_url=azurite.account_url,
             through=proxy.through,
@@ -292,6 +298,7 @@ async def told(tmp_path_factory: pytest.TempPathFactory) -> Told:
         world = World(Scene(running, models), proxy, user, secrets)
         for part in (use, misuse, fail, fail_to_extract, take_keys):
             await part(world)
+    (others / "telemetry.log").write_bytes(receiver.everything)
     logs = [*(directory / "log").iterdir(), *others.iterdir()]
     return Told({log.stem: log for log in logs}, secrets)
 
@@ -304,7 +311,7 @@ async def test_no_log_holds_memory_a_user_or_a_secret(told: Told) -> None:
 
 async def test_the_logs_are_those_of_all_processes_and_tell_what_happened(told: Told) -> None:
     assert told.logs.keys() == {
-        "api", "azurite", "issuer", "key-vault", "models", "search", "service-bus", "worker-1"
+        "api", "azurite", "issuer", "key-vault", "models", "search", "service-bus", "telemetry", "worker-1"
     }  # fmt: skip
     api, worker = told.lines("api"), told.lines("worker-1")
     assert any(line.get("principal") == PRINCIPAL for line in api)
@@ -312,6 +319,15 @@ async def test_the_logs_are_those_of_all_processes_and_tell_what_happened(told: 
     loggers = {line["logger"] for line in (*api, *worker)}
     assert loggers >= {"memnet.requests", "memnet.vault", "memnet.queue", "memnet.search", "memnet.models"}
     assert any("job_dead_lettered" in line["message"] for line in worker)
+
+
+async def test_telemetry_tells_what_happened_and_not_to_whom(told: Told) -> None:
+    telemetry = told.logs["telemetry"].read_bytes()
+    for name in ("memnet.writes", "SCHEMA_VIOLATION", "memnet.replays", "partial", "memnet.jobs.dead_lettered"):
+        assert name.encode() in telemetry
+    for name in ("memnet-api", "memnet-worker", "store_snapshot", "replay_snapshot", "job_dead_lettered"):
+        assert name.encode() in telemetry
+    assert PRINCIPAL.encode() not in telemetry
 
 
 @pytest.mark.parametrize("before", ["", "a", "ab", "abc"])

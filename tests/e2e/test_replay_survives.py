@@ -9,7 +9,7 @@ import asyncio
 import time
 from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import asynccontextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
 from random import Random
@@ -21,13 +21,13 @@ from aiohttp import ClientSession
 from azure.storage.blob import ContainerClient
 
 from local.azurite_server import ACCOUNT_KEY, drop_container
-from local.emulator import Emulator
 from local.stack import NO_UPKEEP, Stack, running_stack
 from memnet import settings
 from memnet.domain.document import UserScope
 from memnet.operations.rebuild_documents import rebuild_documents
 from memnet.wiring import connect
 from tests.e2e.client import DYNAMIC, Answer, User, eventually, until_definite
+from tests.e2e.killing import Killer, Progress, strikes
 
 SEED = 20260214
 USERS = 20
@@ -40,8 +40,6 @@ FACTS = 2
 WORKERS = 4
 KILLS_OF_A_WORKER = 2
 KILLS_OF_THE_BROKER = 4
-LONGEST_AWAY_SECONDS = 1.5
-"""How long what was killed stays away, at the most."""
 POLL_SECONDS = 0.5
 """How long a client waits before it asks again; nothing depends on it but the load."""
 PROMISED_SECONDS = 300
@@ -85,67 +83,6 @@ class Chat:
                 for index, (role, content) in enumerate(said, 1)
             ],
         }
-
-
-@dataclass
-class Progress:
-    """What is known of all replays so far."""
-
-    finished: int = 0
-    changed: asyncio.Condition = field(default_factory=asyncio.Condition)
-
-    async def advance(self) -> None:
-        async with self.changed:
-            self.finished += 1
-            self.changed.notify_all()
-
-    async def reach(self, number: int) -> None:
-        async with self.changed:
-            await self.changed.wait_for(lambda: self.finished >= number)
-
-
-@dataclass(frozen=True)
-class Strike:
-    """One SIGKILL: when so many replays are over, of whom, and for how long it stays away."""
-
-    due: int
-    victim: int
-    """The number of a worker; WORKERS stands for the broker."""
-    seconds: float
-
-
-def strikes(random: Random) -> list[Strike]:
-    """All kills of a run; the last ones while there is still work to do."""
-    victims = [*range(WORKERS)] * KILLS_OF_A_WORKER + [WORKERS] * KILLS_OF_THE_BROKER
-    random.shuffle(victims)
-    due = sorted(random.sample(range(USERS * SNAPSHOTS * 9 // 10), len(victims)))
-    return [Strike(when, who, random.uniform(0, LONGEST_AWAY_SECONDS)) for when, who in zip(due, victims, strict=True)]
-
-
-class Killer:
-    """Kills by plan, and starts again what it killed."""
-
-    def __init__(self, stack: Stack, progress: Progress, plan: list[Strike]) -> None:
-        self._victims: list[Emulator] = [*stack.workers, stack.bus]
-        self._progress = progress
-        self._plan = plan
-        self._away: dict[int, asyncio.Task[None]] = {}
-        self.done = 0
-
-    async def run(self) -> None:
-        for strike in self._plan:
-            await self._progress.reach(strike.due)
-            if strike.victim in self._away:
-                await self._away[strike.victim]
-            victim = self._victims[strike.victim]
-            await asyncio.to_thread(victim.kill)
-            self.done += 1
-            self._away[strike.victim] = asyncio.create_task(self._bring_back(victim, strike.seconds))
-        await asyncio.gather(*self._away.values())
-
-    async def _bring_back(self, victim: Emulator, seconds: float) -> None:
-        await asyncio.sleep(seconds)
-        await asyncio.to_thread(victim.start)
 
 
 @dataclass(frozen=True)
@@ -239,9 +176,11 @@ async def users(stack: Stack) -> AsyncIterator[list[User]]:
 
 async def test_workers_and_broker_may_die_at_any_time(stack: Stack, record_summary: Callable[[str], None]) -> None:
     print(f"seed {SEED}")
-    plan = strikes(Random(SEED))
+    victims = [*range(WORKERS)] * KILLS_OF_A_WORKER + [WORKERS] * KILLS_OF_THE_BROKER
+    # The last ones while there is still work to do.
+    plan = strikes(Random(SEED), victims, until=USERS * SNAPSHOTS * 9 // 10)
     progress, turn = Progress(), asyncio.Semaphore(SENDING)
-    killer = Killer(stack, progress, plan)
+    killer = Killer([*stack.workers, stack.bus], progress, plan)
     begun = time.monotonic()
     async with users(stack) as clients, asyncio.timeout(SECONDS_FOR_ALL):
         async with asyncio.TaskGroup() as group:

@@ -80,17 +80,51 @@ async def test_patch_is_answered_after_the_commit_and_before_the_audit_put(servi
         answer = await writer.patch(DYNAMIC, prefer("Use tables."), etag=etag, key="k")
         assert answer.status == 200
         assert (await writer.get(DYNAMIC)).etag == answer.etag
-    read = [] if warm else [("GET", "documents", 200)]
-    assert requests_of(service, user) == [*read, ("PUT", "documents", 201), ("GET", "documents", 304)]
+    *read, written, looked = requests_of(service, user)
+    assert sorted(read) == ([] if warm else [("GET", "documents", 200), ("GET", "keys", 200)])
+    assert (written, looked) == (("PUT", "documents", 201), ("GET", "documents", 304))
     await let_through(record)
     assert requests_of(service, user) == [("PUT", "audit", 201)]
 
 
-async def test_creation_sends_a_read_and_the_commit(service: Service) -> None:
+async def test_a_cold_patch_reads_the_document_and_the_keys_at_once(service: Service) -> None:
     user = service.user()
+    etag = await create(service, user)
+    elsewhere = await cold(service, user)
+    held = [hold(service, user, "GET", kind) for kind in ("documents", "keys")]
+    call = asyncio.create_task(elsewhere.patch(DYNAMIC, prefer("Use tables."), etag=etag, key="k"))
+    async with asyncio.timeout(DEADLINE):  # neither is answered before both have arrived
+        await asyncio.gather(*(injection.reached.wait() for injection in held))
+    for injection in held:
+        injection.release()
+    assert (await call).status == 200
+
+
+async def test_the_keys_are_not_read_again_for_the_user_s_other_documents(service: Service) -> None:
+    user = service.user()
+    etag = await create(service, user)
+    elsewhere = await cold(service, user)
+    assert (await elsewhere.patch(DYNAMIC, prefer("Use tables."), etag=etag, key="k")).status == 200
+    requests_of(service, user)
     record = hold(service, user, "PUT", "audit")
+    notes = add("/content/recent_notes/-", "Latency is the problem.")
+    assert (await elsewhere.patch(project("alpha"), notes, etag=None, key="k")).status == 201
+    assert requests_of(service, user) == [("GET", "documents", 404), ("PUT", "documents", 201)]
+    await let_through(record)
+
+
+async def test_the_first_write_of_a_user_makes_the_key_and_the_next_creation_is_a_read_and_the_commit(
+    service: Service,
+) -> None:
+    user = service.user()
+    record = hold(service, user, "PUT", "audit", times=2)
     answer = await user.patch(DYNAMIC, prefer("Be brief."), etag=None, key="k")
     assert answer.status == 201
+    *read, key, written = requests_of(service, user)
+    assert sorted(read) == [("GET", "documents", 404), ("GET", "keys", 404)]
+    assert (key, written) == (("PUT", "keys", 201), ("PUT", "documents", 201))
+    notes = add("/content/recent_notes/-", "Latency is the problem.")
+    assert (await user.patch(project("alpha"), notes, etag=None, key="k")).status == 201
     assert requests_of(service, user) == [("GET", "documents", 404), ("PUT", "documents", 201)]
     await let_through(record)
 
@@ -218,14 +252,14 @@ async def test_assemble_with_a_routed_project_reads_in_two_waves(service: Servic
     assert len(requests_of(service, user)) == 3
 
 
-async def test_a_refused_write_of_a_cold_document_sends_one_request(service: Service) -> None:
+async def test_a_refused_write_of_a_cold_document_only_reads(service: Service) -> None:
     user = service.user()
     etag = await create(service, user)
     elsewhere = await cold(service, user)
     ops = {"op": "add", "path": "/content/projects_index/-", "value": {}}
     refused = await elsewhere.patch(DYNAMIC, ops, etag=etag, key="k")
     assert (refused.status, refused.code) == (422, "PATH_NOT_WRITABLE")
-    assert requests_of(service, user) == [("GET", "documents", 200)]
+    assert sorted(requests_of(service, user)) == [("GET", "documents", 200), ("GET", "keys", 200)]
 
 
 async def test_a_request_that_lacks_its_headers_sends_none(service: Service) -> None:

@@ -6,6 +6,7 @@ import tomllib
 from importlib.metadata import requires
 from typing import Any
 
+import pytest
 from packaging.markers import Marker
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
@@ -70,8 +71,9 @@ def test_no_lock_or_setting_says_where_packages_come_from() -> None:
     assert [name for name, text in texts().items() if name.endswith(named) and places.search(text)] == []
 
 
-def test_npm_packages_are_locked_by_hash_and_without_a_host() -> None:
-    packages = json.loads(texts()["local/azurite/package-lock.json"])["packages"]
+@pytest.mark.parametrize("lock", [name for name in texts() if name.endswith("package-lock.json")])
+def test_npm_packages_are_locked_by_hash_and_without_a_host(lock: str) -> None:
+    packages = json.loads(texts()[lock])["packages"]
     outside = {n: entry for n, entry in packages.items() if n.startswith("node_modules/") and not entry.get("link")}
     assert [name for name, entry in outside.items() if "integrity" not in entry] == []
     assert [name for name, entry in outside.items() if "://" in entry.get("resolved", "")] == []

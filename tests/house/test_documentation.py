@@ -1,5 +1,6 @@
 """What is documented exists, and what exists is documented."""
 
+import json
 import re
 from collections.abc import Iterator
 from pathlib import Path
@@ -13,6 +14,7 @@ from pydantic_core import PydanticUndefined
 
 from cli.main import main
 from memnet.domain.extraction_rules import Cue, ExtractionRules
+from memnet.domain.metric import METRICS
 from memnet.domain.profile import Binding, ConfidenceRules, Profile, RetentionRules, RoutingRules
 from memnet.domain.upkeep_rules import SectionUpkeep
 from tests.house import settings_page
@@ -80,9 +82,31 @@ def test_the_profile_guide_tells_every_member_and_its_default(model: type[BaseMo
     assert table(heading, texts()[GUIDES[model, heading]]) == defaults(model)
 
 
+def test_the_page_of_telemetry_tells_every_metric() -> None:
+    section = texts()["docs/telemetry.md"].partition("\n## Metrics\n")[2].partition("\n## ")[0]
+    rows = re.findall(r"^\| `(memnet\..+?)` \| (\w+) \| `(.+?)` \| (.+?) \| (.+) \|$", section, re.MULTILINE)
+    labels = {metric.name: ", ".join(f"`{label}`" for label in metric.labels) or "none" for metric in METRICS}
+    assert rows == [(m.name, m.kind.value, m.unit, labels[m.name], m.meaning) for m in METRICS]
+
+
 def test_the_page_of_settings_is_what_its_generator_makes() -> None:
     is_current = settings_page.PAGE.read_text("utf-8") == settings_page.render()
     assert is_current, "run `python -m tests.house.settings_page`"
+
+
+def test_every_alert_has_its_section_in_the_runbook_and_every_section_its_alert() -> None:
+    runbook = texts()["docs/runbook.md"]
+    sections = {title.lower().replace(" ", "-") for title in re.findall(r"^## (.*)$", runbook, re.MULTILINE)}
+    assert sections == set(json.loads(texts()["infra/alerts.json"]))
+    parts = ("Meaning", "Look", "Causes", "Do", "Call somebody")
+    found = {section[:20]: [p for p in parts if f"\n**{p}" not in section] for section in runbook.split("\n## ")[1:]}
+    assert {title: missing for title, missing in found.items() if missing} == {}
+
+
+def test_the_runbook_names_every_query() -> None:
+    queries = {name for name in texts() if re.fullmatch(r"infra/queries/.*\.kql", name)}
+    assert queries
+    assert [query for query in sorted(queries) if query not in texts()["docs/runbook.md"]] == []
 
 
 def test_every_command_is_documented() -> None:

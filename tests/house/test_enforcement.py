@@ -155,6 +155,7 @@ def spoil_code(copy: Copy) -> None:
     copy.write("memnet/operations/forget_user.py", '"""New."""\n\n\nasync def forget_user() -> None:\n    """New."""\n')
     copy.append("memnet/domain/cursor.py", "\n\nasync def _wait() -> None:\n    import socket\n\n    open(socket)\n")
     copy.append("memnet/domain/routing.py", '\nSECTION = "/preferences"\n')
+    copy.append("api/console/views/history.js", '\nconst SECTION = "preferences";\n')
     copy.append("api/query.py", '\nBINDING = "user_dynamic"\n')
     code = '    UNAVAILABLE = "UNAVAILABLE"\n'
     copy.replace("memnet/domain/errors.py", lambda text: text.replace(code, f'{code}    UNHEARD_OF = "UNHEARD_OF"\n'))
@@ -174,6 +175,7 @@ CODE_RULES = {
     "test_the_domain_calls_nothing_that_reads_or_writes": ["memnet/domain/cursor.py"],
     "test_no_memory_category_stands_in_the_core": ["memnet/domain/routing.py", "preferences"],
     "test_no_memory_category_stands_in_the_api_or_the_command_but_in_the_examples": ["api/query.py", "user_dynamic"],
+    "test_no_memory_category_stands_in_the_console": ["api/console/views/history.js", "preferences"],
     "test_every_class_has_a_message": ["UnheardOf"],
     "test_every_code_has_a_status": ["UNHEARD_OF"],
     "test_the_error_page_is_what_its_generator_makes": [],
@@ -189,7 +191,11 @@ def spoil_texts(copy: Copy) -> None:
     copy.append("Makefile", "\nsecret-target:\n\ttrue\n")
     copy.write("docs/decisions/0099-unlisted.md", "# 0099 x\n\n## Context\n")
     copy.append("docs/settings.md", "x")
+    copy.append("docs/api.md", "x")
+    copy.replace("docs/telemetry.md", lambda text: text.replace("| `memnet.writes` |", "| `memnet.written` |"))
     copy.replace("docs/profiles.md", lambda text: text.replace("| `max_ops` | `50` |", "| `max_ops` | `51` |"))
+    copy.append("docs/runbook.md", "\n## Unheard of\n\n**Meaning.** None.\n")
+    copy.write("infra/queries/unheard.kql", "AppMetrics\n")
     copy.replace("CHANGELOG.md", lambda text: text.replace("## [", "## "))
     copy.replace("pyproject.toml", lambda text: text.replace('"orjson>=3.11"', '"orjson>=3.11", "left-pad>=1"'))
     copy.append("requirements.lock", "unneeded==1.0 \\\n    --hash=sha256:" + "0" * 64 + "\n")
@@ -210,6 +216,7 @@ def spoil_texts(copy: Copy) -> None:
 
 
 TEXT_RULES = {
+    "test_the_api_page_is_what_its_generator_makes": [],
     "test_no_unknown_host_is_named": ["packages.of-somebody.org"],
     "test_no_file_names_the_place_where_the_project_lies": ["README.md"],
     "test_no_file_names_anything_outside_of_the_project": ["elsewhere"],
@@ -223,7 +230,10 @@ TEXT_RULES = {
     "test_links_lead_somewhere": ["docs/none.md"],
     "test_files_that_are_named_exist": ["memnet/domain/none.py"],
     "test_the_page_of_settings_is_what_its_generator_makes": [],
+    "test_the_page_of_telemetry_tells_every_metric": ["memnet.written"],
     "test_the_profile_guide_tells_every_member_and_its_default": ["max_ops"],
+    "test_every_alert_has_its_section_in_the_runbook_and_every_section_its_alert": ["unheard-of"],
+    "test_the_runbook_names_every_query": ["unheard.kql"],
     "test_the_changelog_tells_of_this_version": [],
     "test_every_declared_dependency_is_locked_at_a_version_it_allows": ["left-pad"],
     "test_the_lock_holds_what_is_needed_and_nothing_else": [],
@@ -245,11 +255,13 @@ def spoil_security(copy: Copy) -> None:
     copy.replace(workflow, lambda text: text.replace("run: .ci/run", "run: make test ${{ github.head_ref }}"))
     copy.replace(workflow, lambda text: text.replace("actions/setup-node@v4", "of-somebody/setup-node@v4"))
     copy.replace(workflow, lambda text: text.replace("timeout-minutes: 15", "timeout-minutes: 600"))
+    copy.replace(workflow, lambda text: text.replace("path: build/site", "path: build"))
     copy.replace(workflow, lambda text: text.replace(" -r local/functions/requirements.lock", ""))
     copy.append(".github/dependabot.yml", "# registry.of-somebody\n")
 
 
 SECURITY_RULES = {
+    "test_the_site_is_made_and_kept": [],
     "test_every_attacker_is_there": [],
     "test_every_named_test_exists": ["test_unheard_of_"],
     "test_every_row_says_where_and_shows_it": ["A-new-attacker"],

@@ -2,7 +2,7 @@
 
 from collections import Counter
 
-from api import error_page
+from api import api_page, error_page
 from api.problems import STATUS
 from memnet.domain.errors import ErrorCode, MemnetError
 
@@ -28,6 +28,11 @@ def test_a_code_is_its_class_in_capitals() -> None:
 
 def test_every_code_has_a_status() -> None:
     assert {code.value for code in set(ErrorCode) ^ STATUS.keys()} == set()
+
+
+def test_the_api_page_is_what_its_generator_makes() -> None:
+    is_current = api_page.PAGE.read_text("utf-8") == api_page.render()
+    assert is_current, "run `python -m api.api_page`"
 
 
 def test_the_error_page_is_what_its_generator_makes() -> None:

@@ -4,7 +4,7 @@ import ast
 import json
 import re
 
-from tests.house.source_tree import ROOT, Module, modules
+from tests.house.source_tree import ROOT, Module, modules, texts
 
 EXAMPLES = "api/examples.py"
 """The one file that shows the shipped profile at work, for the OpenAPI document."""
@@ -55,3 +55,12 @@ def test_no_memory_category_stands_in_the_api_or_the_command_but_in_the_examples
     names = shipped_names() - PART_OF_THE_API
     outside = [module for module in modules("api", "cli") if module.name != EXAMPLES]
     assert [hit for module in outside for hit in found_in(module, names)] == []
+
+
+def test_no_memory_category_stands_in_the_console() -> None:
+    wanted = "|".join(re.escape(name) for name in sorted(shipped_names() - ORDINARY - PART_OF_THE_API))
+    scripts = {name: text for name, text in texts().items() if re.fullmatch(r"api/console/.*\.js", name)}
+    assert scripts
+    assert {
+        name: hits for name, text in scripts.items() if (hits := re.findall(rf"(?<![\w.-])(?:{wanted})\b", text))
+    } == {}

@@ -10,11 +10,15 @@ from memnet.domain.access import ROLES
 from tests.house.source_tree import ROOT, Module, modules
 
 INTERNAL = frozenset(
-    {"commit_change", "flush_outbox", "sweep_outboxes", "read_records", "rebuild_documents"}
+    {"bootstrap", "commit_change", "flush_outbox", "sweep_outboxes", "read_records", "rebuild_documents"}
     | {"index_events", "open_index", "read_events", "rebuild_index", "reconcile_events", "reindex_tenant"}
     | {"upload_events", "verify_search", "resume_reindexing"}
     | {"add_data_key", "open_record", "read_data_keys", "rotate_keys", "seal_record", "unwrap_data_key"}
+    | {"open_audit_records", "open_data_keys", "read_current_key", "read_stored_records", "take_current_key"}
+    | {"open_attachment", "store_attachment"}
     | {"extract_memory", "plan_replay", "replay_snapshot", "show_documents", "try_proposal", "rebase_proposal"}
+    | {"count_indexed", "erase_blobs", "erase_index", "erase_user", "erase_users", "fence_documents", "list_erasures"}
+    | {"count_remaining", "find_indexes", "list_stored", "open_erasure", "sign_erasure"}
     | {"fail_replay", "find_due_job", "requeue_jobs", "send_job", "unmark_job"}
     | {"apply_conflict", "open_conflict", "read_conflict"}
     | {"compact_document", "compact_documents", "refresh_document", "refresh_documents"}
@@ -27,6 +31,7 @@ INTERNAL = frozenset(
     | {"list_baselines", "next_baseline", "read_baseline", "read_history", "unindex_events"}
     | {"change_hold", "find_holds", "list_holds", "read_hold", "tell_hold"}
     | {"read_newest_head", "sign_head", "sign_heads", "verify_history"}
+    | {"tell_backlog"}
 )
 """Verbs without a route: steps of other operations, and what the shell and the sweeper do. A new one is a decision."""
 OPERATIONS = {module.stem: module for module in modules("memnet/operations") if module.stem != "__init__"}

@@ -18,6 +18,7 @@ HOSTS = frozenset(
         "storage.azure.com",
         "vault.azure.net",
         "www.rfc-editor.org",
+        "www.w3.org",
     }
 )
 """Every host that a file may name. A new one is a decision; package registries are never among them."""

@@ -80,6 +80,14 @@ def test_shipped_conversation_shows_everything_and_leaves_nothing(tmp_path: Path
         "user/user_dynamic.json 11 changes ok",
         "38 records for 38 writes that were applied: each is audited once",
         "GET user/user_dynamic.json?as_of=",
+        "DELETE memory -> 202 erasure ",
+        "-> 409 ERASURE_RUNNING",
+        "s erasure complete removed 38 audit, 4 documents, 6 events, 6 index documents, 1 keys,",
+        "looked at blobs, index, queues: 2 whole looks found nothing more",
+        "genuine: signed by key ",
+        "POST events:search -> 200 no events",
+        "PATCH user/user_dynamic.json -> 201 change 1, the first of a new history",
+        "DELETE memory -> 202 with the key of before: the same receipt, and nothing is removed",
         "Everything was as it should be. To try it yourself: make dev",
     ):
         assert line in output, line

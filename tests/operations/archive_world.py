@@ -13,6 +13,7 @@ from memnet.adapters.process.zip_archive import ZipArchiveReader, ZipArchiveWrit
 from memnet.domain import commit, envelope
 from memnet.domain.archive import MANIFEST, files_digest, read_manifest
 from memnet.domain.archive_import import ImportReport
+from memnet.domain.audit import read_record, record_bytes
 from memnet.domain.document import Actor, DocumentKey, UserScope
 from memnet.domain.event import EventKey
 from memnet.domain.json_text import canonical, digest
@@ -21,6 +22,8 @@ from memnet.domain.write import DeleteDocument, IfMatch
 from memnet.operations.delete_document import delete_document
 from memnet.operations.export_user import ExportReport, export_user
 from memnet.operations.import_user import import_user
+from memnet.operations.open_attachment import open_attachment
+from memnet.operations.open_audit_records import open_audit_records
 from memnet.operations.patch_document import patch_document
 from memnet.operations.read_snapshot import read_snapshot
 from tests.domain.samples import CATALOG
@@ -176,7 +179,9 @@ def doc_id(archive: bytes, place: str) -> str:
 
 
 async def stored(world: World, scope: UserScope = SCOPE) -> dict[str, bytes]:
-    """All blobs of a user but keys, runs of imports and sealed records, the documents without what waits in them."""
+    """All blobs of a user but keys, runs of imports and snapshots, audit records and what was attached opened, the
+    documents without what waits in them.
+    """
     found: dict[str, bytes] = {}
     for row in (await world.documents.list(scope, "", limit=1000, cursor=None)).items:
         document = await world.documents.get(row.key)
@@ -184,13 +189,16 @@ async def stored(world: World, scope: UserScope = SCOPE) -> dict[str, bytes]:
         found[row.key.blob_name] = envelope.dump(commit.trimmed(envelope.load(document.data)))
         assert row.summary.etag == envelope.load(document.data).commit.etag
     for change_id in (await world.audit.list(scope, "", limit=1000, cursor=None)).items:
-        found[f"audit/{change_id}"] = await world.audit.read(scope, change_id) or b""
+        record = read_record(await world.audit.read(scope, change_id) or b"")
+        assert record is not None
+        (opened,) = await open_audit_records(scope, {change_id: record}, vault=world.vault)
+        found[f"audit/{change_id}"] = record_bytes(opened)
     for kind in (RecordKind.REPLAYS, RecordKind.CONFLICTS, RecordKind.ACCESSES, RecordKind.IMPORTS):
         for key in (await world.records.list(scope, kind, limit=1000, cursor=None)).items:
-            record = await world.records.read(key)
-            assert record is not None
+            kept = await world.records.read(key)
+            assert kept is not None
             if "/runs/" not in key.name:
-                found[key.blob_name] = record.data
+                found[key.blob_name] = await open_attachment(key, kept.data, vault=world.vault)
     for event in (await world.events.list(scope.tenant_id, limit=1000, cursor=None)).items:
         found[event.blob_name] = await world.events.get(event) or b""
     return found

@@ -15,14 +15,16 @@ from typing import Any
 
 import orjson
 
-from memnet.domain import envelope, history
+from memnet.domain import audit_values, envelope, history
+from memnet.domain.audit_values import RecordPlace
 from memnet.domain.document import Actor, DocumentKey, StorageETag, UserScope
 from memnet.domain.draft import Governance, draft_patch
 from memnet.domain.errors import MemnetError, Unavailable
 from memnet.domain.profile import Profile
 from memnet.domain.schema import Schema
+from memnet.domain.sealing import KEY_BYTES, DataKey
 from memnet.domain.write import IfAbsent, IfMatch, PatchDocument, Reason
-from memnet.ports import ListedDocument, Page, StoreConflict, StoredDocument
+from memnet.ports import ListedDocument, Page, StoreConflict, StoredDocument, Vault
 
 KEY = DocumentKey(UserScope("t", "u"), "n", "d.json")
 CONTENT = {
@@ -52,6 +54,7 @@ PROFILE = Profile.model_validate_json(
         }
     )
 )
+DATA_KEY = DataKey("key-1", bytes(range(KEY_BYTES)))
 UNCONDITIONAL = StorageETag("*")
 STEPS = 40_000
 
@@ -104,6 +107,9 @@ class Process:
         self.simulation, self.name = simulation, name
         self.cache: dict[str, StoredDocument] = {}
         self.known: set[str] = set()
+        ports: Any = self
+        # The key is at hand: reading it beside the document takes an event loop, which would choose the order itself.
+        self.vault = Vault(ports, ports, ports, ports, ports)
 
     # DocumentStore
     async def get(self, key: DocumentKey) -> StoredDocument | None:
@@ -148,6 +154,16 @@ class Process:
 
     def new(self) -> str:
         return f"id{self.simulation.random.getrandbits(64):016x}"
+
+    def secret(self, size: int) -> bytes:
+        return self.simulation.random.randbytes(size)
+
+    # DataKeyCache
+    def current(self, scope: UserScope) -> DataKey:
+        return DATA_KEY
+
+    def find(self, scope: UserScope, key_id: str) -> DataKey:
+        return DATA_KEY
 
     def start(self, name: str, work: Coroutine[Any, Any, None]) -> None:
         self.simulation.tasks.append(Task(work, self))
@@ -321,8 +337,12 @@ class Simulation:
 
     def check(self) -> None:
         head = envelope.load(self.store.blobs[KEY.blob_name][0])
+        stored = {name: blob[0] for name, blob in sorted(self.store.blobs.items()) if name.startswith("audit/")}
         records = [
-            orjson.loads(blob[0]) for name, blob in sorted(self.store.blobs.items()) if name.startswith("audit/")
+            audit_values.opened(
+                orjson.loads(data), RecordPlace(KEY.scope, name.removeprefix("audit/")), {DATA_KEY.key_id: DATA_KEY}
+            )
+            for name, data in stored.items()
         ]
         if head.commit.outbox:
             self.faults["sweeper left an outbox"] += 1

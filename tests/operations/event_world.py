@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from memnet.adapters.memory.clock import FrozenClock
+from memnet.adapters.memory.erasures import MemoryErasureStore
 from memnet.adapters.memory.event_index import MemoryEventIndex
 from memnet.adapters.memory.events import MemoryEventStore
 from memnet.adapters.memory.ids import SequentialIds
@@ -82,13 +83,14 @@ class World:
     register: MemorySearchRegister = field(default_factory=MemorySearchRegister)
     ids: SequentialIds = field(default_factory=SequentialIds)
     background: BackgroundTasks = field(default_factory=BackgroundTasks)
+    fences: MemoryErasureStore = field(default_factory=MemoryErasureStore)
 
     def __post_init__(self) -> None:
-        self.events = MemoryEventStore(self.clock)
+        self.events = MemoryEventStore(self.clock, self.fences)
 
     @property
     def search(self) -> Search:
-        return Search(self.index, self.register, self.embedder)
+        return Search(self.index, self.register, self.fences, self.embedder)
 
     @property
     def ports(self) -> dict[str, Any]:

@@ -5,11 +5,10 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from typing import Any
 
-import orjson
-
 from memnet.adapters.memory.records import MemoryRecordStore
 from memnet.adapters.memory.signing_keys import MemorySigningKeys
-from memnet.domain import audit, envelope
+from memnet.domain import audit, audit_values, envelope
+from memnet.domain.audit_values import RecordPlace
 from memnet.domain.document import DocumentKey, ETag, StorageETag, UserScope
 from memnet.domain.envelope import Envelope, Record
 from memnet.domain.errors import Unavailable, VaultUnavailable
@@ -17,10 +16,12 @@ from memnet.domain.head import Head
 from memnet.domain.head_check import HeadsChecked
 from memnet.domain.history import Rebuilt
 from memnet.domain.record import RecordKey, RecordKind
+from memnet.domain.sealing import NONCE_BYTES
 from memnet.domain.signature import SigningKey
 from memnet.operations.read_newest_head import read_newest_head
 from memnet.operations.sign_head import Signed, sign_head
 from memnet.operations.sign_heads import SignReport, sign_heads
+from memnet.operations.take_current_key import take_current_key
 from memnet.operations.verify_history import verify_history
 from memnet.ports import Page, StoredDocument
 from tests.operations.service import SCOPE, Service, note
@@ -131,14 +132,21 @@ class HeadWorld(Service):
         for before, record in zip(records[number - 1 :], records[number:], strict=False):
             record["previous_record_hash"] = audit.record_hash(before)
         for record in records:
-            self.audit.tamper(key.scope, record["change_id"], audit.record_bytes(record))
+            self.audit.tamper(key.scope, record["change_id"], await self.stored_form(record))
         await self.put_back(key, _as_of(head, records))
+
+    async def stored_form(self, record: Record) -> bytes:
+        """The bytes of an open record as they would be stored: whoever has the service's identity can make them."""
+        place = RecordPlace(UserScope(record["tenant_id"], record["user_id"]), record["change_id"])
+        data_key = await take_current_key(place.scope, vault=self.vault)
+        return audit.record_bytes(
+            audit_values.seal(record, place, data_key=data_key, nonce=self.vault.ids.secret(NONCE_BYTES))
+        )
 
     async def chain(self, key: DocumentKey) -> list[Record]:
         """The records of a document, flushed ones and those that its blob carries."""
         head = await self.head(key)
-        found = [await self.audit.read(key.scope, head.change_id(n)) for n in range(1, head.commit.sequence + 1)]
-        return [orjson.loads(data) for data in found if data is not None]
+        return [await self.record(number, key) for number in range(1, head.commit.sequence + 1)]
 
     async def put_back(self, key: DocumentKey, version: Envelope | None) -> None:
         """Put another version in a document's place, or none."""

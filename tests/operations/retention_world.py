@@ -8,6 +8,7 @@ from typing import Any
 
 import orjson
 
+from memnet.adapters.memory.erasures import MemoryErasureStore
 from memnet.adapters.memory.event_index import MemoryEventIndex
 from memnet.adapters.memory.holds import MemoryHoldStore
 from memnet.adapters.memory.search_register import MemorySearchRegister
@@ -69,13 +70,14 @@ class RetentionWorld(World):
     holds: MemoryHoldStore = field(default_factory=MemoryHoldStore)
     index: MemoryEventIndex = field(default_factory=MemoryEventIndex)
     register: MemorySearchRegister = field(default_factory=MemorySearchRegister)
+    fences: MemoryErasureStore = field(default_factory=MemoryErasureStore)
     seen: list[Seen] = field(default_factory=list)
     written: dict[str, datetime] = field(default_factory=dict)
     """When each event was written."""
 
     @property
     def search(self) -> Search:
-        return Search(self.index, self.register, None)
+        return Search(self.index, self.register, self.fences)
 
     def retention_ports(self, watch: Watch = unwatched) -> dict[str, Any]:
         """What `apply_retention` takes."""
@@ -85,7 +87,7 @@ class RetentionWorld(World):
             "documents": Watched("documents", self.documents, watch),
             "audit": Watched("audit", self.audit, watch),
             "events": Watched("events", self.events, watch),
-            "search": Search(index, self.register, None),
+            "search": Search(index, self.register, self.fences),
             "records": records,
             "vault": Vault(records, self.keys, self.ids, self.clock),
             "marks": Watched("marks", self.marks, watch),

@@ -10,10 +10,13 @@ from memnet.adapters.memory.audit import MemoryAuditLog
 from memnet.adapters.memory.clock import FrozenClock
 from memnet.adapters.memory.documents import MemoryDocumentStore
 from memnet.adapters.memory.ids import SequentialIds
+from memnet.adapters.memory.records import MemoryRecordStore
+from memnet.adapters.memory.tenant_keys import MemoryTenantKeys
 from memnet.adapters.process.background import BackgroundTasks
+from memnet.adapters.process.data_key_cache import ProcessDataKeyCache
 from memnet.domain import envelope
 from memnet.domain.document import Actor, DocumentKey, ETag, StorageETag, UserScope
-from memnet.domain.envelope import DocumentSummary, Envelope
+from memnet.domain.envelope import DocumentSummary, Envelope, Record
 from memnet.domain.errors import Unavailable
 from memnet.domain.write import (
     DeleteDocument,
@@ -28,8 +31,9 @@ from memnet.domain.write import (
 from memnet.operations.delete_document import delete_document
 from memnet.operations.get_document import get_document
 from memnet.operations.patch_document import patch_document
+from memnet.operations.read_records import read_records
 from memnet.operations.replace_document import replace_document
-from memnet.ports import Page, StoredDocument
+from memnet.ports import Page, StoredDocument, Vault
 from tests.domain.samples import CATALOG
 
 SCOPE = UserScope("t1", "u1")
@@ -110,6 +114,13 @@ class Service:
     background: BackgroundTasks = field(default_factory=BackgroundTasks)
     keys: int = 0
 
+    def __post_init__(self) -> None:
+        # Ids of its own: those of documents stay in a known order.
+        ids, self.key_records = SequentialIds(), MemoryRecordStore()
+        self.tenant_keys = MemoryTenantKeys(ids)
+        self.vault = Vault(self.key_records, self.tenant_keys, ids, self.clock, ProcessDataKeyCache(self.clock))
+        self.audit.vault = self.vault
+
     def ports(self, *, catalog: bool = True) -> dict[str, Any]:
         """What every write operation takes."""
         ports: dict[str, Any] = {
@@ -161,6 +172,11 @@ class Service:
         """The visible document."""
         view = await get_document(key, as_of=as_of, documents=self.documents, audit=self.audit)
         found: dict[str, Any] = orjson.loads(view.document)
+        return found
+
+    async def record(self, sequence: int, key: DocumentKey = ALPHA) -> Record:
+        """The record of a change, wherever it stands, opened."""
+        (found,) = await read_records(key.scope, await self.head(key), sequence, sequence, audit=self.audit)
         return found
 
     async def head(self, key: DocumentKey = ALPHA) -> Envelope:

@@ -8,9 +8,10 @@ from typing import Any
 
 import pytest
 
+from memnet.adapters.memory.erasures import MemoryErasureStore
 from memnet.domain import conflict as conflicts
 from memnet.domain.conflict import BACKOFF, Asked, ConflictStatus, Decision, discarded
-from memnet.domain.errors import ConflictNotFound, Unavailable, VaultUnavailable
+from memnet.domain.errors import ConflictNotFound, ErasureRunning, Unavailable, VaultUnavailable
 from memnet.domain.job import Job, JobKind
 from memnet.domain.timestamps import from_text
 from memnet.operations.apply_conflict import apply_conflict
@@ -232,3 +233,31 @@ def outrun(world: World) -> Any:
         return await call()
 
     return watching
+
+
+async def test_while_the_user_is_erased_nothing_is_written_and_nothing_sent():
+    world, conflict = await disputed_world()
+    fences = world.records._fences = MemoryErasureStore()
+    before, sent = await world.conflicts(), list(world.queue.sent)
+    await fences.write(conflict.scope, b"{}", replaces=None)
+    for attempt in (1, None):
+        with pytest.raises(ErasureRunning):
+            await world.retry(conflict.job, attempt)
+    assert (await world.conflicts(), world.queue.sent) == (before, sent)
+
+
+async def test_a_fence_that_is_met_by_the_document_alone_counts_as_no_attempt():
+    """The erasure ends between the two, as it does when it finds a legal hold."""
+    world, conflict = await disputed_world()
+    await world.live(ALPHA, put("/summary", "Search as it was"))
+    before = await world.conflicts()
+
+    async def watch(name: str, call: Call) -> object:
+        if name == "documents.put":
+            raise ErasureRunning
+        return await call()
+
+    with pytest.raises(ErasureRunning):
+        await world.retry(conflict.job, 1, **world.conflict_ports(watch))
+    [(kept, _)] = await world.conflicts()
+    assert (kept.attempts, kept.next_attempt_at, kept.status) == (0, before[0][0].next_attempt_at, ConflictStatus.OPEN)

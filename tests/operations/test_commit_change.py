@@ -5,8 +5,8 @@ from datetime import timedelta
 
 import pytest
 
-from memnet.domain import commit
-from memnet.domain.errors import ETagMismatch, HistoryBroken, MemnetError, Unavailable
+from memnet.domain import commit, envelope
+from memnet.domain.errors import ErasureRunning, ETagMismatch, HistoryBroken, MemnetError, Unavailable
 from memnet.domain.json_text import canonical
 from memnet.operations.commit_change import ATTEMPTS, commit_change
 from memnet.operations.list_audit import list_audit
@@ -207,7 +207,7 @@ async def test_recorded_time_does_not_run_back_with_the_clock(service):
     second = await service.patch(note("second"), over=first.etag)
     service.clock.advance(timedelta(days=1, seconds=1))
     await service.patch(note("third"), over=second.etag)
-    times = [record["timestamp"] for record in (await service.head()).commit.outbox]
+    times = [(await service.record(number))["timestamp"] for number in (1, 2, 3)]
     assert times == ["2026-01-01T00:00:00.000000Z"] * 2 + ["2026-01-01T00:00:01.000000Z"]
 
 
@@ -219,9 +219,32 @@ async def test_what_the_decision_refuses_is_not_tried_again(service):
         decided.append(head)
         raise MemnetError("no")
 
+    command = service.patch_command(note("x"), over=first.etag)
     with pytest.raises(MemnetError, match="no"):
-        await commit_change(service.patch_command(note("x"), over=first.etag), decide, **service.ports(catalog=False))
+        await commit_change(command, decide, **service.ports(catalog=False))
+    # Once on what this process remembers, and once on what there is.
+    assert [head.commit.etag for head in decided] == [first.etag] * 2
+    decided.clear()
+    service.documents.recall = lambda key: None
+    with pytest.raises(MemnetError, match="no"):
+        await commit_change(command, decide, **service.ports(catalog=False))
     assert len(decided) == 1
+
+
+async def test_no_refusal_is_worked_out_of_what_is_remembered(service):
+    """Another process has changed the document, or erased it: what was in it must not be found out by guessing."""
+    [first] = await service.count_up(1)
+    remembered = await service.documents.get(ALPHA)
+    head = envelope.load(remembered.data)
+    empty = envelope.tombstone(head)
+    await service.documents.put(
+        ALPHA, envelope.dump(empty), envelope.summarise(empty), replaces=remembered.storage_etag
+    )
+    service.documents.recall = lambda key: remembered
+    for guess in (head.content["summary"], "something else"):
+        ops = [{"op": "test", "path": "/content/summary", "value": guess}, *note("x")]
+        with pytest.raises(ErasureRunning):
+            await service.patch(ops, over=first.etag)
 
 
 async def test_nothing_is_decided_on_a_version_that_the_client_did_not_name(service):

@@ -33,8 +33,8 @@ def test_the_schedules_reach_crashes_replays_and_lookups_beyond_the_ring(monkeyp
     reached = set()
     inner = commit_change._earlier_receipt
 
-    async def watched(head, command, audit):
-        settled = await inner(head, command, audit)
+    async def watched(head, *others):
+        settled = await inner(head, *others)
         if settled is not None:
             reached.add("audit" if settled.sequence <= head.commit.sequence - 4 else "ring")
         return settled
@@ -60,12 +60,16 @@ MUTANTS = {
         "    return Elsewhere(head.change_id(sequence), refusal)",
         "    raise refusal",
     ),
-    "the outbox is not carried on": ("memnet.domain.commit", "outbox=(*carried, record)", "outbox=(record,)"),
+    "the outbox is not carried on": (
+        "memnet.domain.commit",
+        "outbox=(*carried, _as_stored(record, command.key.scope, sealing)),",
+        "outbox=(_as_stored(record, command.key.scope, sealing),),",
+    ),
     "receipts are forgotten": ("memnet.domain.commit", "receipt)[-RING:]", "receipt)[-1:]"),
     "an unknown outcome is answered as a conflict": (
         "memnet.operations.commit_change",
-        "            continue\n",
-        "            raise commit.ETagMismatch()\n",
+        "only the newest version can tell.\n            continue\n",
+        "only the newest version can tell.\n            raise commit.ETagMismatch()\n",
     ),
     "the write is unconditional": (
         "memnet.operations.commit_change",
@@ -80,8 +84,9 @@ MUTANTS = {
     ),
     "a lost race is written again without a look at the winner": (
         "memnet.operations.commit_change",
-        "fresh=attempt > 0)",
-        "fresh=False) if attempt == 0 else ((await documents.get(command.key)), head)",
+        "await key.beside(_newest(command, documents, remembered))",
+        "(await _newest(command, documents, remembered)) if attempt == 0 "
+        "else ((await documents.get(command.key)), head)",
     ),
     "the sweeper trims before it flushes": (
         "memnet.operations.sweep_outboxes",

@@ -19,7 +19,7 @@ async def test_delete(service):
         await service.read()
     head = await service.head()
     assert (head.deleted, head.content) == (True, None)
-    assert head.commit.outbox[-1]["note"] == "asked by the user"
+    assert (await service.record(3))["note"] == "asked by the user"
 
 
 async def test_the_version_must_be_the_one_that_is_named(service):

@@ -9,6 +9,7 @@ import pytest
 
 from memnet.domain.archive import audit_file, document_file
 from memnet.domain.audit import Fold, read_record, record_hash
+from memnet.domain.audit_values import values_hash
 from memnet.domain.json_text import canonical, digest
 from tests.operations.archive_world import OPERATOR, Files, exported, filled_world, forged, imported
 from tests.operations.replay_world import World
@@ -32,6 +33,7 @@ def _whole_chain(contents: Files, manifest: Any, **members: Any) -> None:
     record = {**orjson.loads(line), **members}
     record["ops_hash"] = digest(canonical(record["ops"]))
     record["content_hash"] = digest(canonical(record["ops"][-1]["value"]))
+    record["values_hash"] = values_hash(record)
     version = Fold(row["doc_id"]).take(record)
     found = read_record(canonical(record))
     assert found is not None

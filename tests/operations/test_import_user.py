@@ -11,11 +11,13 @@ from memnet.domain.archive_import import Fate
 from memnet.domain.document import Actor, DocumentKey
 from memnet.domain.errors import HistoryBroken, VaultUnavailable
 from memnet.domain.record import RecordKey, RecordKind
+from memnet.domain.sealing import is_sealed
 from memnet.domain.snapshot import snapshot_key
 from memnet.domain.write import IfMatch
 from memnet.operations.get_document import get_document
 from memnet.operations.get_replay import get_replay
 from memnet.operations.list_audit import list_audit
+from memnet.operations.open_attachment import open_attachment
 from memnet.operations.open_record import open_record
 from memnet.operations.patch_document import patch_document
 from memnet.operations.rebuild_documents import rebuild_documents
@@ -49,7 +51,7 @@ async def runs(world: World, scope: Any = SCOPE) -> list[Any]:
     return [orjson.loads(record.data) for record in read if record is not None]
 
 
-async def test_a_round_trip_gives_back_every_byte() -> None:
+async def test_a_round_trip_gives_back_everything() -> None:
     world, copy = await filled_world(), World()
     archive, _ = await exported(world, reader=OPERATOR)
     report = await imported(copy, archive)
@@ -194,7 +196,7 @@ async def test_for_another_user_each_document_is_a_new_audited_change() -> None:
         assert await copy.content(replace(key, scope=OTHER)) == await world.content(key)
 
 
-async def test_the_old_records_are_kept_beside_it_byte_for_byte() -> None:
+async def test_the_old_records_are_kept_beside_it_sealed() -> None:
     world, copy = await filled_world(), World()
     archive, report = await exported(world)
     await imported(copy, archive, OTHER)
@@ -204,7 +206,8 @@ async def test_the_old_records_are_kept_beside_it_byte_for_byte() -> None:
     for key in (await copy.records.list(OTHER, RecordKind.IMPORTS, limit=1000, cursor=None)).items:
         record = await copy.records.read(key)
         assert record is not None
-        found[key.name] = record.data
+        assert is_sealed(record.data) == ("/audit/" in key.name)
+        found[key.name] = await open_attachment(key, record.data, vault=copy.vault)
     assert found[f"{report.sha256}/manifest"] == contents[MANIFEST]
     kept = {name: data for name, data in found.items() if name.startswith(f"{report.sha256}/audit/")}
     assert set(kept.values()) == lines
@@ -307,13 +310,25 @@ async def test_who_imports_is_written_down_every_time_and_first(target: Any) -> 
     assert writes[0] == "records.write"
 
 
-async def test_conversations_without_a_vault_are_refused_before_anything_is_written() -> None:
+@pytest.mark.parametrize("reader", [None, OPERATOR])
+async def test_what_was_sealed_is_refused_without_a_vault_before_anything_is_written(reader: Any) -> None:
     world, copy = await filled_world(3), World()
-    archive, _ = await exported(world, reader=OPERATOR)
+    archive, _ = await exported(world, reader=reader)
+    copy.audit.vault = None
     with pytest.raises(VaultUnavailable):
         await imported(copy, archive, vault=None)
     assert [*copy.records.names(), *copy.audit.names()] == []
-    assert (await imported(copy, (await exported(world))[0], vault=None)).complete
+
+
+@pytest.mark.parametrize("target", [SCOPE, OTHER])
+async def test_what_was_never_sealed_takes_no_vault(target: Any) -> None:
+    world, copy = World(), World()
+    world.audit.vault = copy.audit.vault = None
+    await world.create_project()
+    await world.background.drain()
+    archive, _ = await exported(world)
+    assert (await imported(copy, archive, target, vault=None)).complete
+    assert await faults(copy, target) == [None, None]
 
 
 async def test_a_writer_who_is_faster_keeps_the_place() -> None:

@@ -4,6 +4,8 @@ import orjson
 import pytest
 
 from memnet.domain import cursor as cursors
+from memnet.domain.audit import record_hash
+from memnet.domain.audit_values import CLEAR, VALUES
 from memnet.domain.document import DocumentKey, UserScope
 from memnet.domain.errors import (
     HistoryBroken,
@@ -12,8 +14,11 @@ from memnet.domain.errors import (
     MalformedRequest,
     PathNotWritable,
     Unavailable,
+    VaultUnavailable,
 )
+from memnet.domain.json_text import canonical, digest
 from memnet.operations.list_audit import list_audit
+from memnet.operations.read_records import read_records
 from tests.operations import retention_world
 from tests.operations.baseline_world import retain
 from tests.operations.service import ALPHA, DYNAMIC, SCOPE, Service, note
@@ -78,8 +83,27 @@ async def test_pages_go_on_while_changes_come(filled):
 
 async def test_the_records_are_those_that_stand(filled):
     page = await page_of(filled, namespace="projects", path="beta.json")
-    for item in page.items:
-        assert item == await filled.audit.read(SCOPE, orjson.loads(item)["change_id"])
+    beta = await filled.head(BETA)
+    opened = await read_records(SCOPE, beta, 1, 3, audit=filled.audit)
+    for item, record in zip(map(orjson.loads, page.items), opened, strict=True):
+        assert item == {name: value for name, value in record.items() if name != "values_salt"}
+        # Whoever is told them can follow the chain.
+        clear = {name: value for name, value in item.items() if name not in VALUES}
+        assert digest(canonical(clear)) == record_hash(record)
+
+
+async def test_values_are_told_open_and_without_their_salt(filled):
+    (item,) = (await page_of(filled, limit=1)).items
+    told = orjson.loads(item)
+    assert told["ops"][-1]["value"] == "note 0"
+    assert {"values_salt", "sealed"}.isdisjoint(told)
+    assert told.keys() == (CLEAR | VALUES) - {"values_salt"}
+
+
+async def test_without_the_vault_nothing_is_told(filled):
+    filled.audit.vault = None
+    with pytest.raises(VaultUnavailable):
+        await page_of(filled)
 
 
 async def test_what_is_not_flushed_is_there(service):

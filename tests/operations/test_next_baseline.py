@@ -66,7 +66,7 @@ async def test_mostly_one_record_is_read():
     assert len(calls) == 1
 
 
-@pytest.mark.parametrize("member", ["timestamp", "profile_id", "ops"])
+@pytest.mark.parametrize("member", ["timestamp", "profile_id", "values_hash", "sealed"])
 async def test_a_record_without_a_member_breaks_it(member):
     world = await aged()
     stored = await world.documents.get(ALPHA)

@@ -5,7 +5,8 @@ import asyncio
 import pytest
 
 from memnet.domain.errors import HistoryBroken, Unavailable
-from memnet.operations.read_records import PARALLEL, read_records
+from memnet.operations.read_records import read_records
+from memnet.operations.read_stored_records import PARALLEL
 from tests.operations.service import SCOPE, CountingAudit, Service, note
 
 

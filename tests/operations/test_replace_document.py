@@ -26,7 +26,7 @@ async def test_create_and_replace(service):
     replaced = await service.replace(EMPTY_PROJECT | {"summary": "second"}, over=created.etag, note="migration 7")
     assert (created.created, replaced.created, replaced.sequence) == (True, False, 2)
     assert (await service.read())["content"]["summary"] == "second"
-    record = (await service.head()).commit.outbox[-1]
+    record = await service.record(2)
     assert (record["reason"], record["note"]) == ("admin_migration", "migration 7")
 
 

@@ -3,13 +3,18 @@
 import io
 from typing import Any
 
+import orjson
 import pytest
 
 from memnet.adapters.process.zip_archive import ZipArchiveReader
 from memnet.domain.archive import ArchivedDocument
 from memnet.domain.archive_import import Fate
-from memnet.domain.errors import ArchiveRefused, Unavailable
+from memnet.domain.audit import record_bytes, record_hash
+from memnet.domain.audit_values import RecordPlace, seal
+from memnet.domain.data_keys import data_keys_key
+from memnet.domain.errors import ArchiveRefused, HistoryBroken, Unavailable
 from memnet.operations.restore_document import restore_document
+from memnet.operations.take_current_key import take_current_key
 from memnet.operations.verify_archive import verify_archive
 from memnet.ports import StoreConflict
 from tests.domain.samples import CATALOG
@@ -43,6 +48,7 @@ async def test_nobody_sees_any_of_it_before_all_its_records_stand() -> None:
 
     assert await restored(copy, archive, watch=watch) is Fate.CREATED
     assert calls == ["documents.get", *["audit.append"] * 21, "documents.put"]
+    assert copy.records.names() == [data_keys_key(SCOPE).blob_name]
 
 
 async def test_a_dry_run_reads_the_document_and_writes_nothing() -> None:
@@ -100,3 +106,80 @@ async def test_an_archive_that_is_no_longer_what_was_verified_makes_no_document(
     with pytest.raises(ArchiveRefused):
         await restored(copy, archive, read=forged(archive, fewer))
     assert await copy.documents.get(DYNAMIC) is None
+
+
+def elsewhere() -> World:
+    """A world that makes other keys."""
+    world = World()
+    world.ids.secret(1)
+    world.ids.new()
+    return world
+
+
+async def test_records_are_sealed_anew_with_the_key_that_the_user_has_now() -> None:
+    world, copy = await filled_world(2), elsewhere()
+    archive, _ = await exported(world)
+    assert await restored(copy, archive) is Fate.CREATED
+    ours, theirs = await sealed_records(world), await sealed_records(copy)
+    assert ours.keys() == theirs.keys()
+    for change_id, record in theirs.items():
+        assert record_hash(record) == record_hash(ours[change_id])
+        assert record["sealed"]["key_id"] != ours[change_id]["sealed"]["key_id"]
+    assert len(await copy.history(DYNAMIC)) == len(theirs)
+
+
+async def test_what_an_interrupted_call_has_sealed_is_the_same_record() -> None:
+    archive, copy = (await exported(await filled_world(20)))[0], World()
+    appended = 0
+
+    async def dies(name: str, call: Call) -> Any:
+        nonlocal appended
+        appended += name == "audit.append"
+        if appended == 12:
+            raise Unavailable(dependency="blob_storage")
+        return await call()
+
+    with pytest.raises(Unavailable):
+        await restored(copy, archive, watch=dies)
+    before = await sealed_records(copy)
+    assert before
+    assert await restored(copy, archive) is Fate.CREATED
+    after = await sealed_records(copy)
+    assert {name: after[name] for name in before} == before
+    assert len(after) == 21
+
+
+@pytest.mark.parametrize("sealed", [True, False])
+async def test_another_record_in_its_place_is_not_taken_for_it(sealed: bool) -> None:
+    world, copy = await filled_world(2), World()
+    archive, _ = await exported(world)
+    (name, *_) = await sealed_records(world)
+    record = (await world.history(DYNAMIC))[0]
+    other = {**record, "actor": "svc-mallory"}
+    if sealed:
+        data_key = await take_current_key(SCOPE, vault=copy.vault)
+        other = seal(other, RecordPlace(SCOPE, name), data_key=data_key, nonce=bytes(12))
+    await copy.audit.append(SCOPE, name, record_bytes(other))
+    with pytest.raises(HistoryBroken):
+        await restored(copy, archive)
+    assert await copy.documents.get(DYNAMIC) is None
+
+
+async def test_a_record_whose_key_is_gone_is_not_taken_for_it() -> None:
+    world, copy = await filled_world(2), elsewhere()
+    archive, _ = await exported(world)
+    for name, record in (await sealed_records(world)).items():
+        # As if the user's keys had been destroyed, and the records had not.
+        await copy.audit.append(SCOPE, name, record_bytes(record))
+    with pytest.raises(HistoryBroken):
+        await restored(copy, archive)
+
+
+async def sealed_records(world: World) -> dict[str, Any]:
+    """The dynamic document's records as they stand in audit/."""
+    found = {}
+    for name in (await world.audit.list(SCOPE, "", limit=1000, cursor=None)).items:
+        record = orjson.loads(await world.audit.read(SCOPE, name) or b"")
+        if record["path"] == DYNAMIC.path:
+            found[name] = record
+    return found

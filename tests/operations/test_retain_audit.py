@@ -6,6 +6,7 @@ import orjson
 import pytest
 
 from memnet.domain import baseline as baselines
+from memnet.domain.errors import ErasureRunning
 from memnet.domain.retention import Ceilings, Tally
 from memnet.domain.write import IfAbsent, IfMatch, PatchDocument, Reason
 from memnet.operations.patch_document import patch_document
@@ -210,6 +211,22 @@ async def test_behind_a_forged_baseline_nothing_goes(forge):
     assert [name for name in before if name.startswith(change.change_id.rpartition("-")[0])] == [
         name for name in await world.changes() if name.startswith(change.change_id.rpartition("-")[0])
     ]
+
+
+async def test_a_history_that_an_erasure_takes_apart_is_no_fault(caplog):
+    world = RetentionWorld()
+    await four_changes(world)
+    world.clock.advance(165 * DAY)
+    world.documents._fences = world.fences
+
+    async def erase():
+        await world.fences.write(SCOPE, b"{}", replaces=None)
+        for change in (await world.audit.list(SCOPE, "", limit=100, cursor=None)).items:
+            await world.audit.delete(SCOPE, change)
+
+    with pytest.raises(ErasureRunning):
+        await world.retain(**world.retention_ports(Between("audit.read", erase)))
+    assert caplog.records == []
 
 
 @pytest.mark.parametrize("number", range(1, 9))

@@ -10,7 +10,8 @@ from memnet.domain.errors import SealBroken, Unavailable, VaultUnavailable
 from memnet.domain.record import RecordKind
 from memnet.domain.snapshot import snapshot_key
 from memnet.operations.open_record import open_record
-from memnet.operations.seal_record import ATTEMPTS, seal_record
+from memnet.operations.seal_record import seal_record
+from memnet.operations.take_current_key import ATTEMPTS
 from tests.domain.snapshot_samples import SCOPE
 from tests.operations.vault_world import VaultWorld
 

@@ -6,6 +6,7 @@ from dataclasses import replace
 import pytest
 
 from memnet.domain import envelope
+from memnet.domain.data_keys import data_keys_key
 from memnet.domain.document import UserScope
 from memnet.domain.errors import HistoryBroken, Unavailable, VaultUnavailable
 from memnet.domain.head import head_key, is_signed
@@ -230,3 +231,11 @@ async def test_an_older_key_goes_on_to_hold(world):
     await world.sign()
     assert len({(await world.newest()).key_id, *(key.key_id for key in await world.signing.public_keys())}) == 2
     assert await world.faults() == [None, None, None]
+
+
+async def test_it_takes_no_data_key_to_follow_a_chain(world):
+    await world.sign()
+    await world.changed(ALPHA, 3)
+    world.vault.cache.forget(SCOPE)
+    await world.key_records.delete(data_keys_key(SCOPE))
+    assert await world.sign() is Signed.SIGNED

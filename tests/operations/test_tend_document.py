@@ -11,7 +11,7 @@ from memnet.domain import envelope
 from memnet.domain.catalog import Catalog
 from memnet.domain.compaction import plan_compaction
 from memnet.domain.document import DocumentKey
-from memnet.domain.errors import HistoryBroken, Unavailable
+from memnet.domain.errors import HistoryBroken, Unavailable, VaultUnavailable
 from memnet.domain.freshness import plan_freshness
 from memnet.domain.upkeep import Plan, caretakers
 from memnet.domain.write import Reason
@@ -179,6 +179,19 @@ async def test_without_the_event_nothing_is_trimmed(world):
     assert await sequence(world, ALPHA) == 1
 
 
+async def test_without_the_vault_nothing_is_trimmed_and_it_is_no_refusal(world):
+    await world.put_project(NOTES)
+    world.service.vault.cache.forget(SCOPE)
+
+    async def unavailable(tenant_id, version):
+        raise VaultUnavailable
+
+    world.service.tenant_keys.version = unavailable
+    with pytest.raises(VaultUnavailable):
+        await tend(world, ALPHA)
+    assert await sequence(world, ALPHA) == 1
+
+
 async def test_the_events_are_searchable_and_without_a_search_service_marked(world):
     await world.put_project(NOTES)
     await tend(world, ALPHA)
@@ -265,3 +278,12 @@ async def test_the_worker_s_name_is_in_the_pending_item(world):
     assert item["proposed_by"] == "memnet-worker"
     record = await world.record()
     assert (record["reason"], record["evidence"]) == ("freshness", {"event_ids": [], "entries": {"stale": 1}})
+
+
+async def test_while_the_user_is_erased_it_is_postponed_without_a_word(world, caplog):
+    made = await world.put_project(NOTES)
+    await world.fences.write(ALPHA.scope, b"{}", replaces=None)
+    assert (await tend(world, ALPHA)).outcome is Outcome.POSTPONED
+    assert (await world.service.head(ALPHA)).commit.etag == made.etag
+    assert await world.told() == []
+    assert caplog.records == []

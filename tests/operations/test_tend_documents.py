@@ -3,7 +3,7 @@
 import pytest
 
 from memnet.domain.document import DocumentKey, UserScope
-from memnet.domain.errors import HistoryBroken, Unavailable
+from memnet.domain.errors import HistoryBroken, Unavailable, VaultUnavailable
 from memnet.domain.upkeep import Fate, Plan, Step
 from memnet.operations.tend_document import Outcome, Tended
 from memnet.operations.tend_documents import UpkeepReport, tend_documents
@@ -56,7 +56,7 @@ async def test_documents_that_nobody_keeps_up_or_that_are_deleted_are_passed_ove
 async def test_one_that_fails_stops_no_other(caplog):
     async def tend(key):
         if key in KEYS[:2]:
-            raise Unavailable
+            raise Unavailable if key == KEYS[0] else VaultUnavailable
         if key == KEYS[2]:
             raise HistoryBroken
         return [Tended("p", "b", Outcome.CHANGED)]

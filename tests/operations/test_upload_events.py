@@ -1,11 +1,16 @@
 """An event is complete when every index holds all of it."""
 
+from collections.abc import Awaitable, Callable
+
 import pytest
 
+from memnet.adapters.memory.erasures import MemoryErasureStore
+from memnet.domain.document import UserScope
 from memnet.domain.errors import Unavailable
 from memnet.domain.search_layout import IndexVersion
+from memnet.operations import upload_events as module
 from memnet.operations.upload_events import upload_events
-from tests.domain.event_samples import stored_event
+from tests.domain.event_samples import SCOPE, stored_event
 from tests.operations.event_world import TwoNumbers, World
 
 PLAIN, WITH_VECTORS, OTHERS = (
@@ -63,5 +68,92 @@ async def test_nothing_is_complete_when_an_index_is_gone() -> None:
 async def test_a_service_that_is_down_is_unavailable() -> None:
     world = await made(PLAIN)
     world.index.down = True
+    with pytest.raises(Unavailable):
+        await upload_events(EVENTS, [PLAIN], search=world.search)
+
+
+OTHER, STRANGER = UserScope("t1", "u2"), UserScope("t2", "u1")
+
+
+class CountedFences(MemoryErasureStore):
+    """Counts the looks, and may be down; `then` is called before one."""
+
+    down = False
+    then: Callable[[], Awaitable[object]] | None = None
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.looks: list[object] = []
+
+    async def check(self, scope: UserScope) -> None:
+        await self._look(scope)
+        await super().check(scope)
+
+    async def erasing(self, tenant_id: str | None) -> frozenset[UserScope]:
+        await self._look(tenant_id)
+        return await super().erasing(tenant_id)
+
+    async def _look(self, place: object) -> None:
+        self.looks.append(place)
+        if self.down:
+            raise Unavailable(dependency="blob_storage")
+        if self.then is not None:
+            await self.then()
+
+
+async def fenced(*versions: IndexVersion, embedder: TwoNumbers | None = None) -> tuple[World, CountedFences]:
+    world, fences = await made(*versions, embedder=embedder), CountedFences()
+    world.fences = fences
+    return world, fences
+
+
+async def test_the_events_of_a_user_who_is_erased_are_left_out_and_keep_their_marks() -> None:
+    world, fences = await fenced(PLAIN)
+    await fences.write(SCOPE, b"{}", replaces=None)
+    theirs = [stored_event("e1", scope=scope) for scope in (OTHER, STRANGER)]
+    stored = [*EVENTS, *theirs]
+    assert await upload_events(stored, [PLAIN], search=world.search) == {event.key for event in theirs}
+    assert set(world.index._indexes["plain"]) == {event.key.index_key for event in theirs}
+    assert await upload_events(EVENTS, [PLAIN], search=world.search) == frozenset()
+    assert set(world.index._indexes["plain"]) == {event.key.index_key for event in theirs}
+
+
+@pytest.mark.parametrize(
+    ("scopes", "looks"),
+    [((SCOPE,), [SCOPE]), ((SCOPE, OTHER), ["t1"]), ((SCOPE, STRANGER), [None])],
+    ids=["one user", "one tenant", "several tenants"],
+)
+async def test_there_is_one_look_for_each_upload(scopes: tuple[UserScope, ...], looks: list[object]) -> None:
+    world, fences = await fenced(PLAIN, OTHERS)
+    stored = [stored_event(f"e{n}", scope=scope) for n in range(20) for scope in scopes]
+    await upload_events(stored, [PLAIN, OTHERS], search=world.search)
+    assert fences.looks == looks * 2
+
+
+async def test_a_fence_that_is_put_up_between_two_indexes_counts_for_the_second() -> None:
+    world, fences = await fenced(PLAIN, OTHERS)
+
+    async def put_up() -> None:
+        if len(fences.looks) == 2:
+            await fences.write(SCOPE, b"{}", replaces=None)
+
+    fences.then = put_up
+    await upload_events(EVENTS, [PLAIN, OTHERS], search=world.search)
+    assert [len(index) for index in world.index._indexes.values()] == [2, 0]
+
+
+async def test_nothing_is_uploaded_while_the_fences_cannot_be_seen() -> None:
+    world, fences = await fenced(PLAIN)
+    fences.down = True
+    for stored in (EVENTS, [*EVENTS, stored_event("e1", scope=OTHER)]):
+        with pytest.raises(Unavailable):
+            await upload_events(stored, [PLAIN], search=world.search)
+    assert world.index._indexes["plain"] == {}
+
+
+async def test_an_upload_does_not_take_for_ever(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "UPLOAD_SECONDS", 0.01)
+    world = await made(PLAIN)
+    world.index.hangs = True
     with pytest.raises(Unavailable):
         await upload_events(EVENTS, [PLAIN], search=world.search)

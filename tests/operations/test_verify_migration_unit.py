@@ -1,9 +1,13 @@
 """What verification finds, and what it lets pass."""
 
+from dataclasses import replace
+
 import orjson
 import pytest
 
 from memnet.domain import envelope
+from memnet.domain.errors import VaultUnavailable
+from memnet.ports import TenantKey
 from tests.operations.migration_world import AS_MADE, CONTENT, GLOBAL, OLDEST, SPLIT, TO_09, TO_10, Migrating
 from tests.operations.service import DYNAMIC, STATIC, Service
 
@@ -91,6 +95,36 @@ async def test_after_a_decommission_the_source_is_rebuilt(world: Migrating) -> N
     world.service.audit.tamper(GLOBAL.scope, (await world.head(GLOBAL)).change_id(1), b"{}")
     found = await world.verify()
     assert all("HISTORY_BROKEN" in (difference or "") for _, difference, _ in found)
+
+
+async def test_a_vault_that_is_down_is_no_difference(world: Migrating) -> None:
+    etag = await world.put()
+    await world.run()
+    await world.service.delete(over=etag, key=GLOBAL)
+    await world.service.background.drain()
+    service = world.service
+    service.audit.vault = replace(service.vault, cache=None)
+    version, asked = service.tenant_keys.version, 0
+
+    async def down_from(number: int) -> None:
+        nonlocal asked
+        asked = 0
+
+        async def answer(tenant_id: str, name: str) -> TenantKey:
+            nonlocal asked
+            asked += 1
+            if asked >= number:
+                raise VaultUnavailable()
+            return await version(tenant_id, name)
+
+        service.tenant_keys.version = answer  # type: ignore[method-assign]
+        assert await world.verify() == AS_MADE
+
+    await down_from(1_000)
+    assert asked > 3
+    for number in range(1, asked + 1):
+        with pytest.raises(VaultUnavailable):
+            await down_from(number)
 
 
 async def test_in_place_the_version_before_is_rebuilt(world: Migrating) -> None:

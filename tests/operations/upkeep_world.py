@@ -6,10 +6,10 @@ from typing import Any
 
 import orjson
 
+from memnet.adapters.memory.erasures import MemoryErasureStore
 from memnet.adapters.memory.event_index import MemoryEventIndex
 from memnet.adapters.memory.events import MemoryEventStore
 from memnet.adapters.memory.search_register import MemorySearchRegister
-from memnet.domain.audit import read_record
 from memnet.domain.catalog import Catalog
 from memnet.domain.document import Actor, DocumentKey
 from memnet.domain.errors import Unavailable
@@ -46,8 +46,9 @@ class Upkeep:
     catalog: Catalog = CATALOG
 
     def __post_init__(self) -> None:
-        self.events = CrashingEvents(self.service.clock)
-        self.search = Search(MemoryEventIndex(), MemorySearchRegister())
+        self.fences = MemoryErasureStore()
+        self.events = CrashingEvents(self.service.clock, self.fences)
+        self.search = Search(MemoryEventIndex(), MemorySearchRegister(), self.fences)
 
     @property
     def ports(self) -> dict[str, Any]:
@@ -81,6 +82,5 @@ class Upkeep:
         """The newest audit record."""
         await self.service.background.drain()
         head = await self.service.head(key)
-        record = read_record(await self.service.audit.read(key.scope, head.change_id(head.commit.sequence)) or b"")
-        assert record is not None
-        return record
+        assert await self.service.audit.read(key.scope, head.change_id(head.commit.sequence)) is not None
+        return await self.service.record(head.commit.sequence, key)

@@ -3,8 +3,9 @@
 from datetime import UTC, datetime, timedelta
 
 import pytest
-from azure.servicebus import NEXT_AVAILABLE_SESSION, AutoLockRenewer
+from azure.servicebus import NEXT_AVAILABLE_SESSION, AutoLockRenewer, ServiceBusMessageState
 from azure.servicebus.exceptions import (
+    MessageNotFoundError,
     OperationTimeoutError,
     ServiceBusError,
     SessionCannotBeLockedError,
@@ -131,6 +132,46 @@ def test_deferred_messages_belong_to_their_session(bus: Bus) -> None:
     a.complete_message(got)
     assert a.peek_messages(10, sequence_number=1) == []
     assert texts(b.peek_messages(10)) == ["b"]
+
+
+def test_a_session_shows_all_of_its_own_and_what_is_scheduled_is_cancelled_by_the_number_shown(bus: Bus) -> None:
+    queue, due = bus.queue("sessions"), now() + timedelta(hours=1)
+    sender = bus.sender(queue)
+    sender.send_messages([message(f"{text}{s}", session_id=s) for text in ("deferred", "active") for s in "ab"])
+    sender.send_messages([message(f"later{s}", session_id=s, scheduled_enqueue_time_utc=due) for s in "ab"])
+    receiver = bus.receiver(queue, session_id="a")
+    [got] = take(receiver, 1)
+    receiver.defer_message(got)
+    shown = receiver.peek_messages(10, sequence_number=1)
+    states = ServiceBusMessageState
+    assert [(str(one), one.state) for one in shown] == [
+        ("deferreda", states.DEFERRED),
+        ("activea", states.ACTIVE),
+        ("latera", states.SCHEDULED),
+    ]
+    numbers = [one.sequence_number or 0 for one in shown]
+    for number in (numbers[1], numbers[2] + 100):
+        with pytest.raises(MessageNotFoundError):
+            sender.cancel_scheduled_messages(number)
+    sender.cancel_scheduled_messages(numbers[2])
+    with pytest.raises(MessageNotFoundError):
+        sender.cancel_scheduled_messages(numbers[2])
+    assert [one.sequence_number for one in receiver.peek_messages(10, sequence_number=1)] == numbers[:2]
+    assert texts(bus.receiver(queue, session_id="b").peek_messages(10)) == ["deferredb", "activeb", "laterb"]
+
+
+def test_the_dead_letters_of_a_queue_with_sessions_have_none(bus: Bus) -> None:
+    queue = bus.queue("sessions")
+    bus.sender(queue).send_messages([message(s, session_id=s) for s in "ab"])
+    for session in "ab":
+        with bus.client.get_queue_receiver(queue, session_id=session, max_wait_time=10) as receiver:
+            receiver.dead_letter_message(take(receiver, 1)[0])
+    dead = bus.dead_letters(queue)
+    assert [one.session_id for one in dead.peek_messages(10)] == ["a", "b"]
+    [first, second] = take(dead, 2)
+    dead.complete_message(second)
+    dead.abandon_message(first)
+    assert [(one.session_id, one.delivery_count) for one in dead.peek_messages(10, sequence_number=1)] == [("a", 1)]
 
 
 def test_a_queue_with_sessions_takes_nothing_without(bus: Bus) -> None:

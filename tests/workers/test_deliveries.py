@@ -8,16 +8,21 @@ from datetime import timedelta
 
 import pytest
 
+from memnet.adapters.memory.erasures import MemoryErasureStore
+from memnet.domain.document import UserScope
 from memnet.domain.errors import (
     ConflictClosed,
+    ErasureRunning,
     HistoryBroken,
     InvalidIdentifier,
     MemnetError,
     ReplayNotFound,
     SealBroken,
+    SnapshotNotFound,
     Unavailable,
 )
-from memnet.domain.job import QUEUES, Job, JobKind, dump
+from memnet.domain.job import QUEUES, Job, JobKind, dump, message_id, session_id
+from memnet.domain.replay import replay_key
 from memnet.operations.fail_replay import fail_replay
 from memnet.operations.get_replay import get_replay
 from memnet.operations.retry_replay import retry_replay
@@ -236,6 +241,24 @@ async def test_a_crash_counts_as_internal_and_tells_nothing_of_its_text(
     assert "Quist" not in caplog.text + dead.to_text()
 
 
+@pytest.mark.parametrize("is_readable", [True, False])
+async def test_the_log_names_the_job_and_not_its_user(
+    services: Services, caplog: pytest.LogCaptureFixture, is_readable: bool
+) -> None:
+    """Their memory may be erased; the log stays."""
+    own = delivery_of() if is_readable else delivery_with(b"{")
+    sent_as = replace(own, message_id=message_id(JOB, 0), session_id=session_id(JOB))
+    with caplog.at_level(logging.DEBUG, "memnet"):
+        dead = await deliver(sent_as, Play([SealBroken()]).work, services, patience=())
+    assert dead is not None
+    (line,) = [record.getMessage() for record in caplog.records if "job_dead_lettered" in record.getMessage()]
+    code, job = ("SEAL_BROKEN", JOB.job_id) if is_readable else ("MALFORMED_REQUEST", "unreadable")
+    assert line == f"job_dead_lettered queue=memnet-replay code={code} job={job}"
+    assert JOB.session not in caplog.text
+    assert JOB.scope.user_id not in caplog.text
+    assert json.loads(dead.to_text())["message_id"] == message_id(JOB, 0)
+
+
 async def test_the_shipped_work_ends_a_replay_that_nobody_knows(services: Services) -> None:
     await services.marks.mark(UNKNOWN)
     assert await deliver(delivery_of(UNKNOWN), REPLAY, services) is None
@@ -262,3 +285,65 @@ async def test_the_shipped_work_records_a_replay_that_it_gives_up(services: Serv
 )
 async def test_the_shipped_work_ends_what_is_not_known(services: Services, work: Work, job: Job) -> None:
     assert await deliver(delivery_of(job), work, services) is None
+
+
+async def fence(services: Services) -> None:
+    """The memory of JOB's user is being erased."""
+    await services.erasures.write(JOB.scope, b"{}", replaces=None)
+
+
+@pytest.mark.parametrize(
+    "failure", [ErasureRunning(), SealBroken(), HistoryBroken(), SnapshotNotFound(), Unavailable(), ValueError(SECRET)]
+)
+async def test_whatever_a_job_fails_with_while_its_user_is_erased_nothing_comes_of_it(
+    services: Services, failure: Exception, caplog: pytest.LogCaptureFixture
+) -> None:
+    await fence(services)
+    before = await services.records.read(replay_key(JOB.scope, JOB.job_id))
+    play = Play([failure])
+    with caplog.at_level(logging.INFO, "memnet.workers"):
+        assert await run(play, services) is None
+    assert play.given_up == []
+    clock_of(services).advance(timedelta(days=1))
+    assert await sent(services) is None
+    assert await services.records.read(replay_key(JOB.scope, JOB.job_id)) == before
+    assert "job_dead_lettered" not in caplog.text
+    assert f"job_void kind=replay job={JOB.job_id} code=ERASURE_RUNNING" in caplog.text
+
+
+async def test_the_work_itself_leaves_nothing_of_a_user_who_is_erased(services: Services) -> None:
+    await fence(services)
+    before = await services.records.read(replay_key(JOB.scope, JOB.job_id))
+    assert await deliver(delivery_of(), REPLAY, services, patience=()) is None
+    conflict = Job(JobKind.CONFLICT, JOB.tenant_id, JOB.user_id, "cfl-1")
+    assert await deliver(delivery_of(conflict), CONFLICT, services, patience=()) is None
+    assert await services.records.read(replay_key(JOB.scope, JOB.job_id)) == before
+    assert (await services.marks.list(limit=10, cursor=None)).items == []
+    clock_of(services).advance(timedelta(days=1))
+    assert await sent(services) is None
+
+
+async def test_a_fence_that_comes_while_a_job_is_given_up_keeps_nothing_of_it(services: Services) -> None:
+    """Between the look at the fence and the record: the message is over, and its mark with it."""
+    await services.marks.mark(JOB)
+    play = Play([SealBroken()], giving_up=[ErasureRunning()])
+    assert await run(play, services) is not None
+    assert (await services.marks.list(limit=10, cursor=None)).items == []
+
+
+async def test_if_the_fence_cannot_be_seen_a_job_is_postponed_as_ever(services: Services) -> None:
+    class Down(MemoryErasureStore):
+        async def check(self, scope: UserScope) -> None:
+            raise Unavailable
+
+    await fence(services)
+    assert await run(Play([Unavailable()]), replace(services, erasures=Down()), attempt=2) is None
+    clock_of(services).advance(delay(2))
+    assert await sent(services) == (JOB, 3)
+
+
+async def test_a_tenants_job_has_no_fence(services: Services) -> None:
+    await fence(services)
+    job = Job(JobKind.REINDEX, JOB.tenant_id, None, "r-1")
+    play = Play([HistoryBroken()], kind=JobKind.REINDEX, most_starts=None)
+    assert await deliver(delivery_of(job), play.work, services, patience=()) is not None

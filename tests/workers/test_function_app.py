@@ -34,6 +34,7 @@ TIMERS = {
     "compact_documents": "0 20 * * * *",
     "refresh_documents": "0 40 3 * * *",
     "apply_retentions": "0 10 2 * * *",
+    "erase_users": "*/20 * * * * *",
     "sign_heads": "45 50 * * * *",
 }
 UNUSED = {
@@ -101,6 +102,22 @@ async def test_a_queue_function_takes_sessions_of_its_queue(app: IndexedApp, nam
 
 async def test_every_kind_of_job_has_its_function() -> None:
     assert set(QUEUE_FUNCTIONS.values()) == set(JobKind) == set(QUEUES)
+
+
+def test_the_host_s_own_lines_about_messages_are_not_kept() -> None:
+    """They tell a message's id and session, which name tenant and user; the log outlives an erasure of them."""
+    levels = json.loads((WORKERS / "host.json").read_text("utf-8"))["logging"]["logLevel"]
+
+    def level(category: str) -> str:
+        """By the longest prefix, as .NET chooses."""
+        names = [name for name in levels if category == name or category.startswith(f"{name}.")]
+        return str(levels[max(names, key=len, default="default")])
+
+    for name in QUEUE_FUNCTIONS:
+        assert (level(f"Function.{name}"), level(f"Function.{name}.User")) == ("Warning", "Information")
+    for library in ("Azure.Messaging.ServiceBus", "Microsoft.Azure.WebJobs.ServiceBus.Listeners.ServiceBusListener"):
+        assert level(library) == "Warning"
+    assert level("Function.requeue_jobs") == "Information"
 
 
 async def test_timers_have_the_schedules_that_are_documented(app: IndexedApp) -> None:

@@ -1,5 +1,7 @@
 """The services of a worker's process: what has to be set before there are any."""
 
+import socket
+
 import pytest
 
 from memnet.settings import SettingsError
@@ -16,6 +18,24 @@ async def test_a_worker_without_queue_or_vault_says_so_at_once(monkeypatch: pyte
     with pytest.raises(SettingsError, match="MEMNET_STORAGE_URL is required"):
         await connection.services()
     await connection.close()
+
+
+async def test_a_worker_serves_nothing_to_prometheus(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Not even where the API of the same machine has the port already."""
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        for name, value in {
+            "STORAGE_URL": "http://127.0.0.1:9/account/container",
+            "STORAGE_KEY": "a2V5",
+            "QUEUE_URL": "sb://127.0.0.1:9",
+            "QUEUE_KEY": "a2V5",
+            "VAULT_URL": "https://127.0.0.1:9",
+            "VAULT_TOKEN": "t",
+            "PROMETHEUS": f"127.0.0.1:{taken.getsockname()[1]}",
+        }.items():
+            monkeypatch.setenv(f"MEMNET_{name}", value)
+        services = await connection.services()
+        assert not services.telemetry.enabled
+        await connection.close()
 
 
 async def test_a_failed_opening_is_tried_again() -> None:

@@ -6,22 +6,23 @@ from memnet.adapters.azure.blob_container import BlobContainer
 from memnet.domain.document import UserScope
 from memnet.domain.errors import HistoryBroken, Unavailable
 from memnet.domain.identifiers import check_identifier
-from memnet.ports import Page, StoreConflict
+from memnet.ports import Page, StoreConflict, Vault
 
 
 class BlobAuditLog:
     """The AuditLog port; errors as the port says, and InvalidIdentifier for a change id that cannot be one."""
 
-    def __init__(self, container: BlobContainer, known_limit: int = 100_000) -> None:
-        """`known_limit` bounds how many standing records this process remembers."""
+    def __init__(self, container: BlobContainer, vault: Vault | None = None, *, known_limit: int = 100_000) -> None:
+        """`vault` seals the records' values; `known_limit` bounds how many standing records this process remembers."""
+        self.vault = vault
         self._container = container
         self._known: OrderedDict[str, None] = OrderedDict()
         self._known_limit = known_limit
 
     async def append(self, scope: UserScope, change_id: str, data: bytes) -> None:
-        """Create the record. Raises HistoryBroken, Unavailable."""
+        """Create the record. Raises HistoryBroken, ErasureRunning, Unavailable."""
         name = _name(scope, change_id)
-        await self._append(name, data, change_id)
+        await self._append(scope, name, data, change_id)
         self._remember(name)
 
     def stands(self, scope: UserScope, change_id: str) -> bool:
@@ -49,7 +50,7 @@ class BlobAuditLog:
 
     async def append_baseline(self, scope: UserScope, change_id: str, data: bytes) -> None:
         """Create the baseline of a change. Raises HistoryBroken, Unavailable."""
-        await self._append(_name(scope, change_id, "baselines"), data, change_id)
+        await self._append(scope, _name(scope, change_id, "baselines"), data, change_id)
 
     async def read_baseline(self, scope: UserScope, change_id: str) -> bytes | None:
         """Read the baseline of a change. Raises Unavailable."""
@@ -64,9 +65,9 @@ class BlobAuditLog:
         """Remove the baseline of a change. Raises Unavailable."""
         await self._container.delete(_name(scope, change_id, "baselines"))
 
-    async def _append(self, name: str, data: bytes, change_id: str) -> None:
+    async def _append(self, scope: UserScope, name: str, data: bytes, change_id: str) -> None:
         try:
-            await self._container.write(name, data, replaces=None, metadata={})
+            await self._container.write(name, data, replaces=None, metadata={}, of=scope)
         except StoreConflict:
             stored = await self._container.read(name)
             if stored is None:

@@ -5,10 +5,18 @@ import io
 import logging
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
+from datetime import datetime
 from email.utils import format_datetime
 from typing import Any
+from urllib.parse import quote
 
-from azure.core.exceptions import AzureError, ClientAuthenticationError, HttpResponseError
+from azure.core.exceptions import (
+    AzureError,
+    ClientAuthenticationError,
+    HttpResponseError,
+    ResourceExistsError,
+    ResourceNotFoundError,
+)
 from azure.core.pipeline import AsyncPipeline
 from azure.core.pipeline.transport import AioHttpTransport
 from azure.core.rest import AsyncHttpResponse, HttpRequest
@@ -17,8 +25,9 @@ from azure.storage.blob.aio import BlobPrefix, ContainerClient, LinearRetry
 
 from memnet.adapters.azure.credentials import Credential, storage_credential, storage_policy
 from memnet.domain import cursor as cursors
-from memnet.domain.document import StorageETag
-from memnet.domain.errors import InvalidCursor, Unavailable
+from memnet.domain.document import StorageETag, UserScope
+from memnet.domain.erasure import fence_name
+from memnet.domain.errors import ErasureRunning, InvalidCursor, Unavailable
 from memnet.ports import Clock, StoreConflict, StoredDocument
 
 API_VERSION = "2026-06-06"
@@ -29,6 +38,9 @@ OPERATION_TRIES = 2
 
 WHOLE_BODY_BYTES = 1 << 20
 """Larger bodies are sent in chunks: aiohttp warns that one write of them could hold up the event loop."""
+
+PATH = "/!$&'()*+,;=:@"
+"""What stands for itself in a URL's path besides what `quote` leaves alone (RFC 3986, 3.3), as aiohttp sends it."""
 
 _log = logging.getLogger("memnet.storage")
 
@@ -66,15 +78,28 @@ class BlobContainer:
         # A missing container is 404, too, but no answer about the blob.
         if response.status_code == 404 and response.headers.get("x-ms-error-code") == "BlobNotFound":
             return None
-        raise _translated(HttpResponseError(response=response))
+        raise _refused(response)
 
     async def write(
-        self, name: str, data: bytes, *, replaces: StorageETag | None, metadata: Mapping[str, str]
+        self,
+        name: str,
+        data: bytes,
+        *,
+        replaces: StorageETag | None,
+        metadata: Mapping[str, str],
+        of: UserScope | None = None,
+        known_at: datetime | None = None,
     ) -> StorageETag:
         """Put Blob iff the tag still is `replaces` (None: iff there is no blob); returns the new tag.
 
-        Raises StoreConflict, and Unavailable when the outcome is unknown.
+        `of` is whose it is: it is not written while that user's memory is erased. The request is dated before the look
+        at the fence, with `known_at` so, and the service refuses what is dated more than 15 minutes ago: however long
+        it is on its way, it does not arrive later than that after the fence was put up. Raises StoreConflict,
+        ErasureRunning, and Unavailable when the outcome is unknown.
         """
+        dated = known_at or self._clock.now()
+        if of is not None:
+            await self.check_fence(of)
         headers = {
             "Content-Type": "application/json",
             "Content-Length": str(len(data)),
@@ -86,25 +111,34 @@ class BlobContainer:
             headers["If-None-Match"] = "*"
         else:
             headers["If-Match"] = replaces
-        response = await self._send("PUT", name, headers, data)
+        response = await self._send("PUT", name, headers, data, dated)
         if response.status_code == 201:
             return StorageETag(response.headers["ETag"])
-        raise _translated(HttpResponseError(response=response))
+        raise _refused(response)
 
-    async def delete(self, name: str, *, tag: StorageETag | None = None) -> None:
-        """Delete Blob, with `tag` iff it still is the one of that tag; a missing one is fine.
+    async def check_fence(self, scope: UserScope) -> None:
+        """Look for the fence of an erasure. Raises ErasureRunning if there is one, Unavailable."""
+        if await self.read(fence_name(scope)) is not None:
+            raise ErasureRunning()
 
-        Raises StoreConflict, and Unavailable when the outcome is unknown.
+    async def delete(self, name: str, *, tag: StorageETag | None = None, known_at: datetime | None = None) -> None:
+        """Delete Blob with its snapshots, with `tag` iff it still is the one of that tag; a missing one is fine.
+
+        With `known_at` the request is dated so, and the service refuses it 15 minutes after. The name may be any that a
+        listing told, also one that none of ours could be. Raises StoreConflict, and Unavailable when the outcome is
+        unknown.
         """
-        response = await self._send("DELETE", name, {} if tag is None else {"If-Match": tag})
+        place = quote(name, safe=PATH)
+        headers = {"x-ms-delete-snapshots": "include"} | ({} if tag is None else {"If-Match": tag})
+        response = await self._send("DELETE", place, headers, dated=known_at)
         if response.status_code == 202:
             return
         if response.status_code == 404 and response.headers.get("x-ms-error-code") == "BlobNotFound":
             return
         # A missing blob does not meet the condition either; an earlier try of this very call may have removed it.
-        if response.status_code == 412 and await self.read(name) is None:
+        if response.status_code == 412 and await self.read(place) is None:
             return
-        raise _translated(HttpResponseError(response=response))
+        raise _refused(response)
 
     async def list(
         self, prefix: str, *, limit: int, cursor: str | None, metadata: bool
@@ -144,19 +178,49 @@ class BlobContainer:
             raise _translated(error) from error
         return rows, pages.continuation_token
 
+    @property
+    def name(self) -> str:
+        """The container's name."""
+        return str(self._client.container_name)
+
     async def ping(self) -> None:
-        """Get Container Properties. Raises Unavailable."""
+        """Ask whether the container can be used. Raises Unavailable."""
+        if not await self.exists():
+            raise Unavailable(dependency="blob_storage")
+
+    async def exists(self) -> bool:
+        """Get Container Properties: whether there is one. Raises Unavailable."""
         try:
             async with asyncio.timeout(self._timeout * OPERATION_TRIES):
                 await self._client.get_container_properties()
+        except ResourceNotFoundError:
+            return False
+        except (AzureError, TimeoutError) as error:
+            raise _translated(error) from error
+        return True
+
+    async def create(self) -> None:
+        """Create Container; one that is there is left as it is. Raises Unavailable."""
+        try:
+            async with asyncio.timeout(self._timeout * OPERATION_TRIES):
+                await self._client.create_container()
+        except ResourceExistsError as error:
+            # A container that is being deleted keeps its name, too.
+            if getattr(error.response, "headers", {}).get("x-ms-error-code") != "ContainerAlreadyExists":
+                raise _translated(error) from error
         except (AzureError, TimeoutError) as error:
             raise _translated(error) from error
 
     async def _send(
-        self, method: str, name: str, headers: dict[str, str], data: bytes | None = None
+        self,
+        method: str,
+        name: str,
+        headers: dict[str, str],
+        data: bytes | None = None,
+        dated: datetime | None = None,
     ) -> AsyncHttpResponse:
         headers["x-ms-version"] = API_VERSION
-        headers["x-ms-date"] = format_datetime(self._clock.now(), usegmt=True)
+        headers["x-ms-date"] = format_datetime(dated or self._clock.now(), usegmt=True)
         content = io.BytesIO(data) if data is not None and len(data) > WHOLE_BODY_BYTES else data
         request = HttpRequest(method, f"{self._url}/{name}", headers=headers, content=content)
         try:
@@ -165,6 +229,12 @@ class BlobContainer:
                 return (await self._pipeline.run(request)).http_response
         except (AzureError, TimeoutError) as error:
             raise _translated(error) from error
+
+
+def tag_of(blob: BlobProperties) -> StorageETag:
+    """The tag of a listed blob as its own requests tell it: a listing leaves the quotes out (List Blobs, Etag)."""
+    tag = str(blob.etag)
+    return StorageETag(tag if tag.startswith('"') else f'"{tag}"')
 
 
 @asynccontextmanager
@@ -202,6 +272,15 @@ def _client(url: str, credential: Credential, transport: AioHttpTransport, backo
 def _retry(backoff: float) -> LinearRetry:
     """Three more tries on connection errors and 5xx; with the SDK's own pauses a dead server takes 83 s to admit."""
     return LinearRetry(backoff=backoff, retry_total=3, random_jitter_range=backoff / 3)  # type: ignore[arg-type]
+
+
+def _refused(response: AsyncHttpResponse) -> Exception:
+    """The port's error for an answer that is none of those expected; what was answered is its cause."""
+    error = HttpResponseError(response=response)
+    translated = _translated(error)
+    if translated is not error:
+        translated.__cause__ = error
+    return translated
 
 
 def _translated(error: AzureError | TimeoutError) -> Exception:

@@ -1,5 +1,6 @@
 """DocumentStore on Azure Blob Storage: one blob per document, guarded by its ETag, mirrored in a process's cache."""
 
+from datetime import datetime
 from typing import Protocol
 
 from azure.storage.blob import BlobProperties
@@ -52,11 +53,25 @@ class BlobDocumentStore:
         return self._cache.recall(key)
 
     async def put(
-        self, key: DocumentKey, data: bytes, summary: DocumentSummary, *, replaces: StorageETag | None
+        self,
+        key: DocumentKey,
+        data: bytes,
+        summary: DocumentSummary,
+        *,
+        replaces: StorageETag | None,
+        known_at: datetime | None = None,
     ) -> None:
-        """Write iff the stored tag still is `replaces`. Raises StoreConflict, Unavailable."""
+        """Write iff the stored tag still is `replaces`. Raises StoreConflict, ErasureRunning, Unavailable."""
         try:
-            tag = await self._container.write(key.blob_name, data, replaces=replaces, metadata=_metadata(summary))
+            tag = await self._container.write(
+                key.blob_name,
+                data,
+                replaces=replaces,
+                metadata=_metadata(summary),
+                # One that is there is fenced by the tombstone that an erasure writes over it.
+                of=key.scope if replaces is None else None,
+                known_at=known_at,
+            )
         except BaseException:
             # Refused, unknown or cancelled: what this write was based on is no longer to be trusted.
             known = self._cache.recall(key)
@@ -75,6 +90,10 @@ class BlobDocumentStore:
         Raises InvalidCursor, Unavailable.
         """
         return await self._page("tenants/", limit, cursor)
+
+    async def check(self, scope: UserScope) -> None:
+        """Look for the fence of an erasure. Raises ErasureRunning, Unavailable."""
+        await self._container.check_fence(scope)
 
     async def ping(self) -> None:
         """Ask for the container's properties. Raises Unavailable."""

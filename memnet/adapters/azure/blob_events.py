@@ -18,8 +18,8 @@ class BlobEventStore:
         self._container = container
 
     async def create(self, key: EventKey, data: bytes) -> None:
-        """Create the event. Raises StoreConflict, Unavailable."""
-        await self._container.write(key.blob_name, data, replaces=None, metadata={})
+        """Create the event. Raises StoreConflict, ErasureRunning, Unavailable."""
+        await self._container.write(key.blob_name, data, replaces=None, metadata={}, of=key.scope)
 
     async def get(self, key: EventKey) -> bytes | None:
         """Read one event. Raises Unavailable."""
@@ -49,9 +49,9 @@ class BlobEventStore:
         await self._container.delete(key.blob_name)
 
     async def mark(self, key: EventKey, mark_id: str) -> None:
-        """Create the mark. Raises Unavailable."""
+        """Create the mark. Raises ErasureRunning, Unavailable."""
         try:
-            await self._container.write(_mark(key, mark_id), b"", replaces=None, metadata={})
+            await self._container.write(_mark(key, mark_id), b"", replaces=None, metadata={}, of=key.scope)
         except StoreConflict:
             return
 

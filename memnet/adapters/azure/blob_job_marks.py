@@ -19,9 +19,11 @@ class BlobJobMarks:
         self._container = container
 
     async def mark(self, job: Job) -> None:
-        """Create the mark. Raises Unavailable."""
+        """Create the mark. Raises ErasureRunning, Unavailable."""
         try:
-            await self._container.write(_name(job), b"", replaces=None, metadata={})
+            await self._container.write(
+                _name(job), b"", replaces=None, metadata={}, of=None if job.user_id is None else job.scope
+            )
         except StoreConflict:
             return
 

@@ -22,8 +22,8 @@ class BlobRecordStore:
         return await self._container.read(key.blob_name)
 
     async def write(self, key: RecordKey, data: bytes, *, replaces: StorageETag | None) -> StorageETag:
-        """Write a record conditionally. Raises StoreConflict, Unavailable."""
-        return await self._container.write(key.blob_name, data, replaces=replaces, metadata={})
+        """Write a record conditionally. Raises StoreConflict, ErasureRunning, Unavailable."""
+        return await self._container.write(key.blob_name, data, replaces=replaces, metadata={}, of=key.scope)
 
     async def delete(self, key: RecordKey, *, tag: StorageETag | None = None) -> None:
         """Remove a record, with `tag` conditionally. Raises StoreConflict, Unavailable."""

@@ -71,6 +71,13 @@ class KeyVaultSecrets:
         """Make a version."""
         return await self._client.set_secret(name, value, tags=tags)
 
+    async def leave_as_it_is(self, name: str, version: str) -> None:
+        """Update nothing of a version, which takes the right to write; a missing one is fine."""
+        try:
+            await self._client.update_secret_properties(name, version)
+        except ResourceNotFoundError as error:
+            _check_absent(error)
+
     async def versions(self, name: str) -> Sequence[SecretProperties]:
         """List the versions without their values, in no certain order; none if there is no such secret."""
         try:

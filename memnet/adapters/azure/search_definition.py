@@ -58,6 +58,30 @@ def definition(version: IndexVersion) -> SearchIndex:
     )
 
 
+def is_definition(found: SearchIndex, version: IndexVersion) -> bool:
+    """Whether an index that the service describes as `found` is what `definition` makes of `version`.
+
+    The service adds members of its own; what is compared is all that this version sets.
+    """
+    return _shape(found) == _shape(definition(version))
+
+
+def _shape(index: SearchIndex) -> tuple[object, ...]:
+    fields = {
+        field.name: (
+            str(field.type),
+            *(bool(flag) for flag in (field.key, field.filterable, field.sortable, field.searchable, field.facetable)),
+            field.vector_search_dimensions or 0,
+        )
+        for field in index.fields or ()
+    }
+    algorithms = (index.vector_search and index.vector_search.algorithms) or []
+    metrics = [
+        a.parameters and str(a.parameters.metric) for a in algorithms if isinstance(a, HnswAlgorithmConfiguration)
+    ]
+    return index.name, fields, metrics
+
+
 def _field(
     name: str,
     kind: str,

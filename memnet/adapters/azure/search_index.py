@@ -20,7 +20,8 @@ from azure.core.rest import AsyncHttpResponse, HttpRequest
 from azure.identity.aio import DefaultAzureCredential
 from azure.search.documents.indexes.aio import SearchIndexClient
 
-from memnet.adapters.azure.search_definition import definition
+from memnet.adapters.azure.search_definition import definition, is_definition
+from memnet.domain.document import UserScope
 from memnet.domain.errors import Unavailable
 from memnet.domain.event_search import EventQuery, IndexDocument, Vector, odata_filter, position, quote
 from memnet.domain.search_layout import IndexVersion
@@ -68,6 +69,10 @@ class SearchEventIndex:
         """Create the index; the same definition over one that is there changes nothing. Raises Unavailable."""
         await self._bounded(self._client.create_or_update_index(definition(version)))
 
+    async def matches(self, version: IndexVersion) -> bool:
+        """Compare the index's definition with this version's. Raises IndexMissing, Unavailable."""
+        return is_definition(await self._bounded(self._client.get_index(version.name)), version)
+
     async def drop(self, name: str) -> None:
         """Remove the index. Raises Unavailable."""
         try:
@@ -109,8 +114,16 @@ class SearchEventIndex:
     async def list(self, name: str, tenant_id: str | None, *, limit: int, after: str | None) -> Sequence[EventHit]:
         """List documents in the order of their keys. Raises IndexMissing, Unavailable."""
         parts = [] if tenant_id is None else [f"tenant_id eq {quote(tenant_id)}"]
+        return await self._list(name, parts, limit, after)
+
+    async def list_of_user(self, name: str, scope: UserScope, *, limit: int, after: str | None = None) -> Sequence[str]:
+        """List the keys of one user's documents. Raises IndexMissing, Unavailable."""
+        parts = [f"tenant_id eq {quote(scope.tenant_id)}", f"user_id eq {quote(scope.user_id)}"]
+        return [hit.key for hit in await self._list(name, parts, limit, after)]
+
+    async def _list(self, name: str, parts: Sequence[str], limit: int, after: str | None) -> Sequence[EventHit]:
         # From `after` on, which is there once more: another key could share its position.
-        parts += [] if after is None else [f"position ge {position(after)}"]
+        parts = [*parts, *([] if after is None else [f"position ge {position(after)}"])]
         body: dict[str, Any] = {"search": "*", "select": "id,event", "orderby": "position asc,id asc", "top": limit + 1}
         found = await self._search(name, body | ({"filter": " and ".join(parts)} if parts else {}))
         return [hit for hit in found if after is None or hit.key > after][:limit]

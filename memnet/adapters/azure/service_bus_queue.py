@@ -9,16 +9,30 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import asynccontextmanager, suppress
 from datetime import datetime
 from functools import partial
-from typing import Any
+from typing import Any, TypeVar
 from urllib.parse import SplitResult, urlsplit
 
 from azure.core.exceptions import AzureError
 from azure.identity.aio import DefaultAzureCredential
 from azure.servicebus import ServiceBusMessage
 from azure.servicebus.aio import ServiceBusClient, ServiceBusSender
+from azure.servicebus.exceptions import MessageNotFoundError
 
+from memnet.adapters.azure.service_bus_purge import Purge
+from memnet.domain.document import UserScope
 from memnet.domain.errors import Unavailable
-from memnet.domain.job import ATTEMPT, QUEUES, Job, JobKind, dump, message_id, session_id
+from memnet.domain.job import (
+    ATTEMPT,
+    DEAD_LETTERS,
+    OF_USERS,
+    QUEUES,
+    TRACEPARENT,
+    Job,
+    JobKind,
+    dump,
+    message_id,
+    session_id,
+)
 from memnet.ports import MessageQueue
 
 KEY_NAME = "RootManageSharedAccessKey"
@@ -33,36 +47,73 @@ _FAILURES = (AzureError, OSError, TimeoutError, asyncio.IncompleteReadError)
 
 _log = logging.getLogger("memnet.queue")
 
+T = TypeVar("T")
+
 
 class ServiceBusQueue:
     """The MessageQueue port; errors as the port says."""
 
     def __init__(
-        self, client: ServiceBusClient, address: SplitResult, names: Mapping[JobKind, str], timeout_seconds: float
+        self,
+        client: ServiceBusClient,
+        address: SplitResult,
+        names: Mapping[JobKind, str],
+        letters: str,
+        timeout_seconds: float,
+        traceparent: Callable[[], str | None],
     ) -> None:
         """Use `open_queue`."""
+        self._client = client
+        self._names = names
+        self._letters = letters
         self._senders = {kind: _Sender(partial(client.get_queue_sender, name)) for kind, name in names.items()}
         self._address = address
         self._timeout = timeout_seconds
+        self._traceparent = traceparent
 
     async def send(self, job: Job, *, attempt: int = 0, due: datetime | None = None) -> None:
         """Send a job to the queue of its kind. Raises Unavailable; what then arrives all the same is a duplicate."""
+        properties: dict[str | bytes, Any] = {ATTEMPT: attempt}
+        if (traceparent := self._traceparent()) is not None:
+            properties[TRACEPARENT] = traceparent
         message = ServiceBusMessage(
             dump(job),
             content_type="application/json",
             message_id=message_id(job, attempt),
             session_id=session_id(job),
             scheduled_enqueue_time_utc=due,
-            application_properties={ATTEMPT: attempt},
+            application_properties=properties,
         )
-        await self._bounded(self._senders[job.kind].send(message))
+        await self._bounded(self._senders[job.kind].send(message), self._timeout)
+
+    async def purge(self, scope: UserScope) -> int:
+        """Empty the user's sessions, and take the user's out of all dead letters. Raises Unavailable.
+
+        Each step is bounded, and the whole is as long as there is something. What fails in one place leaves the others
+        to be done.
+        """
+        purge = Purge(self._client, scope, self._timeout)
+        kinds = [kind for kind in OF_USERS if kind in self._names]
+        removed = await asyncio.gather(
+            *(self._part(purge.from_session, self._names[kind], self._senders[kind].cancel) for kind in kinds),
+            *(self._part(purge.from_dead_letters, self._names[kind]) for kind in kinds),
+            self._part(purge.from_letters, self._letters),
+            return_exceptions=True,
+        )
+        for outcome in removed:
+            if isinstance(outcome, BaseException):
+                raise outcome
+        return sum(outcome for outcome in removed if isinstance(outcome, int))
+
+    async def _part(self, step: Callable[..., Awaitable[int]], *arguments: Any) -> int:
+        return await self._bounded(step(*arguments))
 
     async def ping(self) -> None:
         """Open a sender if there is none yet, and ask whether the broker speaks AMQP. Raises Unavailable.
 
         The first proves that the queue is there and lets this process in, the second that the broker is there now.
         """
-        await self._bounded(self._ping())
+        await self._bounded(self._ping(), self._timeout)
 
     async def _ping(self) -> None:
         await next(iter(self._senders.values())).open()
@@ -78,10 +129,10 @@ class ServiceBusQueue:
             with suppress(OSError):
                 await writer.wait_closed()
 
-    async def _bounded(self, call: Awaitable[None]) -> None:
+    async def _bounded(self, call: Awaitable[T], seconds: float | None = None) -> T:
         try:
-            async with asyncio.timeout(self._timeout):
-                await call
+            async with asyncio.timeout(seconds):
+                return await call
         except _FAILURES as error:
             # Not the error's text: it may quote what was sent.
             _log.warning("service bus: %s", type(error).__name__)
@@ -105,6 +156,17 @@ class _Sender:
         async with self._lock:
             sender = await self._take()
             await sender.send_messages(message)
+            self._is_sound = True
+
+    async def cancel(self, sequence: int) -> None:
+        """Take back a scheduled message. Raises MessageNotFoundError if it is none any more."""
+        async with self._lock:
+            sender = await self._take()
+            try:
+                await sender.cancel_scheduled_messages(sequence)
+            except MessageNotFoundError:
+                self._is_sound = True
+                raise
             self._is_sound = True
 
     async def open(self) -> None:
@@ -140,33 +202,42 @@ async def open_queue(
     key: str | None,
     timeout_seconds: float = DEFAULT_TIMEOUT_SECONDS,
     names: Mapping[JobKind, str] = QUEUES,
+    traceparent: Callable[[], str | None] = lambda: None,
+    letters: str = DEAD_LETTERS,
 ) -> AsyncIterator[MessageQueue]:
     """Connect to the namespace at `url`, sb://<host>, with the key of RootManageSharedAccessKey or, without one, an
     Entra identity.
 
     A port in the URL means the emulator, which speaks AMQP without TLS and knows keys alone. `timeout_seconds` bounds
-    each call. Nothing is sent before the first one. Raises ValueError for an address that is none, and for an Entra
-    identity without TLS.
+    each call; `traceparent` names the step that a message goes on with. Nothing is sent before the first call. Raises
+    ValueError for an address that is none, and for an Entra identity without TLS.
     """
+    async with open_client(url, key=key, retries=2) as client:
+        queue = ServiceBusQueue(client, urlsplit(url), names, letters, timeout_seconds, traceparent)
+        try:
+            yield queue
+        finally:
+            await queue.close()
+
+
+@asynccontextmanager
+async def open_client(url: str, *, key: str | None, retries: int) -> AsyncIterator[ServiceBusClient]:
+    """Yield the SDK's client of the namespace at `url`, as `open_queue` describes it. Raises ValueError."""
     address = urlsplit(url)
     if address.scheme != "sb" or not address.hostname or address.path.strip("/") or address.query:
         raise ValueError(url)
     if key is None and address.port is not None:
         raise ValueError(url)
-    options: dict[str, Any] = {"retry_total": 2, "retry_backoff_factor": 0.1, "retry_backoff_max": 1}
+    options: dict[str, Any] = {"retry_total": retries, "retry_backoff_factor": 0.1, "retry_backoff_max": 1}
     credential = None
     if key is None:
         credential = DefaultAzureCredential()
         client = ServiceBusClient(address.hostname, credential, **options)
     else:
         client = ServiceBusClient.from_connection_string(_connection_string(address, key), **options)
-    queue = ServiceBusQueue(client, address, names, timeout_seconds)
     try:
         async with client:
-            try:
-                yield queue
-            finally:
-                await queue.close()
+            yield client
     finally:
         if credential is not None:
             await credential.close()

@@ -1,25 +1,28 @@
 """AuditLog in a dict. Every call yields to the event loop first, so that races show."""
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
+from memnet.adapters.memory.erasures import MemoryErasureStore
 from memnet.domain import cursor as cursors
 from memnet.domain.document import UserScope
 from memnet.domain.errors import HistoryBroken
 from memnet.domain.identifiers import check_identifier
-from memnet.ports import Page
+from memnet.ports import Page, Vault
 
 
 class MemoryAuditLog:
     """The AuditLog port for tests; errors as the port says, except that it is never unavailable."""
 
-    def __init__(self) -> None:
-        """Start empty."""
+    def __init__(self, vault: Vault | None = None, *, fences: MemoryErasureStore | None = None) -> None:
+        """Start empty; `vault` seals the records' values, nothing is created for users who have a fence in `fences`."""
+        self.vault = vault
+        self._fences = fences
         self._records: dict[str, bytes] = {}
 
     async def append(self, scope: UserScope, change_id: str, data: bytes) -> None:
         """Create the record. Raises HistoryBroken, InvalidIdentifier."""
-        await self._append(_name(scope, change_id), data, change_id)
+        await self._append(scope, _name(scope, change_id), data, change_id)
 
     def stands(self, scope: UserScope, change_id: str) -> bool:
         """Say whether the record stands."""
@@ -39,7 +42,7 @@ class MemoryAuditLog:
 
     async def append_baseline(self, scope: UserScope, change_id: str, data: bytes) -> None:
         """Create the baseline of a change. Raises HistoryBroken, InvalidIdentifier."""
-        await self._append(_name(scope, change_id, "baselines"), data, change_id)
+        await self._append(scope, _name(scope, change_id, "baselines"), data, change_id)
 
     async def read_baseline(self, scope: UserScope, change_id: str) -> bytes | None:
         """Read the baseline of a change. Raises InvalidIdentifier."""
@@ -57,7 +60,17 @@ class MemoryAuditLog:
         """The names of all that is stored."""
         return tuple(self._records)
 
-    async def _append(self, name: str, data: bytes, change_id: str) -> None:
+    def holdings(self) -> Mapping[str, object]:
+        """All that is stored, by name."""
+        return self._records
+
+    def drop(self, name: str) -> None:
+        """Take the record or baseline of this name out; a missing one is fine."""
+        self._records.pop(name, None)
+
+    async def _append(self, scope: UserScope, name: str, data: bytes, change_id: str) -> None:
+        if self._fences is not None:
+            await self._fences.check(scope)
         await asyncio.sleep(0)
         if self._records.setdefault(name, data) != data:
             raise HistoryBroken(change_id=change_id)

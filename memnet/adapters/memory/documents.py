@@ -1,9 +1,11 @@
 """DocumentStore in a dict. Every call yields to the event loop first, so that races show."""
 
 import asyncio
-from collections.abc import Sequence
-from itertools import count
+from collections.abc import Mapping, Sequence
+from datetime import datetime
 
+from memnet.adapters.memory.erasures import MemoryErasureStore
+from memnet.adapters.memory.tags import Tags
 from memnet.domain import cursor as cursors
 from memnet.domain.document import DocumentKey, StorageETag, UserScope
 from memnet.domain.envelope import DocumentSummary
@@ -13,12 +15,13 @@ from memnet.ports import ListedDocument, Page, StoreConflict, StoredDocument
 class MemoryDocumentStore:
     """The DocumentStore port for tests; errors as the port says, except that it is never unavailable."""
 
-    def __init__(self) -> None:
-        """Start empty."""
+    def __init__(self, fences: MemoryErasureStore | None = None) -> None:
+        """Start empty; nothing is created for users who have a fence in `fences`."""
+        self._fences = fences
         self._stored: dict[DocumentKey, StoredDocument] = {}
         self._summaries: dict[DocumentKey, DocumentSummary] = {}
         self._recent: dict[DocumentKey, StoredDocument] = {}
-        self._writes = count(1)
+        self._tags = Tags()
 
     async def get(self, key: DocumentKey) -> StoredDocument | None:
         """Read the current bytes."""
@@ -26,6 +29,8 @@ class MemoryDocumentStore:
         stored = self._stored.get(key)
         if stored is not None:
             self._recent[key] = stored
+        else:
+            self._recent.pop(key, None)
         return stored
 
     def recall(self, key: DocumentKey) -> StoredDocument | None:
@@ -33,15 +38,23 @@ class MemoryDocumentStore:
         return self._recent.get(key)
 
     async def put(
-        self, key: DocumentKey, data: bytes, summary: DocumentSummary, *, replaces: StorageETag | None
+        self,
+        key: DocumentKey,
+        data: bytes,
+        summary: DocumentSummary,
+        *,
+        replaces: StorageETag | None,
+        known_at: datetime | None = None,
     ) -> None:
-        """Write iff the stored tag still is `replaces`. Raises StoreConflict."""
+        """Write iff the stored tag still is `replaces`. Raises StoreConflict, ErasureRunning."""
+        if replaces is None:
+            await self.check(key.scope)
         await asyncio.sleep(0)
         stored = self._stored.get(key)
         if (stored.storage_etag if stored else None) != replaces:
             self._recent.pop(key, None)
             raise StoreConflict
-        self._stored[key] = self._recent[key] = StoredDocument(data, StorageETag(f'"{next(self._writes)}"'))
+        self._stored[key] = self._recent[key] = StoredDocument(data, self._tags.make())
         self._summaries[key] = summary
 
     async def list(self, scope: UserScope, prefix: str, *, limit: int, cursor: str | None) -> Page[ListedDocument]:
@@ -54,7 +67,21 @@ class MemoryDocumentStore:
 
     def names(self) -> Sequence[str]:
         """The names of all that is stored."""
-        return [key.blob_name for key in self._stored]
+        return list(self.holdings())
+
+    def holdings(self) -> Mapping[str, object]:
+        """All that is stored, by name."""
+        return {key.blob_name: stored for key, stored in self._stored.items()}
+
+    def drop(self, name: str) -> None:
+        """Take the blob of this name out; a missing one is fine."""
+        for key in [key for key in self._stored if key.blob_name == name]:
+            del self._stored[key], self._summaries[key]
+
+    async def check(self, scope: UserScope) -> None:
+        """Look for the user's fence. Raises ErasureRunning."""
+        if self._fences is not None:
+            await self._fences.check(scope)
 
     async def ping(self) -> None:
         """Do nothing: a dict can always serve."""

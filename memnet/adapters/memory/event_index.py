@@ -6,6 +6,7 @@ import re
 from collections import Counter
 from collections.abc import Sequence
 
+from memnet.domain.document import UserScope
 from memnet.domain.event import Event
 from memnet.domain.event_search import EventQuery, IndexDocument, Vector
 from memnet.domain.search_layout import IndexVersion
@@ -24,6 +25,7 @@ class MemoryEventIndex:
     def __init__(self) -> None:
         """Start without an index."""
         self._indexes: dict[str, _Index] = {}
+        self._versions: dict[str, IndexVersion] = {}
 
     def new_name(self, suffix: str) -> str:
         """Return the name for a new index."""
@@ -33,11 +35,18 @@ class MemoryEventIndex:
         """Create the index unless it is there."""
         await asyncio.sleep(0)
         self._indexes.setdefault(version.name, {})
+        self._versions.setdefault(version.name, version)
+
+    async def matches(self, version: IndexVersion) -> bool:
+        """Compare with what it was made for. Raises IndexMissing."""
+        await self._get(version.name)
+        return self._versions[version.name] == version
 
     async def drop(self, name: str) -> None:
         """Remove the index."""
         await asyncio.sleep(0)
         self._indexes.pop(name, None)
+        self._versions.pop(name, None)
 
     async def upload(self, name: str, documents: Sequence[IndexDocument]) -> frozenset[str]:
         """Add or replace documents; all are taken. Raises IndexMissing."""
@@ -73,6 +82,12 @@ class MemoryEventIndex:
             if key > (after or "") and tenant_id in (None, index[key].stored.key.scope.tenant_id)
         ]
         return [EventHit(key, index[key].stored.data, 0.0) for key in keys[:limit]]
+
+    async def list_of_user(self, name: str, scope: UserScope, *, limit: int, after: str | None = None) -> Sequence[str]:
+        """List the keys of one user's documents. Raises IndexMissing."""
+        index = await self._get(name)
+        keys = [key for key in sorted(index) if index[key].stored.key.scope == scope and key > (after or "")]
+        return keys[:limit]
 
     async def ping(self) -> None:
         """Do nothing: a dict can always serve."""

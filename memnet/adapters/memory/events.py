@@ -1,27 +1,31 @@
 """EventStore in a dict. Every call yields to the event loop first, so that races show."""
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import datetime
 
+from memnet.adapters.memory.erasures import MemoryErasureStore
 from memnet.domain import cursor as cursors
 from memnet.domain.document import UserScope
-from memnet.domain.event import EventKey
+from memnet.domain.event import MARKS, EventKey
 from memnet.ports import Clock, ListedEvent, Marked, Page, StoreConflict
 
 
 class MemoryEventStore:
     """The EventStore port for tests; errors as the port says, except that it is never unavailable."""
 
-    def __init__(self, clock: Clock) -> None:
-        """Start empty; events and marks are dated by `clock`."""
+    def __init__(self, clock: Clock, fences: MemoryErasureStore | None = None) -> None:
+        """Start empty; events and marks are dated by `clock`, and none is created for users with a fence."""
+        self._fences = fences
         self._clock = clock
         self._events: dict[EventKey, bytes] = {}
         self._since: dict[EventKey, datetime] = {}
         self._marks: dict[str, Marked] = {}
 
     async def create(self, key: EventKey, data: bytes) -> None:
-        """Create the event. Raises StoreConflict."""
+        """Create the event. Raises StoreConflict, ErasureRunning."""
+        if self._fences is not None:
+            await self._fences.check(key.scope)
         await asyncio.sleep(0)
         if key in self._events:
             raise StoreConflict
@@ -56,8 +60,22 @@ class MemoryEventStore:
         """The names of all events."""
         return [key.blob_name for key in self._events]
 
+    def holdings(self) -> Mapping[str, object]:
+        """All events and marks, by name."""
+        events = {key.blob_name: data for key, data in self._events.items()}
+        return events | {_mark_blob(mark): mark for mark in self._marks.values()}
+
+    def drop(self, name: str) -> None:
+        """Take the event or the mark of this name out; a missing one is fine."""
+        for key in [key for key in self._events if key.blob_name == name]:
+            del self._events[key], self._since[key]
+        for place in [place for place, mark in self._marks.items() if _mark_blob(mark) == name]:
+            del self._marks[place]
+
     async def mark(self, key: EventKey, mark_id: str) -> None:
-        """Note that the event has to be indexed."""
+        """Note that the event has to be indexed. Raises ErasureRunning."""
+        if self._fences is not None:
+            await self._fences.check(key.scope)
         await asyncio.sleep(0)
         self._marks.setdefault(_mark(key, mark_id), Marked(key, mark_id, self._clock.now()))
 
@@ -80,6 +98,10 @@ class MemoryEventStore:
 
 def _mark(key: EventKey, mark_id: str) -> str:
     return f"{key.blob_name}/{mark_id}"
+
+
+def _mark_blob(mark: Marked) -> str:
+    return f"{MARKS}{mark.key.scope.tenant_id}/{mark.key.scope.user_id}/{mark.key.event_id}/{mark.mark_id}"
 
 
 async def _page(listing: str, names: list[str], limit: int, cursor: str | None) -> tuple[list[str], str | None]:

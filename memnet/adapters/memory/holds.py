@@ -1,6 +1,7 @@
 """HoldStore in a dict. Every call yields to the event loop first, so that races show."""
 
 import asyncio
+from collections.abc import Mapping
 
 from memnet.domain import cursor as cursors
 from memnet.domain.hold import HoldKey, HoldPlace, tenant_prefix
@@ -33,6 +34,15 @@ class MemoryHoldStore:
     async def list_of_tenant(self, tenant_id: str, *, limit: int, cursor: str | None) -> Page[HoldKey]:
         """List the changes of a tenant. Raises InvalidIdentifier, InvalidCursor."""
         return await self._page(tenant_prefix(tenant_id), limit, cursor)
+
+    def holdings(self) -> Mapping[str, object]:
+        """All changes, by name."""
+        return {key.blob_name: data for key, data in self._changes.items()}
+
+    def drop(self, name: str) -> None:
+        """Take the change of this name out; a missing one is fine."""
+        for key in [key for key in self._changes if key.blob_name == name]:
+            del self._changes[key]
 
     async def _page(self, prefix: str, limit: int, cursor: str | None) -> Page[HoldKey]:
         after = "" if cursor is None else cursors.decode(prefix, cursor)

@@ -4,8 +4,10 @@ import asyncio
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
+from memnet.domain.dead_letter import letter_is_about
+from memnet.domain.document import UserScope
 from memnet.domain.errors import Unavailable
-from memnet.domain.job import Job, JobKind, message_id, session_id
+from memnet.domain.job import OF_USERS, Job, JobKind, message_id, session_id, session_of
 from memnet.ports import Clock
 
 WINDOW = timedelta(minutes=10)
@@ -21,13 +23,17 @@ class _Message:
 
 
 class MemoryQueue:
-    """The MessageQueue port for tests, and its other end: `receive`, `complete` and `abandon`."""
+    """The MessageQueue port for tests, and its other end: `receive`, `complete`, `abandon` and `bury`."""
 
     def __init__(self, clock: Clock) -> None:
         """Start empty."""
         self._clock = clock
         self._messages: list[_Message] = []
         self._seen: dict[str, datetime] = {}
+        self.dead: list[tuple[Job, int]] = []
+        """The broker's own dead letters, with their attempts."""
+        self.letters: list[str] = []
+        """The workers' dead letters."""
         self.available = True
         """Set it to False, and every call of the port fails."""
 
@@ -39,6 +45,19 @@ class MemoryQueue:
             return
         self._seen[name] = now
         self._messages.append(_Message(job, attempt, now if due is None else max(now, due)))
+
+    async def purge(self, scope: UserScope) -> int:
+        """Remove what is about the user; raises Unavailable, removing nothing, while something of it is handed out."""
+        await self.ping()
+        theirs = [m for m in self._messages if m.job.kind in OF_USERS and session_id(m.job) == session_of(scope)]
+        if any(message.handed_out for message in theirs):
+            raise Unavailable(dependency="service_bus")
+        dead = [found for found in self.dead if session_id(found[0]) == session_of(scope)]
+        letters = [letter for letter in self.letters if letter_is_about(scope, letter.encode())]
+        self._messages = [message for message in self._messages if message not in theirs]
+        self.dead = [found for found in self.dead if found not in dead]
+        self.letters = [letter for letter in self.letters if letter not in letters]
+        return len(theirs) + len(dead) + len(letters)
 
     async def ping(self) -> None:
         """Do nothing. Raises Unavailable."""
@@ -70,6 +89,13 @@ class MemoryQueue:
         """Give back a job that was handed out: it is the next of its session again."""
         await asyncio.sleep(0)
         self._handed_out(job).handed_out = False
+
+    async def bury(self, job: Job) -> None:
+        """Put a job that was handed out among the dead letters."""
+        await asyncio.sleep(0)
+        message = self._handed_out(job)
+        self._messages.remove(message)
+        self.dead.append((message.job, message.attempt))
 
     def _handed_out(self, job: Job) -> _Message:
         return next(message for message in self._messages if message.handed_out and message.job == job)

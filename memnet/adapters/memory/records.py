@@ -1,9 +1,10 @@
 """RecordStore in a dict. Every call yields to the event loop first, so that races show."""
 
 import asyncio
-from collections.abc import Sequence
-from itertools import count
+from collections.abc import Mapping, Sequence
 
+from memnet.adapters.memory.erasures import MemoryErasureStore
+from memnet.adapters.memory.tags import Tags
 from memnet.domain import cursor as cursors
 from memnet.domain.document import StorageETag, UserScope
 from memnet.domain.identifiers import check_identifier
@@ -14,10 +15,11 @@ from memnet.ports import Page, StoreConflict, StoredDocument
 class MemoryRecordStore:
     """The RecordStore port for tests; errors as the port says, except that it is never unavailable."""
 
-    def __init__(self) -> None:
-        """Start empty."""
+    def __init__(self, fences: MemoryErasureStore | None = None) -> None:
+        """Start empty; nothing is written for users who have a fence in `fences`."""
+        self._fences = fences
         self._records: dict[RecordKey, StoredDocument] = {}
-        self._writes = count(1)
+        self._tags = Tags()
 
     async def read(self, key: RecordKey) -> StoredDocument | None:
         """Read a record."""
@@ -25,12 +27,14 @@ class MemoryRecordStore:
         return self._records.get(key)
 
     async def write(self, key: RecordKey, data: bytes, *, replaces: StorageETag | None) -> StorageETag:
-        """Write a record conditionally. Raises StoreConflict."""
+        """Write a record conditionally. Raises StoreConflict, ErasureRunning."""
+        if self._fences is not None:
+            await self._fences.check(key.scope)
         await asyncio.sleep(0)
         stored = self._records.get(key)
         if (stored.storage_etag if stored else None) != replaces:
             raise StoreConflict
-        tag = StorageETag(f'"{next(self._writes)}"')
+        tag = self._tags.make()
         self._records[key] = StoredDocument(data, tag)
         return tag
 
@@ -44,7 +48,16 @@ class MemoryRecordStore:
 
     def names(self) -> Sequence[str]:
         """The names of all that is stored."""
-        return [key.blob_name for key in self._records]
+        return list(self.holdings())
+
+    def holdings(self) -> Mapping[str, object]:
+        """All that is stored, by name."""
+        return {key.blob_name: stored for key, stored in self._records.items()}
+
+    def drop(self, name: str) -> None:
+        """Take the record of this name out; a missing one is fine."""
+        for key in [key for key in self._records if key.blob_name == name]:
+            del self._records[key]
 
     async def list(self, scope: UserScope, kind: RecordKind, *, limit: int, cursor: str | None) -> Page[RecordKey]:
         """List a user's records of one kind in name order. Raises InvalidCursor."""

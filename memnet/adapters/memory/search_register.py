@@ -1,8 +1,8 @@
 """SearchRegister in a dict. Every call yields to the event loop first, so that races show."""
 
 import asyncio
-from itertools import count
 
+from memnet.adapters.memory.tags import Tags
 from memnet.domain.document import StorageETag
 from memnet.domain.search_layout import LAYOUT, Layout, load_layout
 from memnet.ports import StoreConflict, StoredDocument
@@ -16,7 +16,7 @@ class MemorySearchRegister:
     def __init__(self) -> None:
         """Start empty."""
         self._records: dict[str, StoredDocument] = {}
-        self._writes = count(1)
+        self._tags = Tags()
 
     async def recent(self) -> Layout | None:
         """Return the layout as it stands."""
@@ -34,6 +34,6 @@ class MemorySearchRegister:
         stored = self._records.get(name)
         if (stored.storage_etag if stored else None) != replaces:
             raise StoreConflict
-        tag = StorageETag(f'"{next(self._writes)}"')
+        tag = self._tags.make()
         self._records[name] = StoredDocument(data, tag)
         return tag

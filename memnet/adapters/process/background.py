@@ -5,6 +5,8 @@ import logging
 from collections.abc import Coroutine
 from typing import Any
 
+from memnet.domain.errors import ErasureRunning
+
 _log = logging.getLogger("memnet.background")
 
 
@@ -51,5 +53,8 @@ class BackgroundTasks:
         async with self._slots:
             try:
                 await work
+            except ErasureRunning:
+                # What it was to finish is being removed.
+                _log.info("background work given up, the user's memory is being erased: %s", name)
             except Exception:
                 _log.exception("background work failed: %s", name)

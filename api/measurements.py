@@ -1,0 +1,144 @@
+"""How fast and with which status this process has answered in the last hour: counts and percentiles, of bounded size.
+
+Nothing in it names a tenant, a user or a principal. A percentile is that of a histogram whose steps grow by a tenth:
+it is at most a tenth too high.
+"""
+
+import math
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
+from typing import Any, Final
+
+from memnet.domain.access import ROLES
+from memnet.domain.timestamps import to_text
+from memnet.ports import Clock
+
+MINUTES: Final = 60
+"""What is remembered, the current minute included."""
+OTHER: Final = "other"
+"""Stands for everything that is no operation: pages, health checks, addresses that do not exist."""
+WRITES: Final = frozenset({"patch_document", "replace_document", "delete_document"})
+"""The operations that a stale ETag refuses."""
+STALE: Final = 412
+ABANDONED: Final = "abandoned"
+"""In place of a status: the client left before it was answered."""
+
+_STEP: Final = math.log(1.1)
+_FIRST_MS: Final = 0.1
+_LAST_BUCKET: Final = 150
+"""Everything above 160 s."""
+
+
+@dataclass(slots=True)
+class _Tally:
+    """The requests of one operation, or of several, in some time."""
+
+    statuses: dict[int | None, int] = field(default_factory=dict)
+    buckets: dict[int, int] = field(default_factory=dict)
+    longest_ms: float = 0.0
+
+    def add(self, status: int | None, ms: float) -> None:
+        self.statuses[status] = self.statuses.get(status, 0) + 1
+        bucket = 0 if ms <= _FIRST_MS else min(_LAST_BUCKET, math.ceil(math.log(ms / _FIRST_MS) / _STEP))
+        self.buckets[bucket] = self.buckets.get(bucket, 0) + 1
+        self.longest_ms = max(self.longest_ms, ms)
+
+    def merge(self, other: "_Tally") -> None:
+        for status, count in other.statuses.items():
+            self.statuses[status] = self.statuses.get(status, 0) + count
+        for bucket, count in other.buckets.items():
+            self.buckets[bucket] = self.buckets.get(bucket, 0) + count
+        self.longest_ms = max(self.longest_ms, other.longest_ms)
+
+    @property
+    def count(self) -> int:
+        return sum(self.statuses.values())
+
+    def times(self) -> dict[str, float | None]:
+        return {f"p{share}_ms": self._percentile(share) for share in (50, 95, 99)}
+
+    def _percentile(self, share: int) -> float | None:
+        """The nearest-rank percentile; None of nothing."""
+        left = math.ceil(self.count * share / 100)
+        for bucket in sorted(self.buckets):
+            left -= self.buckets[bucket]
+            if left <= 0 and bucket == _LAST_BUCKET:
+                return round(self.longest_ms, 3)
+            if left <= 0:
+                return round(min(self.longest_ms, _FIRST_MS * math.exp(bucket * _STEP)), 3)
+        return None
+
+
+class Measurements:
+    """A ring of minutes. Its size is bounded by the number of operations and of statuses they answer."""
+
+    def __init__(self, clock: Clock) -> None:
+        """Start empty, now."""
+        self._clock = clock
+        self._started = clock.now()
+        self._ring: list[tuple[int, dict[str, _Tally]]] = [(-1, {})] * MINUTES
+
+    def record(self, operation: str | None, status: int | None, seconds: float) -> None:
+        """Count one request; `status` is None if the client left before it was answered."""
+        minute = int(self._clock.now().timestamp() // 60)
+        found, tallies = self._ring[minute % MINUTES]
+        if found != minute:
+            tallies = {}
+            self._ring[minute % MINUTES] = (minute, tallies)
+        name = operation if operation is not None and operation in ROLES else OTHER
+        tally = tallies.get(name)
+        if tally is None:
+            tally = tallies[name] = _Tally()
+        tally.add(status, seconds * 1000)
+
+    def report(self, minutes: int) -> dict[str, Any]:
+        """What was counted in the current minute and those before it, `minutes` in all."""
+        last = int(self._clock.now().timestamp() // 60)
+        known = dict(self._ring)
+        span = [(minute, known.get(minute, {})) for minute in range(last - minutes + 1, last + 1)]
+        names = sorted({name for _, tallies in span for name in tallies})
+        return {
+            "since": to_text(max(self._started, _start(span[0][0]))),
+            "until": to_text(self._clock.now()),
+            "operations": [
+                _operation(name, _merged(tallies[name] for _, tallies in span if name in tallies)) for name in names
+            ],
+            "by_minute": [_point(minute, tallies) for minute, tallies in span],
+        }
+
+
+def _merged(tallies: Iterable[_Tally]) -> _Tally:
+    whole = _Tally()
+    for tally in tallies:
+        whole.merge(tally)
+    return whole
+
+
+def _operation(name: str, tally: _Tally) -> dict[str, Any]:
+    statuses = {ABANDONED if status is None else str(status): count for status, count in tally.statuses.items()}
+    return {
+        "operation": name,
+        "requests": tally.count,
+        **tally.times(),
+        "longest_ms": round(tally.longest_ms, 3),
+        "statuses": dict(sorted(statuses.items())),
+    }
+
+
+def _point(minute: int, tallies: dict[str, _Tally]) -> dict[str, Any]:
+    """One minute of all operations; what is none is left out, or health checks would be most of it."""
+    whole = _merged(tally for name, tally in tallies.items() if name != OTHER)
+    writes = _merged(tally for name, tally in tallies.items() if name in WRITES)
+    return {
+        "minute": to_text(_start(minute)),
+        "requests": whole.count,
+        **whole.times(),
+        "writes": writes.count,
+        "stale_writes": writes.statuses.get(STALE, 0),
+        "failures": sum(count for status, count in whole.statuses.items() if status is not None and status >= 500),
+    }
+
+
+def _start(minute: int) -> datetime:
+    return datetime.fromtimestamp(0, UTC) + timedelta(minutes=minute)

@@ -1,0 +1,93 @@
+"""What telemetry is told of a request: its span, its time, and what became of a write."""
+
+from contextlib import AbstractContextManager, nullcontext
+from typing import Final
+
+from starlette.types import Scope
+
+from api.measurements import ABANDONED, OTHER, WRITES
+from memnet.domain.access import ROLES
+from memnet.domain.catalog import Catalog
+from memnet.domain.metric import REQUEST_DURATION, UNKNOWN
+from memnet.domain.metric import WRITES as WRITES_METRIC
+from memnet.domain.write import WriteResult
+from memnet.ports import Span, Telemetry
+
+NONE: Final = "none"
+"""In place of a profile and a binding: the request did not get as far as to name them, or its operation takes none."""
+APPLIED, REPLAYED, DRY_RUN = "applied", "replayed", "dry_run"
+"""Outcomes of writes that were not refused; of the others the outcome is the error's code."""
+UNTRACED: Final = "/health/"
+"""Asked every few seconds by machines, for ever."""
+HEALTH: Final = "health"
+"""What is asked there, told apart: it would drown every rate. What is refused before it is routed is OTHER."""
+
+_BINDING, _OUTCOME = "memnet.binding", "memnet.outcome"
+_NO_SPAN: Final[AbstractContextManager[Span | None]] = nullcontext()
+_METHODS: Final = frozenset({"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"})
+
+
+def note_binding(scope: Scope, catalog: Catalog, profile_id: str, binding_id: str) -> None:
+    """Remember which binding a write is under. One that is not in the catalog is not named: anybody may make it up."""
+    profile = catalog.profiles.get(profile_id)
+    if profile is None:
+        scope[_BINDING] = (UNKNOWN, UNKNOWN)
+    else:
+        scope[_BINDING] = (profile_id, UNKNOWN if profile.binding(binding_id) is None else binding_id)
+
+
+def note_result(scope: Scope, result: WriteResult) -> None:
+    """Remember what a write came to."""
+    scope[_OUTCOME] = REPLAYED if result.replayed else DRY_RUN if result.dry_run else APPLIED
+
+
+def begin(telemetry: Telemetry, scope: Scope) -> AbstractContextManager[Span | None]:
+    """Begin the request's span, in the trace of the caller if there is one; None: it has no span."""
+    if not telemetry.enabled or scope["path"].startswith(UNTRACED):
+        return _NO_SPAN
+    given = next((value for name, value in scope["headers"] if name == b"traceparent"), None)
+    return telemetry.span(OTHER, "server", None if given is None else given.decode("latin-1"))
+
+
+def end(telemetry: Telemetry, span: Span | None, scope: Scope, method: str, status: int | None, seconds: float) -> None:
+    """Tell of a request that is over; `status` is None if the client left before it was answered."""
+    if not telemetry.enabled:
+        return
+    operation = _operation(scope)
+    told = ABANDONED if status is None else str(status)
+    telemetry.record(REQUEST_DURATION, seconds, operation=operation, status=told)
+    if operation in WRITES:
+        _tell_write(telemetry, scope, operation)
+    if span is not None:
+        span.rename(operation)
+        _tell_span(span, scope, method, status)
+
+
+def _operation(scope: Scope) -> str:
+    if scope["path"].startswith(UNTRACED):
+        return HEALTH
+    found: str | None = getattr(scope.get("route"), "operation_id", None)
+    return found if found is not None and found in ROLES else OTHER
+
+
+def _tell_write(telemetry: Telemetry, scope: Scope, operation: str) -> None:
+    error = scope.get("memnet.error")
+    outcome = scope.get(_OUTCOME) if error is None else error.value
+    if outcome is not None:
+        profile_id, binding_id = scope.get(_BINDING, (NONE, NONE))
+        telemetry.record(
+            WRITES_METRIC, 1, operation=operation, outcome=outcome, profile_id=profile_id, binding_id=binding_id
+        )
+
+
+def _tell_span(span: Span, scope: Scope, method: str, status: int | None) -> None:
+    span.tell("method", method if method in _METHODS else "_OTHER")
+    span.tell("request_id", scope["memnet.request_id"])
+    if (error := scope.get("memnet.error")) is not None:
+        span.tell("error", error.value)
+    if (place := scope.get("memnet.place")) is not None:
+        span.tell("place", place)
+    if status is not None:
+        span.tell("status", status)
+        if status >= 500:
+            span.fail()

@@ -1,0 +1,52 @@
+"""The rights to make indexes and to fill them, each tried on an index that is not there.
+
+Whoever may is told so by 404, whoever may not by 403. "Connect to Azure AI Search using roles" in Microsoft's
+documentation says which role allows what.
+"""
+
+from memnet.adapters.azure.access import refusal
+from memnet.domain.errors import Unavailable
+from memnet.domain.prerequisite import Finding, Standing
+from memnet.domain.search_layout import IndexVersion
+from memnet.ports import EventIndex, IndexMissing
+
+NOWHERE = "nowhere"
+"""How the name of no index ends: indexes are named with random digits."""
+
+
+class IndexDefinitionAccess:
+    """The right to read, and so to write, the definitions of indexes."""
+
+    def __init__(self, index: EventIndex) -> None:
+        """Nothing is asked yet."""
+        self._index = index
+
+    async def check(self) -> Finding:
+        """Ask for a definition."""
+        subject = "search: making indexes"
+        try:
+            await self._index.matches(IndexVersion(self._index.new_name(NOWHERE)))
+        except IndexMissing:
+            pass
+        except Unavailable as error:
+            return refusal(subject, error, "Search Service Contributor")
+        return Finding(subject, Standing.READY)
+
+
+class IndexDocumentAccess:
+    """The right to write, and so to search, what is in the indexes."""
+
+    def __init__(self, index: EventIndex) -> None:
+        """Nothing is asked yet."""
+        self._index = index
+
+    async def check(self) -> Finding:
+        """Remove a document that is not there from an index that is not there."""
+        subject = "search: indexing and searching"
+        try:
+            await self._index.delete(self._index.new_name(NOWHERE), ["0"])
+        except IndexMissing:
+            pass
+        except Unavailable as error:
+            return refusal(subject, error, "Search Index Data Contributor")
+        return Finding(subject, Standing.READY)

@@ -1,0 +1,29 @@
+"""Prerequisites that are as they are told to be. Every call yields to the event loop first."""
+
+import asyncio
+
+from memnet.domain.errors import Unavailable
+from memnet.domain.prerequisite import Finding, Standing
+
+
+class MemoryPrerequisite:
+    """The Prerequisite and CreatablePrerequisite ports for tests."""
+
+    def __init__(self, subject: str, standing: Standing = Standing.READY, *, creatable: bool = False) -> None:
+        """Begin as `standing`; set `standing` to change it, and `refuses` to have `create` fail."""
+        self._subject = subject
+        self._creatable = creatable
+        self.standing = standing
+        self.refuses = False
+
+    async def check(self) -> Finding:
+        """Tell."""
+        await asyncio.sleep(0)
+        return Finding(self._subject, self.standing, creatable=self._creatable)
+
+    async def create(self) -> None:
+        """Be ready from now on. Raises Unavailable."""
+        await asyncio.sleep(0)
+        if self.refuses:
+            raise Unavailable(dependency="blob_storage")
+        self.standing = Standing.READY

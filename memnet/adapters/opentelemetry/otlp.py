@@ -1,0 +1,43 @@
+"""Telemetry to a collector: OTLP over HTTP, with protocol buffers."""
+
+from urllib.parse import urlsplit
+
+import requests
+from opentelemetry.exporter.otlp.proto.http import Compression
+from opentelemetry.exporter.otlp.proto.http._log_exporter import OTLPLogExporter
+from opentelemetry.exporter.otlp.proto.http.metric_exporter import OTLPMetricExporter
+from opentelemetry.exporter.otlp.proto.http.trace_exporter import OTLPSpanExporter
+from opentelemetry.sdk.trace.sampling import TraceIdRatioBased
+
+from memnet.adapters.opentelemetry.exports import TIMEOUT_SECONDS, Exports
+
+
+def otlp_exports(url: str, *, trace_ratio: float) -> Exports:
+    """Send to the collector at the base address `url`, below which stand v1/traces, v1/metrics and v1/logs.
+
+    Nothing is sent yet. Raises ValueError for an address that is none.
+    """
+    address = urlsplit(url)
+    if address.scheme not in ("http", "https") or not address.hostname or address.query or address.fragment:
+        raise ValueError("must be an http(s) URL without a query")
+    base = url.rstrip("/")
+    return Exports(
+        spans=OTLPSpanExporter(
+            f"{base}/v1/traces", timeout=TIMEOUT_SECONDS, compression=Compression.Gzip, session=_session()
+        ),
+        metrics=OTLPMetricExporter(
+            f"{base}/v1/metrics", timeout=TIMEOUT_SECONDS, compression=Compression.Gzip, session=_session()
+        ),
+        logs=OTLPLogExporter(
+            f"{base}/v1/logs", timeout=TIMEOUT_SECONDS, compression=Compression.Gzip, session=_session()
+        ),
+        # By the trace alone, whatever a caller says of it: so the API and the workers choose the same ones.
+        sampler=TraceIdRatioBased(trace_ratio),
+    )
+
+
+def _session() -> requests.Session:
+    """One per exporter, for each has its own thread. Proxies and passwords of the environment are not ours."""
+    session = requests.Session()
+    session.trust_env = False
+    return session

@@ -1,0 +1,28 @@
+"""Metrics for Prometheus to fetch, on an address of their own: whoever reaches it may read them, without a token."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from opentelemetry.exporter.prometheus import PrometheusMetricReader
+from opentelemetry.sdk.metrics.export import MetricReader
+from prometheus_client import CollectorRegistry, start_http_server
+
+
+@contextmanager
+def prometheus_reader(address: str) -> Iterator[MetricReader]:
+    """Serve /metrics at `address`, <host>:<port>, while the context is open, from a thread of its own.
+
+    Raises ValueError for an address that is none, OSError for one that cannot be had.
+    """
+    host, _, port = address.rpartition(":")
+    if not host or not port.isdecimal() or not 0 < int(port) <= 65535:
+        raise ValueError("must be <host>:<port>")
+    registry = CollectorRegistry()
+    reader = PrometheusMetricReader(scope_info_enabled=False, registry=registry)
+    server, thread = start_http_server(int(port), host.strip("[]"), registry)
+    try:
+        yield reader
+    finally:
+        server.shutdown()
+        server.server_close()
+        thread.join()

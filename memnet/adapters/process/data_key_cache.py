@@ -1,0 +1,67 @@
+"""The data keys that this process opened last, so that a write need not read them again."""
+
+from collections import OrderedDict
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+
+from memnet.domain.document import UserScope
+from memnet.domain.sealing import DataKey
+from memnet.ports import Clock
+
+LIFETIME = timedelta(seconds=60)
+"""How long a key is used without a look at what is stored.
+
+An erasure destroys a user's keys and, once it is over, the user may begin anew with others. What was sealed then with
+a key that is no more would never open: so the fence of an erasure has to stand for longer than this after the keys
+have gone. It stands for 16 minutes and removes the keys first; where it is set to stand for less, keys live for less.
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class _Known:
+    key: DataKey
+    since: datetime
+
+
+class ProcessDataKeyCache:
+    """The DataKeyCache port: least recently used keys, bounded by number. One event loop uses it: no lock."""
+
+    def __init__(self, clock: Clock, *, lifetime: timedelta = LIFETIME, max_keys: int = 10_000) -> None:
+        """Start empty."""
+        self._clock = clock
+        self._lifetime = lifetime
+        self._max_keys = max_keys
+        self._known: OrderedDict[tuple[UserScope, str | None], _Known] = OrderedDict()
+        """By user and key id; the current key of a user stands below None, too."""
+
+    def current(self, scope: UserScope) -> DataKey | None:
+        """Return the user's current key while it is young enough."""
+        return self._find((scope, None))
+
+    def find(self, scope: UserScope, key_id: str) -> DataKey | None:
+        """Return one of the user's keys while it is young enough."""
+        return self._find((scope, key_id))
+
+    def remember(self, scope: UserScope, key: DataKey, *, is_current: bool) -> None:
+        """Keep a key from now on, and drop the least recently used ones over the bound."""
+        for name in (key.key_id, None) if is_current else (key.key_id,):
+            self._known[scope, name] = _Known(key, self._clock.now())
+            self._known.move_to_end((scope, name))
+        while len(self._known) > self._max_keys:
+            self._known.popitem(last=False)
+
+    def forget(self, scope: UserScope) -> None:
+        """Drop all keys of a user."""
+        for name in [name for name in self._known if name[0] == scope]:
+            del self._known[name]
+
+    def _find(self, name: tuple[UserScope, str | None]) -> DataKey | None:
+        known = self._known.get(name)
+        if known is None:
+            return None
+        # A clock that was set back makes nothing live longer.
+        if not timedelta() <= self._clock.now() - known.since < self._lifetime:
+            del self._known[name]
+            return None
+        self._known.move_to_end(name)
+        return known.key

@@ -1,0 +1,43 @@
+"""The Telemetry port where nobody listens: nothing is kept, nothing leaves, nothing is loaded."""
+
+from contextlib import AbstractContextManager, nullcontext
+
+from memnet.domain.metric import Metric
+from memnet.ports import Fact, Span, SpanKind
+
+
+class NoSpan:
+    """A step that nobody hears of."""
+
+    def rename(self, name: str) -> None:
+        """Do nothing."""
+
+    def tell(self, fact: Fact, value: str | int) -> None:
+        """Do nothing."""
+
+    def fail(self) -> None:
+        """Do nothing."""
+
+
+_NOTHING: AbstractContextManager[Span] = nullcontext(NoSpan())
+
+
+class NoTelemetry:
+    """Has nothing to do."""
+
+    enabled = False
+
+    def record(self, metric: Metric, value: float, **labels: str) -> None:
+        """Do nothing."""
+
+    def span(self, name: str, kind: SpanKind, parent: str | None = None) -> AbstractContextManager[Span]:
+        """Return the one step there is."""
+        return _NOTHING
+
+    def traceparent(self) -> str | None:
+        """Return None."""
+        return None
+
+    def trace_id(self) -> str | None:
+        """Return None."""
+        return None

@@ -1,0 +1,67 @@
+"""Which adapter looks at which prerequisite: beside `wiring`, what has to be true before that can work."""
+
+from collections.abc import AsyncIterator
+from contextlib import AsyncExitStack, asynccontextmanager
+
+from memnet import connections
+from memnet.adapters.azure.blob_prerequisites import BlobAccess, ContainerPrerequisite
+from memnet.adapters.azure.key_vault import open_vault
+from memnet.adapters.azure.search_prerequisites import IndexDefinitionAccess, IndexDocumentAccess
+from memnet.adapters.azure.service_bus_prerequisites import QueuePrerequisite
+from memnet.adapters.azure.service_bus_queue import DEFAULT_TIMEOUT_SECONDS, open_client
+from memnet.adapters.azure.vault_prerequisites import SecretReading, SecretWriting
+from memnet.domain.job import DEAD_LETTERS, QUEUES
+from memnet.ports import Clock, Prerequisite, Prerequisites, Search
+from memnet.settings import Settings, SettingsError
+
+VAULT_SECONDS = 2 * connections.VAULT_SECONDS
+
+
+@asynccontextmanager
+async def look_at(
+    settings: Settings, clock: Clock, search: Search | None, *, receives: bool, writes_secrets: bool
+) -> AsyncIterator[Prerequisites]:
+    """Yield what the settings name, to be looked at over connections of its own; nothing is sent yet.
+
+    `search` is that of the services. `receives`: the identity has to receive from the queues; `writes_secrets`: it has
+    to make secrets. Raises SettingsError.
+    """
+    async with AsyncExitStack() as stack:
+        container = await connections.enter_container(stack, settings, clock)
+        others: list[Prerequisite] = [BlobAccess(container)]
+        if search is not None:
+            others += [IndexDefinitionAccess(search.index), IndexDocumentAccess(search.index)]
+        others += await _queues(stack, settings, receives)
+        others += await _vault(stack, settings, writes_secrets)
+        yield Prerequisites(ContainerPrerequisite(container), others)
+
+
+async def _queues(stack: AsyncExitStack, settings: Settings, receives: bool) -> list[Prerequisite]:
+    if settings.queue_url is None:
+        return []
+    try:
+        client = await stack.enter_async_context(open_client(settings.queue_url, key=settings.queue_key, retries=0))
+    except ValueError as error:
+        raise SettingsError("MEMNET_QUEUE_URL, MEMNET_QUEUE_KEY: must be sb://<namespace>") from error
+    kinds = [*((name, True) for name in QUEUES.values()), (DEAD_LETTERS, False)]
+    return [
+        QueuePrerequisite(client, name, sessions=sessions, receives=receives, timeout_seconds=DEFAULT_TIMEOUT_SECONDS)
+        for name, sessions in kinds
+    ]
+
+
+async def _vault(stack: AsyncExitStack, settings: Settings, writes_secrets: bool) -> list[Prerequisite]:
+    if settings.vault_url is None:
+        return []
+    vault = open_vault(
+        settings.vault_url,
+        token=settings.vault_token,
+        ca=settings.vault_ca,
+        timeout_seconds=connections.VAULT_SECONDS,
+    )
+    try:
+        secrets = await stack.enter_async_context(vault)
+    except ValueError as error:
+        raise SettingsError(f"MEMNET_VAULT_URL, MEMNET_VAULT_TOKEN, MEMNET_VAULT_CA: {error}") from error
+    reading = SecretReading(secrets, VAULT_SECONDS)
+    return [reading, SecretWriting(secrets, VAULT_SECONDS)] if writes_secrets else [reading]

@@ -1,0 +1,64 @@
+"""See whether everything the service needs is there, and make what it can make itself."""
+
+from memnet.domain.errors import Unavailable
+from memnet.domain.prerequisite import BootstrapReport, Finding, Standing
+from memnet.domain.search_layout import mismatch
+from memnet.operations.open_index import open_index
+from memnet.ports import IdGenerator, IndexMissing, Prerequisites, Search, StoreConflict
+
+INDEX = "search: index of events"
+
+
+async def bootstrap(
+    *, apply: bool, prerequisites: Prerequisites, search: Search | None, ids: IdGenerator
+) -> BootstrapReport:
+    """Look at everything; with `apply`, first make the container and the first index if they are missing.
+
+    Nothing is ever removed or altered, so it can be run at any time and any number of times. Raises nothing: what
+    could not be made is in the findings as it then is.
+    """
+    created: list[str] = []
+    container = await prerequisites.container.check()
+    if apply and _can_be_made(container):
+        try:
+            await prerequisites.container.create()
+            created.append(container.subject)
+        except Unavailable:
+            pass  # the look that follows says why
+        container = await prerequisites.container.check()
+    findings = [container, *[await prerequisite.check() for prerequisite in prerequisites.others]]
+    if search is not None:
+        index = await _index(search)
+        if apply and _can_be_made(index):
+            try:
+                await open_index(search=search, ids=ids)
+                created.append(index.subject)
+            except (Unavailable, StoreConflict):
+                pass
+            index = await _index(search)
+        findings.append(index)
+    return BootstrapReport(tuple(findings), tuple(created))
+
+
+def _can_be_made(finding: Finding) -> bool:
+    return finding.creatable and finding.standing is Standing.MISSING
+
+
+async def _index(search: Search) -> Finding:
+    """What the register says of the serving index, and whether that is what the search service has."""
+    try:
+        layout = await search.register.recent()
+        if layout is None:
+            return Finding(INDEX, Standing.MISSING, "no event has been indexed yet", creatable=True)
+        if problem := mismatch(layout, search.model, search.dimensions):
+            return Finding(INDEX, Standing.WRONG, problem)
+        is_current = await search.index.matches(layout.serving)
+    except IndexMissing:
+        return Finding(INDEX, Standing.WRONG, "the serving index is gone: run memnet search reindex")
+    except Unavailable as error:
+        silent = "search service" if error.details.get("dependency") == "search" else "storage"
+        return Finding(INDEX, Standing.UNKNOWN, f"the {silent} has to answer first")
+    if not is_current:
+        told = f"{layout.serving.name} is not as this version makes it: run memnet search reindex"
+        return Finding(INDEX, Standing.WRONG, told)
+    return Finding(INDEX, Standing.READY, layout.serving.name)

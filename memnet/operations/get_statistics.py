@@ -1,0 +1,87 @@
+"""Count the work that waits, and tell since when."""
+
+import asyncio
+from collections.abc import Awaitable, Callable, Collection
+from dataclasses import dataclass
+from datetime import datetime
+from typing import TypeVar
+
+from memnet.domain.document import Json
+from memnet.domain.job import JobKind
+from memnet.domain.timestamps import to_text
+from memnet.ports import Clock, EventStore, JobMarks, Marked, MarkedJob, Page
+
+PAGE = 1000
+MOST = 5000
+"""So many marks of each sort are read; a backlog that is longer is told as incomplete."""
+
+Mark = TypeVar("Mark", Marked, MarkedJob)
+
+
+@dataclass(frozen=True, slots=True)
+class Waiting:
+    """Work of one kind that is not finished."""
+
+    count: int
+    oldest: datetime | None
+
+    def members(self, now: datetime) -> Json:
+        """What the API tells of it."""
+        return {
+            "waiting": self.count,
+            "oldest_at": None if self.oldest is None else to_text(self.oldest),
+            "oldest_age_seconds": round(self.age(now), 3),
+        }
+
+    def age(self, now: datetime) -> float:
+        """For how many seconds the oldest waits; 0: none does."""
+        return 0.0 if self.oldest is None else max(0.0, (now - self.oldest).total_seconds())
+
+
+@dataclass(frozen=True, slots=True)
+class Statistics:
+    """The work of all tenants that waits; it names none of them."""
+
+    now: datetime
+    jobs: dict[JobKind, Waiting]
+    events: Waiting
+    complete: bool
+    """False: there are more marks than were read, so that counts and ages may be too small."""
+
+    def members(self) -> Json:
+        """What the API tells of it."""
+        return {
+            "jobs": {kind.value: waiting.members(self.now) for kind, waiting in self.jobs.items()},
+            "events_to_index": self.events.members(self.now),
+            "complete": self.complete,
+        }
+
+
+async def get_statistics(*, marks: JobMarks, events: EventStore, clock: Clock) -> Statistics:
+    """Read the marks of jobs that are not finished, and of events that the index has not confirmed.
+
+    Raises Unavailable.
+    """
+    (jobs, all_jobs), (unindexed, all_events) = await asyncio.gather(_read(marks.list), _read(events.list_marked))
+    return Statistics(
+        now=clock.now(),
+        jobs={kind: _waiting([mark.since for mark in jobs if mark.job.kind is kind]) for kind in JobKind},
+        events=_waiting([mark.since for mark in unindexed]),
+        complete=all_jobs and all_events,
+    )
+
+
+async def _read(listing: Callable[..., Awaitable[Page[Mark]]]) -> tuple[list[Mark], bool]:
+    """Marks come in the order of their names, so that the oldest may be anywhere among them."""
+    found: list[Mark] = []
+    cursor = None
+    while True:
+        page = await listing(limit=PAGE, cursor=cursor)
+        found += page.items
+        cursor = page.next_cursor
+        if cursor is None or len(found) >= MOST:
+            return found, cursor is None
+
+
+def _waiting(since: Collection[datetime]) -> Waiting:
+    return Waiting(len(since), min(since, default=None))

@@ -1,0 +1,32 @@
+"""List what became of a user's conversations."""
+
+import asyncio
+from typing import Any
+
+from memnet.domain.document import UserScope
+from memnet.domain.errors import ReplayNotFound
+from memnet.domain.record import RecordKey, RecordKind
+from memnet.operations.get_replay import get_replay
+from memnet.ports import Page, RecordStore
+
+PAGE = 25
+"""The most of one page: each replay is read, and each of its conflicts, too."""
+
+
+async def list_replays(
+    scope: UserScope, *, limit: int, cursor: str | None, records: RecordStore
+) -> Page[dict[str, Any]]:
+    """Return the replays, each as `get_replay` does, in the order of their ids, which is no order in time.
+
+    A page may be short. Raises InvalidCursor, HistoryBroken, Unavailable.
+    """
+    page = await records.list(scope, RecordKind.REPLAYS, limit=min(limit, PAGE), cursor=cursor)
+    found = await asyncio.gather(*(_read(key, records) for key in page.items))
+    return Page([replay for replay in found if replay is not None], page.next_cursor)
+
+
+async def _read(key: RecordKey, records: RecordStore) -> dict[str, Any] | None:
+    try:
+        return await get_replay(key.scope, key.name, records=records)
+    except ReplayNotFound:
+        return None

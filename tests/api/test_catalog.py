@@ -1,0 +1,117 @@
+"""The profiles and schemas over HTTP: what the service works by, for those who may know it."""
+
+from dataclasses import replace
+
+import httpx
+import pytest
+
+from api.app import create_app
+from api.identity import TokenValidator
+from memnet.catalog import Catalog
+from memnet.wiring import Services
+from tests.api.conftest import ALL_ROLES, Token, bearer, code
+
+PROFILES, COPILOT = "/v1/profiles", "/v1/profiles/project-copilot-v1"
+SCHEMA = "/v1/schemas/memory.user.dynamic/1.0.0"
+READERS = {"Memory.Read", "Memory.Admin", "Memory.Audit"}
+
+
+async def test_profiles_are_listed_with_what_they_bind(client: httpx.AsyncClient) -> None:
+    told = (await client.get(PROFILES)).json()
+    assert [row["profile_id"] for row in told["profiles"]] == ["project-copilot-v1", "support-desk-v1"]
+    assert told["next_cursor"] is None
+    dynamic = told["profiles"][0]["document_bindings"][1]
+    assert dynamic == {
+        "binding_id": "user_dynamic",
+        "namespace": "user",
+        "path": "user_dynamic.json",
+        "path_template": None,
+        "schema_id": "memory.user.dynamic",
+        "schema_version": "1.0.0",
+        "max_chars": 18000,
+        "read_priority": 20,
+        "write_mode": "restricted_patch",
+    }
+
+
+async def test_the_list_has_pages(client: httpx.AsyncClient) -> None:
+    first = (await client.get(PROFILES, params={"limit": 1})).json()
+    second = (await client.get(PROFILES, params={"limit": 1, "cursor": first["next_cursor"]})).json()
+    assert [row["profile_id"] for page in (first, second) for row in page["profiles"]] == [
+        "project-copilot-v1",
+        "support-desk-v1",
+    ]
+
+
+async def test_a_profile_is_told_whole_with_what_was_left_out(client: httpx.AsyncClient, catalog: Catalog) -> None:
+    response = await client.get(COPILOT)
+    told = response.json()
+    assert told["profile"] == catalog.profiles["project-copilot-v1"].model_dump(mode="json")
+    assert told["profile"]["pending_sections"] == {"user_dynamic": "/pending_confirmations"}
+    assert told["profile"]["upkeep_rules"]["user_dynamic"][2]["verified_field"] == "last_verified_at"
+    assert told["etag"] == response.headers["ETag"]
+    listed = (await client.get(PROFILES)).json()["profiles"][0]
+    assert listed["etag"] == told["etag"]
+
+
+async def test_a_schema_version_is_told_as_it_is_registered(client: httpx.AsyncClient, catalog: Catalog) -> None:
+    response = await client.get(SCHEMA)
+    told = response.json()
+    assert (told["schema_id"], told["schema_version"]) == ("memory.user.dynamic", "1.0.0")
+    assert told["schema"] == catalog.schemas["memory.user.dynamic", "1.0.0"].body
+    assert told["etag"] == response.headers["ETag"]
+
+
+@pytest.mark.parametrize("url", [COPILOT, SCHEMA])
+async def test_who_has_it_is_told_so(client: httpx.AsyncClient, url: str) -> None:
+    etag = (await client.get(url)).headers["ETag"]
+    again = await client.get(url, headers={"If-None-Match": etag})
+    assert (again.status_code, again.content, again.headers["ETag"]) == (304, b"", etag)
+    assert (await client.get(url, headers={"If-None-Match": '"another"'})).status_code == 200
+
+
+@pytest.mark.parametrize(
+    ("url", "status", "expected"),
+    [
+        ("/v1/profiles/none", 404, "PROFILE_NOT_FOUND"),
+        ("/v1/profiles/.hidden", 400, "INVALID_IDENTIFIER"),
+        ("/v1/schemas/memory.user.dynamic/9.9.9", 404, "SCHEMA_NOT_FOUND"),
+        ("/v1/schemas/none/1.0.0", 404, "SCHEMA_NOT_FOUND"),
+        ("/v1/schemas/none/-", 400, "INVALID_IDENTIFIER"),
+        ("/v1/schemas/none", 404, "ROUTE_NOT_FOUND"),
+        ("/v1/profiles?limit=0", 400, "MALFORMED_REQUEST"),
+        ("/v1/profiles?cursor=x", 400, "INVALID_CURSOR"),
+    ],
+)
+async def test_what_is_not_there_is_told_by_its_code(
+    client: httpx.AsyncClient, url: str, status: int, expected: str
+) -> None:
+    response = await client.get(url)
+    assert (response.status_code, code(response)) == (status, expected)
+
+
+@pytest.mark.parametrize("role", ALL_ROLES)
+@pytest.mark.parametrize("url", [PROFILES, COPILOT, SCHEMA])
+async def test_it_takes_a_role_and_no_tenant(anonymous: httpx.AsyncClient, token: Token, url: str, role: str) -> None:
+    response = await anonymous.get(url, headers=bearer(token(role, tid="t9")))
+    if role in READERS:
+        assert response.status_code == 200
+    else:
+        assert (response.status_code, code(response)) == (403, "ROLE_REQUIRED")
+    assert (await anonymous.get(url)).status_code == 401
+
+
+async def test_requests_are_counted_against_the_principal(
+    client: httpx.AsyncClient, services: Services, validator: TokenValidator
+) -> None:
+    asked: list[tuple[str, str]] = []
+
+    class Counting:
+        async def take_of_principal(self, tenant_id: str, principal: str) -> None:
+            asked.append((tenant_id, principal))
+
+    counted = create_app(replace(services, quota=Counting()), validator)  # type: ignore[arg-type]
+    transport = httpx.ASGITransport(counted)
+    async with httpx.AsyncClient(transport=transport, base_url="http://memnet.test", headers=client.headers) as other:
+        assert (await other.get(PROFILES)).status_code == 200
+    assert asked == [("-", "svc-a")]

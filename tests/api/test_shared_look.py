@@ -1,0 +1,129 @@
+"""Whoever asks whether the service is ready, and however often: what it depends on is asked once at a time."""
+
+import asyncio
+from datetime import timedelta
+
+import httpx
+import pytest
+
+from api.shared_look import KEPT_FOR, SharedLook
+from memnet.adapters.memory.clock import FrozenClock
+from memnet.wiring import Services
+
+CALLERS = 100
+MOMENT = timedelta(microseconds=1)
+
+
+class Place:
+    """Something that is looked at; each look waits for `go_on` and finds its own number, or fails."""
+
+    def __init__(self) -> None:
+        self.looks = 0
+        self.go_on = asyncio.Event()
+        self.failure: Exception | None = None
+
+    async def look(self) -> int:
+        self.looks += 1
+        found = self.looks
+        await self.go_on.wait()
+        if self.failure is not None:
+            raise self.failure
+        return found
+
+
+@pytest.fixture
+def place() -> Place:
+    return Place()
+
+
+@pytest.fixture
+def clock() -> FrozenClock:
+    return FrozenClock()
+
+
+@pytest.fixture
+def shared(place: Place, clock: FrozenClock) -> SharedLook[int]:
+    return SharedLook(place.look, clock)
+
+
+async def begun(shared: SharedLook[int], count: int = CALLERS) -> list["asyncio.Task[int]"]:
+    """Callers that all wait for an answer now."""
+    asking = [asyncio.create_task(shared.ask()) for _ in range(count)]
+    for _ in range(5):
+        await asyncio.sleep(0)
+    return asking
+
+
+async def test_all_who_ask_at_once_share_one_look(place: Place, shared: SharedLook[int]) -> None:
+    asking = await begun(shared)
+    place.go_on.set()
+    assert await asyncio.gather(*asking) == [1] * CALLERS
+    assert place.looks == 1
+
+
+async def test_an_answer_is_given_again_for_a_moment_and_not_for_longer(
+    place: Place, clock: FrozenClock, shared: SharedLook[int]
+) -> None:
+    place.go_on.set()
+    assert await shared.ask() == 1
+    clock.advance(KEPT_FOR - MOMENT)
+    assert await shared.ask() == 1
+    clock.advance(MOMENT)
+    assert await shared.ask() == 2
+    clock.advance(-MOMENT)
+    assert await shared.ask() == 3
+
+
+@pytest.mark.parametrize("leaving", [0, 1])
+async def test_who_leaves_takes_the_answer_from_nobody_else(
+    place: Place, shared: SharedLook[int], leaving: int
+) -> None:
+    asking = await begun(shared, 3)
+    asking[leaving].cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await asking[leaving]
+    place.go_on.set()
+    assert [await asked for index, asked in enumerate(asking) if index != leaving] == [1, 1]
+    assert place.looks == 1
+
+
+async def test_when_all_have_left_the_look_is_there_for_who_comes(place: Place, shared: SharedLook[int]) -> None:
+    (only,) = await begun(shared, 1)
+    only.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await only
+    (later,) = await begun(shared, 1)
+    place.go_on.set()
+    assert (await later, place.looks) == (1, 1)
+
+
+async def test_a_failure_is_told_to_those_who_wait_and_not_kept(place: Place, shared: SharedLook[int]) -> None:
+    place.failure = ValueError("x")
+    asking = await begun(shared, 2)
+    place.go_on.set()
+    assert [type(found) for found in await asyncio.gather(*asking, return_exceptions=True)] == [ValueError] * 2
+    place.failure = None
+    assert await shared.ask() == 2
+
+
+async def test_no_rate_of_questions_reaches_what_the_service_depends_on(
+    anonymous: httpx.AsyncClient, services: Services, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pings = 0
+    ping = services.documents.ping
+
+    async def counted() -> None:
+        nonlocal pings
+        pings += 1
+        await asyncio.sleep(0)
+        await ping()
+
+    monkeypatch.setattr(services.documents, "ping", counted)
+    for _ in range(2):
+        answers = await asyncio.gather(*(anonymous.get("/health/ready") for _ in range(CALLERS)))
+        assert {answer.status_code for answer in answers} == {200}
+    assert pings == 1
+    assert isinstance(services.clock, FrozenClock)
+    services.clock.advance(KEPT_FOR)
+    await anonymous.get("/health/ready")
+    assert pings == 2

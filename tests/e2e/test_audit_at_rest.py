@@ -1,0 +1,156 @@
+"""What lies in Blob Storage of the history: who, when and where in clear, and no word of what was said or done."""
+
+import asyncio
+import json
+from pathlib import Path
+
+import orjson
+import pytest
+
+from local.azurite_server import container_client
+from local.fault_proxy import Fault
+from local.key_vault_server import KeyVault
+from memnet.domain import envelope
+from memnet.domain.audit_values import CLEAR
+from memnet.domain.document import UserScope
+from tests.e2e.client import DYNAMIC, User, add, prefer, write
+from tests.e2e.plaintext import finds
+from tests.e2e.service import Service
+
+pytestmark = pytest.mark.asyncio(loop_scope="module")
+
+DEADLINE = 30
+SAID = "I moved to Reykjanesbaer with Ottilie"
+FACT = "Allergic to brazil nuts"
+PLANTED = (SAID, FACT, "msg-quokka-77", "asked-by-axolotl", "her-own-key-1", "conv-marzipan", "2024-02-29T11:22:33")
+"""A text of an operation, one that waits as pending, a message of the evidence, a note, a key, a conversation, when."""
+
+
+def blobs(service: Service, user: User) -> dict[str, bytes]:
+    """Everything that is stored of the user, by its name below the user's prefix."""
+    account_url, _, name = service.container_url.rpartition("/")
+    prefix = UserScope(user.tenant_id, user.user_id).prefix
+    with container_client(account_url, name) as container:
+        names = list(container.list_blob_names(name_starts_with=prefix))
+        return {found.removeprefix(prefix): container.download_blob(found).readall() for found in names}
+
+
+def carried(data: bytes) -> bytes:
+    """The records that a document's blob carries."""
+    return orjson.dumps(orjson.loads(data)["commit"]["outbox"])
+
+
+async def write_all_kinds(user: User) -> None:
+    """A creation, a change with a pending fact, a replacement with a note, a deletion with one."""
+    evidence = {"conversation_id": "conv-marzipan", "message_ids": ["msg-quokka-77"]}
+    created = await user.patch(
+        DYNAMIC, prefer(SAID), etag=None, key="her-own-key-1", evidence=evidence, source_time="2024-02-29T11:22:33Z"
+    )
+    assert created.status == 201, created.text
+    fact = {
+        "id": "f1",
+        "text": FACT,
+        "confidence": 0.1,
+        "evidence": evidence,
+        "last_verified_at": "2026-01-01T00:00:00Z",
+    }
+    changed = await user.patch(
+        DYNAMIC, add("/content/durable_facts/-", fact), etag=created.etag, key="k2", evidence=evidence, confidence=0.1
+    )
+    assert changed.status == 200, changed.text
+    assert changed.body["redirected"]
+    content = {"preferences": [SAID], "durable_facts": [], "pending_confirmations": []}
+    body = {
+        "profile_id": DYNAMIC.profile_id,
+        "binding_id": DYNAMIC.binding_id,
+        "document": {"schema_id": "memory.user.dynamic", "schema_version": "1.0.0", "content": content},
+        "reason": "asked-by-axolotl",
+    }
+    put = await user.send("PUT", DYNAMIC.url, headers=write(changed.etag, "k3"), json=body)
+    assert put.status == 200, put.text
+    gone = await user.send(
+        "DELETE", DYNAMIC.url, headers=write(put.etag, "k4"), params={"reason": "asked-by-axolotl again"}
+    )
+    assert gone.status == 200, gone.text
+
+
+async def test_neither_audit_nor_outbox_says_what_was_written(service: Service) -> None:
+    user = service.user()
+    service.proxy.inject(Fault.ANSWER_503, method="PUT", path=f"/{user.user_id}/audit/", nth=1, times=1000)
+    await write_all_kinds(user)
+    waiting = blobs(service, user)
+    (document,) = [data for name, data in waiting.items() if name.startswith("documents/")]
+    service.proxy.heal()
+    await service.sweep()
+    stored = blobs(service, user)
+    records = {name: data for name, data in stored.items() if name.startswith("audit/")}
+    assert len(records) == 4
+    looked_at = [*records.values(), carried(document), stored["keys/data.json"]]
+    assert [word for word in PLANTED for data in looked_at if finds(word, data)] == []
+    for data in records.values():
+        assert json.loads(data).keys() == CLEAR | {"sealed"}
+    # The same search sees what those who may read are told.
+    told = orjson.dumps(await user.audit())
+    assert [word for word in PLANTED if not finds(word, told)] == []
+    assert b"values_salt" not in told
+    await service.verify(user)
+
+
+async def test_what_waits_in_the_document_is_sealed_before_the_commit(service: Service) -> None:
+    user = service.user()
+    record = service.proxy.inject(Fault.PAUSE_BEFORE, method="PUT", path=f"/{user.user_id}/audit/", nth=1, times=1)
+    answer = await user.patch(DYNAMIC, prefer(SAID), etag=None, key="her-own-key-1")
+    assert answer.status == 201
+    stored = blobs(service, user)
+    assert not [name for name in stored if name.startswith("audit/")]
+    document = stored[f"documents/{DYNAMIC.namespace}/{DYNAMIC.path}"]
+    (outbox,) = envelope.load(document).commit.outbox
+    assert outbox.keys() == CLEAR | {"sealed"}
+    assert not finds(SAID, carried(document))
+    assert not finds("her-own-key-1", document)
+    assert finds(SAID, document), "in the content, which whoever may read the container reads"
+    async with asyncio.timeout(DEADLINE):
+        await record.reached.wait()
+        record.release()
+        await record.finished.wait()
+
+
+async def test_with_the_keys_destroyed_nothing_opens_and_the_chain_holds(service: Service) -> None:
+    user = service.user()
+    await write_all_kinds(user)
+    await service.sweep()
+    account_url, _, name = service.container_url.rpartition("/")
+    with container_client(account_url, name) as container:
+        container.delete_blob(f"{UserScope(user.tenant_id, user.user_id).prefix}keys/data.json")
+    # A process that has never seen the keys.
+    elsewhere = user.at((await service.start_api()).url)
+    refused = await elsewhere.send("GET", "/audit")
+    assert (refused.status, refused.code) == (500, "HISTORY_BROKEN")
+    without = {"MEMNET_VAULT_URL": "", "MEMNET_VAULT_TOKEN": "", "MEMNET_VAULT_CA": ""}
+    verified = await service.verify_by_command(user, **without)
+    assert "4 changes ok, by its chain alone: the values are sealed" in " ".join(verified.split())
+
+
+async def test_a_vault_that_is_down_refuses_what_needs_it_and_nothing_else(service: Service, tmp_path: Path) -> None:
+    """Its own vault, so that nobody else's goes down with it."""
+    user = service.user()
+    with KeyVault(log=tmp_path / "vault.log", directory=tmp_path / "vault") as vault:
+        settings = {
+            "MEMNET_VAULT_URL": vault.url,
+            "MEMNET_VAULT_TOKEN": vault.token,
+            "MEMNET_VAULT_CA": str(vault.ca_file),
+        }
+        ours = user.at((await service.start_api(environment=settings)).url)
+        first = await ours.patch(DYNAMIC, prefer("Be brief."), etag=None, key="k1")
+        assert first.status == 201
+        another = ours.at((await service.start_api(environment=settings)).url)
+        await asyncio.to_thread(vault.kill)
+        warm = await ours.patch(DYNAMIC, prefer("Use tables."), etag=first.etag, key="k2")
+        assert warm.status == 200, "the key is at hand"
+        refused = await another.patch(DYNAMIC, prefer("No tables."), etag=warm.etag, key="k3")
+        assert (refused.status, refused.code) == (503, "VAULT_UNAVAILABLE")
+        again = await another.patch(DYNAMIC, prefer("Use tables."), etag=first.etag, key="k2")
+        assert (again.status, again.replayed) == (200, True)
+        assert (await another.get(DYNAMIC)).etag == warm.etag
+        await asyncio.to_thread(vault.start)
+        assert (await another.patch(DYNAMIC, prefer("No tables."), etag=warm.etag, key="k3")).status == 200

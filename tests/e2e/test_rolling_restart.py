@@ -1,0 +1,174 @@
+"""A process is replaced while clients go on: no request fails, and what was written is whole.
+
+The clients reach the service as they would through a load balancer: each request goes to a process that was ready when
+it was last asked, over connections that are kept. Nothing is sent again, neither by the clients nor below them.
+"""
+
+import asyncio
+import signal
+from collections import Counter
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from itertools import count
+
+import pytest
+from aiohttp import ClientError, ClientSession, DummyCookieJar, TCPConnector
+
+from local.api_process import Api
+from local.child import status_of
+from local.fault_proxy import Fault, never_retry
+from tests.e2e.client import DYNAMIC, PACE_SECONDS, Answer, User, prefer
+from tests.e2e.service import Service
+
+pytestmark = pytest.mark.asyncio(loop_scope="module")
+
+CLIENTS = 8
+ROLLS = 2
+DEADLINE = 120
+
+
+@pytest.fixture(scope="module")
+def environment() -> dict[str, str]:
+    """A drain that only a second signal ends, so that no test depends on how fast this machine is."""
+    return {"MEMNET_DRAIN_SECONDS": "3600", "MEMNET_STORAGE_TIMEOUT_SECONDS": "60"}
+
+
+class Balancer:
+    """Knows which processes are ready, and how many requests each has in hand."""
+
+    def __init__(self, session: ClientSession) -> None:
+        self._session = session
+        self.ready: list[str] = []
+        self.in_hand: Counter[str] = Counter()
+        self._turns = count()
+
+    async def watch(self, api: Api) -> None:
+        """Take the process in, and out for good as soon as it says that it is stopping."""
+        self.ready.append(api.url)
+        while True:
+            async with self._session.get(f"{api.url}/health/ready") as answer:
+                if answer.status == 503 and "stopping" in await answer.text():
+                    break
+            await asyncio.sleep(PACE_SECONDS)
+        self.ready.remove(api.url)
+
+    @asynccontextmanager
+    async def choose(self) -> AsyncIterator[str]:
+        """The address of each process in turn."""
+        url = self.ready[next(self._turns) % len(self.ready)]
+        self.in_hand[url] += 1
+        try:
+            yield url
+        finally:
+            self.in_hand[url] -= 1
+
+    async def until_left(self, api: Api) -> None:
+        """Wait until the process is out of the choice and has answered what it was given."""
+        await eventually(lambda: api.url not in self.ready and not self.in_hand[api.url])
+
+
+@dataclass
+class Client:
+    """One user's client, which reads and writes as fast as it is answered, until it is told to stop."""
+
+    user: User
+    balancer: Balancer
+    stop: asyncio.Event
+    changes: int = 0
+    served_by: Counter[str] = field(default_factory=Counter)
+
+    async def run(self) -> None:
+        etag = None
+        while not self.stop.is_set():
+            written = await self.send(etag)
+            assert written.status == (201 if etag is None else 200), written.text
+            etag = written.etag
+            self.changes += 1
+            async with self.balancer.choose() as url:
+                self.served_by[url] += 1
+                read = await self.user.at(url).get(DYNAMIC)
+            assert (read.status, read.etag) == (200, etag), read.text
+
+    async def send(self, etag: str | None) -> Answer:
+        change = {"op": "replace", "path": "/content/preferences", "value": [f"Take {self.changes}."]}
+        ops = [prefer("Be brief.")] if etag is None else [change]
+        async with self.balancer.choose() as url:
+            self.served_by[url] += 1
+            return await self.user.at(url).patch(DYNAMIC, *ops, etag=etag, key=f"k{self.changes}")
+
+
+async def until_served(clients: list[Client], api: Api) -> None:
+    """Wait until each client has been at the process more than once."""
+    await eventually(lambda: all(client.served_by[api.url] > 1 for client in clients))
+
+
+async def ended(api: Api) -> int | None:
+    await eventually(lambda: api.child.ended() is not None)
+    return api.child.ended()
+
+
+async def eventually(holds: Callable[[], bool]) -> None:
+    """Wait for what others do on their own."""
+    async with asyncio.timeout(DEADLINE):
+        while not holds():  # noqa: ASYNC110 (what is waited for happens elsewhere)
+            await asyncio.sleep(PACE_SECONDS)
+
+
+async def test_no_request_fails_while_processes_come_and_go(service: Service) -> None:
+    stop = asyncio.Event()
+    connector = TCPConnector(limit=0, keepalive_timeout=DEADLINE)
+    async with (
+        ClientSession(connector=connector, cookie_jar=DummyCookieJar()) as session,
+        asyncio.TaskGroup() as tasks,
+    ):
+        never_retry(session)
+        balancer = Balancer(session)
+        users = [service.user() for _ in range(CLIENTS)]
+        clients = [Client(User(session, "", user.token, user.user_id), balancer, stop) for user in users]
+        old = service.api
+        watching = [tasks.create_task(balancer.watch(old))]
+        for client in clients:
+            tasks.create_task(client.run())
+        await until_served(clients, old)
+        for _ in range(ROLLS):
+            new = await service.start_api()
+            watching.append(tasks.create_task(balancer.watch(new)))
+            await until_served(clients, new)
+            old.child.signal(signal.SIGTERM)
+            await balancer.until_left(old)
+            old.child.signal(signal.SIGTERM)
+            assert await ended(old) == 0
+            old = new
+        stop.set()
+        for watch in watching:
+            watch.cancel()
+    for user, client in zip(users, clients, strict=True):
+        records = await service.flushed_history(user, DYNAMIC)
+        assert len(records) == client.changes > ROLLS
+
+
+async def test_what_is_in_hand_at_the_end_is_answered(service: Service) -> None:
+    api = await service.start_api()
+    user = service.user().at(api.url)
+    held = service.proxy.inject(Fault.PAUSE_BEFORE, method="PUT", path=f"/{user.user_id}/documents/")
+    writing = asyncio.create_task(user.patch(DYNAMIC, prefer("Be brief."), etag=None, key="k"))
+    async with asyncio.timeout(DEADLINE):
+        await held.reached.wait()
+    for status in (503, None):  # the second signal ends the drain
+        api.child.signal(signal.SIGTERM)
+        await until_out(api, status)
+    held.release()
+    answer = await writing
+    assert (answer.status, answer.headers["Connection"]) == (201, "close")
+    assert await ended(api) == 0
+    with pytest.raises(ClientError):
+        await user.get(DYNAMIC)
+    await service.verify(user)
+
+
+async def until_out(api: Api, status: int | None) -> None:
+    """Wait until the process refuses new work: by its word (503), or by its closed port (None)."""
+    async with asyncio.timeout(DEADLINE):
+        while await asyncio.to_thread(status_of, f"{api.url}/health/ready") != status:  # noqa: ASYNC110
+            await asyncio.sleep(PACE_SECONDS)

@@ -1,0 +1,147 @@
+"""Looking at what the service needs, and making what it can."""
+
+from collections.abc import Callable
+
+import pytest
+
+from memnet.adapters.memory.erasures import MemoryErasureStore
+from memnet.adapters.memory.event_index import MemoryEventIndex
+from memnet.adapters.memory.ids import SequentialIds
+from memnet.adapters.memory.prerequisites import MemoryPrerequisite
+from memnet.adapters.memory.search_register import MemorySearchRegister
+from memnet.domain.errors import Unavailable
+from memnet.domain.prerequisite import BootstrapReport, Standing
+from memnet.domain.search_layout import LAYOUT, IndexVersion, Layout, dump_layout
+from memnet.operations.bootstrap import INDEX, bootstrap
+from memnet.ports import Prerequisites, Search
+
+
+class World:
+    """A container that is missing, a queue that is there, and a search service without an index."""
+
+    def __init__(self) -> None:
+        self.container = MemoryPrerequisite("container", Standing.MISSING, creatable=True)
+        self.queue = MemoryPrerequisite("queue")
+        self.index, self.register, self.ids = MemoryEventIndex(), MemorySearchRegister(), SequentialIds()
+
+    async def run(self, *, apply: bool, search: bool = True) -> BootstrapReport:
+        found = Search(self.index, self.register, MemoryErasureStore()) if search else None
+        prerequisites = Prerequisites(self.container, [self.queue])
+        return await bootstrap(apply=apply, prerequisites=prerequisites, search=found, ids=self.ids)
+
+    async def standing(self, subject: str) -> tuple[Standing, str]:
+        report = await self.run(apply=False)
+        (finding,) = [finding for finding in report.findings if finding.subject == subject]
+        return finding.standing, finding.detail
+
+
+@pytest.fixture
+def world() -> World:
+    return World()
+
+
+def subjects(findings: object) -> list[str]:
+    return [finding.subject for finding in findings]  # type: ignore[attr-defined]
+
+
+async def test_a_look_changes_nothing_and_says_what_would_be_made(world: World) -> None:
+    for _ in range(2):
+        report = await world.run(apply=False)
+        assert not report.ready
+        assert subjects(report.to_create) == ["container", INDEX]
+        assert (report.by_hand, report.created) == ([], ())
+    assert await world.register.recent() is None
+
+
+async def test_what_is_missing_is_made_once(world: World) -> None:
+    made = await world.run(apply=True)
+    assert (made.ready, made.created) == (True, ("container", INDEX))
+    layout = await world.register.recent()
+    again = await world.run(apply=True)
+    assert (again.ready, again.created, again.to_create) == (True, (), [])
+    assert await world.register.recent() == layout
+
+
+async def test_without_a_search_service_there_is_no_index(world: World) -> None:
+    made = await world.run(apply=True, search=False)
+    assert (made.ready, made.created) == (True, ("container",))
+
+
+@pytest.mark.parametrize("standing", [Standing.MISSING, Standing.WRONG, Standing.DENIED, Standing.UNREACHABLE])
+async def test_what_the_service_cannot_make_is_somebody_else_s(world: World, standing: Standing) -> None:
+    world.queue.standing = standing
+    report = await world.run(apply=True)
+    assert not report.ready
+    assert subjects(report.by_hand) == ["queue"]
+    assert world.queue.standing is standing
+
+
+async def test_what_is_unknown_is_not_ready_and_nobody_s_fault(world: World) -> None:
+    world.queue.standing = Standing.UNKNOWN
+    report = await world.run(apply=True)
+    assert (report.ready, report.by_hand) == (False, [])
+
+
+async def test_a_container_that_cannot_be_made_is_still_missing(world: World) -> None:
+    world.container.refuses = True
+    report = await world.run(apply=True)
+    assert not report.ready
+    assert report.created == (INDEX,)
+    assert subjects(report.to_create) == ["container"]
+
+
+async def test_a_container_that_is_not_merely_missing_is_left_alone(world: World) -> None:
+    world.container.standing = Standing.DENIED
+    report = await world.run(apply=True)
+    assert subjects(report.by_hand) == ["container"]
+    assert "container" not in report.created
+
+
+async def serve(world: World, version: IndexVersion) -> None:
+    await world.register.write(LAYOUT, dump_layout(Layout(version)), replaces=None)
+
+
+async def test_an_index_that_is_gone_is_not_made_empty(world: World) -> None:
+    """An empty one would look whole, and find nothing: the events have to go back into it."""
+    await serve(world, IndexVersion("events-1"))
+    assert await world.standing(INDEX) == (
+        Standing.WRONG,
+        "the serving index is gone: run memnet search reindex",
+    )
+    report = await world.run(apply=True)
+    assert (report.ready, report.created) == (False, ("container",))
+
+
+async def test_an_index_of_another_definition_is_told(world: World) -> None:
+    await world.index.create(IndexVersion("events-1", "model", 3))
+    await serve(world, IndexVersion("events-1"))
+    standing, detail = await world.standing(INDEX)
+    assert standing is Standing.WRONG
+    assert "events-1 is not as this version makes it" in detail
+
+
+async def test_an_index_for_other_embeddings_is_told(world: World) -> None:
+    await world.index.create(IndexVersion("events-1", "model", 3))
+    await serve(world, IndexVersion("events-1", "model", 3))
+    standing, detail = await world.standing(INDEX)
+    assert standing is Standing.WRONG
+    assert "configured is no embeddings" in detail
+
+
+@pytest.mark.parametrize(("dependency", "told"), [("search", "search service"), ("blob_storage", "storage")])
+async def test_an_index_that_cannot_be_asked_is_unknown(
+    world: World, monkeypatch: pytest.MonkeyPatch, dependency: str, told: str
+) -> None:
+    def failing(_: object) -> Callable[..., object]:
+        async def fail(*_: object) -> None:
+            raise Unavailable(dependency=dependency)
+
+        return fail
+
+    await serve(world, IndexVersion("events-1"))
+    if dependency == "search":
+        monkeypatch.setattr(world.index, "matches", failing(0))
+    else:
+        monkeypatch.setattr(world.register, "recent", failing(0))
+    assert await world.standing(INDEX) == (Standing.UNKNOWN, f"the {told} has to answer first")
+    assert not (await world.run(apply=True)).ready

@@ -1,0 +1,104 @@
+"""How old the oldest unfinished work is, as telemetry is told."""
+
+from datetime import timedelta
+
+import pytest
+
+from memnet.adapters.memory.clock import FrozenClock
+from memnet.adapters.memory.erasures import MemoryErasureStore
+from memnet.adapters.memory.event_index import MemoryEventIndex
+from memnet.adapters.memory.events import MemoryEventStore
+from memnet.adapters.memory.job_marks import MemoryJobMarks
+from memnet.adapters.memory.search_register import MemorySearchRegister
+from memnet.adapters.memory.telemetry import MemoryTelemetry
+from memnet.domain.document import UserScope
+from memnet.domain.erasure import Erasure, Store, dump
+from memnet.domain.event import EventKey
+from memnet.domain.job import Job, JobKind
+from memnet.domain.timestamps import to_text
+from memnet.operations.tell_backlog import Backlog, tell_backlog
+from memnet.ports import Search
+
+MINUTE = timedelta(minutes=1)
+
+
+class World:
+    """Marks of jobs and events, dated by a clock."""
+
+    def __init__(self) -> None:
+        self.clock = FrozenClock()
+        self.marks, self.events = MemoryJobMarks(self.clock), MemoryEventStore(self.clock)
+        self.telemetry, self.fences = MemoryTelemetry(), MemoryErasureStore()
+        self.search: Search | None = Search(MemoryEventIndex(), MemorySearchRegister(), self.fences)
+
+    async def mark(self, kind: JobKind, job_id: str) -> None:
+        await self.marks.mark(Job(kind, "t1", "u1", job_id))
+
+    async def tell(self) -> Backlog:
+        return await tell_backlog(
+            marks=self.marks,
+            events=self.events,
+            search=self.search,
+            erasures=self.fences,
+            clock=self.clock,
+            telemetry=self.telemetry,
+        )
+
+
+@pytest.fixture
+def world() -> World:
+    return World()
+
+
+async def test_where_nothing_waits_that_is_told(world: World) -> None:
+    assert await world.tell() == Backlog(0.0, 0.0, 0.0)
+    assert world.telemetry.values == {
+        "memnet.replay.backlog_age": [(0.0, {})],
+        "memnet.index.lag": [(0.0, {})],
+        "memnet.erasures.open_age": [(0.0, {})],
+    }
+
+
+async def test_the_oldest_replay_counts_and_no_other_job(world: World) -> None:
+    await world.mark(JobKind.CONFLICT, "cfl-1")
+    world.clock.advance(MINUTE)
+    await world.mark(JobKind.REPLAY, "rpl-2")
+    world.clock.advance(MINUTE)
+    await world.mark(JobKind.REPLAY, "rpl-1")
+    world.clock.advance(MINUTE)
+    assert await world.tell() == Backlog(120.0, 0.0, 0.0)
+    assert world.telemetry.values["memnet.replay.backlog_age"] == [(120.0, {})]
+
+
+async def test_the_oldest_event_that_is_not_indexed_counts(world: World) -> None:
+    for event_id in ("e2", "e1"):
+        await world.events.mark(EventKey(UserScope("t1", "u1"), event_id), "m")
+        world.clock.advance(MINUTE)
+    assert await world.tell() == Backlog(0.0, 120.0, 0.0)
+    assert world.telemetry.values["memnet.index.lag"] == [(120.0, {})]
+
+
+async def test_without_a_search_service_no_event_waits(world: World) -> None:
+    world.search = None
+    await world.events.mark(EventKey(UserScope("t1", "u1"), "e1"), "m")
+    world.clock.advance(MINUTE)
+    assert await world.tell() == Backlog(0.0, 0.0, 0.0)
+    assert "memnet.index.lag" not in world.telemetry.values
+
+
+async def test_the_oldest_erasure_counts_and_one_that_cannot_be_read_does_not(world: World) -> None:
+    for number in (1, 2):
+        scope = UserScope("t1", f"u{number}")
+        begun = Erasure(
+            scope=scope,
+            erasure_id="e1",
+            requested_by="svc",
+            accepted_at=to_text(world.clock.now()),
+            stores=(Store.BLOBS,),
+            settle_seconds=960,
+        )
+        await world.fences.write(scope, dump(begun), replaces=None)
+        world.clock.advance(MINUTE)
+    await world.fences.write(UserScope("t1", "u3"), b"{}", replaces=None)
+    assert await world.tell() == Backlog(0.0, 0.0, 120.0)
+    assert world.telemetry.values["memnet.erasures.open_age"] == [(120.0, {})]
