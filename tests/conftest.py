@@ -2,6 +2,7 @@
 
 import json
 import logging
+import os
 import socket
 import sys
 import tempfile
@@ -96,6 +97,12 @@ ON_DEMAND = pytest.StashKey[AzuriteOnDemand]()
 def pytest_configure(config: pytest.Config) -> None:
     if not hasattr(config, "workerinput"):
         config.stash[ON_DEMAND] = AzuriteOnDemand()
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_auto_num_workers() -> int:
+    """One more than there are processors: many tests wait for processes that they have started."""
+    return len(os.sched_getaffinity(0)) + 1
 
 
 @pytest.hookimpl(optionalhook=True)
