@@ -5,6 +5,7 @@ With a `world`, parameters, resources and modules are known, too; `plan` makes s
 
 import json
 import operator
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -29,12 +30,12 @@ class NoSuchMember(Exception):
     """A known value has no such member; the message names it."""
 
 
-class Symbol:
+class Symbol(ABC):
     """A resource, a module, or something Azure will say of one: members are asked for one by one."""
 
+    @abstractmethod
     def pick(self, key: Any) -> Any:
         """The member. Raises NoSuchMember."""
-        raise NotImplementedError
 
 
 @dataclass(frozen=True)

@@ -1,44 +1,33 @@
 """`make infra` refuses each of these mistakes, planted by one edit in a copy, with the right finding."""
 
 import re
-import shutil
 import subprocess
 import sys
-from dataclasses import dataclass
 from pathlib import Path
-
-import pytest
 
 from local.infra_check.check import check
 from tests.house.source_tree import ROOT
+from tests.infra.planting import (
+    ALERTS,
+    API,
+    BUS,
+    MAIN,
+    MONITORING,
+    NAMES,
+    PROD,
+    ROLES,
+    SEARCH,
+    STORAGE,
+    VAULT,
+    WORKERS,
+    Mistake,
+    check_that_it_is_found,
+    copy_to,
+    each,
+    plant,
+)
 
 OWNER = "8e3af657-a8ff-443c-a75c-2fe8c4bcb635"
-API = "infra/modules/api_container_app.bicep"
-BUS = "infra/modules/service_bus.bicep"
-MAIN = "infra/main.bicep"
-MONITORING = "infra/modules/monitoring.bicep"
-NAMES = "infra/names.json"
-PROD = "infra/main.prod.bicepparam"
-ROLES = "infra/roles.json"
-SEARCH = "infra/modules/search.bicep"
-STORAGE = "infra/modules/storage.bicep"
-VAULT = "infra/modules/vault.bicep"
-WORKERS = "infra/modules/workers.bicep"
-ALERTS = "infra/modules/alerts.bicep"
-
-
-@dataclass(frozen=True)
-class Mistake:
-    """An edit, and the finding it has to lead to."""
-
-    file: str
-    old: str
-    new: str
-    code: str
-    told: str
-    """What the message says, among other things."""
-    at: str = ""
-    """The file the finding names; empty: the one that was edited."""
 
 
 MISTAKES = {
@@ -263,30 +252,9 @@ MISTAKES = {
 }  # fmt: skip
 
 
-def copy_to(root: Path) -> Path:
-    """What the check reads, in another place."""
-    shutil.copytree(ROOT / "infra", root / "infra")
-    (root / "workers").mkdir()
-    (root / "docs").mkdir()
-    for name in ("workers/host.json", "workers/function_app.py", "docs/deployment.md"):
-        shutil.copy2(ROOT / name, root / name)
-    return root
-
-
-def plant(root: Path, mistake: Mistake) -> None:
-    """Make the edit, wherever the text stands in the file."""
-    path = root / mistake.file
-    before = path.read_text("utf-8")
-    assert mistake.old in before
-    path.write_text(before.replace(mistake.old, mistake.new), "utf-8")
-
-
-@pytest.mark.parametrize("mistake", MISTAKES.values(), ids=[name.replace(" ", "-") for name in MISTAKES])
+@each(MISTAKES)
 def test_a_planted_mistake_is_found(tmp_path: Path, mistake: Mistake) -> None:
-    plant(copy_to(tmp_path), mistake)
-    findings = check(tmp_path)
-    right = [one for one in findings if one.code == mistake.code and mistake.told in one.message]
-    assert (mistake.at or mistake.file) in {one.file for one in right}, [str(one) for one in findings]
+    check_that_it_is_found(tmp_path, mistake)
 
 
 def test_there_are_more_than_twenty_kinds_of_places_for_them() -> None:

@@ -2,10 +2,8 @@
 
 from pathlib import Path
 
-import pytest
-
 from local.infra_check.check import check
-from tests.infra.test_planted import (
+from tests.infra.planting import (
     API,
     BUS,
     MAIN,
@@ -17,7 +15,9 @@ from tests.infra.test_planted import (
     VAULT,
     WORKERS,
     Mistake,
+    check_that_it_is_found,
     copy_to,
+    each,
     plant,
 )
 
@@ -219,9 +219,6 @@ def test_a_role_that_the_workers_need_is_missed_though_the_page_does_not_name_it
     assert needed in " ".join(one.message for one in check(tmp_path))
 
 
-@pytest.mark.parametrize("mistake", MISTAKES.values(), ids=[name.replace(" ", "-") for name in MISTAKES])
+@each(MISTAKES)
 def test_a_planted_mistake_is_found(tmp_path: Path, mistake: Mistake) -> None:
-    plant(copy_to(tmp_path), mistake)
-    findings = check(tmp_path)
-    right = [one for one in findings if one.code == mistake.code and mistake.told in one.message]
-    assert (mistake.at or mistake.file) in {one.file for one in right}, [str(one) for one in findings]
+    check_that_it_is_found(tmp_path, mistake)

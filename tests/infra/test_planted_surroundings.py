@@ -2,10 +2,7 @@
 
 from pathlib import Path
 
-import pytest
-
-from local.infra_check.check import check
-from tests.infra.test_planted import (
+from tests.infra.planting import (
     ALERTS,
     API,
     BUS,
@@ -17,8 +14,8 @@ from tests.infra.test_planted import (
     VAULT,
     WORKERS,
     Mistake,
-    copy_to,
-    plant,
+    check_that_it_is_found,
+    each,
 )
 
 APP_SERVICE = "infra/modules/api_app_service.bicep"
@@ -238,9 +235,6 @@ MISTAKES = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("mistake", MISTAKES.values(), ids=[name.replace(" ", "-") for name in MISTAKES])
+@each(MISTAKES)
 def test_a_planted_mistake_is_found(tmp_path: Path, mistake: Mistake) -> None:
-    plant(copy_to(tmp_path), mistake)
-    findings = check(tmp_path)
-    right = [one for one in findings if one.code == mistake.code and mistake.told in one.message]
-    assert (mistake.at or mistake.file) in {one.file for one in right}, [str(one) for one in findings]
+    check_that_it_is_found(tmp_path, mistake)

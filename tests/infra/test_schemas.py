@@ -9,7 +9,7 @@ import pytest
 from local.infra_check import refresh, schemas
 from local.infra_check.check import check, resource_types
 from tests.house.source_tree import ROOT
-from tests.infra.test_planted import copy_to
+from tests.infra.planting import copy_to
 
 KIND = "Microsoft.Test/things"
 ANSWER: list[dict[str, Any]] = [
