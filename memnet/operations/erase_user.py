@@ -11,7 +11,6 @@ from memnet.domain.erasure import INDEXED, MESSAGES, Store, counted, end_batch, 
 from memnet.domain.erasure_receipt import Remainder
 from memnet.domain.errors import (
     ErrorCode,
-    HistoryBroken,
     MemnetError,
     SealBroken,
     SearchUnavailable,
@@ -33,7 +32,6 @@ PASSES = 20
 """After so many the rest is left to another run: something goes on bringing things back."""
 VAULT = "vault"
 """What fails if the receipt cannot be signed."""
-FAILURES = (Unavailable, SearchUnavailable, HistoryBroken)
 log = logging.getLogger(__name__)
 
 
@@ -174,10 +172,20 @@ async def _end_stopped(journal: ErasureJournal) -> Erased:
         for start in range(0, len(tombstones), BATCH):
             await journal.remove(tombstones[start : start + BATCH])
         remains = await count_remaining(scope, journal.erasure.stopped_by or "", erasing=erasing)
-    except FAILURES as error:
-        await journal.note(replace(journal.erasure, failing={Store.BLOBS.value: error.code.value}))
+    except StoreConflict:
+        raise
+    except Exception as error:
+        await journal.note(replace(journal.erasure, failing={_store_of(error).value: _code(error)}))
         return Erased.FAILING
     return await _end(journal, remains)
+
+
+def _store_of(error: Exception) -> Store:
+    """Which store has failed while what remains was counted, which is asked of two of them."""
+    of_search = isinstance(error, SearchUnavailable) or (
+        isinstance(error, Unavailable) and error.details.get("dependency") == "search"
+    )
+    return Store.INDEX if of_search else Store.BLOBS
 
 
 async def _tombstones(scope: UserScope, erasing: Erasing) -> frozenset[str]:

@@ -194,17 +194,26 @@ async def test_its_end_may_be_interrupted_anywhere(applied):
         assert (await remains_of(world, erasure_id))["audit"] == 2
 
 
-async def test_a_store_that_fails_at_its_end_is_named(world):
+@pytest.mark.parametrize(
+    ("call", "error", "failing"),
+    [
+        ("index.list_of_user", Unavailable(dependency="search"), {"index": "UNAVAILABLE"}),
+        ("index.list_of_user", ValueError("private"), {"blobs": "INTERNAL"}),
+        ("storage.list", Unavailable(dependency="blob_storage"), {"blobs": "UNAVAILABLE"}),
+        ("storage.delete", Unavailable(dependency="blob_storage"), {"blobs": "UNAVAILABLE"}),
+    ],
+)
+async def test_a_store_that_fails_at_its_end_is_named(world, call, error, failing):
     erasure_id = (await world.request()).erasure_id
     await world.run(watch=Between("storage.list", world.hold))
     world.advance()
 
-    async def fails(name, call):
-        if name.startswith("index."):
-            raise Unavailable(dependency="search")
-        return await call()
+    async def fails(name, inner):
+        if name == call:
+            raise error
+        return await inner()
 
     assert await world.run(watch=fails) is Erased.FAILING
-    assert (await world.status(erasure_id)).failing == {"blobs": "UNAVAILABLE"}
+    assert (await world.status(erasure_id)).failing == failing
     assert await world.run() is Erased.FINISHED
     assert (await remains_of(world, erasure_id))[INDEXED] == 5
