@@ -6,6 +6,7 @@ from datetime import timedelta
 
 import pytest
 
+from memnet.domain import erasure as erasures
 from memnet.domain import signature
 from memnet.domain.document import UserScope
 from memnet.domain.erasure_receipt import Receipt, Status, is_signed, read_receipt
@@ -23,6 +24,7 @@ from memnet.operations.erase_user import Erased, erase_user
 from memnet.operations.list_audit import list_audit
 from memnet.operations.rebuild_documents import rebuild_documents
 from tests.operations.erasure_world import OTHER, SETTLE, U1, U10, ErasureWorld, alpha
+from tests.operations.retention_world import Between
 
 
 @pytest.fixture
@@ -103,6 +105,23 @@ async def test_nothing_is_claimed_before_what_was_begun_earlier_can_have_arrived
     world.advance(timedelta(seconds=1))
     assert await world.run() is Erased.FINISHED
     assert (await world.patch(U1, "afresh")).sequence == 1
+
+
+async def test_a_pass_that_was_begun_before_the_time_was_over_proves_nothing(world):
+    """What it had looked through already may have been written to until then."""
+    erasure_id = (await world.request()).erasure_id
+    await world.run()
+    world.advance(SETTLE - timedelta(seconds=1))
+
+    async def the_rest_of_it() -> None:
+        world.advance(timedelta(seconds=1))
+
+    assert await world.run(watch=Between("queue.purge", the_rest_of_it)) is Erased.WAITING
+    stored = await world.services.erasures.read(U1)
+    assert stored is not None
+    assert erasures.load(U1, stored.data).clean_scans == 0
+    assert await world.run() is Erased.FINISHED
+    assert (await world.status(erasure_id)).status is Status.COMPLETE
 
 
 async def test_what_arrives_late_is_removed_and_begins_the_proof_anew(world):
