@@ -199,7 +199,8 @@ def _server_config(issuer: Issuer, *, port: int = 0) -> uvicorn.Config:
         issuer.app,
         host="127.0.0.1",
         port=port,
-        log_level="warning",
+        # Its logging is that of the process, which it may share.
+        log_config=None,
         access_log=False,
         lifespan="off",
         ws="none",

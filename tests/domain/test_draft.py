@@ -1,7 +1,6 @@
 """The whole pipeline of a decision: which refusal, what is left untouched, and what the record will say."""
 
 import copy
-import time
 from typing import Any
 
 import pytest
@@ -254,15 +253,13 @@ def test_a_content_nests_as_deep_as_its_history_can_be_read_back():
     assert draft(LENIENT, patch_command(op("add", "/content/a", value=nested(MAX_DEPTH - 2)))).content == deepest
 
 
-def test_a_huge_request_is_refused_by_its_size_before_anything_costs_more():
-    """A million characters of wrong items take the schema twenty seconds to complain about."""
+def test_a_huge_request_is_refused_by_its_size_before_the_schema_is_asked():
+    """The schema would refuse each of these, too, but takes twenty seconds to complain of a million wrong items."""
     rules = shipped_rules(COPILOT, "user_dynamic")
     for value in [[0] * 300_000, [{}] * 200_000, ["x" * 900_000]]:
         command = shipped_command(COPILOT, "user_dynamic", op("add", "/content/preferences", value=value))
-        began = time.perf_counter()
         with pytest.raises(LimitExceeded):
             draft(rules, command)
-        assert time.perf_counter() - began < 4
 
 
 def test_a_failing_operation_in_the_middle_leaves_everything_as_it_was():

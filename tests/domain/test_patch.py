@@ -1,7 +1,6 @@
 """JSON Patch: cases for every rule of RFC 6902 and 6901, an oracle that knows nothing of the library, and bounds."""
 
 import copy
-import time
 from typing import Any
 
 import pytest
@@ -158,10 +157,9 @@ def test_a_scalar_may_stand_at_the_deepest_place():
 
 def test_copies_that_double_a_document_are_stopped():
     doubling = [op("copy", "/a/0", from_="/a")] * 50
-    began = time.perf_counter()
-    with pytest.raises(LimitExceeded):
+    with pytest.raises(LimitExceeded) as refusal:
         patched({"a": [1]}, doubling)
-    assert time.perf_counter() - began < 5
+    assert refusal.value.details["op_index"] <= MAX_CARRIED.bit_length()
 
 
 def test_copies_of_long_strings_and_names_are_stopped_though_they_are_few_values():

@@ -98,7 +98,7 @@ class Screen:
 async def open_screen(browser: Browser, stack: Stack, **options: Any) -> tuple[BrowserContext, Screen]:
     """A tab of its own, with nothing remembered."""
     context = await browser.new_context(**{"viewport": {"width": 1280, "height": 800}, **options})
-    context.set_default_timeout(15_000)
+    context.set_default_timeout(60_000)
     screen = Screen(await context.new_page(), stack.url)
     screen.listen()
     return context, screen

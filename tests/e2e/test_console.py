@@ -242,7 +242,7 @@ async def test_an_erasure_is_asked_for_and_followed_to_its_receipt(tab: Opens, m
             return not +(await erase_users(None, erasing=services.erasing))
 
         await eventually(is_over)
-    await expect(section).to_contain_text("complete", timeout=15_000)
+    await expect(section).to_contain_text("complete")
     await expect(section).to_contain_text("clean_scans: 2")
 
 

@@ -36,7 +36,7 @@ KILLS_OF_EACH = 2
 """Of each API process, each worker and the broker; half of them, about, come after the request."""
 SETTLE = "8"
 """Seconds. Nothing is on its way for longer here: a try of a storage call may take 5, and none is held back."""
-SECONDS_FOR_ALL = 180
+SECONDS_FOR_ALL = 300
 TIMERS = ("reconcile_events", "requeue_jobs", "sweep_outboxes", "sign_heads", "erase_users")
 
 

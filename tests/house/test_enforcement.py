@@ -211,7 +211,8 @@ def spoil_texts(copy: Copy) -> None:
     )
     copy.write(
         "tests/domain/test_hiding.py",
-        "from unittest import mock\n\nimport pytest\n\npytestmark = [pytest.mark.xfail, pytest.mark.skip, mock]\n",
+        "import time\nfrom unittest import mock\n\nimport pytest\n\n"
+        "pytestmark = [pytest.mark.xfail, pytest.mark.skip, mock]\nassert time.perf_counter() - 1 < 5\n",
     )
 
 
@@ -242,6 +243,7 @@ TEXT_RULES = {
     "test_an_expected_failure_is_strict_and_has_a_reason": ["tests/domain/test_hiding.py"],
     "test_a_skip_says_why": ["tests/domain/test_hiding.py"],
     "test_our_own_code_is_never_mocked": ["tests/domain/test_hiding.py"],
+    "test_nothing_must_be_done_within_a_time": ["tests/domain/test_hiding.py"],
 }
 
 

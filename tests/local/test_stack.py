@@ -303,7 +303,7 @@ def test_search_emulator_can_be_killed_and_started_again_on_its_port() -> None:
 
 def until_told(url: str, of_search: str) -> None:
     """Ask again whether the API is ready: an answer is given again for a moment."""
-    deadline = time.monotonic() + 30
+    deadline = time.monotonic() + 60
     while (ready := httpx.get(f"{url}/health/ready", timeout=30)).json()["checks"]["search"] != of_search:
         assert time.monotonic() < deadline
     assert ready.status_code == 200

@@ -14,7 +14,7 @@ from tests.service_bus_emulator.bus import Bus, message, take, texts
 
 @pytest.fixture
 def connection(bus: Bus) -> Iterator[BlockingConnection]:
-    opened = BlockingConnection(bus.broker.url.replace("sb://", "amqp://"), timeout=10)
+    opened = BlockingConnection(bus.broker.url.replace("sb://", "amqp://"), timeout=60)
     yield opened
     opened.close()
 
@@ -142,7 +142,7 @@ def test_a_session_is_asked_for_in_the_right_way(connection: BlockingConnection)
 )
 def test_what_does_not_speak_amqp_disturbs_nobody(bus: Bus, sent: bytes) -> None:
     port = int(bus.broker.url.rpartition(":")[2])
-    with socket.create_connection(("127.0.0.1", port), timeout=10) as opened:
+    with socket.create_connection(("127.0.0.1", port), timeout=60) as opened:
         opened.sendall(sent)
         assert opened.recv(4096).startswith(b"AMQP")
     assert is_well(bus)

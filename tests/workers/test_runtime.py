@@ -7,6 +7,8 @@ import pytest
 from memnet.settings import SettingsError
 from workers.runtime import Connection, connection
 
+pytestmark = pytest.mark.usefixtures("restored_logging")
+
 
 async def test_a_worker_without_queue_or_vault_says_so_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("MEMNET_STORAGE_URL", "https://account.blob.core.windows.net/memnet")
