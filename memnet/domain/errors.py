@@ -82,7 +82,7 @@ class MalformedRequest(MemnetError):
 
 
 class InvalidIdentifier(MemnetError):
-    """An identifier or path segment must match [A-Za-z0-9][A-Za-z0-9._-]{0,127}, at most 8 segments a path."""
+    """Identifiers and path segments must match [A-Za-z0-9]([A-Za-z0-9._-]{0,126}[A-Za-z0-9_-])?; a path has at most 8."""
 
     code = ErrorCode.INVALID_IDENTIFIER
 

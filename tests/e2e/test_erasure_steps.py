@@ -31,7 +31,7 @@ from tests.e2e.test_crash import Fate
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 
 SEED = 20260519
-DEADLINE = 60
+DEADLINE = 180
 WORD = "canarywordofthesteps"
 EVER = 10**6
 
