@@ -82,7 +82,7 @@ class MalformedRequest(MemnetError):
 
 
 class InvalidIdentifier(MemnetError):
-    """Identifiers and path segments must match [A-Za-z0-9]([A-Za-z0-9._-]{0,126}[A-Za-z0-9_-])?; a path has at most 8."""
+    """Ids and path segments must match [A-Za-z0-9]([A-Za-z0-9._-]{0,126}[A-Za-z0-9_-])?; a path has 8 at most."""
 
     code = ErrorCode.INVALID_IDENTIFIER
 

@@ -38,7 +38,8 @@ async def restore_document(
     Values that were sealed are sealed anew, with the key that the user has now: the hashes stay. The document is
     written last: before that nobody sees any of it, and the same call again finishes it. One that has the archived
     history, and perhaps went on, is THERE. Raises ArchiveRefused if the archive is no longer what was verified,
-    HistoryBroken if another record stands in the place of one, SealBroken, VaultUnavailable, Unavailable.
+    HistoryBroken if another record stands in the place of one, ErasureRunning, SealBroken, VaultUnavailable,
+    Unavailable.
     """
     key = row.key(verified.manifest.scope)
     fate = await _fate(key, row, documents, audit)
@@ -53,6 +54,8 @@ async def restore_document(
         fate = await _fate(key, row, documents, audit)
         if fate is Fate.CREATED:
             raise Unavailable(dependency="blob_storage") from None
+    # The fence of an erasure may have come between the look before the write and the write.
+    await documents.check(key.scope)
     return fate
 
 

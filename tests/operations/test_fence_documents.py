@@ -2,20 +2,24 @@
 
 import asyncio
 from collections.abc import AsyncIterator
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
+from memnet.adapters.memory.documents import MemoryDocumentStore
 from memnet.domain import envelope
 from memnet.domain.document import DocumentKey, ETag, UserScope
 from memnet.domain.envelope import Envelope
 from memnet.domain.errors import ErasureRunning, HistoryBroken, MemnetError, Unavailable
-from memnet.domain.write import DeleteDocument, IfAbsent, IfMatch, Precondition, ReplaceDocument
+from memnet.domain.write import DeleteDocument, IfAbsent, IfMatch, Precondition, ReplaceDocument, WriteResult
 from memnet.operations.delete_document import delete_document
 from memnet.operations.fence_documents import ATTEMPTS, fence_documents
 from memnet.operations.replace_document import replace_document
 from memnet.ports import StoredDocument
-from tests.operations.erasure_world import ADMIN, OTHER, U1, U10, ErasureWorld, alpha
+from memnet.wiring import in_memory
+from tests.domain.samples import CATALOG
+from tests.operations.erasure_world import ADMIN, OTHER, SETTINGS, U1, U10, ErasureWorld, alpha
 from tests.operations.replay_world import Call, Watch, Watched
 from tests.operations.retention_world import Between, FallsAt, StopsAt
 
@@ -214,23 +218,60 @@ async def test_a_request_that_was_applied_before_is_not_answered_again(world):
         await replace_(world, IfAbsent())
 
 
-async def test_a_writer_that_commits_between_read_and_tombstone_is_overwritten_too(world):
+async def changed_once(world: ErasureWorld) -> WriteResult:
     made = await world.patch(U1, "first")
+    return await world.patch(U1, "second", IfMatch(made.etag))
+
+
+class Underway(MemoryDocumentStore):
+    """Its creations have looked for the fence, and arrive when they are let go."""
+
+    def __init__(self, fences: Any) -> None:
+        super().__init__(fences)
+        self.looked, self.goes_on = asyncio.Event(), asyncio.Event()
+
+    async def check(self, scope: UserScope) -> None:
+        await super().check(scope)
+        self.looked.set()
+        await self.goes_on.wait()
+
+
+async def test_a_document_that_was_under_way_at_the_acceptance_takes_no_change():
+    """Its creation is not answered as one, and whoever reads it before it is removed cannot write over it."""
+    services = in_memory(SETTINGS, CATALOG)
+    documents = Underway(services.erasures)
+    world = ErasureWorld(replace(services, documents=documents))
+    creating = asyncio.create_task(world.patch(U1, SECRET))
+    await documents.looked.wait()
+    await world.request()
+    documents.goes_on.set()
+    with pytest.raises(ErasureRunning):
+        await creating
+    there = await head(world)
+    assert not there.erased
+    with pytest.raises(ErasureRunning):
+        await world.patch(U1, "again", IfMatch(there.commit.etag))
+    assert (await head(world)).commit.etag == there.commit.etag
+    await world.services.background.drain()
+
+
+async def test_a_writer_that_commits_between_read_and_tombstone_is_overwritten_too(world):
+    made = await changed_once(world)
     await put_up(world)
 
     async def commit() -> None:
         # It began before, and wins: the erasure looks again.
-        assert (await world.patch(U1, SECRET, IfMatch(made.etag))).sequence == 2
+        assert (await world.patch(U1, SECRET, IfMatch(made.etag))).sequence == 3
 
     await fence(world, Between("documents.put", commit))
     assert (await head(world)).erased
-    assert (await head(world)).commit.sequence == 2
+    assert (await head(world)).commit.sequence == 3
     assert SECRET.encode() not in (await stored(world, alpha(U1))).data
 
 
 async def test_a_writer_that_has_read_before_and_writes_after_loses(world):
     """Between its look at the document and its write the tombstone comes."""
-    made = await world.patch(U1, "first")
+    made = await changed_once(world)
     await put_up(world)
     documents = world.services.documents
 
