@@ -1,4 +1,4 @@
-"""Sign up to where the chains of a user's documents go."""
+"""Sign a head for a user: the newest change of each of their documents."""
 
 import asyncio
 from collections.abc import Iterable, Mapping, Sequence
