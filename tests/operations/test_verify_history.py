@@ -12,6 +12,7 @@ from memnet.domain import baseline as baselines
 from memnet.domain.head import head_key
 from memnet.domain.json_text import canonical
 from memnet.domain.signature import by_id
+from memnet.operations.read_baseline import read_baseline
 from tests.operations.baseline_world import retain
 from tests.operations.head_world import BETA, HeadWorld
 from tests.operations.service import ALPHA, SCOPE
@@ -171,7 +172,7 @@ async def test_a_baseline_that_was_made_up_in_a_signed_place_is_named(world):
     """The newest change gives way, and its content is another: neither chain nor document contradict it."""
     await retain(world, ALPHA, 5)
     head = await world.head()
-    stored = baselines.load(await world.audit.read_baseline(SCOPE, head.change_id(5)))
+    stored = await read_baseline(SCOPE, head.doc_id, audit=world.audit)
     forged = replace(stored, content={**stored.content, "summary": "forged"})
     await world.audit.delete_baseline(SCOPE, head.change_id(5))
     await world.audit.append_baseline(SCOPE, head.change_id(5), baselines.dump(forged))
