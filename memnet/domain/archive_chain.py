@@ -54,7 +54,7 @@ class Chain:
         return record
 
     def begin(self, baseline: Baseline) -> bytes:
-        """Go on from a baseline; return its bytes. Raises BrokenChain."""
+        """Go on from a baseline; return its bytes. Raises BrokenChain, also if its content was not opened."""
         if (baseline.key, baseline.doc_id) != (self.key, self.doc_id):
             raise BrokenChain(self._next, "the baseline speaks of another document")
         self.fold, self._newest = baseline.fold(), baseline.version()

@@ -5,18 +5,18 @@ import logging
 from collections.abc import AsyncIterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from memnet.domain import baseline as baselines
 from memnet.domain import commit, envelope, history
 from memnet.domain.baseline import Baseline
 from memnet.domain.document import DocumentKey
 from memnet.domain.envelope import Envelope
-from memnet.domain.errors import HistoryBroken
+from memnet.domain.errors import HistoryBroken, SealBroken
 from memnet.operations.find_holds import find_holds
 from memnet.operations.flush_outbox import flush_outbox
 from memnet.operations.list_baselines import list_baselines
 from memnet.operations.next_baseline import next_baseline
 from memnet.operations.read_baseline import read_baseline
 from memnet.operations.remove_due import RetentionRun, remove_due
+from memnet.operations.store_baseline import store_baseline
 from memnet.ports import AuditLog, DocumentStore, StoreConflict, StoredDocument
 
 PAGE = 1000
@@ -42,8 +42,8 @@ async def retain_audit(*, run: RetentionRun, documents: DocumentStore, audit: Au
     """Shorten the history of each document, deleted ones too, from its beginning to the first record that stays.
 
     The baseline is written before the first record goes and holds the version that the last of them made, so that
-    every version since then can still be rebuilt. A history that does not hold is left as it is, and counted. What an
-    interrupted run has left is removed. Raises ErasureRunning, HistoryBroken,
+    every version since then can still be rebuilt. A history that does not hold, or of a user whose keys do not open, is
+    left as it is, and counted. What an interrupted run has left is removed. Raises ErasureRunning, HistoryBroken,
     VaultUnavailable, Unavailable.
     """
     stores = _Stores(documents, audit)
@@ -54,7 +54,7 @@ async def retain_audit(*, run: RetentionRun, documents: DocumentStore, audit: Au
             continue
         try:
             await _shorten(key, stored, standing, run, stores)
-        except HistoryBroken:
+        except (HistoryBroken, SealBroken):
             # An erasure that has begun meanwhile takes histories apart.
             await documents.check(key.scope)
             log.exception("a history does not hold", extra={"document": key.blob_name})
@@ -144,7 +144,7 @@ async def _replace(key: DocumentKey, stored: StoredDocument, head: Envelope, aft
             )
         except StoreConflict:
             return False
-    await stores.audit.append_baseline(key.scope, after.change_id, baselines.dump(after))
+    await store_baseline(after, audit=stores.audit)
     return True
 
 

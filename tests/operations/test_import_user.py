@@ -20,6 +20,7 @@ from memnet.operations.list_audit import list_audit
 from memnet.operations.open_attachment import open_attachment
 from memnet.operations.open_record import open_record
 from memnet.operations.patch_document import patch_document
+from memnet.operations.read_baseline import read_baseline
 from memnet.operations.rebuild_documents import rebuild_documents
 from tests.operations.archive_world import (
     OPERATOR,
@@ -155,8 +156,11 @@ async def test_a_baseline_comes_back_and_the_history_goes_on_from_it() -> None:
     report = await imported(copy, archive)
     assert fates(report) == dict.fromkeys(PLACES, "created")
     for key in (DYNAMIC, STATIC):
-        (ours,) = (await copy.audit.list_baselines(SCOPE, await doc_of(copy, key), limit=9, cursor=None)).items
-        assert await copy.audit.read_baseline(SCOPE, ours) == await world.audit.read_baseline(SCOPE, ours)
+        ours, theirs = [await read_baseline(SCOPE, await doc_of(copy, key), audit=each.audit) for each in (copy, world)]
+        assert ours == theirs
+        # Sealed anew, under the key that the user has there.
+        stored = await copy.audit.read_baseline(SCOPE, ours.change_id)
+        assert b'"sealed"' in stored != await world.audit.read_baseline(SCOPE, ours.change_id)
         views = [await get_document(key, documents=each.documents, audit=each.audit) for each in (copy, world)]
         assert views[0] == views[1]
     assert fates(await imported(copy, archive)) == dict.fromkeys(PLACES, "there")
