@@ -82,7 +82,7 @@ class MalformedRequest(MemnetError):
 
 
 class InvalidIdentifier(MemnetError):
-    """Ids and path segments must match [A-Za-z0-9]([A-Za-z0-9._-]{0,126}[A-Za-z0-9_-])?; a path has 8 at most."""
+    """Ids and path segments have 1 to 128 of A-Z a-z 0-9 . _ - and no dot at the end; a path has 8 segments at most."""
 
     code = ErrorCode.INVALID_IDENTIFIER
 

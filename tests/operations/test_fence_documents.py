@@ -2,12 +2,10 @@
 
 import asyncio
 from collections.abc import AsyncIterator
-from dataclasses import replace
 from typing import Any
 
 import pytest
 
-from memnet.adapters.memory.documents import MemoryDocumentStore
 from memnet.domain import envelope
 from memnet.domain.document import DocumentKey, ETag, UserScope
 from memnet.domain.envelope import Envelope
@@ -17,9 +15,7 @@ from memnet.operations.delete_document import delete_document
 from memnet.operations.fence_documents import ATTEMPTS, fence_documents
 from memnet.operations.replace_document import replace_document
 from memnet.ports import StoredDocument
-from memnet.wiring import in_memory
-from tests.domain.samples import CATALOG
-from tests.operations.erasure_world import ADMIN, OTHER, SETTINGS, U1, U10, ErasureWorld, alpha
+from tests.operations.erasure_world import ADMIN, OTHER, U1, U10, ErasureWorld, alpha
 from tests.operations.replay_world import Call, Watch, Watched
 from tests.operations.retention_world import Between, FallsAt, StopsAt
 
@@ -221,38 +217,6 @@ async def test_a_request_that_was_applied_before_is_not_answered_again(world):
 async def changed_once(world: ErasureWorld) -> WriteResult:
     made = await world.patch(U1, "first")
     return await world.patch(U1, "second", IfMatch(made.etag))
-
-
-class Underway(MemoryDocumentStore):
-    """Its creations have looked for the fence, and arrive when they are let go."""
-
-    def __init__(self, fences: Any) -> None:
-        super().__init__(fences)
-        self.looked, self.goes_on = asyncio.Event(), asyncio.Event()
-
-    async def check(self, scope: UserScope) -> None:
-        await super().check(scope)
-        self.looked.set()
-        await self.goes_on.wait()
-
-
-async def test_a_document_that_was_under_way_at_the_acceptance_takes_no_change():
-    """Its creation is not answered as one, and whoever reads it before it is removed cannot write over it."""
-    services = in_memory(SETTINGS, CATALOG)
-    documents = Underway(services.erasures)
-    world = ErasureWorld(replace(services, documents=documents))
-    creating = asyncio.create_task(world.patch(U1, SECRET))
-    await documents.looked.wait()
-    await world.request()
-    documents.goes_on.set()
-    with pytest.raises(ErasureRunning):
-        await creating
-    there = await head(world)
-    assert not there.erased
-    with pytest.raises(ErasureRunning):
-        await world.patch(U1, "again", IfMatch(there.commit.etag))
-    assert (await head(world)).commit.etag == there.commit.etag
-    await world.services.background.drain()
 
 
 async def test_a_writer_that_commits_between_read_and_tombstone_is_overwritten_too(world):

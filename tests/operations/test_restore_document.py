@@ -47,7 +47,7 @@ async def test_nobody_sees_any_of_it_before_all_its_records_stand() -> None:
         return await call()
 
     assert await restored(copy, archive, watch=watch) is Fate.CREATED
-    assert calls == ["documents.get", *["audit.append"] * 21, "documents.put"]
+    assert calls == ["documents.get", *["audit.append"] * 21, "documents.put", "documents.check"]
     assert copy.records.names() == [data_keys_key(SCOPE).blob_name]
 
 
