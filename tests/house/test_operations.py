@@ -30,7 +30,7 @@ INTERNAL = frozenset(
     | {"apply_retentions", "remove_due", "retain_audit", "retain_events", "retain_jobs", "retain_snapshots"}
     | {"retain_imports"}
     | {"list_baselines", "next_baseline", "read_baseline", "read_history", "unindex_events"}
-    | {"change_hold", "find_holds", "list_holds", "read_hold", "tell_hold"}
+    | {"change_hold", "find_holds", "list_hold_changes", "list_holds", "read_hold", "tell_hold"}
     | {"read_newest_head", "sign_head", "sign_heads", "verify_history"}
     | {"tell_backlog"}
 )
