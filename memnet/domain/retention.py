@@ -25,7 +25,7 @@ class Kind(StrEnum):
     EVENTS = "events"
     AUDIT = "audit"
     JOBS = "jobs"
-    """Replays, conflicts, and the records of who read a snapshot."""
+    """Replays, conflicts, and the records of who read a snapshot or imported an archive."""
 
 
 class Limits(ProfilePart):

@@ -3,12 +3,19 @@
 from dataclasses import replace
 from typing import Any
 
+import pytest
+
 from memnet.domain.archive_import import Fate
-from memnet.domain.record import RecordKind
+from memnet.domain.document import UserScope
+from memnet.domain.errors import HistoryBroken, Unavailable
+from memnet.domain.record import RecordKey, RecordKind
 from memnet.domain.sealing import is_sealed
 from memnet.operations.open_attachment import open_attachment
+from memnet.ports import StoreConflict
 from tests.operations.archive_world import OTHER, exported, filled_world, imported
 from tests.operations.replay_world import SCOPE, World
+from tests.operations.test_import_crashes import FAILURES
+from tests.operations.test_replay_crashes import Killed
 
 
 async def attached(world: World, scope: Any) -> dict[str, bytes]:
@@ -60,3 +67,41 @@ async def test_what_stands_there_already_of_earlier_imports_is_not_brought_along
     restored = await attached(copy, OTHER)
     prefix = f"{report.sha256}/earlier/"
     assert {name.removeprefix(prefix): data for name, data in restored.items() if name.startswith(prefix)} == before
+
+
+@pytest.mark.parametrize("target", [OTHER, SCOPE], ids=["restored", "taken over"])
+@pytest.mark.parametrize("failure", FAILURES)
+async def test_interrupted_at_any_call_it_is_brought_along_once(failure: str, target: UserScope) -> None:
+    source, second = World(), World()
+    await source.create_project()
+    await imported(second, (await exported(source))[0], OTHER)
+    archive, report = await exported(second, OTHER)
+    undisturbed = World()
+    await imported(undisturbed, archive, target)
+    expected = await brought_along(undisturbed, target)
+    assert len(expected) == report.manifest.counts["imports"]
+    number, ended = 0, False
+    while not ended:
+        number += 1
+        world, falls = World(), FAILURES[failure](number)
+        try:
+            await imported(world, archive, target, watch=falls)
+            ended = len(falls.calls) < number
+        except (Killed, Unavailable, StoreConflict):
+            await world.background.drain()
+        assert (await imported(world, archive, target)).complete
+        assert await brought_along(world, target) == expected, falls.calls[-1]
+    assert number > 5
+
+
+async def brought_along(world: World, scope: UserScope) -> dict[str, bytes]:
+    return {name: data for name, data in (await attached(world, scope)).items() if "/earlier/" in name}
+
+
+@pytest.mark.parametrize("name", ["anything", f"{'a' * 64}/manifest", f"{'a' * 64}/audit/d-000000000001"])
+async def test_what_no_import_leaves_ends_an_export(name: str) -> None:
+    world = World()
+    await world.records.write(RecordKey(SCOPE, RecordKind.IMPORTS, name), b"{}", replaces=None)
+    with pytest.raises(HistoryBroken) as caught:
+        await exported(world)
+    assert caught.value.details["record"] == name
