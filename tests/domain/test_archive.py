@@ -1,5 +1,6 @@
 """What an archive must be, as far as it can be told without reading all of it."""
 
+from dataclasses import replace
 from typing import Any
 
 import orjson
@@ -89,6 +90,9 @@ def test_a_baseline_is_only_believed_at_the_beginning_and_of_its_own_document() 
         chain.read(baseline)
     with pytest.raises(BrokenChain, match="another document"):
         Chain(KEY, "doc-2").read(baseline)
+    for sequence in (0, -1):
+        with pytest.raises(BrokenChain, match="of no change"):
+            Chain(KEY, "doc-1").begin(replace(baseline_of(KEY, made.records[2], versions[2], None), sequence=sequence))
     following = Chain(KEY, "doc-1")
     following.read(baseline)
     with pytest.raises(BrokenChain):

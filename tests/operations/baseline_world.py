@@ -17,7 +17,7 @@ async def retain(world: World, key: DocumentKey, sequence: int) -> None:
     chain = Fold(head.doc_id)
     for record in await read_records(key.scope, head, 1, sequence, audit=world.audit):
         version = chain.take(record)
-    made = baseline_of(key, record, version, None)
+    made = baseline_of(key, record, version, record["profile_id"])
     await store_baseline(made, audit=world.audit)
     for number in range(1, sequence + 1):
         await world.audit.delete(key.scope, head.change_id(number))

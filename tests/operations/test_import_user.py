@@ -240,9 +240,9 @@ async def test_what_was_taken_over_keeps_its_origin_when_it_is_exported_and_move
     world, second, third = await filled_world(3), World(), World()
     first_archive, first = await exported(world)
     await imported(second, first_archive, OTHER)
-    second_archive, _ = await exported(second, OTHER)
+    second_archive, carrier = await exported(second, OTHER)
     await imported(third, second_archive, SCOPE)
-    key = RecordKey(SCOPE, RecordKind.IMPORTS, f"{first.sha256}/manifest")
+    key = RecordKey(SCOPE, RecordKind.IMPORTS, f"{carrier.sha256}/earlier/{first.sha256}/manifest")
     record = await third.records.read(key)
     assert record is not None
     assert record.data == files(first_archive)[MANIFEST]
