@@ -4,8 +4,8 @@ The chains of records show that nothing inside them was altered. Who can write t
 ends and rewrite the documents to match; a head says up to where each chain went.
 """
 
-from collections.abc import Iterable, Sequence
-from dataclasses import asdict, dataclass, field
+from collections.abc import Collection, Iterable, Sequence
+from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
 import orjson
@@ -62,6 +62,8 @@ class Head:
     key_id: str
     signature: bytes
     data: bytes = field(repr=False)
+    erasures: tuple[str, ...] = ()
+    """Those that removed documents which the head before it has and this one has not."""
 
     def place(self, one: HeadEntry) -> DocumentKey:
         """The document that an entry speaks of."""
@@ -80,11 +82,18 @@ def entry(key: DocumentKey, envelope: Envelope) -> HeadEntry:
     return HeadEntry(envelope.doc_id, key.namespace, key.path, commit.sequence, commit.record_hash, left)
 
 
-def going_back(previous: Head | None, entries: Iterable[HeadEntry]) -> HistoryBroken | None:
-    """What is to be said if these entries lie behind the head before them; None if they do not."""
+def going_back(
+    previous: Head | None, entries: Iterable[HeadEntry], removed: Collection[str] = ()
+) -> HistoryBroken | None:
+    """What is to be said if these entries lie behind the head before them; None if they do not.
+
+    The documents in `removed`, by id, are known to have been erased.
+    """
     now = {one.doc_id: one for one in entries}
     for then in previous.documents if previous else ():
         found = now.get(then.doc_id)
+        if found is None and then.doc_id in removed:
+            continue
         if found is None or found.sequence < then.sequence:
             return HistoryBroken(change_id=then.change_id, reason="a signed head has it, and the document does not")
         if found.sequence == then.sequence and found != then:
@@ -106,18 +115,25 @@ def follows(previous: HeadEntry, records: Iterable[Record], now: HeadEntry) -> H
 
 
 def next_head(
-    scope: UserScope, previous: Head | None, entries: Iterable[HeadEntry], *, signed_at: str, key: SigningKey
+    scope: UserScope,
+    previous: Head | None,
+    entries: Iterable[HeadEntry],
+    *,
+    signed_at: str,
+    key: SigningKey,
+    erasures: Iterable[str] = (),
 ) -> Head | None:
-    """Sign the head that follows `previous`; None if there is nothing new to sign."""
+    """Sign the head that follows `previous`; None if there is nothing new. `erasures` have taken documents since."""
     documents = tuple(sorted(entries, key=lambda one: (one.namespace, one.path, one.doc_id)))
     if documents == (previous.documents if previous else ()):
         return None
     sequence = previous.sequence + 1 if previous else 1
     before = digest(previous.data) if previous else FIRST_HASH
-    unsigned = Head(scope, sequence, signed_at, before, documents, key.public.key_id, b"", b"")
+    named = tuple(sorted(set(erasures)))
+    unsigned = Head(scope, sequence, signed_at, before, documents, key.public.key_id, b"", b"", named)
     signed = signature.sign(key, PURPOSE, canonical(_members(unsigned)))
     data = canonical(_members(unsigned) | {"signature": to_base64(signed)})
-    return Head(scope, sequence, signed_at, before, documents, unsigned.key_id, signed, data)
+    return replace(unsigned, signature=signed, data=data)
 
 
 def read_head(data: bytes) -> Head | None:
@@ -149,15 +165,24 @@ def _load(members: Json, data: bytes) -> Head:
         key_id=members["key_id"],
         signature=from_base64(members["signature"]),
         data=data,
+        erasures=tuple(_erasures(members)),
     )
     for one in head.documents:
         head.place(one)
     return head
 
 
+def _erasures(members: Json) -> Sequence[str]:
+    found: list[str] = members.get("erasures", [])
+    if not isinstance(found, list) or not all(isinstance(one, str) for one in found):
+        raise TypeError
+    return found
+
+
 def _members(head: Head) -> dict[str, Any]:
     """What is signed."""
-    return {
+    named = {"erasures": list(head.erasures)} if head.erasures else {}
+    return named | {
         "documents": [asdict(one) for one in head.documents],
         "head_version": HEAD_VERSION,
         "key_id": head.key_id,

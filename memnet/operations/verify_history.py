@@ -8,9 +8,10 @@ from memnet.domain.head_check import HeadsChecked, StoredHead, check_heads
 from memnet.domain.history import Rebuilt
 from memnet.domain.record import RecordKey, RecordKind
 from memnet.domain.signature import PublicKeys, by_id
+from memnet.operations.find_receipts import find_receipts
 from memnet.operations.read_stored_records import PARALLEL
 from memnet.operations.rebuild_documents import rebuild_documents
-from memnet.ports import AuditLog, DocumentStore, RecordStore, SigningKeys
+from memnet.ports import AuditLog, DocumentStore, ErasureStore, RecordStore, SigningKeys
 
 PAGE = 1000
 
@@ -21,6 +22,7 @@ async def verify_history(
     documents: DocumentStore,
     audit: AuditLog,
     records: RecordStore,
+    erasures: ErasureStore,
     keys: SigningKeys | None,
     public_keys: PublicKeys | None = None,
     expected: bytes | None = None,
@@ -28,7 +30,8 @@ async def verify_history(
     """Return what is to be said of the heads, and of every history the first fault that itself or a head shows.
 
     Signatures are checked with `public_keys`, else with those of `keys`; with neither they are not, and it is told.
-    `expected` is a head that was kept elsewhere. Writers and signers may go on meanwhile. Raises Unavailable,
+    `expected` is a head that was kept elsewhere. What an erasure has removed, as a head or its signed receipt tells, is
+    no fault. Writers and signers may go on meanwhile. Raises Unavailable,
     VaultUnavailable, SealBroken.
     """
     # The heads first: a change that is signed between two reads must be in what is read second.
@@ -36,7 +39,13 @@ async def verify_history(
     if public_keys is None and keys is not None and (stored or expected is not None):
         public_keys = by_id(await keys.public_keys())
     histories = await rebuild_documents(scope, documents=documents, audit=audit)
-    return check_heads(scope, stored, histories, public_keys=public_keys, expected=expected)
+    heads, found = check_heads(scope, stored, histories, public_keys=public_keys, expected=expected)
+    if heads.fault is None and all(one.fault is None for one in found):
+        return heads, found
+    if public_keys is None and keys is not None:
+        public_keys = by_id(await keys.public_keys())
+    receipts = await find_receipts(scope, erasures=erasures, public_keys=public_keys or {})
+    return check_heads(scope, stored, histories, public_keys=public_keys, expected=expected, receipts=receipts)
 
 
 async def _heads(scope: UserScope, records: RecordStore) -> list[StoredHead]:

@@ -28,7 +28,7 @@ INTERNAL = frozenset(
     | {"find_migration_units", "read_migration_unit", "migrate_unit", "verify_migration_unit"}
     | {"roll_back_unit", "decommission_unit"}
     | {"apply_retentions", "remove_due", "retain_audit", "retain_events", "retain_jobs", "retain_snapshots"}
-    | {"find_orphans", "list_orphans", "retain_orphans"}
+    | {"find_orphans", "list_orphans", "retain_orphans", "find_receipts"}
     | {"list_baselines", "next_baseline", "read_baseline", "read_history", "unindex_events"}
     | {"change_hold", "find_holds", "list_holds", "read_hold", "tell_hold"}
     | {"read_newest_head", "sign_head", "sign_heads", "verify_history"}
