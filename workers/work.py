@@ -170,6 +170,7 @@ async def sign(services: Services) -> object:
         records=services.records,
         keys=services.signing,
         clock=services.clock,
+        erasures=services.erasures,
     )
 
 

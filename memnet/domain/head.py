@@ -7,8 +7,8 @@ Heads stand for good and in clear, so what they say of contents confirms no gues
 data key can be made with. Heads of version 1 have a plain hash there; they are checked, and not made any more.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import orjson
@@ -95,6 +95,8 @@ class Head:
     signature: bytes
     data: bytes = field(repr=False)
     version: int = HEAD_VERSION
+    erasures: tuple[str, ...] = ()
+    """Those that removed documents which the head before it has and this one has not."""
 
     def place(self, one: HeadEntry) -> DocumentKey:
         """The document that an entry speaks of."""
@@ -144,11 +146,18 @@ def content_key_ids(heads: Iterable[Head | None]) -> set[str]:
     return {one.content_key_id for one in entries if one.content_key_id is not None}
 
 
-def going_back(previous: Head | None, standings: Iterable[Standing], keys: DataKeys) -> HistoryBroken | None:
-    """What is to be said if these documents lie behind the head before; None if they do not."""
+def going_back(
+    previous: Head | None, standings: Iterable[Standing], keys: DataKeys, removed: Collection[str] = ()
+) -> HistoryBroken | None:
+    """What is to be said if these documents lie behind the head before; None if they do not.
+
+    The documents in `removed`, by id, are known to have been erased.
+    """
     now = {one.doc_id: one for one in standings}
     for then in previous.documents if previous else ():
         found = now.get(then.doc_id)
+        if found is None and then.doc_id in removed:
+            continue
         if found is None or found.sequence < then.sequence:
             return HistoryBroken(change_id=then.change_id, reason="a signed head has it, and the document does not")
         if found.sequence == then.sequence and not (_is_at(then, found) and _is_left(then, found, keys)):
@@ -170,18 +179,25 @@ def follows(previous: HeadEntry, records: Iterable[Record], now: Standing) -> Hi
 
 
 def next_head(
-    scope: UserScope, previous: Head | None, entries: Iterable[HeadEntry], *, signed_at: str, key: SigningKey
+    scope: UserScope,
+    previous: Head | None,
+    entries: Iterable[HeadEntry],
+    *,
+    signed_at: str,
+    key: SigningKey,
+    erasures: Iterable[str] = (),
 ) -> Head | None:
-    """Sign the head that follows `previous`; None if there is nothing new to sign."""
+    """Sign the head that follows `previous`; None if there is nothing new. `erasures` have taken documents since."""
     documents = tuple(sorted(entries, key=lambda one: (one.namespace, one.path, one.doc_id)))
     if documents == (previous.documents if previous else ()):
         return None
     sequence = previous.sequence + 1 if previous else 1
     before = digest(previous.data) if previous else FIRST_HASH
-    unsigned = Head(scope, sequence, signed_at, before, documents, key.public.key_id, b"", b"")
+    named = tuple(sorted(set(erasures)))
+    unsigned = Head(scope, sequence, signed_at, before, documents, key.public.key_id, b"", b"", erasures=named)
     signed = signature.sign(key, PURPOSE, canonical(_members(unsigned)))
     data = canonical(_members(unsigned) | {"signature": to_base64(signed)})
-    return Head(scope, sequence, signed_at, before, documents, unsigned.key_id, signed, data)
+    return replace(unsigned, signature=signed, data=data)
 
 
 def read_head(data: bytes) -> Head | None:
@@ -220,16 +236,25 @@ def _load(members: Json, data: bytes) -> Head:
         signature=from_base64(members["signature"]),
         data=data,
         version=version,
+        erasures=tuple(_erasures(members)),
     )
     for one in head.documents:
         head.place(one)
     return head
 
 
+def _erasures(members: Json) -> Sequence[str]:
+    found: list[str] = members.get("erasures", [])
+    if not isinstance(found, list) or not all(isinstance(one, str) for one in found):
+        raise TypeError
+    return found
+
+
 def _members(head: Head) -> dict[str, Any]:
     """What is signed."""
     of_content = _OF_CONTENT[head.version]
-    return {
+    named = {"erasures": list(head.erasures)} if head.erasures else {}
+    return named | {
         "documents": [{name: getattr(one, name) for name in (*_MEMBERS, *of_content)} for one in head.documents],
         "head_version": head.version,
         "key_id": head.key_id,

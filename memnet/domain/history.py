@@ -36,6 +36,22 @@ class Rebuilt:
     fault: str | None
     is_opened: bool = True
     """False: records are sealed and there is no vault. Only their chain was checked, and no version has its content."""
+    left: "Left | None" = None
+    """What is left of it if there is no document; None: there is one."""
+    removed_by: str | None = None
+    """The erasure that has removed the document, lawfully; what is left of its history holds."""
+
+
+@dataclass(frozen=True, slots=True)
+class Left:
+    """Records without their document, of which some may be gone."""
+
+    hashes: Mapping[int, str]
+    """By the number of the change."""
+    newest_at: str
+    """When the newest of them was made; empty if there is none."""
+    fault: str | None
+    """What contradicts itself in them, which no removal explains."""
 
 
 def parse_moment(as_of: str, head: Envelope) -> Moment:
@@ -212,14 +228,39 @@ def fault_of_covered(covered: Mapping[str, Record], baseline: Baseline) -> str |
 
     Some may be gone. What lies side by side must be linked, the newest to the baseline.
     """
-    for change, record in sorted(covered.items()):
-        if record.get("change_id") != change or record.get("doc_id") != baseline.doc_id:
-            return f"{change}: the record is another's or cannot be read"
-    for (one, first), (_, second) in pairwise(sorted(covered.items())):
-        adjoins = second["sequence"] == first["sequence"] + 1
-        if adjoins and second.get("previous_record_hash") != record_hash(first):
-            return f"{one}: the record was altered, or the one after it"
+    fault = _fault_of_links(baseline.doc_id, covered)
+    if fault is not None:
+        return fault
     last = covered.get(baseline.change_id)
     if last is not None and record_hash(last) != baseline.record_hash:
         return f"{baseline.change_id}: the record is not the one that the baseline stands for"
+    return None
+
+
+def what_is_left(doc_id: str, records: Mapping[str, Record], baseline: Baseline | None) -> Left:
+    """Look through the records, by change, of a history that has no document: what lies side by side must be linked."""
+    fault = _fault_of_links(doc_id, records)
+    if fault is not None:
+        return Left({}, "", fault)
+    if baseline is not None:
+        covered, others = part(records, baseline)
+        following = others.get(change_id(doc_id, baseline.sequence + 1))
+        fault = fault_of_covered(covered, baseline)
+        if following is not None and following.get("previous_record_hash") != baseline.record_hash:
+            fault = fault or f"{baseline.change_id}: the baseline was altered, or the record after it"
+    times = [str(record.get("timestamp")) for record in records.values()]
+    times += [] if baseline is None else [baseline.timestamp]
+    hashes = {record["sequence"]: record_hash(record) for record in records.values()}
+    return Left(hashes, max(times, default=""), fault)
+
+
+def _fault_of_links(doc_id: str, records: Mapping[str, Record]) -> str | None:
+    for change, record in sorted(records.items()):
+        is_own = record.get("change_id") == change and record.get("doc_id") == doc_id
+        if not is_own or type(record.get("sequence")) is not int or change_id(doc_id, record["sequence"]) != change:
+            return f"{change}: the record is another's or cannot be read"
+    for (one, first), (_, second) in pairwise(sorted(records.items())):
+        adjoins = second["sequence"] == first["sequence"] + 1
+        if adjoins and second.get("previous_record_hash") != record_hash(first):
+            return f"{one}: the record was altered, or the one after it"
     return None

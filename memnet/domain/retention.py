@@ -129,8 +129,8 @@ class Tally:
     held: int = 0
     """Over, but kept by a legal hold."""
     waiting: int = 0
-    """Over, but still needed: a snapshot by its replay, a replay by its snapshot, a conflict by its replay, an
-    import's manifest by the rest of it."""
+    """Over, but still needed: a snapshot by its replay, a replay by its snapshot, a conflict by its replay or, while it
+    is open, by whoever settles it, an import's manifest by the rest of it."""
     postponed: int = 0
     """Over, but changed just now, or the store failed; the next run looks again."""
     kept: int = 0

@@ -67,7 +67,7 @@ async def apply_retention(
         raise MalformedRequest("An as_of in the future takes dry_run: nothing is removed before its time.")
     await documents.check(scope)
     covering = await find_holds(scope, holds=holds)
-    run = RetentionRun(scope, catalog.retention(scope.tenant_id), moment, dry_run, holds)
+    run = RetentionRun(scope, catalog.retention(scope.tenant_id), moment, dry_run, holds, clock)
     with_snapshot = await retain_snapshots(run=run, records=records, vault=vault, clock=clock)
     await retain_jobs(run=run, records=records, marks=marks, with_snapshot=with_snapshot)
     await retain_events(run=run, events=events, search=search, clock=clock)

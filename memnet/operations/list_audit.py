@@ -11,10 +11,13 @@ from memnet.domain.envelope import Envelope, Record
 from memnet.domain.errors import HistoryBroken, InvalidCursor, MalformedRequest
 from memnet.domain.identifiers import check_identifier
 from memnet.operations.list_baselines import list_baselines
+from memnet.operations.list_orphans import list_orphans
 from memnet.operations.read_records import read_records
 from memnet.ports import AuditLog, DocumentStore, Page
 
 LISTING = 1000
+_ORPHANS = "orphans"
+"""Says in a cursor that the documents are through; no number of a change is written so."""
 
 
 async def list_audit(
@@ -31,14 +34,16 @@ async def list_audit(
 
     Their values are opened, and the salt is not shown. Deleted documents are included, and records that retention has
     removed are not, nor those of a user who is being erased. Narrowed by `namespace`, or by `namespace` and `path`.
+    If nothing narrows it, the records come last whose document is gone, as an erasure that a hold has stopped leaves
+    them: in the order of their change ids, and without values where their key is gone, too.
     Raises InvalidIdentifier, InvalidCursor, MalformedRequest for a path without a namespace, HistoryBroken,
     VaultUnavailable, Unavailable.
     """
     listing = f"{scope.prefix}audit of {namespace or '*'}/{path or '*'}"
-    after_name, after_sequence = _read_cursor(listing, cursor)
+    after_name, after_sequence, after_orphan = _read_cursor(listing, cursor)
     records: list[bytes] = []
     baselines = await list_baselines(scope, audit=audit)
-    for key in await _keys(scope, namespace, path, documents):
+    for key in await _keys(scope, namespace, path, documents) if after_orphan is None else ():
         name = f"{key.namespace}/{key.path}"
         if name < after_name:
             continue
@@ -53,7 +58,13 @@ async def list_audit(
         records += [record_bytes(told(record)) for record in found]
         if found and len(records) == limit:
             return Page(records, cursors.encode(listing, f"{found[-1]['sequence']}:{name}"))
-    return Page(records, None)
+    if namespace is not None:
+        return Page(records, None)
+    page = await list_orphans(
+        scope, after=after_orphan or "", limit=limit - len(records), documents=documents, audit=audit
+    )
+    records += [record_bytes(told(record)) for record in page.items]
+    return Page(records, page.next_cursor and cursors.encode(listing, f"{_ORPHANS}:{page.next_cursor}"))
 
 
 async def _records(
@@ -98,11 +109,13 @@ async def _keys(
             return sorted(keys, key=lambda key: f"{key.namespace}/{key.path}")
 
 
-def _read_cursor(listing: str, text: str | None) -> tuple[str, int]:
-    """The document and the change after which to go on."""
+def _read_cursor(listing: str, text: str | None) -> tuple[str, int, str | None]:
+    """The document and the number of the change after which to go on, or the change without a document."""
     if text is None:
-        return "", 0
+        return "", 0, None
     sequence, _, name = cursors.decode(listing, text).partition(":")
+    if sequence == _ORPHANS:
+        return "", 0, name
     if not (sequence.isascii() and sequence.isdecimal()):
         raise InvalidCursor()
-    return name, int(sequence)
+    return name, int(sequence), None

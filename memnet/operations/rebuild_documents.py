@@ -53,7 +53,11 @@ async def rebuild_documents(scope: UserScope, *, documents: DocumentStore, audit
         rebuilt = await _rebuild(head.doc_id, key, head, stored, audit)
         found.append(rebuilt if rebuilt.fault is None else await _look_again(key, head, documents, audit))
     for doc_id in (stored.records.keys() | stored.baselines.keys() | stored.unreadable.keys()) - seen:
-        found.append(await _rebuild(doc_id, None, None, stored, audit))
+        rebuilt = await _rebuild(doc_id, None, None, stored, audit)
+        left = history.what_is_left(doc_id, stored.records.get(doc_id, {}), stored.baselines.get(doc_id))
+        if doc_id in stored.unreadable:
+            left = replace(left, fault=rebuilt.fault)
+        found.append(replace(rebuilt, left=left))
     return sorted(found, key=lambda rebuilt: (rebuilt.key.blob_name if rebuilt.key else "", rebuilt.doc_id))
 
 

@@ -8,11 +8,13 @@ from typing import TypeVar
 from memnet.domain.document import UserScope
 from memnet.domain.retention import RetentionPolicy, RetentionReport, Tally, batches
 from memnet.operations.find_holds import find_holds
-from memnet.ports import HoldStore
+from memnet.ports import Clock, HoldStore
 
 BATCH = 64
 """So many are removed between two looks at the holds."""
 T = TypeVar("T")
+Remove = Callable[[Sequence[T], datetime], Awaitable[Sequence[T]]]
+"""Removes a batch, dated with the moment before the holds were asked, and returns what of it is gone."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,24 +26,25 @@ class RetentionRun:
     as_of: datetime
     dry_run: bool
     holds: HoldStore
+    clock: Clock
     report: RetentionReport = field(default_factory=RetentionReport)
 
 
-async def remove_due(
-    due: Sequence[T], remove: Callable[[Sequence[T]], Awaitable[Sequence[T]]], tally: Tally, *, run: RetentionRun
-) -> list[T]:
+async def remove_due(due: Sequence[T], remove: Remove[T], tally: Tally, *, run: RetentionRun) -> list[T]:
     """Have `remove` remove what is due, batch by batch; return what is gone, or would be in a dry run.
 
     `remove` returns what of a batch it has removed; the rest counts as postponed. Before every batch the legal holds
-    are asked: under one nothing is removed, and all counts as held. Raises what `remove` raises, HistoryBroken,
-    Unavailable.
+    are asked: under one nothing is removed, and all counts as held. `remove` is handed the moment before that, to date
+    its deletions with: from a process that stood still since, and may have missed a hold, the storage takes none.
+    Raises what `remove` raises, HistoryBroken, Unavailable.
     """
     gone: list[T] = []
     for batch in batches(due, BATCH):
+        known_at = run.clock.now()
         if await find_holds(run.scope, holds=run.holds):
             tally.held += len(batch)
             continue
-        removed = batch if run.dry_run else await remove(batch)
+        removed = batch if run.dry_run else await remove(batch, known_at)
         gone += removed
         tally.removed += len(removed)
         tally.postponed += len(batch) - len(removed)

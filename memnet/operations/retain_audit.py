@@ -4,6 +4,7 @@ import asyncio
 import logging
 from collections.abc import AsyncIterator, Mapping, Sequence
 from dataclasses import dataclass
+from datetime import datetime
 
 from memnet.domain import commit, envelope, history
 from memnet.domain.baseline import Baseline
@@ -16,6 +17,7 @@ from memnet.operations.list_baselines import list_baselines
 from memnet.operations.next_baseline import next_baseline
 from memnet.operations.read_baseline import read_baseline
 from memnet.operations.remove_due import RetentionRun, remove_due
+from memnet.operations.retain_orphans import retain_orphans
 from memnet.operations.store_baseline import store_baseline
 from memnet.ports import AuditLog, DocumentStore, StoreConflict, StoredDocument
 
@@ -43,22 +45,30 @@ async def retain_audit(*, run: RetentionRun, documents: DocumentStore, audit: Au
 
     The baseline is written before the first record goes and holds the version that the last of them made, so that
     every version since then can still be rebuilt. A history that does not hold, or of a user whose keys do not open, is
-    left as it is, and counted. What an interrupted run has left is removed. Raises ErasureRunning, HistoryBroken,
-    VaultUnavailable, Unavailable.
+    left as it is, and counted. What an interrupted run has left is removed, and what is over of histories that have no
+    document any more. Raises ErasureRunning, HistoryBroken, VaultUnavailable, Unavailable.
     """
     stores = _Stores(documents, audit)
     standing = await _list(run, audit)
+    seen = set[str]()
     async for key in _keys(run, documents):
         stored = await documents.get(key)
         if stored is None:
             continue
         try:
-            await _shorten(key, stored, standing, run, stores)
+            head = envelope.load(stored.data)
+            seen.add(head.doc_id)
+            await _shorten(key, stored, head, standing, run, stores)
         except (HistoryBroken, SealBroken):
             # An erasure that has begun meanwhile takes histories apart.
             await documents.check(key.scope)
             log.exception("a history does not hold", extra={"document": key.blob_name})
             run.report.broken["audit"] += 1
+    left = {doc_id: known for doc_id, known in standing.items() if doc_id not in seen}
+    if left:
+        records = {doc_id: known.records for doc_id, known in left.items()}
+        of_baselines = {doc_id: known.baselines for doc_id, known in left.items()}
+        await retain_orphans(records, of_baselines, run=run, documents=documents, audit=audit)
 
 
 async def _list(run: RetentionRun, audit: AuditLog) -> Mapping[str, _Standing]:
@@ -89,9 +99,14 @@ async def _keys(run: RetentionRun, documents: DocumentStore) -> AsyncIterator[Do
 
 
 async def _shorten(
-    key: DocumentKey, stored: StoredDocument, standing: Mapping[str, _Standing], run: RetentionRun, stores: _Stores
+    key: DocumentKey,
+    stored: StoredDocument,
+    head: Envelope,
+    standing: Mapping[str, _Standing],
+    run: RetentionRun,
+    stores: _Stores,
 ) -> None:
-    head, tally = envelope.load(stored.data), run.report.tallies["audit"]
+    tally = run.report.tallies["audit"]
     known = standing.get(head.doc_id, _Standing())
     records = sorted({*known.records, *(record["change_id"] for record in head.commit.outbox)})
     before, after = await _find(key, head, run, stores.audit)
@@ -101,11 +116,11 @@ async def _shorten(
         return
     is_new, is_ready = after != before, False
 
-    async def remove(changes: Sequence[str]) -> Sequence[str]:
+    async def remove(changes: Sequence[str], known_at: datetime) -> Sequence[str]:
         nonlocal is_ready
         is_ready = is_ready or not is_new or await _replace(key, stored, head, after, stores)
         if is_ready:
-            await _delete(key, changes, stores.audit)
+            await _delete(key, changes, known_at, stores.audit)
         return changes if is_ready else ()
 
     gone = await remove_due(due, remove, tally, run=run)
@@ -148,12 +163,12 @@ async def _replace(key: DocumentKey, stored: StoredDocument, head: Envelope, aft
     return True
 
 
-async def _delete(key: DocumentKey, changes: Sequence[str], audit: AuditLog) -> None:
+async def _delete(key: DocumentKey, changes: Sequence[str], known_at: datetime, audit: AuditLog) -> None:
     gate = asyncio.Semaphore(AT_ONCE)
 
     async def one(change: str) -> None:
         async with gate:
-            await audit.delete(key.scope, change)
+            await audit.delete(key.scope, change, known_at=known_at)
 
     await asyncio.gather(*map(one, changes))
 
@@ -162,6 +177,7 @@ async def _remove_older(
     key: DocumentKey, after: Baseline, known: _Standing, run: RetentionRun, audit: AuditLog
 ) -> None:
     older = [change for change in known.baselines if change < after.change_id]
+    known_at = run.clock.now()
     if older and not run.dry_run and not await find_holds(run.scope, holds=run.holds):
         for change in older:
-            await audit.delete_baseline(key.scope, change)
+            await audit.delete_baseline(key.scope, change, known_at=known_at)

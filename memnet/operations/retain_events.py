@@ -2,7 +2,7 @@
 
 import asyncio
 from collections.abc import Sequence
-from datetime import timedelta
+from datetime import datetime, timedelta
 
 from memnet.domain.errors import Unavailable
 from memnet.domain.event import EventKey, StoredEvent
@@ -30,8 +30,8 @@ async def retain_events(*, run: RetentionRun, events: EventStore, search: Search
     """
     tally = run.report.tallies["events"]
 
-    async def remove(keys: Sequence[EventKey]) -> Sequence[EventKey]:
-        return await _remove(keys, events, search)
+    async def remove(keys: Sequence[EventKey], known_at: datetime) -> Sequence[EventKey]:
+        return await _remove(keys, known_at, events, search)
 
     cursor: str | None = None
     while True:
@@ -63,7 +63,9 @@ def _is_due(stored: StoredEvent, row: ListedEvent, run: RetentionRun) -> bool:
     return min(stored.event.timestamp, to_text(row.since)) <= last_due
 
 
-async def _remove(keys: Sequence[EventKey], events: EventStore, search: Search | None) -> Sequence[EventKey]:
+async def _remove(
+    keys: Sequence[EventKey], known_at: datetime, events: EventStore, search: Search | None
+) -> Sequence[EventKey]:
     gate = asyncio.Semaphore(AT_ONCE)
 
     async def one(key: EventKey) -> None:
@@ -71,7 +73,7 @@ async def _remove(keys: Sequence[EventKey], events: EventStore, search: Search |
             if search is not None:
                 # Before anything goes: should this be interrupted, the reconciliation still finds what to take out.
                 await events.mark(key, MARK)
-            await events.delete(key)
+            await events.delete(key, known_at=known_at)
 
     await asyncio.gather(*map(one, keys))
     if search is not None:

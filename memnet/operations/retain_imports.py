@@ -3,6 +3,7 @@
 import asyncio
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from itertools import groupby
 
 from memnet.domain import attachment as attachments
@@ -164,16 +165,16 @@ async def _data(one: Attachment, work: _Work) -> bytes | None:
         return b""
 
 
-def _remover(work: _Work) -> Callable[[Sequence[_Due]], Awaitable[Sequence[_Due]]]:
+def _remover(work: _Work) -> Callable[[Sequence[_Due], datetime], Awaitable[Sequence[_Due]]]:
     gate = asyncio.Semaphore(AT_ONCE)
 
-    async def delete(due: _Due) -> None:
+    async def delete(due: _Due, known_at: datetime) -> None:
         async with gate:
-            await work.records.delete(work.key(due.one))
+            await work.records.delete(work.key(due.one), known_at=known_at)
 
-    async def remove(batch: Sequence[_Due]) -> Sequence[_Due]:
+    async def remove(batch: Sequence[_Due], known_at: datetime) -> Sequence[_Due]:
         for is_first in (True, False):
-            await asyncio.gather(*(delete(due) for due in batch if due.is_first is is_first))
+            await asyncio.gather(*(delete(due, known_at) for due in batch if due.is_first is is_first))
         return batch
 
     return remove

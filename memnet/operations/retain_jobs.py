@@ -1,8 +1,9 @@
 """Remove what is left of a user's finished work: replays, closed conflicts, and who read a snapshot."""
 
 import asyncio
-from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from collections.abc import AsyncIterator, Callable, Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from typing import TypeVar
 
 from memnet.domain import conflict as conflicts
@@ -15,7 +16,7 @@ from memnet.domain.record import RecordKey, RecordKind
 from memnet.domain.replay import Replay, ReplayStatus, replay_key
 from memnet.domain.retention import Kind
 from memnet.domain.snapshot_access import accessed_at
-from memnet.operations.remove_due import RetentionRun, remove_due
+from memnet.operations.remove_due import Remove, RetentionRun, remove_due
 from memnet.operations.unmark_job import unmark_job
 from memnet.ports import JobMarks, RecordStore, StoreConflict, StoredDocument
 
@@ -37,8 +38,8 @@ async def retain_jobs(
     """Remove each that has not changed for as many days as its profile keeps jobs.
 
     A replay that is not over, or whose snapshot stays (it is among `with_snapshot`), waits: the snapshot, sent again,
-    would be replayed again. So does a conflict whose replay can still go on, for that would open it again. Open
-    conflicts stay. Raises HistoryBroken, Unavailable.
+    would be replayed again. So does a conflict whose replay can still go on, for that would open it again, and one that
+    is still open, for somebody has to settle it. Raises HistoryBroken, Unavailable.
     """
     gone = await _retain_replays(run, records, marks, with_snapshot)
     await _retain_conflicts(run, records, marks, gone)
@@ -68,10 +69,11 @@ async def _retain_conflicts(run: RetentionRun, records: RecordStore, marks: JobM
     async for found in _read(RecordKind.CONFLICTS, conflicts.load, run, records):
         due = []
         for conflict, tag in found:
-            is_open = conflict.status is ConflictStatus.OPEN
-            if is_open or conflict.updated_at > run.policy.last_due(Kind.JOBS, conflict.profile_id, run.as_of):
+            if conflict.updated_at > run.policy.last_due(Kind.JOBS, conflict.profile_id, run.as_of):
                 tally.kept += 1
-            elif conflict.replay_id not in gone and await _may_go_on(conflict, records):
+            elif conflict.status is ConflictStatus.OPEN or (
+                conflict.replay_id not in gone and await _may_go_on(conflict, records)
+            ):
                 tally.waiting += 1
             else:
                 due.append(_Due(conflict.key, tag, conflict.job))
@@ -135,18 +137,18 @@ async def _read(
             return
 
 
-def _remover(records: RecordStore, marks: JobMarks | None) -> Callable[[Sequence[_Due]], Awaitable[Sequence[_Due]]]:
-    async def one(due: _Due) -> bool:
+def _remover(records: RecordStore, marks: JobMarks | None) -> Remove[_Due]:
+    async def one(due: _Due, known_at: datetime) -> bool:
         try:
-            await records.delete(due.key, tag=due.tag)
+            await records.delete(due.key, tag=due.tag, known_at=known_at)
         except StoreConflict:
             return False
         if due.job is not None and marks is not None:
             await unmark_job(due.job, records=records, marks=marks)
         return True
 
-    async def remove(due: Sequence[_Due]) -> Sequence[_Due]:
-        gone = await asyncio.gather(*map(one, due))
+    async def remove(due: Sequence[_Due], known_at: datetime) -> Sequence[_Due]:
+        gone = await asyncio.gather(*(one(item, known_at) for item in due))
         return [item for item, is_gone in zip(due, gone, strict=True) if is_gone]
 
     return remove

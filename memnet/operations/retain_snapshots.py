@@ -3,6 +3,7 @@
 import asyncio
 from collections.abc import Sequence
 from dataclasses import dataclass
+from datetime import datetime
 
 from memnet.domain import replay as replays
 from memnet.domain import snapshot as snapshots
@@ -45,8 +46,8 @@ async def retain_snapshots(
         async with gate:
             return await _look(key, run, records, vault, clock)
 
-    async def remove(due: Sequence[_Due]) -> Sequence[_Due]:
-        gone = await asyncio.gather(*(_remove(one, records) for one in due))
+    async def remove(due: Sequence[_Due], known_at: datetime) -> Sequence[_Due]:
+        gone = await asyncio.gather(*(_remove(one, known_at, records) for one in due))
         return [one for one, is_gone in zip(due, gone, strict=True) if is_gone]
 
     while True:
@@ -115,9 +116,9 @@ async def _adopt(key: RecordKey, run: RetentionRun, records: RecordStore, vault:
             return
 
 
-async def _remove(due: _Due, records: RecordStore) -> bool:
+async def _remove(due: _Due, known_at: datetime, records: RecordStore) -> bool:
     try:
-        await records.delete(due.key, tag=due.tag)
+        await records.delete(due.key, tag=due.tag, known_at=known_at)
     except StoreConflict:
         return False
     return True

@@ -10,7 +10,7 @@ from memnet.domain.document import UserScope
 from memnet.domain.errors import ErasureRunning, HistoryBroken, Unavailable, VaultUnavailable
 from memnet.operations.read_stored_records import PARALLEL
 from memnet.operations.sign_head import Signed, sign_head
-from memnet.ports import AuditLog, Clock, DocumentStore, ListedDocument, RecordStore, SigningKeys
+from memnet.ports import AuditLog, Clock, DocumentStore, ErasureStore, ListedDocument, RecordStore, SigningKeys
 
 PAGE = 1000
 log = logging.getLogger(__name__)
@@ -29,7 +29,13 @@ class SignReport:
 
 
 async def sign_heads(
-    *, documents: DocumentStore, audit: AuditLog, records: RecordStore, keys: SigningKeys, clock: Clock
+    *,
+    documents: DocumentStore,
+    audit: AuditLog,
+    records: RecordStore,
+    keys: SigningKeys,
+    clock: Clock,
+    erasures: ErasureStore,
 ) -> SignReport:
     """Sign heads beside any number of writers and other signers; a user that fails does not stop the others.
 
@@ -51,6 +57,7 @@ async def sign_heads(
                     records=records,
                     keys=keys,
                     clock=clock,
+                    erasures=erasures,
                 )
             except (Unavailable, VaultUnavailable, ErasureRunning):
                 outcome = Signed.POSTPONED

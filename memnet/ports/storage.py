@@ -139,8 +139,12 @@ class AuditLog(Protocol):
         """List the change ids that start with `prefix`, in name order. Raises InvalidCursor, Unavailable."""
         ...
 
-    async def delete(self, scope: UserScope, change_id: str) -> None:
-        """Remove one record; a missing one is fine. Raises Unavailable."""
+    async def delete(self, scope: UserScope, change_id: str, *, known_at: datetime | None = None) -> None:
+        """Remove one record; a missing one is fine.
+
+        With `known_at`, the moment at which the caller knew that it may go, it does not take effect much later than
+        that: Azure Storage refuses it 15 minutes after. Raises Unavailable.
+        """
         ...
 
     async def append_baseline(self, scope: UserScope, change_id: str, data: bytes) -> None:
@@ -158,8 +162,8 @@ class AuditLog(Protocol):
         """
         ...
 
-    async def delete_baseline(self, scope: UserScope, change_id: str) -> None:
-        """Remove the baseline of a change; a missing one is fine. Raises Unavailable."""
+    async def delete_baseline(self, scope: UserScope, change_id: str, *, known_at: datetime | None = None) -> None:
+        """Remove the baseline of a change; a missing one is fine. `known_at` as of a record. Raises Unavailable."""
         ...
 
 
@@ -199,8 +203,12 @@ class EventStore(Protocol):
         """List the events of one user in name order. Raises InvalidCursor, Unavailable."""
         ...
 
-    async def delete(self, key: EventKey) -> None:
-        """Remove the event; a missing one is fine, and its marks stay. Raises Unavailable."""
+    async def delete(self, key: EventKey, *, known_at: datetime | None = None) -> None:
+        """Remove the event; a missing one is fine, and its marks stay.
+
+        With `known_at`, the moment at which the caller knew that it may go, it does not take effect much later than
+        that: Azure Storage refuses it 15 minutes after. Raises Unavailable.
+        """
         ...
 
     async def mark(self, key: EventKey, mark_id: str) -> None:
@@ -236,10 +244,12 @@ class RecordStore(Protocol):
         """
         ...
 
-    async def delete(self, key: RecordKey, *, tag: StorageETag | None = None) -> None:
+    async def delete(self, key: RecordKey, *, tag: StorageETag | None = None, known_at: datetime | None = None) -> None:
         """Remove a record, with `tag` iff it still is the one of that tag; a missing one is fine.
 
-        Raises StoreConflict if it is another one, Unavailable when the outcome is unknown.
+        With `known_at`, the moment at which the caller knew that it may go, it does not take effect much later than
+        that: Azure Storage refuses it 15 minutes after. Raises StoreConflict if it is another one, Unavailable when the
+        outcome is unknown.
         """
         ...
 

@@ -1,6 +1,7 @@
 """The AuditLog contract, for every backend."""
 
 import asyncio
+from datetime import UTC, datetime
 
 import pytest
 
@@ -112,6 +113,16 @@ async def test_a_removed_record_is_gone_and_can_be_written_anew(audit):
         assert await audit.read(SCOPE, "d-0001") is None
         assert not audit.stands(SCOPE, "d-0001")
         assert await all_ids(audit, SCOPE, "", 10) == ["d-0002"]
+
+
+async def test_a_removal_may_be_dated(audit):
+    await audit.append(SCOPE, "d-0001", RECORD)
+    await audit.append_baseline(SCOPE, "d-0001", RECORD)
+    for _ in range(2):
+        await audit.delete(SCOPE, "d-0001", known_at=datetime.now(UTC))
+        assert await audit.read(SCOPE, "d-0001") is None
+        await audit.delete_baseline(SCOPE, "d-0001", known_at=datetime.now(UTC))
+        assert await audit.read_baseline(SCOPE, "d-0001") is None
 
 
 async def test_baselines_stand_apart_from_records(audit):

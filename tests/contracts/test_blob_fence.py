@@ -16,6 +16,7 @@ from memnet.adapters.memory.clock import FrozenClock
 from memnet.domain.document import StorageETag, UserScope
 from memnet.domain.erasure import Found, fence_name
 from memnet.domain.errors import ErasureRunning, Unavailable
+from memnet.domain.event import EventKey
 from memnet.domain.job import Job, JobKind
 from memnet.domain.record import RecordKey, RecordKind
 from tests.contracts.erasure_stores import DATA, SUMMARY, Stores, document_of, in_memory, on_blobs, put_hold, writes
@@ -169,6 +170,18 @@ async def test_what_an_erasure_sends_is_dated_when_it_was_known_to_be_right() ->
             assert parsedate_to_datetime(headers["x-ms-date"]) == known_at
             assert headers["if-match"] == '"0x1"'
         assert server.asked[0][1]["x-ms-delete-snapshots"] == "include"
+
+
+async def test_what_retention_removes_is_dated_when_it_was_known_to_be_over() -> None:
+    async with against(answer(202)) as (container, server):
+        stores, known_at = on_blobs(container), server.clock.now() - timedelta(minutes=7)
+        await stores.audit.delete(ONE, "d-1", known_at=known_at)
+        await stores.audit.delete_baseline(ONE, "d-1", known_at=known_at)
+        await stores.events.delete(EventKey(ONE, "e1"), known_at=known_at)
+        await stores.records.delete(RecordKey(ONE, RecordKind.REPLAYS, "r1"), known_at=known_at)
+        assert [method for method, _ in asked(server)] == ["DELETE"] * 4
+        dates = {parsedate_to_datetime(headers["x-ms-date"]) for _, headers, _ in server.asked}
+        assert dates == {known_at}
 
 
 async def test_a_fence_that_another_process_took_down_is_no_conflict() -> None:

@@ -135,10 +135,16 @@ async def test_a_removed_event_is_gone_its_marks_are_not_and_it_can_be_written_a
         await events.create(KEY, DATA)
         await events.mark(KEY, "m1")
         await events.delete(KEY)
-        await events.delete(KEY)
+        await events.delete(KEY, known_at=datetime.now(UTC))
         assert await events.get(KEY) is None
         assert await listed(events, None) == []
         assert await marked(events) == [(KEY, "m1")]
+
+
+async def test_a_removal_may_be_dated(events):
+    await events.create(KEY, DATA)
+    await events.delete(KEY, known_at=datetime.now(UTC))
+    assert await events.get(KEY) is None
 
 
 async def test_lists_of_one_user_say_since_when(events):

@@ -1,6 +1,7 @@
 """The RecordStore contract, for every backend."""
 
 import asyncio
+from datetime import UTC, datetime
 
 import pytest
 
@@ -146,6 +147,13 @@ async def test_a_record_is_removed_whatever_its_tag_or_with_its_own_alone(record
     await records.delete(KEY, tag=second)
     assert await records.read(KEY) is None
     await records.delete(KEY, tag=second)
+
+
+async def test_a_removal_may_be_dated(records):
+    tag = await records.write(KEY, b"1", replaces=None)
+    await records.delete(KEY, tag=tag, known_at=datetime.now(UTC))
+    assert await records.read(KEY) is None
+    await records.delete(KEY, known_at=datetime.now(UTC))
 
 
 async def test_a_removal_and_a_write_with_one_tag_have_one_winner(records):

@@ -142,6 +142,7 @@ class ErasureWorld:
             records=self.services.records,
             keys=self.services.signing,
             clock=self.services.clock,
+            erasures=self.services.erasures,
         )
         await self.services.audit.append_baseline(scope, "doc-1-000000000001", b"{}")
         for name in ("a/manifest", "a/earlier/b/audit/d-000000000001"):

@@ -5,6 +5,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from typing import Any
 
+from memnet.adapters.memory.erasures import MemoryErasureStore
 from memnet.adapters.memory.records import MemoryRecordStore
 from memnet.adapters.memory.signing_keys import MemorySigningKeys
 from memnet.domain import audit, audit_values, envelope
@@ -83,6 +84,7 @@ class HeadWorld(Service):
         super().__init__()
         self.records = CountingRecords()
         self.signing = TroubledKeys(self.ids)
+        self.erasures = MemoryErasureStore()
 
     async def sign(self, scope: UserScope = SCOPE, **members: Any) -> Signed:
         return await sign_head(scope, **self._signing_ports(), **members)
@@ -95,7 +97,7 @@ class HeadWorld(Service):
 
     async def verify(self, **members: Any) -> tuple[HeadsChecked, Sequence[Rebuilt]]:
         given = {"keys": self.signing, **members}
-        ports = {"documents": self.documents, "audit": self.audit, "records": self.records}
+        ports = {"documents": self.documents, "audit": self.audit, "records": self.records, "erasures": self.erasures}
         return await verify_history(SCOPE, **ports, **given)
 
     async def faults(self, **members: Any) -> list[str | None]:
@@ -105,7 +107,7 @@ class HeadWorld(Service):
 
     def _signing_ports(self) -> dict[str, Any]:
         stores = {"documents": self.documents, "audit": self.audit, "records": self.records}
-        return stores | {"keys": self.signing, "clock": self.clock}
+        return stores | {"keys": self.signing, "clock": self.clock, "erasures": self.erasures}
 
     async def changed(self, key: DocumentKey, times: int) -> list[str]:
         """So many more changes of a document, each flushed; their change ids."""

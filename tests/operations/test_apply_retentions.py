@@ -49,10 +49,10 @@ async def test_one_that_fails_is_counted_and_the_others_go_on():
     world = await aged()
     delete = world.events.delete
 
-    async def fails(key):
+    async def fails(key, **named):
         if key.scope == SCOPE:
             raise Unavailable()
-        await delete(key)
+        await delete(key, **named)
 
     world.events.delete = fails
     found = await apply(world, None)

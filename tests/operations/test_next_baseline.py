@@ -24,7 +24,7 @@ async def aged(changes: int = 9) -> RetentionWorld:
 
 
 def a_run(world: RetentionWorld) -> RetentionRun:
-    return RetentionRun(SCOPE, world.catalog.retention("t1"), world.clock.now(), False, world.holds)
+    return RetentionRun(SCOPE, world.catalog.retention("t1"), world.clock.now(), False, world.holds, world.clock)
 
 
 async def found(world: RetentionWorld, before=None, **ports):

@@ -1,6 +1,7 @@
 """The one door through which retention removes: batch by batch, never under a hold."""
 
 from collections.abc import Sequence
+from datetime import datetime, timedelta
 
 import pytest
 
@@ -14,17 +15,17 @@ from tests.operations.hold_world import SCOPE, HoldWorld
 
 def a_run(holds: MemoryHoldStore, *, dry_run: bool = False) -> RetentionRun:
     world = HoldWorld()
-    return RetentionRun(SCOPE, RetentionPolicy({}, Limits()), world.clock.now(), dry_run, holds)
+    return RetentionRun(SCOPE, RetentionPolicy({}, Limits()), world.clock.now(), dry_run, holds, world.clock)
 
 
-async def all_of(batch: Sequence[int]) -> Sequence[int]:
+async def all_of(batch: Sequence[int], _: datetime) -> Sequence[int]:
     return batch
 
 
 async def test_batches_and_what_is_left_of_them():
     seen: list[int] = []
 
-    async def even(batch: Sequence[int]) -> Sequence[int]:
+    async def even(batch: Sequence[int], _: datetime) -> Sequence[int]:
         seen.append(len(batch))
         return [number for number in batch if number % 2 == 0]
 
@@ -36,7 +37,7 @@ async def test_batches_and_what_is_left_of_them():
 
 
 async def test_a_dry_run_counts_alone():
-    async def never(_: Sequence[int]) -> Sequence[int]:
+    async def never(*_: object) -> Sequence[int]:
         raise AssertionError
 
     tally = Tally()
@@ -48,7 +49,7 @@ async def test_a_dry_run_counts_alone():
 async def test_a_hold_is_seen_before_every_batch(dry_run):
     world, tally = HoldWorld(), Tally()
 
-    async def place(batch: Sequence[int]) -> Sequence[int]:
+    async def place(batch: Sequence[int], _: datetime) -> Sequence[int]:
         await world.place("meanwhile")
         return batch
 
@@ -57,6 +58,27 @@ async def test_a_hold_is_seen_before_every_batch(dry_run):
     gone = await remove_due(range(BATCH + 5), place, tally, run=a_run(world.holds, dry_run=dry_run))
     held = BATCH + 5 if dry_run else 5
     assert (len(gone), tally) == (BATCH + 5 - held, Tally(removed=BATCH + 5 - held, held=held))
+
+
+async def test_a_removal_is_dated_before_the_holds_are_asked():
+    """Who stands still between the answer and the removal removes nothing under a hold that came meanwhile."""
+
+    class Slow(MemoryHoldStore):
+        async def list(self, *given, **named):
+            run.clock.advance(timedelta(minutes=7))
+            return await super().list(*given, **named)
+
+    async def remove(batch: Sequence[int], known_at: datetime) -> Sequence[int]:
+        dates.append(known_at)
+        return batch
+
+    dates: list[datetime] = []
+    run = a_run(Slow())
+    begun = run.clock.now()
+    await remove_due(range(BATCH + 1), remove, Tally(), run=run)
+    step = (run.clock.now() - begun) / 2
+    assert step >= timedelta(minutes=7)
+    assert dates == [begun, begun + step]
 
 
 async def test_a_hold_that_cannot_be_read_stops_everything():

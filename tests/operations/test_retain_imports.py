@@ -53,7 +53,7 @@ async def run(world: RetentionWorld, *, dry_run: bool = False, watch: Any = None
     """One run over what was imported alone; the report's tally and what was broken."""
     ports = world.retention_ports() if watch is None else world.retention_ports(watch)
     policy = world.catalog.retention(scope.tenant_id)
-    made = RetentionRun(scope, policy, world.clock.now(), dry_run, ports["holds"])
+    made = RetentionRun(scope, policy, world.clock.now(), dry_run, ports["holds"], world.clock)
     await retain_imports(run=made, records=ports["records"], vault=ports["vault"])
     return made.report.tallies["imports"], made.report.broken["imports"]
 
@@ -233,7 +233,7 @@ async def _replace(world: RetentionWorld, name: str, data: bytes, scope: UserSco
 
 async def test_without_a_vault_nobody_can_tell_how_old_what_is_sealed_is() -> None:
     world, _ = await taken_over(at=AUDIT_DAYS)
-    made = RetentionRun(OTHER, world.catalog.retention("t2"), world.clock.now(), False, world.holds)
+    made = RetentionRun(OTHER, world.catalog.retention("t2"), world.clock.now(), False, world.holds, world.clock)
     with pytest.raises(VaultUnavailable):
         await retain_imports(run=made, records=world.records, vault=None)
 

@@ -42,13 +42,15 @@ def _with_longer_snapshots(world: RetentionWorld):
     return replace(world.catalog, ceilings=Ceilings(snapshots_min_days=150, jobs_max_days=100))
 
 
-async def test_an_open_conflict_stays_and_a_closed_one_goes():
+async def test_an_open_conflict_waits_for_who_settles_it_and_a_closed_one_goes():
     world = RetentionWorld()
     opened = await conflict(world, "rpl-open", closed=False)
     await conflict(world, "rpl-closed")
-    world.clock.advance(100 * DAY)
+    world.clock.advance(100 * DAY - timedelta(seconds=1))
+    assert (await world.retain()).report.tallies["conflicts"] == Tally(kept=2)
+    world.clock.advance(timedelta(seconds=1))
     applied = await world.retain()
-    assert applied.report.tallies["conflicts"] == Tally(removed=1, kept=1)
+    assert applied.report.tallies["conflicts"] == Tally(removed=1, waiting=1)
     assert await world.names(RecordKind.CONFLICTS) == [opened]
 
 

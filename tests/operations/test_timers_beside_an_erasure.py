@@ -61,7 +61,8 @@ def parts(world: ErasureWorld, *wanted: str) -> dict[str, Any]:
 
 async def sign(world: ErasureWorld) -> SignReport:
     assert world.services.signing is not None
-    return await sign_heads(keys=world.services.signing, **parts(world, "documents", "audit", "records", "clock"))
+    ports = parts(world, "documents", "audit", "records", "clock", "erasures")
+    return await sign_heads(keys=world.services.signing, **ports)
 
 
 async def retain(world: ErasureWorld) -> RetentionsReport:

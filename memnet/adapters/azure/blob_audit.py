@@ -1,6 +1,7 @@
 """AuditLog on Azure Blob Storage: one blob per record, created once."""
 
 from collections import OrderedDict
+from datetime import datetime
 
 from memnet.adapters.azure.blob_container import BlobContainer
 from memnet.domain.document import UserScope
@@ -42,11 +43,11 @@ class BlobAuditLog:
         """List change ids in name order. Raises InvalidCursor, Unavailable."""
         return await self._list(f"{scope.prefix}audit/", prefix, limit, cursor)
 
-    async def delete(self, scope: UserScope, change_id: str) -> None:
+    async def delete(self, scope: UserScope, change_id: str, *, known_at: datetime | None = None) -> None:
         """Remove one record. Raises Unavailable."""
         name = _name(scope, change_id)
         self._known.pop(name, None)
-        await self._container.delete(name)
+        await self._container.delete(name, known_at=known_at)
 
     async def append_baseline(self, scope: UserScope, change_id: str, data: bytes) -> None:
         """Create the baseline of a change. Raises HistoryBroken, Unavailable."""
@@ -61,9 +62,9 @@ class BlobAuditLog:
         """List the changes that have a baseline in name order. Raises InvalidCursor, Unavailable."""
         return await self._list(f"{scope.prefix}baselines/", prefix, limit, cursor)
 
-    async def delete_baseline(self, scope: UserScope, change_id: str) -> None:
+    async def delete_baseline(self, scope: UserScope, change_id: str, *, known_at: datetime | None = None) -> None:
         """Remove the baseline of a change. Raises Unavailable."""
-        await self._container.delete(_name(scope, change_id, "baselines"))
+        await self._container.delete(_name(scope, change_id, "baselines"), known_at=known_at)
 
     async def _append(self, scope: UserScope, name: str, data: bytes, change_id: str) -> None:
         try:

@@ -1,5 +1,7 @@
 """EventStore on Azure Blob Storage: one blob per event, and an empty blob for each that waits for the index."""
 
+from datetime import datetime
+
 from azure.storage.blob import BlobProperties
 
 from memnet.adapters.azure.blob_container import BlobContainer
@@ -44,9 +46,9 @@ class BlobEventStore:
         found = [_listed(blob) for blob in blobs]
         return Page([listed for listed in found if listed is not None], following)
 
-    async def delete(self, key: EventKey) -> None:
+    async def delete(self, key: EventKey, *, known_at: datetime | None = None) -> None:
         """Remove the event. Raises Unavailable."""
-        await self._container.delete(key.blob_name)
+        await self._container.delete(key.blob_name, known_at=known_at)
 
     async def mark(self, key: EventKey, mark_id: str) -> None:
         """Create the mark. Raises ErasureRunning, Unavailable."""

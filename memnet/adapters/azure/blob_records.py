@@ -1,5 +1,7 @@
 """RecordStore on Azure Blob Storage: one small blob a record, beside the user's documents."""
 
+from datetime import datetime
+
 from memnet.adapters.azure.blob_container import BlobContainer
 from memnet.domain.document import StorageETag, UserScope
 from memnet.domain.errors import InvalidIdentifier
@@ -25,9 +27,9 @@ class BlobRecordStore:
         """Write a record conditionally. Raises StoreConflict, ErasureRunning, Unavailable."""
         return await self._container.write(key.blob_name, data, replaces=replaces, metadata={}, of=key.scope)
 
-    async def delete(self, key: RecordKey, *, tag: StorageETag | None = None) -> None:
+    async def delete(self, key: RecordKey, *, tag: StorageETag | None = None, known_at: datetime | None = None) -> None:
         """Remove a record, with `tag` conditionally. Raises StoreConflict, Unavailable."""
-        await self._container.delete(key.blob_name, tag=tag)
+        await self._container.delete(key.blob_name, tag=tag, known_at=known_at)
 
     async def list(self, scope: UserScope, kind: RecordKind, *, limit: int, cursor: str | None) -> Page[RecordKey]:
         """List a user's records of one kind in name order. Raises InvalidCursor, Unavailable."""

@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Mapping, Sequence
+from datetime import datetime
 
 from memnet.adapters.memory.erasures import MemoryErasureStore
 from memnet.domain import cursor as cursors
@@ -36,8 +37,8 @@ class MemoryAuditLog:
         """List change ids in name order. Raises InvalidCursor."""
         return await self._list(f"{scope.prefix}audit/", prefix, limit, cursor)
 
-    async def delete(self, scope: UserScope, change_id: str) -> None:
-        """Remove one record. Raises InvalidIdentifier."""
+    async def delete(self, scope: UserScope, change_id: str, *, known_at: datetime | None = None) -> None:
+        """Remove one record; dates are not looked at. Raises InvalidIdentifier."""
         await self._delete(_name(scope, change_id))
 
     async def append_baseline(self, scope: UserScope, change_id: str, data: bytes) -> None:
@@ -52,8 +53,8 @@ class MemoryAuditLog:
         """List the changes that have a baseline in name order. Raises InvalidCursor."""
         return await self._list(f"{scope.prefix}baselines/", prefix, limit, cursor)
 
-    async def delete_baseline(self, scope: UserScope, change_id: str) -> None:
-        """Remove the baseline of a change. Raises InvalidIdentifier."""
+    async def delete_baseline(self, scope: UserScope, change_id: str, *, known_at: datetime | None = None) -> None:
+        """Remove the baseline of a change; dates are not looked at. Raises InvalidIdentifier."""
         await self._delete(_name(scope, change_id, "baselines"))
 
     def names(self) -> Sequence[str]:

@@ -50,8 +50,8 @@ class MemoryEventStore:
         found, following = await _page(f"{scope.prefix}events/", sorted(names), limit, cursor)
         return Page([ListedEvent(names[name], self._since[names[name]]) for name in found], following)
 
-    async def delete(self, key: EventKey) -> None:
-        """Remove the event."""
+    async def delete(self, key: EventKey, *, known_at: datetime | None = None) -> None:
+        """Remove the event; dates are not looked at."""
         await asyncio.sleep(0)
         self._events.pop(key, None)
         self._since.pop(key, None)

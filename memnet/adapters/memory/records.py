@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Mapping, Sequence
+from datetime import datetime
 
 from memnet.adapters.memory.erasures import MemoryErasureStore
 from memnet.adapters.memory.tags import Tags
@@ -38,8 +39,8 @@ class MemoryRecordStore:
         self._records[key] = StoredDocument(data, tag)
         return tag
 
-    async def delete(self, key: RecordKey, *, tag: StorageETag | None = None) -> None:
-        """Remove a record, with `tag` conditionally. Raises StoreConflict."""
+    async def delete(self, key: RecordKey, *, tag: StorageETag | None = None, known_at: datetime | None = None) -> None:
+        """Remove a record, with `tag` conditionally; dates are not looked at. Raises StoreConflict."""
         await asyncio.sleep(0)
         stored = self._records.get(key)
         if stored is not None and tag not in (None, stored.storage_etag):
