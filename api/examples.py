@@ -247,6 +247,7 @@ RETENTION = {
         "accesses": {**_NOTHING, "kept": 1},
         "events": {**_NOTHING, "kept": 41},
         "audit": {**_NOTHING, "removed": 12, "kept": 230},
+        "imports": _NOTHING,
     },
     "baselines": 3,
     "broken": 0,

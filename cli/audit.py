@@ -34,7 +34,7 @@ def _of_a_user(command: F) -> F:
 
 @click.group()
 def audit() -> None:
-    """Audit records: does every history hold, up to where is it signed, and what did the documents say.
+    """Audit records: does every history hold, which part of it is signed, and what did the documents say.
 
     Storage and vault are those of MEMNET_STORAGE_URL and MEMNET_VAULT_URL (and what belongs to them), else those of
     the local stack that runs here.
@@ -121,7 +121,7 @@ def rebuild(tenant: str, user: str, out: Path | None) -> None:
 @click.option("--user", help="The user's id.")
 @click.option("--accept", is_flag=True, help="Sign for this user what does not follow from the newest head, too.")
 def sign(tenant: str | None, user: str | None, accept: bool) -> None:
-    """Sign up to where the histories of one user go or, without options, of all whose documents have changed since.
+    """Sign a head, the newest change of each document, for one user or, without options, all whose documents changed.
 
     A worker does the same for all every hour. Exits with 0, or 1 if documents do not follow from what was signed
     before: then nothing is signed for that user. Once the reason is known, --accept begins anew from what is stored;

@@ -1,4 +1,4 @@
-"""`memnet keys`: the keys that conversations and replays are encrypted with."""
+"""`memnet keys`: the keys that conversations, replays and the values of audit records are encrypted with."""
 
 from collections.abc import Awaitable, Callable
 from typing import TypeVar
@@ -33,20 +33,26 @@ def keys() -> None:
 @_TENANT
 @click.option("--user", help="Give this user a new data key, and leave the tenant's key as it is.")
 @click.option("--resume", is_flag=True, help="Make no new version of the tenant's key; finish what was interrupted.")
-def rotate(tenant: str, user: str | None, resume: bool) -> None:
+@click.option("--accept-loss", is_flag=True, help="With --user: even if the present data key does not open any more.")
+def rotate(tenant: str, user: str | None, resume: bool, accept_loss: bool) -> None:
     """Make a new version of the tenant's key, and wrap the data keys of all its users with it.
 
     Everything stays readable, also while it runs. Older versions and older data keys are kept: they open what they
     sealed, and nothing that is sealed is written again. Running processes go by the version they know for some
     minutes: before an old version is disabled in the vault, run this once more with --resume, ten minutes later, until
     it wraps nothing anew. Exits with 0, or 1 if some users' keys could not be taken along.
+
+    A user whose data key does not open, because the tenant's key is lost for good, cannot be written for; --accept-loss
+    gives that user a new one. What the older one sealed stays closed.
     """
     if user is not None and resume:
         raise click.UsageError("--resume is for a whole tenant")
+    if user is None and accept_loss:
+        raise click.UsageError("--accept-loss is for one user")
     _check(tenant, user)
 
     async def operation(vault: Vault) -> RotationReport:
-        return await rotate_keys(tenant, user, vault=vault, resume=resume)
+        return await rotate_keys(tenant, user, vault=vault, resume=resume, accept_loss=accept_loss)
 
     report = _run(operation)
     if not report.users:
@@ -69,7 +75,8 @@ def rotate(tenant: str, user: str | None, resume: bool) -> None:
 def create(tenant: str) -> None:
     """Make the tenant's first key in the vault; if there is one, nothing changes.
 
-    The service makes it by itself at the first snapshot, if its identity may write secrets.
+    The service makes it by itself at the first write, if its identity may write secrets. If it may not, no document of
+    the tenant can be written before this was run.
     """
     _check(tenant, None)
 

@@ -69,7 +69,7 @@ class Settings:
     quota_url: str = "memory://"
     """Where quotas are counted: memory:// (this process) or redis://host:port/db (shared)."""
     quota_per_user: str = "60000/minute"
-    """Requests that one user's documents may receive, over all principals."""
+    """Requests about one user, over all principals."""
     quota_per_principal: str = "600000/minute"
     """Requests that one principal may send, per tenant."""
     max_body_bytes: int = 1_048_576
@@ -77,7 +77,7 @@ class Settings:
     routing_debug: Literal["always", "on_request", "never"] = "always"
     """When context:assemble tells how it chose: on_request means when the body asks for it."""
     cache_bytes: int = 67_108_864
-    """Documents remembered by this process, in bytes of their blobs."""
+    """Bytes of memory for documents that this process remembers; each counts as twice its blob and 1 KiB."""
     sweep_seconds: float = 900.0
     """How often this process looks for records that a crashed one left behind; 0: never."""
     embeddings: str = "none"
@@ -105,8 +105,9 @@ class Settings:
     vault_ca: Path | None = None
     """The certificate (PEM) of the vault's issuer, for the local vault only; None: the system's."""
     erasure_settle_seconds: float = 960.0
-    """How long after the acceptance of an erasure what was begun before it may still arrive. Azure Storage refuses what
-    is dated more than 15 minutes ago; the rest is for clocks that differ."""
+    """How long what was begun before an erasure may still arrive, counted from when its fence was first seen to stand,
+    or from when a hold stopped it. Azure Storage refuses what is dated more than 15 minutes ago; the rest is for clocks
+    that differ."""
     soft_delete_days: float = 0.0
     """For how many days the storage account lets its administrators recover what was deleted; receipts tell it."""
     models: str = "none"

@@ -1,4 +1,4 @@
-"""Which adapter plays which port. Every entry point starts here; nothing else composes."""
+"""Which adapter plays which port. Every entry point starts here; `connections` opens what the settings name."""
 
 from collections.abc import AsyncIterator
 from contextlib import AbstractContextManager, AsyncExitStack, asynccontextmanager

@@ -15,11 +15,16 @@ from typing import Any
 from uuid import uuid4
 
 import pytest
+from hypothesis import HealthCheck, settings
 
 from local.azurite_server import ACCOUNT_KEY, ACCOUNT_NAME, Azurite, create_container, drop_container
 from local.issuer import Issuer, running_issuer
 from local.key_vault_server import KeyVault
 from local.search_server import SearchEmulator
+
+# An example may take its time: a machine is slow at any moment.
+settings.register_profile("memnet", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.load_profile("memnet")
 
 
 @dataclass(frozen=True)

@@ -53,7 +53,7 @@ class Work:
     most_starts: int | None
     """How often a job may be begun; None: no matter how often."""
     sent_anew: bool = True
-    """Whether a job that may succeed later is sent for later here; False: its mark has it sent in some minutes."""
+    """Whether a job that may succeed later is sent for later here; False: its mark has it sent within two minutes."""
 
     def is_worn_out(self, attempt: int) -> bool:
         """Whether a job with this many starts is not begun again."""

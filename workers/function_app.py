@@ -89,7 +89,7 @@ async def refresh_documents(timer: func.TimerRequest) -> None:
 @app.function_name("sign_heads")
 @app.timer_trigger(arg_name="timer", schedule="45 50 * * * *")
 async def sign_heads(timer: func.TimerRequest) -> None:
-    """Every hour: sign up to where the histories of the documents go."""
+    """Every hour: sign a head for each user whose documents have changed."""
     await work.on_time("sign_heads", work.sign)
 
 

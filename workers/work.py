@@ -161,7 +161,7 @@ async def sweep(services: Services) -> object:
 
 
 async def sign(services: Services) -> object:
-    """Sign up to where the documents' histories go."""
+    """Sign a head for each user whose documents have changed."""
     if services.signing is None:
         return None
     return await sign_heads(

@@ -17,7 +17,7 @@ import { routing } from "./views/routing.js";
 import { service } from "./views/service.js";
 
 const VIEWS = [documents, history, confirmations, conflicts, replays, routing, governance, catalog, service];
-const SEGMENT = "[A-Za-z0-9][A-Za-z0-9._\\-]{0,127}";
+const SEGMENT = "[A-Za-z0-9]([A-Za-z0-9._\\-]{0,126}[A-Za-z0-9_\\-])?";
 const main = document.getElementById("main");
 const nav = document.getElementById("views");
 const who = document.getElementById("who");
@@ -97,7 +97,7 @@ function subjectForm({ tenant, user }) {
     tenants.map((name) => el("option", { value: name })),
   );
   const bounds = { required: true, pattern: SEGMENT, autocomplete: "off", spellcheck: "false", autocapitalize: "none" };
-  const hint = "Letters, digits, dot, dash and underscore; 128 at most.";
+  const hint = "Letters, digits, dot, dash and underscore, no dot at the end; 128 at most.";
   const tenantInput = el("input", {
     ...bounds,
     name: "tenant",

@@ -21,7 +21,7 @@ function covers(binding, namespace, path) {
   const [before, rest] = binding.path_template.split("{");
   const after = rest.slice(rest.indexOf("}") + 1);
   const value = path.slice(before.length, path.length - after.length);
-  return path === before + value + after && /^[A-Za-z0-9][A-Za-z0-9._-]{0,127}$/.test(value);
+  return path === before + value + after && /^[A-Za-z0-9]([A-Za-z0-9._-]{0,126}[A-Za-z0-9_-])?$/.test(value);
 }
 
 /** The rules of every profile for a document: [{profile, binding}]. */

@@ -99,7 +99,7 @@ _DOCS = describe(
     parameters=USER_PARAMETERS,
     body=body(AssembleBody, by_text=examples.ASSEMBLE, with_events=examples.ASSEMBLE_WITH_EVENTS),
     answers={200: answer("The documents, most important first.", _ASSEMBLED, examples.ASSEMBLED)},
-    errors=ADMISSION_ERRORS | BODY_ERRORS | {E.PROFILE_NOT_FOUND, E.PROFILE_FORBIDDEN},
+    errors=ADMISSION_ERRORS | BODY_ERRORS | {E.PROFILE_NOT_FOUND, E.PROFILE_FORBIDDEN, E.HISTORY_BROKEN},
 )
 
 

@@ -54,9 +54,11 @@ class Chain:
         return record
 
     def begin(self, baseline: Baseline) -> bytes:
-        """Go on from a baseline; return its bytes. Raises BrokenChain."""
+        """Go on from a baseline; return its bytes. Raises BrokenChain, also if its content was not opened."""
         if (baseline.key, baseline.doc_id) != (self.key, self.doc_id):
             raise BrokenChain(self._next, "the baseline speaks of another document")
+        if baseline.sequence < 1:
+            raise BrokenChain(self._next, "the baseline is of no change")
         self.fold, self._newest = baseline.fold(), baseline.version()
         self._note(baseline.schema_id, baseline.schema_version, baseline.actor)
         self.records += 1

@@ -7,6 +7,7 @@ from typing import Any
 
 from memnet.domain import baseline as baselines
 from memnet.domain.archive import ArchivedDocument, Source, VerifiedArchive, refuse
+from memnet.domain.attachment import EARLIER, Part
 from memnet.domain.audit import read_record
 from memnet.domain.catalog import Catalog
 from memnet.domain.document import Actor, DocumentKey, Json, UserScope
@@ -127,24 +128,26 @@ def creation(
 
 
 def attachment_key(target: UserScope, archive: VerifiedArchive, name: str) -> RecordKey:
-    """Where what came with an archive is kept: "manifest", "audit/{change_id}", "runs/{moment}"."""
+    """Where what came with an archive is kept: `name` as memnet/domain/attachment.py says."""
     return RecordKey(target, RecordKind.IMPORTS, f"{archive.sha256}/{name}")
 
 
 def is_private(key: RecordKey) -> bool:
-    """Whether a record is something attached that holds memory: an old record or a baseline."""
-    return key.kind is RecordKind.IMPORTS and key.name.split("/")[1:2] in (["audit"], ["baselines"])
+    """Whether a record is something attached that holds memory: an old record or a baseline, here or of before."""
+    _, *parts = key.name.split("/")
+    part = parts[2:3] if parts[0:1] == [EARLIER] else parts[0:1]
+    return key.kind is RecordKind.IMPORTS and part in ([Part.AUDIT], [Part.BASELINES])
 
 
 def attachment_name(line: bytes) -> str:
     """What an old record is kept as. Raises ArchiveRefused."""
     baseline = baselines.load(line)
     if baseline is not None:
-        return f"baselines/{baseline.change_id}"
+        return f"{Part.BASELINES}/{baseline.change_id}"
     record = read_record(line)
     if record is None or not isinstance(record.get("change_id"), str):
         refuse("the file is not what was verified")
-    return f"audit/{record['change_id']}"
+    return f"{Part.AUDIT}/{record['change_id']}"
 
 
 def run_record(archive: VerifiedArchive, target: UserScope, actor: Actor, now: str) -> bytes:

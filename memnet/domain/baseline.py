@@ -1,7 +1,8 @@
 """A baseline: a document as one change left it, kept in place of that change's record and of all before it.
 
-It is made from the records alone, so whoever makes it makes the same bytes. What follows vouches for it: the next
-record, or the document's own blob, names the hash of the change, its ETag and the hash of its content.
+It is made from the records alone, so whoever makes it makes the same one. What follows vouches for it: the next
+record, or the document's own blob, names the hash of the change, its ETag and the hash of its content. It has two
+forms, as a record has: open, and with its content sealed (memnet.domain.baseline_values).
 """
 
 from dataclasses import dataclass
@@ -9,7 +10,7 @@ from typing import Any
 
 import orjson
 
-from memnet.domain.audit import Fold, Version
+from memnet.domain.audit import BrokenChain, Fold, Version
 from memnet.domain.document import DocumentKey, ETag, Json, UserScope
 from memnet.domain.draft import NO_CONTENT_HASH
 from memnet.domain.envelope import Record, change_id
@@ -17,7 +18,17 @@ from memnet.domain.errors import InvalidIdentifier
 from memnet.domain.json_text import canonical, digest
 from memnet.domain.path_policy import ROOT
 
-BASELINE_VERSION = 1
+OPEN_VERSION, SEALED_VERSION = 1, 2
+"""A baseline that says what the document held; and one whose content is sealed."""
+VALUES_DO_NOT_OPEN = "the values of the baseline do not open"
+
+
+@dataclass(frozen=True, slots=True)
+class SealedValues:
+    """The values of a baseline as they are stored: what they have to hash to, and their ciphertext."""
+
+    values_hash: str
+    ciphertext: Json
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -41,6 +52,8 @@ class Baseline:
     """By whose rule the change was kept."""
     deleted: bool
     content: Json = None
+    sealed: SealedValues | None = None
+    """The content, if it was not opened: then it is unknown what the document held."""
 
     @property
     def change_id(self) -> str:
@@ -48,12 +61,17 @@ class Baseline:
         return change_id(self.doc_id, self.sequence)
 
     @property
+    def is_sealed(self) -> bool:
+        """Whether its content was not opened."""
+        return self.sealed is not None
+
+    @property
     def content_hash(self) -> str:
         """What the next record names as the hash of the content before it."""
         return NO_CONTENT_HASH if self.deleted else digest(canonical(self.content))
 
     def version(self) -> Version:
-        """The version it holds."""
+        """The version it holds; without a document if its content was not opened."""
         document: dict[str, Any] = {
             "created_at": self.created_at,
             "doc_id": self.doc_id,
@@ -68,13 +86,15 @@ class Baseline:
             change_id=self.change_id,
             etag=self.etag,
             timestamp=self.timestamp,
-            document=None if self.deleted else document,
+            document=None if self.deleted or self.is_sealed else document,
             created_sequence=self.created_sequence,
             record_hash=self.record_hash,
         )
 
     def fold(self) -> Fold:
-        """A fold that takes the next record."""
+        """A fold that takes the next record. Raises BrokenChain if its content was not opened."""
+        if self.sealed is not None:
+            raise BrokenChain(self.change_id, VALUES_DO_NOT_OPEN)
         return Fold(
             self.doc_id,
             sequence=self.sequence,
@@ -110,10 +130,9 @@ def baseline_of(key: DocumentKey, record: Record, version: Version, profile_id: 
     )
 
 
-def dump(baseline: Baseline) -> bytes:
-    """Write it."""
-    members: dict[str, Any] = {
-        "baseline_version": BASELINE_VERSION,
+def clear_members(baseline: Baseline) -> dict[str, Any]:
+    """What is said of the change in clear, whether the content is sealed or not: who, when, where, by which rule."""
+    return {
         "change_id": baseline.change_id,
         "sequence": baseline.sequence,
         "doc_id": baseline.doc_id,
@@ -130,16 +149,24 @@ def dump(baseline: Baseline) -> bytes:
         "created_sequence": baseline.created_sequence,
         "profile_id": baseline.profile_id,
         "record_hash": baseline.record_hash,
-        "content_hash": baseline.content_hash,
         "deleted": baseline.deleted,
     }
+
+
+def dump(baseline: Baseline) -> bytes:
+    """Write it, in the form in which it is."""
+    members = clear_members(baseline)
+    if baseline.sealed is not None:
+        of_values = {"values_hash": baseline.sealed.values_hash, "sealed": baseline.sealed.ciphertext}
+        return canonical({**members, **of_values, "baseline_version": SEALED_VERSION})
+    members |= {"baseline_version": OPEN_VERSION, "content_hash": baseline.content_hash}
     if not baseline.deleted:
         members[ROOT] = baseline.content
     return canonical(members)
 
 
 def load(data: bytes) -> Baseline | None:
-    """Read what `dump` wrote; None for any other bytes."""
+    """Read what `dump` wrote, in either form; None for any other bytes."""
     try:
         members = orjson.loads(data)
         baseline = Baseline(
@@ -157,10 +184,19 @@ def load(data: bytes) -> Baseline | None:
             profile_id=members["profile_id"],
             deleted=members["deleted"],
             content=members.get(ROOT),
+            sealed=_sealed(members),
         )
         return baseline if _is_typed(members) and dump(baseline) == data else None
     except (ValueError, KeyError, TypeError, AttributeError, InvalidIdentifier):
         return None
+
+
+def _sealed(members: dict[str, Any]) -> SealedValues | None:
+    if members["baseline_version"] != SEALED_VERSION:
+        return None
+    if not isinstance(members["values_hash"], str):
+        raise TypeError
+    return SealedValues(members["values_hash"], members["sealed"])
 
 
 def _is_typed(members: dict[str, Any]) -> bool:

@@ -82,7 +82,7 @@ class MalformedRequest(MemnetError):
 
 
 class InvalidIdentifier(MemnetError):
-    """An identifier or path segment must match [A-Za-z0-9][A-Za-z0-9._-]{0,127}, at most 8 segments a path."""
+    """Ids and path segments have 1 to 128 of A-Z a-z 0-9 . _ - and no dot at the end; a path has 8 segments at most."""
 
     code = ErrorCode.INVALID_IDENTIFIER
 

@@ -2,7 +2,8 @@
 
 A history that begins at a baseline says nothing about what was before it: of a head from before that, the signature
 and the place in the chain of heads are all that can be checked. Of a history whose records were not opened, heads are
-held against the records' hashes alone. A baseline that is newer than all heads is a fault:
+held against the records' hashes alone, and so are all of them where the user's data keys are not at hand, with which
+contents are held against heads. A baseline that is newer than all heads is a fault:
 with one, whoever can write to the storage could put any history in the place of a signed one.
 
 What an erasure has removed is no fault, if a head says so that was signed after it, or the erasure's own receipt.
@@ -16,7 +17,7 @@ from memnet.domain.document import UserScope
 from memnet.domain.draft import NO_CONTENT_HASH
 from memnet.domain.envelope import change_id
 from memnet.domain.erasure_receipt import Receipt
-from memnet.domain.head import Head, HeadEntry, head_key, is_signed, read_head
+from memnet.domain.head import DataKeys, Head, HeadEntry, head_key, is_signed, read_head, vouches
 from memnet.domain.history import Left, Rebuilt
 from memnet.domain.json_text import canonical, digest
 from memnet.domain.path_policy import ROOT
@@ -53,14 +54,16 @@ def check_heads(
     histories: Sequence[Rebuilt],
     *,
     public_keys: PublicKeys | None,
+    data_keys: DataKeys | None = None,
     expected: bytes | None = None,
     receipts: Sequence[Receipt] = (),
 ) -> tuple[HeadsChecked, Sequence[Rebuilt]]:
     """Check the heads, in name order, and return the histories with the faults that only the heads show.
 
-    `stored` was read before the histories were; else a head may be ahead of them. `expected` is a head that was kept
-    elsewhere. A document that a head has and the storage has not is a history of its own, without versions. `receipts`
-    are those of this user's erasures, and their signatures hold.
+    `stored` was read before the histories were; else a head may be ahead of them. `data_keys` are those of the user
+    that the heads name and that open; None: there is no vault, and contents are held against plain hashes alone.
+    `expected` is a head that was kept elsewhere. A document that a head has and the storage has not is a history of
+    its own, without versions. `receipts` are those of this user's erasures, and their signatures hold.
     """
     explanations = Explanations(receipts)
     trusted, fault = _chain(scope, stored, public_keys, explanations)
@@ -68,7 +71,7 @@ def check_heads(
     if expected is not None:
         kept, lost = _compare(scope, expected, stored, public_keys, explanations)
         trusted, fault = [*trusted, *kept], fault or lost
-    found = _removed(trusted, _against(trusted, histories), explanations)
+    found = _removed(trusted, _against(trusted, histories, data_keys), explanations)
     signed = {one.doc_id: one.sequence for one in newest.documents} if newest else {}
     is_checked = public_keys is not None or not (stored or expected)
     there = [one for one in found if one.removed_by is None]
@@ -146,7 +149,7 @@ def _compare(
     return [head], None if found == expected else _told(name, "the head is not the one that was kept elsewhere")
 
 
-def _against(trusted: Iterable[Head], histories: Sequence[Rebuilt]) -> Sequence[Rebuilt]:
+def _against(trusted: Iterable[Head], histories: Sequence[Rebuilt], keys: DataKeys | None) -> Sequence[Rebuilt]:
     """The histories, each with the first fault that a head shows unless it has one of its own."""
     by_id: dict[str, Rebuilt] = {}
     for one in histories:
@@ -163,7 +166,7 @@ def _against(trusted: Iterable[Head], histories: Sequence[Rebuilt]) -> Sequence[
             history = by_id.get(entry.doc_id)
             if history is None:
                 lost.setdefault(entry.doc_id, _lost(entry, head))
-            elif history.fault is None and (fault := _fault(entry, head, history, is_newest)):
+            elif history.fault is None and (fault := _fault(entry, head, history, keys, is_newest)):
                 faults.setdefault(entry.doc_id, fault)
         seen.update(head.documents)
     known = [one if one.fault else replace(one, fault=faults.get(one.doc_id)) for one in histories]
@@ -231,7 +234,7 @@ def _fault_of_left(left: Left, doc_id: str, heads: Iterable[Head]) -> str | None
     return left.fault
 
 
-def _fault(entry: HeadEntry, head: Head, history: Rebuilt, is_newest: bool) -> str | None:
+def _fault(entry: HeadEntry, head: Head, history: Rebuilt, keys: DataKeys | None, is_newest: bool) -> str | None:
     """What a head shows of a history that holds in itself. For a baseline, the newest head must vouch."""
     first = history.versions[0].sequence if history.versions else 1
     last = first + len(history.versions) - 1
@@ -246,11 +249,19 @@ def _fault(entry: HeadEntry, head: Head, history: Rebuilt, is_newest: bool) -> s
     version = history.versions[entry.sequence - first]
     if version.record_hash != entry.record_hash:
         reason = f"the history is not the one of head {head.sequence}, which has another record there"
-    elif history.is_opened and _content_hash(version) != entry.content_hash:
-        reason = f"the content is not the one of head {head.sequence}"
-    else:
-        return None
-    return _told_change(entry.doc_id, entry.sequence, reason)
+        return _told_change(entry.doc_id, entry.sequence, reason)
+    wrong = _content_fault(entry, head, version, keys) if history.is_opened else None
+    return None if wrong is None else _told_change(entry.doc_id, entry.sequence, wrong)
+
+
+def _content_fault(entry: HeadEntry, head: Head, version: Version, keys: DataKeys | None) -> str | None:
+    """Why the content is not what the head has; None if it is, or if the head does not say or there is no vault."""
+    holds = vouches(entry, head.scope, _content_hash(version), keys or {})
+    if holds is False:
+        return f"the content is not the one of head {head.sequence}"
+    if holds is None and keys is not None and entry.content_key_id is not None:
+        return f"the data key that head {head.sequence} has the content under does not open"
+    return None
 
 
 def _content_hash(version: Version) -> str:

@@ -76,11 +76,11 @@ def version_at(
 
     The newest is held against `head`. Raises VersionNotFound, HistoryBroken.
     """
-    chain = Fold(head.doc_id) if baseline is None else baseline.fold()
     newest = None if baseline is None else baseline.version()
     if newest is not None and _is_after(newest, moment):
         raise VersionNotFound("The document's version of then is older than what is kept.")
     try:
+        chain = Fold(head.doc_id) if baseline is None else baseline.fold()
         for version in map(chain.take, records):
             if _is_after(version, moment):
                 break

@@ -1,8 +1,10 @@
 """A legal hold: an order that nothing of a user, or of a whole tenant, is removed, until it is lifted.
 
-Its state is its history: every change is a record of its own, created once, and the newest one is what holds.
+Its state is its history: every change is a record of its own, created once, and the newest one is what holds. Each
+names the hash of the one before it, so that none can be altered, or taken out from among the others, unnoticed.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
@@ -12,15 +14,18 @@ import orjson
 from memnet.domain.document import UserScope
 from memnet.domain.errors import HistoryBroken, InvalidIdentifier
 from memnet.domain.identifiers import check_identifier
-from memnet.domain.json_text import canonical
+from memnet.domain.json_text import canonical, digest
 
 HOLDS = "holds/"
 """Where the holds lie: outside of the users' prefixes, so that nothing which empties those takes them along."""
-HOLD_VERSION = 1
+UNCHAINED_VERSION, CHAINED_VERSION = 1, 2
+"""A change from before there were hashes, and one that names the hash of the change before it."""
 MAX_REASON = 512
 TENANT = "tenant"
 USERS = "users"
 FIRST_NUMBER = 1
+FIRST_HASH = "0" * 64
+"""What the first change names as the hash before it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,6 +76,8 @@ class HoldChange:
     reason: str
     actor: str
     at: str
+    previous: str | None
+    """The SHA-256 of the change before it; None for one that was written before changes named it."""
 
     @property
     def holds(self) -> bool:
@@ -120,17 +127,65 @@ def _key(tenant_id: str, user_id: str | None, file: str) -> HoldKey | None:
 def dump(change: HoldChange) -> bytes:
     """Write it."""
     place = change.key.place
-    whose = {"tenant_id": place.tenant_id, "user_id": place.user_id, "number": change.key.number}
-    return canonical({"hold_version": HOLD_VERSION, **whose, **change.members()})
+    members = {
+        "hold_version": UNCHAINED_VERSION,
+        "tenant_id": place.tenant_id,
+        "user_id": place.user_id,
+        "number": change.key.number,
+        **change.members(),
+    }
+    if change.previous is not None:
+        members |= {"hold_version": CHAINED_VERSION, "previous_sha256": change.previous}
+    return canonical(members)
 
 
 def load(key: HoldKey, data: bytes) -> HoldChange:
     """Read what `dump` wrote under this key. Raises HistoryBroken: what cannot be read may be a hold."""
     try:
         members = orjson.loads(data)
-        change = HoldChange(key, HoldAction(members["action"]), members["reason"], members["actor"], members["at"])
+        change = HoldChange(
+            key,
+            HoldAction(members["action"]),
+            members["reason"],
+            members["actor"],
+            members["at"],
+            members.get("previous_sha256"),
+        )
         if dump(change) == data:
             return change
     except (ValueError, KeyError, TypeError):
         pass
     raise HistoryBroken("A stored legal hold cannot be read.", hold=key.blob_name)
+
+
+def following(newest: HoldChange | None, place: HoldPlace) -> tuple[HoldKey, str]:
+    """The key of the change that comes next, and the hash that it names."""
+    if newest is None:
+        return HoldKey(place, FIRST_NUMBER), FIRST_HASH
+    return HoldKey(place, newest.key.number + 1), digest(dump(newest))
+
+
+def check_row(changes: Sequence[HoldChange]) -> None:
+    """Raise HistoryBroken unless these are all changes of one place since the first that is left, unaltered, in order.
+
+    Only of a user may the first ones be gone: an erasure removes them, the oldest first.
+    """
+    before: HoldChange | None = None
+    for change in changes:
+        if before is None:
+            is_next = _can_begin(change)
+        else:
+            key, previous = following(before, change.key.place)
+            # What names no hash is of the time before: nothing that does comes before it.
+            chained = change.previous == previous or (change.previous is None and before.previous is None)
+            is_next = change.key == key and chained
+        if not is_next:
+            raise HistoryBroken("A change of a legal hold is missing or was altered.", hold=change.key.blob_name)
+        before = change
+
+
+def _can_begin(change: HoldChange) -> bool:
+    is_first = change.key.number == FIRST_NUMBER
+    if not is_first and change.key.place.user_id is None:
+        return False
+    return change.previous is None or (change.previous == FIRST_HASH) == is_first

@@ -4,7 +4,10 @@ import re
 
 from memnet.domain.errors import InvalidIdentifier
 
-SEGMENT = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,127}", re.ASCII)
+SEGMENT = re.compile(r"[A-Za-z0-9]([A-Za-z0-9._-]{0,126}[A-Za-z0-9_-])?", re.ASCII)
+"""No dot at the end: Blob Storage takes it away from every segment of a name ("Naming and referencing containers,
+blobs, and metadata"), so two ids would share one place.
+"""
 MAX_SEGMENTS = 8
 
 

@@ -25,7 +25,7 @@ class Kind(StrEnum):
     EVENTS = "events"
     AUDIT = "audit"
     JOBS = "jobs"
-    """Replays, conflicts, and the records of who read a snapshot."""
+    """Replays, conflicts, and the records of who read a snapshot or imported an archive."""
 
 
 class Limits(ProfilePart):
@@ -130,7 +130,7 @@ class Tally:
     """Over, but kept by a legal hold."""
     waiting: int = 0
     """Over, but still needed: a snapshot by its replay, a replay by its snapshot, a conflict by its replay or, while it
-    is open, by whoever settles it."""
+    is open, by whoever settles it, an import's manifest by the rest of it."""
     postponed: int = 0
     """Over, but changed just now, or the store failed; the next run looks again."""
     kept: int = 0
@@ -155,7 +155,7 @@ class Tally:
         }
 
 
-COUNTED = ("snapshots", "replays", "conflicts", "accesses", "events", "audit")
+COUNTED = ("snapshots", "replays", "conflicts", "accesses", "events", "audit", "imports")
 
 
 @dataclass(slots=True)

@@ -39,7 +39,7 @@ async def assemble_context(
 
     Events, where they are asked for, are looked for beside the second wave. If that fails the answer says so; the
     documents are answered all the same. Raises ProfileNotFound, ProfileForbidden, InvalidIdentifier for an explicit
-    id, Unavailable.
+    id, HistoryBroken if one of the documents is not what was written, Unavailable.
     """
     profile = catalog.profile(command.profile_id)
     if not profile.admits(command.actor.principal):

@@ -3,7 +3,7 @@
 from memnet.domain import hold as hold_records
 from memnet.domain.document import Actor
 from memnet.domain.errors import Unavailable
-from memnet.domain.hold import FIRST_NUMBER, HoldAction, HoldChange, HoldKey, HoldPlace
+from memnet.domain.hold import HoldAction, HoldChange, HoldPlace
 from memnet.domain.timestamps import to_text
 from memnet.operations.read_hold import read_hold
 from memnet.ports import Clock, HoldStore, StoreConflict
@@ -23,8 +23,8 @@ async def change_hold(
         newest = await read_hold(place, holds=holds)
         if _is_so(newest, action, reason):
             return
-        key = HoldKey(place, newest.key.number + 1 if newest else FIRST_NUMBER)
-        change = HoldChange(key, action, reason, actor.principal, to_text(clock.now()))
+        key, previous = hold_records.following(newest, place)
+        change = HoldChange(key, action, reason, actor.principal, to_text(clock.now()), previous)
         try:
             await holds.create(key, hold_records.dump(change))
         except StoreConflict:

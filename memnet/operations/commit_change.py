@@ -41,8 +41,9 @@ async def commit_change(
     """Apply `command`, whose outcome `decide` works out from the newest version, exactly once.
 
     Raises what `decide` and `domain.commit.settle` raise, and VaultUnavailable or SealBroken when there is no key to
-    seal the record with, having changed nothing; HistoryBroken when stored bytes are not what was written; and
-    Unavailable when the store left the outcome open: the same request with the same key finds out.
+    seal the record with, having changed nothing; HistoryBroken when stored bytes are not what was written;
+    ErasureRunning when the user's memory is being erased, this change included if it came through; and Unavailable when
+    the store left the outcome open: the same request with the same key finds out.
     """
     scope, key = command.key.scope, _KeyInHand(None if command.dry_run else audit.vault, command.key.scope)
     for attempt in range(ATTEMPTS):
@@ -58,6 +59,7 @@ async def commit_change(
                 raise
             # What is remembered may have been erased since: it is no ground for a refusal.
             continue
+        await _check_fence(head, command, documents)
         carried = commit.unflushed(head, lambda change_id: audit.stands(scope, change_id))
         sealing = await key.sealing()
         if commit.outbox_is_full(carried) and not command.dry_run:
@@ -78,6 +80,7 @@ async def commit_change(
         except (StoreConflict, Unavailable):
             # Lost, applied unseen, or still on its way: only the newest version can tell.
             continue
+        await _check_fence(version, command, documents)
         background.start("flush_outbox", flush_outbox(scope, version.commit.outbox, audit=audit))
         return commit.result(version.doc_id, version.commit.receipts[-1], replayed=False)
     raise Unavailable()
@@ -150,6 +153,14 @@ async def _newest(
         return remembered
     stored = await documents.get(command.key)
     return stored, envelope.load(stored.data) if stored else None
+
+
+async def _check_fence(version: Envelope | None, command: WriteCommand, documents: DocumentStore) -> None:
+    """An erasure writes tombstones over what it finds. It misses what was being created when its fence came; whoever
+    creates that looks once more afterwards, and whoever changes it looks before.
+    """
+    if version is not None and version.commit.sequence == 1 and not command.dry_run:
+        await documents.check(command.key.scope)
 
 
 async def _earlier_receipt(

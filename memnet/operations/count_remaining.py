@@ -13,7 +13,7 @@ from memnet.ports import Erasing
 
 async def count_remaining(scope: UserScope, covers: str, *, erasing: Erasing) -> Sequence[Remainder]:
     """Return it by kind; `covers` is what the hold is on. Messages in queues are not looked at: without the rest they
-    come to nothing. Raises SearchUnavailable, Unavailable.
+    come to nothing. Raises Unavailable.
     """
     found = Counter(kind_of(scope, one.name) for one in await list_stored(scope, storage=erasing.storage))
     if erasing.search is not None:

@@ -42,7 +42,9 @@ class Erased(StrEnum):
     """There is no erasure of this user, or no more."""
     FINISHED = "finished"
     WAITING = "waiting"
-    """All is removed, or a hold has stopped it; until the settle time is over, something may still arrive."""
+    """It goes on with the next run: the settle time is not over, something arrived again, or a hold has just stopped
+    it.
+    """
     FAILING = "failing"
     """A store does not do its part; the record says which. The next run tries again."""
     TAKEN_OVER = "taken_over"
@@ -182,9 +184,7 @@ async def _end_stopped(journal: ErasureJournal) -> Erased:
 
 def _store_of(error: Exception) -> Store:
     """Which store has failed while what remains was counted, which is asked of two of them."""
-    of_search = isinstance(error, SearchUnavailable) or (
-        isinstance(error, Unavailable) and error.details.get("dependency") == "search"
-    )
+    of_search = isinstance(error, Unavailable) and error.details.get("dependency") == "search"
     return Store.INDEX if of_search else Store.BLOBS
 
 

@@ -1,7 +1,7 @@
 """Count the work that waits, and tell since when."""
 
 import asyncio
-from collections.abc import Awaitable, Callable, Collection
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from typing import TypeVar
@@ -13,9 +13,10 @@ from memnet.ports import Clock, EventStore, JobMarks, Marked, MarkedJob, Page
 
 PAGE = 1000
 MOST = 5000
-"""So many marks of each sort are read; a backlog that is longer is told as incomplete."""
+"""So many marks of each sort are read for whoever waits for the answer; a longer backlog is told as incomplete."""
 
 Mark = TypeVar("Mark", Marked, MarkedJob)
+Sort = TypeVar("Sort")
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,6 +38,13 @@ class Waiting:
         """For how many seconds the oldest waits; 0: none does."""
         return 0.0 if self.oldest is None else max(0.0, (now - self.oldest).total_seconds())
 
+    def and_one(self, since: datetime) -> "Waiting":
+        """With one more, that waits since then."""
+        return Waiting(self.count + 1, since if self.oldest is None else min(self.oldest, since))
+
+
+NOTHING = Waiting(0, None)
+
 
 @dataclass(frozen=True, slots=True)
 class Statistics:
@@ -57,31 +65,41 @@ class Statistics:
         }
 
 
-async def get_statistics(*, marks: JobMarks, events: EventStore, clock: Clock) -> Statistics:
-    """Read the marks of jobs that are not finished, and of events that the index has not confirmed.
+async def get_statistics(*, marks: JobMarks, events: EventStore, clock: Clock, most: int | None = MOST) -> Statistics:
+    """Read up to `most` marks of jobs that are not finished, and of events that the index has not confirmed.
 
-    Raises Unavailable.
+    None: all of them, however many. Raises Unavailable.
     """
-    (jobs, all_jobs), (unindexed, all_events) = await asyncio.gather(_read(marks.list), _read(events.list_marked))
+    (jobs, all_jobs), (unindexed, all_events) = await asyncio.gather(
+        _read(marks.list, _kind, most), _read(events.list_marked, _any, most)
+    )
     return Statistics(
         now=clock.now(),
-        jobs={kind: _waiting([mark.since for mark in jobs if mark.job.kind is kind]) for kind in JobKind},
-        events=_waiting([mark.since for mark in unindexed]),
+        jobs={kind: jobs.get(kind, NOTHING) for kind in JobKind},
+        events=unindexed.get(None, NOTHING),
         complete=all_jobs and all_events,
     )
 
 
-async def _read(listing: Callable[..., Awaitable[Page[Mark]]]) -> tuple[list[Mark], bool]:
+async def _read(
+    listing: Callable[..., Awaitable[Page[Mark]]], sort_of: Callable[[Mark], Sort], most: int | None
+) -> tuple[Mapping[Sort, Waiting], bool]:
     """Marks come in the order of their names, so that the oldest may be anywhere among them."""
-    found: list[Mark] = []
-    cursor = None
+    found: dict[Sort, Waiting] = {}
+    read, cursor = 0, None
     while True:
         page = await listing(limit=PAGE, cursor=cursor)
-        found += page.items
-        cursor = page.next_cursor
-        if cursor is None or len(found) >= MOST:
+        for mark in page.items:
+            sort = sort_of(mark)
+            found[sort] = found.get(sort, NOTHING).and_one(mark.since)
+        read, cursor = read + len(page.items), page.next_cursor
+        if cursor is None or (most is not None and read >= most):
             return found, cursor is None
 
 
-def _waiting(since: Collection[datetime]) -> Waiting:
-    return Waiting(len(since), min(since, default=None))
+def _kind(mark: MarkedJob) -> JobKind:
+    return mark.job.kind
+
+
+def _any(_: Marked) -> None:
+    return None

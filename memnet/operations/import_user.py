@@ -4,11 +4,11 @@ import asyncio
 from collections import Counter
 from collections.abc import AsyncIterator, Sequence
 from dataclasses import dataclass
-from datetime import UTC
 
 from memnet.domain.archive import ArchivedDocument, EntryKind, VerifiedArchive
-from memnet.domain.archive_entry import Entry, moved, read_entry
+from memnet.domain.archive_entry import Entry, carried, is_of_import, moved, read_entry
 from memnet.domain.archive_import import Fate, ImportReport, attachment_key, run_record
+from memnet.domain.attachment import run_name
 from memnet.domain.catalog import Catalog
 from memnet.domain.document import Actor, UserScope
 from memnet.domain.errors import VaultUnavailable
@@ -84,11 +84,16 @@ class _Import:
         )
 
     async def entry(self, found: Entry, *, dry_run: bool) -> Fate:
+        if is_of_import(found):
+            if self.own and await self._put(found, dry_run=True) is Fate.THERE:
+                return Fate.THERE
+            return await self._put(carried(found, self.verified.sha256, self.target), dry_run=dry_run)
         below = found if self.own else moved(found, self.target)
-        if below is None:
-            return Fate.LEFT_OUT
+        return Fate.LEFT_OUT if below is None else await self._put(below, dry_run=dry_run)
+
+    async def _put(self, entry: Entry, *, dry_run: bool) -> Fate:
         return await import_entry(
-            below,
+            entry,
             dry_run=dry_run,
             events=self.events,
             records=self.records,
@@ -100,8 +105,7 @@ class _Import:
     async def write_down(self) -> None:
         """Before anything changes; of every call, for another one may finish what this one begins."""
         now = self.clock.now()
-        moment = now.astimezone(UTC).strftime("%Y%m%dT%H%M%S.%fZ")
-        key = attachment_key(self.target, self.verified, f"runs/{moment}-{self.ids.new()}")
+        key = attachment_key(self.target, self.verified, run_name(now, self.ids.new()))
         run = run_record(self.verified, self.target, self.actor, to_text(now))
         await store_record(key, run, records=self.records)
         if not self.own:
@@ -149,8 +153,8 @@ async def import_user(
     """Verify the whole archive and decide every document, then write down who imports, then create what is absent.
 
     Into the user it is of: documents and records as they were. Into another one: each document as a new one, by a
-    change of `actor` that names its source, the old records attached. Nothing that stands there is ever replaced. The
-    same call again finishes what was interrupted.
+    change of `actor` that names its source, the old records attached. What the archive brings along of earlier imports
+    is kept apart. Nothing that stands there is ever replaced. The same call again finishes what was interrupted.
 
     Raises ArchiveRefused, what `adopt_document` raises for a document that cannot be created, VaultUnavailable if there
     is something to seal and no vault, and OSError, all before anything is written; HistoryBroken, SealBroken,

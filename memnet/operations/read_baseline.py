@@ -2,16 +2,19 @@
 
 from memnet.domain import baseline as baselines
 from memnet.domain.baseline import Baseline
+from memnet.domain.baseline_values import BaselinePlace
 from memnet.domain.document import UserScope
 from memnet.domain.errors import HistoryBroken
 from memnet.operations.list_baselines import list_baselines
+from memnet.operations.open_baseline import open_baseline
 from memnet.ports import AuditLog
 
 
 async def read_baseline(scope: UserScope, doc_id: str, *, audit: AuditLog) -> Baseline | None:
-    """Return the document's newest baseline; None if its history begins with its first record.
+    """Return the document's newest baseline, opened; None if its history begins with its first record.
 
-    Nothing vouches for it yet but its own form. Raises HistoryBroken for any other bytes, Unavailable.
+    Nothing vouches for it yet but its own form. Raises HistoryBroken for any other bytes, or if it does not open,
+    VaultUnavailable, Unavailable.
     """
     while True:
         known = (await list_baselines(scope, doc_id, audit=audit)).get(doc_id)
@@ -24,4 +27,4 @@ async def read_baseline(scope: UserScope, doc_id: str, *, audit: AuditLog) -> Ba
         found = baselines.load(data)
         if found is None or found.change_id != known[-1] or found.key.scope != scope:
             raise HistoryBroken("The document's baseline cannot be read.", change_id=known[-1])
-        return found
+        return await open_baseline(found, BaselinePlace(scope, found.change_id), vault=audit.vault)

@@ -10,12 +10,14 @@ from memnet.domain import baseline as baselines
 from memnet.domain.audit import read_record
 from memnet.domain.audit_values import RecordPlace
 from memnet.domain.baseline import Baseline
+from memnet.domain.baseline_values import BaselinePlace
 from memnet.domain.document import DocumentKey, UserScope
 from memnet.domain.envelope import Envelope, Record
 from memnet.domain.errors import HistoryBroken, InvalidIdentifier, SealBroken
 from memnet.domain.history import Rebuilt
 from memnet.domain.sealing import DataKey
 from memnet.operations.list_baselines import list_baselines
+from memnet.operations.open_baseline import open_baseline
 from memnet.operations.open_data_keys import open_data_keys
 from memnet.operations.read_stored_records import PARALLEL
 from memnet.ports import AuditLog, DocumentStore, StoredDocument, Vault
@@ -38,8 +40,8 @@ class _Stored:
 async def rebuild_documents(scope: UserScope, *, documents: DocumentStore, audit: AuditLog) -> list[Rebuilt]:
     """Return one entry per history found in audit/ or in a document, sorted by document; `fault` is None if it holds.
 
-    Reads listings, documents and records, and trusts none of them; writers may go on meanwhile. Where records are
-    sealed and no vault is configured, the chain alone is checked. Raises VaultUnavailable, Unavailable.
+    Reads listings, documents and records, and trusts none of them; writers may go on meanwhile. Where records or
+    a baseline are sealed and no vault is configured, the chain alone is checked. Raises VaultUnavailable, Unavailable.
     """
     found, seen = list[Rebuilt](), set[str]()
     stored = await _stored(scope, "", audit)
@@ -72,7 +74,8 @@ async def _rebuild(
         key = key or baseline.key
     merged, fault = _merge(records, head, baseline)
     key = key or _key(merged.values())
-    if audit.vault is None and any(map(audit_values.is_sealed, merged.values())):
+    is_sealed = any(map(audit_values.is_sealed, merged.values())) or (baseline is not None and baseline.is_sealed)
+    if audit.vault is None and is_sealed:
         rebuilt = history.follow(doc_id, key, list(merged.values()), head, baseline)
     else:
         rebuilt = history.rebuild(doc_id, key, await _opened(merged, stored.scope, audit.vault), head, baseline)
@@ -166,8 +169,18 @@ async def _stored(scope: UserScope, doc_id: str, audit: AuditLog) -> _Stored:
             if found is None or found.change_id != known[-1]:
                 stored.unreadable[of] = known[-1]
             else:
-                stored.baselines[of] = found
+                stored.baselines[of] = await _open(found, scope, audit.vault)
     return stored
+
+
+async def _open(baseline: Baseline, scope: UserScope, vault: Vault | None) -> Baseline:
+    """Its open form; one that does not open, or not without a vault, is left as it is, and the rebuilding tells."""
+    if vault is None:
+        return baseline
+    try:
+        return await open_baseline(baseline, BaselinePlace(scope, baseline.change_id), vault=vault)
+    except HistoryBroken:
+        return baseline
 
 
 def _merge(

@@ -23,7 +23,7 @@ async def request_erasure(scope: UserScope, *, idempotency_key: str, actor: Acto
 
     The same request again is the same erasure, whether it runs or is over. Under a legal hold it is over at once, and
     nothing is touched. Raises ErasureRunning, which names it, while another one runs; VaultUnavailable or SealBroken if
-    no receipt could be signed; HistoryBroken, SearchUnavailable, Unavailable: the same request again goes on.
+    no receipt could be signed; HistoryBroken, Unavailable: the same request again goes on.
     """
     if erasing.signing is None:
         raise VaultUnavailable()

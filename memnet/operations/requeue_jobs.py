@@ -27,18 +27,20 @@ class RequeueReport:
     unmarked: int
     """Marks of jobs that are finished, rest, or are not known."""
     waiting: int
-    """Jobs that are due but could not be sent, or whose record cannot be read."""
+    """Jobs that are due but could not be sent."""
+    broken: int = 0
+    """Jobs whose record cannot be read."""
 
 
 async def requeue_jobs(
     *, records: RecordStore, marks: JobMarks, queue: MessageQueue | None, clock: Clock
 ) -> RequeueReport:
-    """Go through all marks: send what has been due for some minutes, unmark what is done.
+    """Go through all marks: send what has been due for longer than GRACE, unmark what is done.
 
     A job that is sent twice is done once, so this may run beside anything, itself too. Raises Unavailable; the
     next run does the rest.
     """
-    sent = unmarked = waiting = 0
+    sent = unmarked = waiting = broken = 0
     cursor = None
     while True:
         page = await marks.list(limit=PAGE, cursor=cursor)
@@ -47,9 +49,10 @@ async def requeue_jobs(
             sent += came == "sent"
             unmarked += came == "unmarked"
             waiting += came == "waiting"
+            broken += came == "broken"
         cursor = page.next_cursor
         if cursor is None:
-            return RequeueReport(sent, unmarked, waiting)
+            return RequeueReport(sent, unmarked, waiting, broken)
 
 
 async def _requeue(
@@ -63,7 +66,7 @@ async def _requeue(
     except (HistoryBroken, InvalidIdentifier):
         # Not raised: one job that nobody can do must not keep the others from being sent.
         _log.exception("a marked %s job cannot be looked up", marked.job.kind)
-        return "waiting"
+        return "broken"
     if found is None:
         # An erasure keeps a mark from being put back: then there is nothing left to do.
         with suppress(ErasureRunning):

@@ -4,7 +4,6 @@ import asyncio
 from collections.abc import Sequence
 
 from memnet.domain import audit_values, envelope
-from memnet.domain import baseline as baselines
 from memnet.domain.archive import ArchivedDocument, VerifiedArchive, audit_file, refuse
 from memnet.domain.archive_chain import Chain
 from memnet.domain.archive_import import Fate, continues, record_that_tells
@@ -19,6 +18,7 @@ from memnet.operations.list_baselines import list_baselines
 from memnet.operations.open_audit_records import open_audit_records
 from memnet.operations.read_archive_lines import read_archive_lines
 from memnet.operations.read_stored_records import read_stored_records
+from memnet.operations.store_baseline import store_baseline
 from memnet.operations.take_current_key import take_current_key
 from memnet.ports import ArchiveReader, AuditLog, DocumentStore, StoreConflict, Vault
 
@@ -37,11 +37,11 @@ async def restore_document(
 ) -> Fate:
     """Create the records, then the document, as they were; CREATED only if there was none at its place.
 
-    Values that were sealed are sealed anew, with the key that the user has now: the hashes stay. The document is
-    written last: before that nobody sees any of it, and the same call again finishes it. One that has the archived
-    history, and perhaps went on, is THERE. Records of either that are missing are created. Raises ArchiveRefused
-    if the archive is no longer what was verified, HistoryBroken if another record stands in the place of one,
-    SealBroken, VaultUnavailable, Unavailable.
+    Values that were sealed are sealed anew, with the key that the user has now: the hashes stay. A baseline is sealed
+    wherever there is a vault. The document is written last: before that nobody sees any of it, and the same call again
+    finishes it. One that has the archived history, and perhaps went on, is THERE. Records of either that are missing
+    are created. Raises ArchiveRefused if the archive is no longer what was verified, HistoryBroken if another record or
+    baseline stands in the place of one, ErasureRunning, SealBroken, VaultUnavailable, Unavailable.
     """
     key = row.key(verified.manifest.scope)
     fate = await _fate(key, row, documents, audit)
@@ -73,6 +73,8 @@ async def _create(
         if fate is Fate.CREATED:
             raise Unavailable(dependency="blob_storage") from None
         return fate
+    # The fence of an erasure may have come between the look before the write and the write.
+    await documents.check(key.scope)
     return Fate.CREATED
 
 
@@ -135,7 +137,7 @@ async def _append(key: DocumentKey, records: Sequence[Record | Baseline], audit:
 
     async def one(record: Record | Baseline) -> None:
         if isinstance(record, Baseline):
-            await audit.append_baseline(key.scope, record.change_id, baselines.dump(record))
+            await store_baseline(record, audit=audit)
         elif audit.vault is not None and data_key is not None and must_be_sealed(record):
             await _append_sealed(RecordPlace(key.scope, record["change_id"]), record, data_key, audit, audit.vault)
         else:

@@ -6,12 +6,11 @@ from collections.abc import AsyncIterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
-from memnet.domain import baseline as baselines
 from memnet.domain import commit, envelope, history
 from memnet.domain.baseline import Baseline
 from memnet.domain.document import DocumentKey
 from memnet.domain.envelope import Envelope
-from memnet.domain.errors import HistoryBroken
+from memnet.domain.errors import HistoryBroken, SealBroken
 from memnet.operations.find_holds import find_holds
 from memnet.operations.flush_outbox import flush_outbox
 from memnet.operations.list_baselines import list_baselines
@@ -19,6 +18,7 @@ from memnet.operations.next_baseline import next_baseline
 from memnet.operations.read_baseline import read_baseline
 from memnet.operations.remove_due import RetentionRun, remove_due
 from memnet.operations.retain_orphans import retain_orphans
+from memnet.operations.store_baseline import store_baseline
 from memnet.ports import AuditLog, DocumentStore, StoreConflict, StoredDocument
 
 PAGE = 1000
@@ -44,9 +44,9 @@ async def retain_audit(*, run: RetentionRun, documents: DocumentStore, audit: Au
     """Shorten the history of each document, deleted ones too, from its beginning to the first record that stays.
 
     The baseline is written before the first record goes and holds the version that the last of them made, so that
-    every version since then can still be rebuilt. A history that does not hold is left as it is, and counted. What an
-    interrupted run has left is removed, and what is over of histories that have no document any more. Raises
-    ErasureRunning, HistoryBroken, VaultUnavailable, Unavailable.
+    every version since then can still be rebuilt. A history that does not hold, or of a user whose keys do not open, is
+    left as it is, and counted. What an interrupted run has left is removed, and what is over of histories that have no
+    document any more. Raises ErasureRunning, HistoryBroken, VaultUnavailable, Unavailable.
     """
     stores = _Stores(documents, audit)
     standing = await _list(run, audit)
@@ -59,7 +59,7 @@ async def retain_audit(*, run: RetentionRun, documents: DocumentStore, audit: Au
             head = envelope.load(stored.data)
             seen.add(head.doc_id)
             await _shorten(key, stored, head, standing, run, stores)
-        except HistoryBroken:
+        except (HistoryBroken, SealBroken):
             # An erasure that has begun meanwhile takes histories apart.
             await documents.check(key.scope)
             log.exception("a history does not hold", extra={"document": key.blob_name})
@@ -159,7 +159,7 @@ async def _replace(key: DocumentKey, stored: StoredDocument, head: Envelope, aft
             )
         except StoreConflict:
             return False
-    await stores.audit.append_baseline(key.scope, after.change_id, baselines.dump(after))
+    await store_baseline(after, audit=stores.audit)
     return True
 
 

@@ -41,7 +41,7 @@ class RotationReport:
 
 
 async def rotate_keys(
-    tenant_id: str, user_id: str | None = None, *, vault: Vault, resume: bool = False
+    tenant_id: str, user_id: str | None = None, *, vault: Vault, resume: bool = False, accept_loss: bool = False
 ) -> RotationReport:
     """Make a new version of the tenant's key and wrap the data keys of all its users with it; or, for one user, a new
     data key that everything is sealed with from now on.
@@ -51,11 +51,14 @@ async def rotate_keys(
     wrapped. Any number may run at once, beside any number of writers: everything opens all the time, and one more run
     with `resume` has all keys under the newest version. Whoever has no data keys is left without.
 
+    A user whose keys do not open cannot be written for. With `accept_loss` the one user gets a new data key all the
+    same: what the older ones sealed stays closed, unless the tenant's key comes back.
+
     Raises InvalidIdentifier, SealBroken for the keys of the one user, VaultUnavailable, and Unavailable if the listing,
     or the one user's record, fails.
     """
     if user_id is not None:
-        renewed = int(await _renew(UserScope(tenant_id, user_id), vault))
+        renewed = int(await _renew(UserScope(tenant_id, user_id), vault, accept_loss))
         return RotationReport(users=renewed, rewrapped=renewed)
     check_identifier("tenant_id", tenant_id)
     report = RotationReport()
@@ -97,14 +100,15 @@ async def _users(tenant_id: str, records: RecordStore) -> AsyncIterator[Sequence
             return
 
 
-async def _renew(scope: UserScope, vault: Vault) -> bool:
+async def _renew(scope: UserScope, vault: Vault, accept_loss: bool) -> bool:
     """Say whether there was a key to follow."""
     for _ in range(ATTEMPTS):
         found = await read_data_keys(scope, records=vault.records)
         if found is None:
             return False
-        # What cannot be opened must not be hidden behind a new key.
-        await unwrap_data_key(scope, found[0].current, keys=vault.keys)
+        if not accept_loss:
+            # What cannot be opened must not be hidden behind a new key.
+            await unwrap_data_key(scope, found[0].current, keys=vault.keys)
         try:
             await add_data_key(scope, *found, vault=vault)
         except StoreConflict:

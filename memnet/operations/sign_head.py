@@ -1,4 +1,4 @@
-"""Sign up to where the chains of a user's documents go."""
+"""Sign a head for a user: the newest change of each of their documents."""
 
 import asyncio
 from collections.abc import Collection, Iterable, Mapping, Sequence
@@ -7,13 +7,28 @@ from enum import StrEnum
 from memnet.domain import envelope
 from memnet.domain.document import DocumentKey, UserScope
 from memnet.domain.envelope import Envelope
-from memnet.domain.head import Head, entry, follows, going_back, head_key, next_head
+from memnet.domain.errors import SealBroken
+from memnet.domain.head import (
+    DataKeys,
+    Head,
+    HeadEntry,
+    content_key_ids,
+    entry_of,
+    follows,
+    going_back,
+    head_key,
+    next_head,
+    standing,
+)
 from memnet.domain.removal import Explanations, Gone
+from memnet.domain.sealing import DataKey
 from memnet.domain.signature import by_id
 from memnet.domain.timestamps import to_text
 from memnet.operations.find_receipts import find_receipts
+from memnet.operations.open_data_keys import open_data_keys
 from memnet.operations.read_newest_head import read_newest_head
 from memnet.operations.read_stored_records import PARALLEL, read_stored_records
+from memnet.operations.take_current_key import take_current_key
 from memnet.ports import (
     AuditLog,
     Clock,
@@ -23,6 +38,7 @@ from memnet.ports import (
     RecordStore,
     SigningKeys,
     StoreConflict,
+    Vault,
 )
 
 PAGE = 1000
@@ -56,7 +72,8 @@ async def sign_head(
     the newest head or does not follow from it by its records: whoever took changes away is not to get a signature for
     it. Documents that an erasure has removed, as its signed receipt tells, are no loss: the head names it. `accept`
     signs what is stored all the same, for a person who has looked; what the heads before it show stays.
-    Raises Unavailable, VaultUnavailable and SealBroken.
+    What documents hold is signed under the user's data key; where that does not open, their chains alone are. Raises
+    ErasureRunning, Unavailable, VaultUnavailable, and SealBroken if there is no key to sign with.
     """
     previous = await read_newest_head(scope, records=records)
     rows = await _list(scope, documents) if listed is None else listed
@@ -64,13 +81,16 @@ async def sign_head(
         return Signed.UNCHANGED
     # The listing may be older than the head, and a document in the head may have gone.
     found = await _read({*_places(previous), *(row.key for row in rows)}, documents)
-    entries = [entry(key, stored) for key, stored in found.items()]
+    keys_then = await _keys_of(previous, audit.vault)
     removed: Mapping[str, str] = {}
     if not accept:
         removed = await _removed(previous, found, erasures, keys)
-        await _check(previous, found, removed, audit)
-    signed_at, key = to_text(clock.now()), await keys.newest()
-    head = next_head(scope, previous, entries, signed_at=signed_at, key=key, erasures=removed.values())
+        await _check(previous, found, keys_then, removed, audit)
+    data_key, then = await _current_key(scope, audit.vault), _entries(previous)
+    now = [standing(key, stored) for key, stored in found.items()]
+    entries = [entry_of(one, then.get(one.doc_id), data_key=data_key, keys=keys_then) for one in now]
+    signed_at, signing = to_text(clock.now()), await keys.newest()
+    head = next_head(scope, previous, entries, signed_at=signed_at, key=signing, erasures=removed.values())
     if head is None:
         return Signed.UNCHANGED
     try:
@@ -82,6 +102,10 @@ async def sign_head(
 
 def _places(head: Head | None) -> dict[DocumentKey, int]:
     return {head.place(one): one.sequence for one in head.documents} if head else {}
+
+
+def _entries(head: Head | None) -> dict[str, HeadEntry]:
+    return {one.doc_id: one for one in head.documents} if head else {}
 
 
 async def _list(scope: UserScope, documents: DocumentStore) -> Sequence[ListedDocument]:
@@ -109,6 +133,21 @@ async def _read(keys: Iterable[DocumentKey], documents: DocumentStore) -> dict[D
     return found
 
 
+async def _keys_of(head: Head | None, vault: Vault | None) -> DataKeys:
+    """The data keys that it takes to hold contents against the head, those that open."""
+    if head is None or vault is None:
+        return {}
+    return await open_data_keys(head.scope, content_key_ids([head]), vault=vault)
+
+
+async def _current_key(scope: UserScope, vault: Vault | None) -> DataKey | None:
+    """None if the user's keys do not open: what can be signed without them is signed all the same."""
+    try:
+        return None if vault is None else await take_current_key(scope, vault=vault)
+    except SealBroken:
+        return None
+
+
 async def _removed(
     previous: Head | None, found: Mapping[DocumentKey, Envelope], erasures: ErasureStore, keys: SigningKeys
 ) -> Mapping[str, str]:
@@ -123,12 +162,16 @@ async def _removed(
 
 
 async def _check(
-    previous: Head | None, found: Mapping[DocumentKey, Envelope], removed: Collection[str], audit: AuditLog
+    previous: Head | None,
+    found: Mapping[DocumentKey, Envelope],
+    keys: DataKeys,
+    removed: Collection[str],
+    audit: AuditLog,
 ) -> None:
     """Raise HistoryBroken unless each document goes on from where the newest head has it."""
-    then = {one.doc_id: one for one in previous.documents} if previous else {}
-    now = [(key.scope, document, entry(key, document)) for key, document in found.items()]
-    broken = going_back(previous, [one for _, _, one in now], removed)
+    then = _entries(previous)
+    now = [(key.scope, document, standing(key, document)) for key, document in found.items()]
+    broken = going_back(previous, [one for _, _, one in now], keys, removed)
     for scope, document, one in now:
         if broken is None and one.doc_id in then:
             signed = then[one.doc_id]

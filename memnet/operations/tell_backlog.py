@@ -10,6 +10,9 @@ from memnet.domain.timestamps import from_text
 from memnet.operations.get_statistics import get_statistics
 from memnet.ports import Clock, ErasureStore, EventStore, JobMarks, Search, Telemetry
 
+UNREADABLE_AGE = 365 * 86_400.0
+"""Told of an erasure whose journal cannot be read, in seconds: it never ends by itself, and somebody has to know."""
+
 
 @dataclass(frozen=True, slots=True)
 class Backlog:
@@ -31,9 +34,10 @@ async def tell_backlog(
 ) -> Backlog:
     """Read the marks and the fences of the whole service, and record for how long the oldest stand.
 
-    Without a search service no event waits for it, and nothing is told of events. Raises Unavailable.
+    All marks are read: the oldest may stand behind any number of others. Without a search service no event waits for
+    it, and nothing is told of events. Raises Unavailable.
     """
-    found = await get_statistics(marks=marks, events=events, clock=clock)
+    found = await get_statistics(marks=marks, events=events, clock=clock, most=None)
     backlog = Backlog(
         replays=found.jobs[JobKind.REPLAY].age(found.now),
         events=0.0 if search is None else found.events.age(found.now),
@@ -47,7 +51,7 @@ async def tell_backlog(
 
 
 async def _oldest_erasure(erasures: ErasureStore, clock: Clock) -> float:
-    """For how many seconds the oldest of those that run does; one that cannot be read is told by the log of its run."""
+    """For how many seconds the oldest of those that run does."""
     oldest = 0.0
     for scope in await erasures.erasing(None):
         stored = await erasures.read(scope)
@@ -56,6 +60,7 @@ async def _oldest_erasure(erasures: ErasureStore, clock: Clock) -> float:
         try:
             accepted = from_text(erasure.load(scope, stored.data).accepted_at)
         except HistoryBroken:
+            oldest = max(oldest, UNREADABLE_AGE)
             continue
         oldest = max(oldest, (clock.now() - accepted).total_seconds())
     return oldest

@@ -16,7 +16,6 @@ REFUSALS = frozenset(
         ErrorCode.INVALID_IDENTIFIER,
         ErrorCode.PATCH_MALFORMED,
         ErrorCode.PROPOSER_CANNOT_CONFIRM,
-        ErrorCode.BINDING_NOT_FOUND,
         ErrorCode.BINDING_MISMATCH,
         ErrorCode.IDEMPOTENCY_KEY_REUSED,
         ErrorCode.PATCH_NOT_APPLICABLE,
@@ -70,8 +69,9 @@ async def try_proposal(
 ) -> WriteResult | Raced | Refused:
     """Patch the document, exactly once however often this is called, and say what came of it.
 
-    A dry run tells whether the request was applied before (`replayed`), and applies nothing. Raises ProfileNotFound,
-    ProfileForbidden, HistoryBroken, VaultUnavailable, and Unavailable when the outcome is open.
+    A dry run tells whether the request was applied before (`replayed`), and applies nothing. Raises ProfileNotFound
+    and BindingNotFound, which another release may know, ProfileForbidden, HistoryBroken, VaultUnavailable, and
+    Unavailable when the outcome is open.
     """
     try:
         return await patch_document(

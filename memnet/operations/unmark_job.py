@@ -8,7 +8,8 @@ from memnet.ports import JobMarks, RecordStore
 async def unmark_job(job: Job, *, records: RecordStore, marks: JobMarks) -> None:
     """Take the mark away, and put it back if the job has become due again in the meantime.
 
-    Whoever makes a job due marks it first and changes its record after that. Raises HistoryBroken, Unavailable.
+    Whoever makes a job due marks it first and changes its record after that. Raises HistoryBroken,
+    ErasureRunning if the mark cannot be put back because the user is being erased, Unavailable.
     """
     await marks.unmark(job)
     if await find_due_job(job, records=records) is not None:

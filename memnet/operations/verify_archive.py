@@ -15,7 +15,7 @@ from memnet.domain.archive import (
     refuse,
 )
 from memnet.domain.archive_chain import Chain
-from memnet.domain.archive_entry import entry_name, read_entry
+from memnet.domain.archive_entry import carried, entry_name, is_of_import, read_entry, was_sealed
 from memnet.domain.archive_import import is_valid
 from memnet.domain.audit import BrokenChain
 from memnet.domain.catalog import Catalog
@@ -41,7 +41,11 @@ async def verify_archive(archive: ArchiveReader, *, catalog: Catalog) -> Verifie
     for kind in manifest.kinds:
         before, count = "", 0
         async for line in read_archive_lines(archive, verified.files[kind.file]):
-            name = entry_name(read_entry(kind, manifest.scope, line))
+            entry = read_entry(kind, manifest.scope, line)
+            name = entry_name(entry)
+            if is_of_import(entry):
+                carried(entry, verified.sha256, manifest.scope)
+                verified = replace(verified, is_sealed=verified.is_sealed or was_sealed(entry))
             if name <= before:
                 refuse("a line is there twice, or out of order", kind.file)
             before, count = name, count + 1

@@ -27,7 +27,7 @@ class Erasing:
     clock: Clock
     ids: IdGenerator
     settle: timedelta
-    """How long after the acceptance something that was begun before it may still arrive."""
+    """How long after its fence was first seen, or a hold stopped it, what was begun before may still arrive."""
     soft_delete: timedelta
     """How long the storage lets its administrators recover what was deleted."""
 

@@ -21,7 +21,10 @@ class TenantKeys(Protocol):
     """The keys in the vault; what they wrap is worthless without it."""
 
     async def newest(self, tenant_id: str) -> TenantKey:
-        """Return the newest version, perhaps some minutes old; the first call makes one. Raises VaultUnavailable."""
+        """Return the newest version, perhaps some minutes old; the first call makes one.
+
+        Raises SealBroken if what the vault holds is no key, VaultUnavailable.
+        """
         ...
 
     async def version(self, tenant_id: str, version: str) -> TenantKey:

@@ -22,7 +22,10 @@ class JobMarks(Protocol):
     """Durable notes of the jobs that are not finished, so that no job is lost with a message."""
 
     async def mark(self, job: Job) -> None:
-        """Note it; the same again is fine, and keeps its first time. Raises Unavailable."""
+        """Note it; the same again is fine, and keeps its first time.
+
+        Raises ErasureRunning while its user is being erased, Unavailable.
+        """
         ...
 
     async def unmark(self, job: Job) -> None:

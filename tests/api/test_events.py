@@ -160,7 +160,7 @@ TEXTS = st.one_of(
 )
 
 
-@settings(max_examples=40, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=40, suppress_health_check=list(HealthCheck))
 @given(
     text=TEXTS,
     filters=st.dictionaries(st.sampled_from(["service_id", "project_id", "source_type", "query", "cursor"]), TEXTS),

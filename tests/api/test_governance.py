@@ -50,7 +50,7 @@ async def test_what_is_over_is_removed_and_told(client: httpx.AsyncClient, servi
     told = response.json()
     assert (told["as_of"], told["dry_run"], told["held"], told["holds"], told["broken"]) == (AT, False, False, [], 0)
     assert told["counts"]["events"] == {"removed": 1, "held": 0, "waiting": 0, "postponed": 0, "kept": 1}
-    assert set(told["counts"]) == {"snapshots", "replays", "conflicts", "accesses", "events", "audit"}
+    assert set(told["counts"]) == {"snapshots", "replays", "conflicts", "accesses", "events", "audit", "imports"}
     assert await stored(services) == ["e-new"]
     found = await client.post(f"{USER}/events:search", json={})
     assert [row["event"]["event_id"] if "event" in row else row["event_id"] for row in found.json()["events"]] == [

@@ -231,7 +231,7 @@ def test_no_5xx_and_nothing_undocumented(described: Described, name: str, mode: 
     (operation,) = [row for row in found if row.definition.raw["operationId"] == name]
 
     # Not schemathesis' own pytest integration: it does not work with pytest 9 yet.
-    @limits(max_examples=40, deadline=None, derandomize=True, suppress_health_check=list(HealthCheck))
+    @limits(max_examples=40, derandomize=True, suppress_health_check=list(HealthCheck))
     @given(operation.as_strategy(generation_mode=mode), st.booleans())
     def check(case: schemathesis.Case, close: bool) -> None:
         aim(case, close=close and mode is POSITIVE)

@@ -108,6 +108,21 @@ def test_broken_keys_are_told_and_stop_nobody(
     assert (result.exit_code, "SEAL_BROKEN" in result.stderr) == (1, True)
 
 
+def test_a_key_that_is_lost_is_replaced_where_the_loss_is_accepted(
+    memnet: Memnet, vault: Settings, tenant: str, sealed: Sealed, blobs: ContainerClient
+) -> None:
+    """A user's keys under those of another: no key of the vault opens them."""
+    with blobs:
+        foreign = blobs.download_blob(f"tenants/{tenant}/users/u1/keys/data.json").readall()
+        blobs.upload_blob(f"tenants/{tenant}/users/u2/keys/data.json", foreign, overwrite=True)
+    rotate = ("keys", "rotate", "--tenant", tenant, "--user", "u2")
+    result = memnet(*rotate)
+    assert (result.exit_code, "SEAL_BROKEN" in result.stderr) == (1, True)
+    result = memnet(*rotate, "--accept-loss")
+    assert (result.exit_code, result.stdout) == (0, f"user u2 of tenant {tenant} has a new data key\n")
+    assert [current for _, current in listed(memnet, tenant, "u2")] == [False, True]
+
+
 def test_a_tenants_first_key_is_made_once(memnet: Memnet, vault: Settings, tenant: str) -> None:
     first = memnet("keys", "create", "--tenant", tenant)
     assert first.exit_code == 0
@@ -151,6 +166,7 @@ def test_a_vault_that_does_not_answer_is_told(
         ["rotate", "--tenant", "a/b"],
         ["rotate", "--tenant", "t1", "--user", "../u"],
         ["rotate", "--tenant", "t1", "--user", "u1", "--resume"],
+        ["rotate", "--tenant", "t1", "--accept-loss"],
         ["list", "--tenant", "t1"],
     ],
 )

@@ -159,7 +159,7 @@ def test_a_hold_that_cannot_be_read_stops_it(memnet: Memnet, storage: Settings, 
 
 def test_nobody_there(memnet: Memnet, storage: Settings) -> None:
     result = memnet("retention", "apply", "--tenant", "t1")
-    assert (result.exit_code, result.stdout.count(NOTHING)) == (0, 6)
+    assert (result.exit_code, result.stdout.count(NOTHING)) == (0, 7)
     assert result.stdout.endswith("0 users, 0 under a legal hold, 0 failed; 0 histories shortened\n")
 
 

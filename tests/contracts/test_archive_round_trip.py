@@ -157,6 +157,23 @@ async def test_what_is_exported_is_imported(store: Store, target: UserScope) -> 
     assert Fate.CREATED not in {fate for _, fate in again.documents} | {fate for _, fate in again.entries}
 
 
+async def test_what_an_earlier_import_left_goes_along_and_is_listed_below_its_own_place(store: Store) -> None:
+    source, middle = elsewhere(), elsewhere()
+    await source.fill()
+    await middle.take(await source.export(), OTHER)
+    report = await store.take(await middle.export(OTHER), SCOPE)
+    assert report.complete
+    keys = (await store.records.list(SCOPE, RecordKind.IMPORTS, limit=1000, cursor=None)).items
+    earlier = [key for key in keys if key.name.startswith(f"{report.archive.sha256}/earlier/")]
+    assert len(earlier) == report.entries["imports", Fate.CREATED] == 3 * len(NAMES) + 2
+    for key in earlier:
+        stored = await store.records.read(key)
+        assert stored is not None
+        assert is_sealed(stored.data) == ("/audit/" in key.name)
+    again, told = await store.export(SCOPE), elsewhere()
+    assert (await told.take(again, OTHER)).complete
+
+
 async def test_a_restored_document_is_the_one_that_was(store: Store) -> None:
     source = elsewhere()
     await source.fill()

@@ -33,7 +33,7 @@ HOSTILE = st.one_of(
 )
 
 
-@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(
     value=HOSTILE,
     text=st.none() | HOSTILE,

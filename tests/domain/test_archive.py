@@ -1,5 +1,6 @@
 """What an archive must be, as far as it can be told without reading all of it."""
 
+from dataclasses import replace
 from typing import Any
 
 import orjson
@@ -12,10 +13,12 @@ from memnet.domain.archive_entry import read_entry
 from memnet.domain.archive_import import attachment_name, is_valid
 from memnet.domain.audit import BrokenChain, Fold, record_bytes
 from memnet.domain.baseline import baseline_of
+from memnet.domain.baseline_values import BaselinePlace, seal
 from memnet.domain.document import UserScope
 from memnet.domain.envelope import dump
 from memnet.domain.errors import ArchiveRefused
 from memnet.domain.json_text import canonical
+from memnet.domain.sealing import DataKey
 from tests.domain.samples import CATALOG, KEY, LENIENT, SCOPE, History, op
 
 
@@ -87,10 +90,22 @@ def test_a_baseline_is_only_believed_at_the_beginning_and_of_its_own_document() 
         chain.read(baseline)
     with pytest.raises(BrokenChain, match="another document"):
         Chain(KEY, "doc-2").read(baseline)
+    for sequence in (0, -1):
+        with pytest.raises(BrokenChain, match="of no change"):
+            Chain(KEY, "doc-1").begin(replace(baseline_of(KEY, made.records[2], versions[2], None), sequence=sequence))
     following = Chain(KEY, "doc-1")
     following.read(baseline)
     with pytest.raises(BrokenChain):
         following.read(record_bytes(made.records[4]))
+
+
+def test_a_sealed_baseline_is_none_of_an_archive() -> None:
+    made = history()
+    baseline = baseline_of(KEY, made.records[0], Fold("doc-1").take(made.records[0]), None)
+    place, data_key = BaselinePlace(KEY.scope, baseline.change_id), DataKey("key-1", bytes(32))
+    sealed = seal(baseline, place, data_key=data_key, salt=bytes(32), nonce=bytes(12))
+    with pytest.raises(BrokenChain, match="do not open"):
+        Chain(KEY, "doc-1").read(baselines.dump(sealed))
 
 
 def test_a_chain_without_a_record_is_no_document() -> None:

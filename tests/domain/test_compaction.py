@@ -281,7 +281,7 @@ orders = st.permutations([NOTES, LIKES, WAITING, UNSURE]).flatmap(
 )
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=300)
 @given(
     contents,
     orders,
@@ -301,7 +301,7 @@ def test_any_content_is_compacted_in_one_go_and_loses_nothing_durable(content, s
     assert {identity(entry, BARE) for entry in content.get("facts", ())} <= said
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 @given(contents.filter(lambda content: "waiting" not in content), st.sampled_from([20, 150, 400]))
 def test_afterwards_a_document_is_within_its_limits_or_every_section_is_down_to_what_it_keeps(content, max_chars):
     sections = [NOTES, LIKES, UNSURE]

@@ -144,7 +144,7 @@ some = st.lists(
 )  # fmt: skip
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 @given(some, st.integers(0, 5), st.sampled_from([60, 900, 100_000]), st.sampled_from([2, 100]))
 def test_any_content_is_refreshed_in_one_go_then_compacted_and_nothing_is_lost(facts, room, max_chars, max_ops):
     content = {"facts": facts, "waiting": []}

@@ -12,7 +12,7 @@ from memnet.domain.head_check import HeadsChecked, StoredHead, check_heads
 from memnet.domain.history import Rebuilt
 from memnet.domain.json_text import canonical, digest
 from memnet.domain.signature import SigningKey, by_id
-from tests.domain.head_samples import KEY, SCOPE, THEN, entry, signed
+from tests.domain.head_samples import DATA_KEYS, KEY, SCOPE, THEN, entry, signed, signed_before, standing
 
 KEYS = by_id([KEY.public])
 MALLORY = SigningKey("v1", b"m" * 32)
@@ -50,7 +50,7 @@ HISTORIES = [history(1, 5), history(1, 1, "d2")]
 
 
 def checked(lying: list[StoredHead], histories: list[Rebuilt] | None = None, **members):  # type: ignore[no-untyped-def]
-    given = {"public_keys": KEYS, **members}
+    given = {"public_keys": KEYS, "data_keys": DATA_KEYS, **members}
     return check_heads(SCOPE, lying, HISTORIES if histories is None else histories, **given)
 
 
@@ -186,6 +186,37 @@ def test_a_baseline_that_was_made_up_is_named() -> None:
     assert one == "d1-000000000004: the content is not the one of head 3"
 
 
+def test_without_a_vault_a_content_that_was_made_up_is_not_seen_and_the_record_s_hash_is() -> None:
+    baseline = version(4, content="forged")
+    _, [one, _] = faults(stored(HEADS), [replace(HISTORIES[0], versions=[baseline]), HISTORIES[1]], data_keys=None)
+    assert one is None
+    other = replace(baseline, record_hash="another")
+    _, [one, _] = faults(stored(HEADS), [replace(HISTORIES[0], versions=[other]), HISTORIES[1]], data_keys=None)
+    assert one == "d1-000000000004: the history is not the one of head 3, which has another record there"
+
+
+def test_a_content_whose_key_does_not_open_is_named_and_not_passed_over() -> None:
+    _, [one, _] = faults(stored(HEADS), data_keys={})
+    assert one == "d1-000000000001: the data key that head 1 has the content under does not open"
+
+
+def test_a_content_that_was_signed_without_a_key_goes_by_its_record() -> None:
+    heads = chain((entry(1, data_key=None),))
+    for keys in (DATA_KEYS, {}, None):
+        assert faults(stored(heads), [HISTORIES[0]], data_keys=keys) == (None, [None])
+
+
+@pytest.mark.parametrize("keys", [DATA_KEYS, {}, None])
+def test_a_head_of_before_still_shows_a_content_that_was_made_up(keys) -> None:  # type: ignore[no-untyped-def]
+    """Its plain hash takes no key."""
+    before = signed_before(standing(1, content_hash=digest(canonical(1))))
+    assert faults(stored([before]), [HISTORIES[0]], data_keys=keys) == (None, [None])
+    forged = [version(1, content="forged"), *HISTORIES[0].versions[1:]]
+    _, [one] = faults(stored([before]), [replace(HISTORIES[0], versions=forged)], data_keys=keys)
+    assert one == "d1-000000000001: the content is not the one of head 1"
+    assert faults(stored([before, signed(before, of(2))]), [HISTORIES[0]]) == (None, [None])
+
+
 def test_a_deletion_is_what_the_head_says() -> None:
     gone = [replace(HISTORIES[0], versions=[replace(version(1), document=None)])]
     assert faults(stored(chain((entry(1, content_hash=NO_CONTENT_HASH),))), gone) == (None, [None])
@@ -244,7 +275,7 @@ def test_of_what_was_not_opened_the_record_s_hash_alone_is_held_against_the_head
     """Without a key nobody knows the content; the record's hash stands for it."""
     heads = chain((of(2),))
     unopened = replace(history(1, 3), versions=[replace(version(n), document=None) for n in (1, 2, 3)], is_opened=False)
-    checked, (found,) = check_heads(SCOPE, stored(heads), [unopened], public_keys=KEYS)
+    checked, (found,) = check_heads(SCOPE, stored(heads), [unopened], public_keys=KEYS, data_keys=DATA_KEYS)
     assert (checked.fault, checked.since, found.fault, found.is_opened) == (None, 1, None, False)
     altered = replace(unopened, versions=[replace(one, record_hash="another") for one in unopened.versions])
     _, (found,) = check_heads(SCOPE, stored(heads), [altered], public_keys=KEYS)

@@ -60,7 +60,7 @@ def play(made: History, step: Any) -> None:
         pass
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 @given(st.lists(STEP, min_size=1, max_size=8))
 def test_the_records_fold_to_every_version_byte_for_byte(steps):
     made = History(RULES)

@@ -310,7 +310,7 @@ def same(a: Any, b: Any) -> bool:
     return bool(a == b)
 
 
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=400)
 @given(VALUE, st.lists(OP, min_size=1, max_size=5))
 def test_any_patch_does_what_the_oracle_does(document, ops):
     expected: Any = copy.deepcopy(document)

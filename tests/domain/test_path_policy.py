@@ -285,7 +285,7 @@ def denied_count(value: Any) -> int:
     return sum(map(denied_count, value)) if isinstance(value, list) else 0
 
 
-@settings(max_examples=250, deadline=None)
+@settings(max_examples=250)
 @given(DOCUMENT, st.lists(OP, min_size=1, max_size=4))
 def test_no_patch_reaches_outside_the_rules_or_brings_in_what_is_denied(document, ops):
     before = orjson.loads(canonical(document))

@@ -160,7 +160,7 @@ def documents(binding: Binding) -> Iterator[DocumentKey]:
             yield binding.resolve(SCOPE, value)
 
 
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=50)
 @given(bindings(), bindings())
 def test_two_bindings_overlap_if_and_only_if_some_document_is_of_both(a: Binding, b: Binding) -> None:
     assert overlap(a, b) == overlap(b, a) == any(b.covers(key) for key in documents(a))

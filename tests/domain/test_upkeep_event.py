@@ -68,7 +68,7 @@ entries = st.one_of(
 )
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 @given(st.lists(entries, min_size=1, max_size=12))
 def test_entries_of_any_size_are_told_whole(told):
     made = events(Detail("/notes", tuple(told)))

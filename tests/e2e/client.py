@@ -169,7 +169,7 @@ def prefer(text: str) -> dict[str, Any]:
     return add("/content/preferences/-", text)
 
 
-async def until_definite(call: Callable[[], Awaitable[Answer]], *, seconds: float = 60) -> tuple[Answer, list[Answer]]:
+async def until_definite(call: Callable[[], Awaitable[Answer]], *, seconds: float = 180) -> tuple[Answer, list[Answer]]:
     """Repeat a request until its outcome is known, as an honest client does: after no answer, 500 or 503.
 
     Returns the answer, and the 5xx before it, each of which must be fit to be seen.
@@ -189,7 +189,7 @@ async def until_definite(call: Callable[[], Awaitable[Answer]], *, seconds: floa
             await asyncio.sleep(PACE_SECONDS)
 
 
-async def eventually(holds: Callable[[], Awaitable[bool]], *, seconds: float = 60) -> None:
+async def eventually(holds: Callable[[], Awaitable[bool]], *, seconds: float = 180) -> None:
     """Wait for what other processes do on their own."""
     async with asyncio.timeout(seconds):
         while not await holds():  # noqa: ASYNC110 (what is waited for happens elsewhere)

@@ -18,6 +18,8 @@ VIEWS = {
     "catalog": "Profiles",
     "service": "Service",
 }
+PATIENCE_MILLISECONDS = 60_000
+expect.set_options(timeout=PATIENCE_MILLISECONDS)
 REFUSED = "Failed to load resource: the server responded with a status of"
 """What a browser logs of each answer from 400 on; it is no fault of the page."""
 
@@ -98,7 +100,7 @@ class Screen:
 async def open_screen(browser: Browser, stack: Stack, **options: Any) -> tuple[BrowserContext, Screen]:
     """A tab of its own, with nothing remembered."""
     context = await browser.new_context(**{"viewport": {"width": 1280, "height": 800}, **options})
-    context.set_default_timeout(60_000)
+    context.set_default_timeout(PATIENCE_MILLISECONDS)
     screen = Screen(await context.new_page(), stack.url)
     screen.listen()
     return context, screen

@@ -178,7 +178,7 @@ async def status(user: User, erasure_id: str) -> dict[str, Any]:
     return told
 
 
-async def over(user: User, erasure_id: str, *, seconds: float = 60) -> dict[str, Any]:
+async def over(user: User, erasure_id: str, *, seconds: float = 180) -> dict[str, Any]:
     """Wait until it is over by the work of others; return the receipt."""
     async with asyncio.timeout(seconds):
         while (told := await status(user, erasure_id))["status"] == "running":  # noqa: ASYNC110 (others work)

@@ -8,7 +8,7 @@ from urllib.parse import urlsplit
 
 import orjson
 
-DEADLINE = 60
+DEADLINE = 180
 
 
 @dataclass(frozen=True)

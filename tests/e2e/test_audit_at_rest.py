@@ -19,7 +19,7 @@ from tests.e2e.service import Service
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 
-DEADLINE = 60
+DEADLINE = 180
 SAID = "I moved to Reykjanesbaer with Ottilie"
 FACT = "Allergic to brazil nuts"
 PLANTED = (SAID, FACT, "msg-quokka-77", "asked-by-axolotl", "her-own-key-1", "conv-marzipan", "2024-02-29T11:22:33")

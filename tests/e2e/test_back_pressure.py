@@ -14,7 +14,7 @@ pytestmark = pytest.mark.asyncio(loop_scope="module")
 MOST = 8
 CROWD = 200
 WRITERS = 40
-DEADLINE = 120
+DEADLINE = 180
 
 
 @pytest.fixture(scope="module")

@@ -235,6 +235,8 @@ async def test_it_is_used_by_keyboard(tab: Opens, maya: Maya) -> None:
     page = screen.page
     skip = page.get_by_role("link", name="Skip to the content")
     assert await page.evaluate("document.querySelector('a, button, input, select, [tabindex]').id") == "skip"
+    # Whoever signs in is led to the heading first.
+    await expect(page.get_by_role("heading", level=1)).to_be_focused()
     await skip.focus()
     await expect(skip).to_be_in_viewport()
     await page.keyboard.press("Enter")

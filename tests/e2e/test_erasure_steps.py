@@ -21,6 +21,7 @@ from tests.e2e.erasing import (
     forget,
     live,
     quiet_stage,
+    refused,
     status,
     verify_offline,
 )
@@ -31,7 +32,7 @@ from tests.e2e.test_crash import Fate
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 
 SEED = 20260519
-DEADLINE = 60
+DEADLINE = 180
 WORD = "canarywordofthesteps"
 EVER = 10**6
 
@@ -129,6 +130,18 @@ async def test_counts_are_exact_however_often_it_is_killed(world: Stage, tmp_pat
     assert after.holding(WORD) == []
     said = await verify_offline(world, user, receipt, tmp_path)
     assert f"removed: {expected['documents']} documents" in said
+
+
+async def test_a_document_that_was_under_way_at_the_acceptance_is_not_created(world: Stage) -> None:
+    user, place = world.user("underway"), project("p0")
+    held = world.proxy.inject(Fault.PAUSE_BEFORE, method="PUT", path=f"/{user.user_id}/documents/")
+    creating = asyncio.create_task(create(user, place, WORD, key="create-0"))
+    await happens(held.reached)
+    erasure_id = (await forget(user))["erasure_id"]
+    held.release()
+    assert refused(await creating)
+    await world.finish(user)
+    await receipt_of(world, user, erasure_id)
 
 
 async def test_every_store_that_fails_keeps_it_from_ending_until_it_is_back(world: Stage) -> None:

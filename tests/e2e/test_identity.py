@@ -24,7 +24,7 @@ from tests.e2e.service import ALL_ROLES, Service
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 
-DEADLINE = 60
+DEADLINE = 180
 
 
 class IssuerProcess:

@@ -25,7 +25,7 @@ pytestmark = pytest.mark.asyncio(loop_scope="module")
 
 CLIENTS = 8
 ROLLS = 2
-DEADLINE = 120
+DEADLINE = 180
 
 
 @pytest.fixture(scope="module")

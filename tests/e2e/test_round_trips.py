@@ -10,7 +10,7 @@ from tests.e2e.service import Service
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 
-DEADLINE = 60
+DEADLINE = 180
 
 
 def requests_of(service: Service, user: User) -> list[tuple[str, str, int | None]]:

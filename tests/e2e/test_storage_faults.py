@@ -11,7 +11,7 @@ from tests.e2e.service import Service
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 
-DEADLINE = 60
+DEADLINE = 180
 AT_ONCE = (Fault.DROP_REQUEST, Fault.DROP_ANSWER, Fault.ANSWER_503, Fault.ANSWER_503_AFTER_APPLY)
 HELD = (Fault.HANG, Fault.HANG_ANSWER, Fault.APPLY_LATE)
 FOR_LONG = 1000

@@ -29,8 +29,9 @@ INTERNAL = frozenset(
     | {"roll_back_unit", "decommission_unit"}
     | {"apply_retentions", "remove_due", "retain_audit", "retain_events", "retain_jobs", "retain_snapshots"}
     | {"find_orphans", "list_orphans", "retain_orphans", "find_receipts"}
-    | {"list_baselines", "next_baseline", "read_baseline", "read_history", "unindex_events"}
-    | {"change_hold", "find_holds", "list_holds", "read_hold", "tell_hold"}
+    | {"retain_imports", "unindex_events"}
+    | {"list_baselines", "next_baseline", "open_baseline", "read_baseline", "read_history", "store_baseline"}
+    | {"change_hold", "find_holds", "list_hold_changes", "list_holds", "read_hold", "tell_hold"}
     | {"read_newest_head", "sign_head", "sign_heads", "verify_history"}
     | {"tell_backlog"}
 )

@@ -27,7 +27,7 @@ from local.worker_host import WorkerHost
 
 APP = Path(__file__).parent / "functions_app"
 LOCK_SECONDS = 4.0
-SECONDS = 60.0
+SECONDS = 180.0
 
 
 @pytest.fixture(scope="module")

@@ -1,11 +1,11 @@
 """Old records give way to a baseline."""
 
-from memnet.domain import baseline as baselines
 from memnet.domain import envelope
 from memnet.domain.audit import Fold
 from memnet.domain.baseline import baseline_of
 from memnet.domain.document import DocumentKey
 from memnet.operations.read_records import read_records
+from memnet.operations.store_baseline import store_baseline
 from tests.operations.replay_world import World
 
 
@@ -17,7 +17,7 @@ async def retain(world: World, key: DocumentKey, sequence: int) -> None:
     chain = Fold(head.doc_id)
     for record in await read_records(key.scope, head, 1, sequence, audit=world.audit):
         version = chain.take(record)
-    made = baseline_of(key, record, version, None)
-    await world.audit.append_baseline(key.scope, made.change_id, baselines.dump(made))
+    made = baseline_of(key, record, version, record["profile_id"])
+    await store_baseline(made, audit=world.audit)
     for number in range(1, sequence + 1):
         await world.audit.delete(key.scope, head.change_id(number))

@@ -127,6 +127,9 @@ class Process:
         tag = await Call("put", key.blob_name, data, replaces, summary)
         self.cache[key.blob_name] = StoredDocument(data, tag)
 
+    async def check(self, scope: UserScope) -> None:
+        """Nobody is being erased."""
+
     async def list_all(self, *, limit: int, cursor: str | None) -> Page[ListedDocument]:
         found = await Call("get", KEY.blob_name)
         return Page([ListedDocument(KEY, found[2])] if found else [], None)

@@ -148,7 +148,7 @@ async def test_one_that_takes_the_number_of_a_hold_that_was_removed_stands(world
 
 @pytest.mark.parametrize("applied", [False, True])
 async def test_a_released_hold_is_never_in_force_again(applied):
-    """Its placing goes before its release, whatever is interrupted."""
+    """Its placing goes before its release, whatever is interrupted, and what is left of the row holds together."""
 
     async def steps(world: ErasureWorld, watch: FallsAt) -> None:
         await world.run(watch=watch)
@@ -156,8 +156,9 @@ async def test_a_released_hold_is_never_in_force_again(applied):
     async def made() -> ErasureWorld:
         world = ErasureWorld()
         await world.live(U1)
-        await world.hold()
-        await world.release()
+        for _ in range(3):
+            await world.hold()
+            await world.release()
         await world.request()
         return world
 

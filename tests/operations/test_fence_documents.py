@@ -10,7 +10,7 @@ from memnet.domain import envelope
 from memnet.domain.document import DocumentKey, ETag, UserScope
 from memnet.domain.envelope import Envelope
 from memnet.domain.errors import ErasureRunning, HistoryBroken, MemnetError, Unavailable
-from memnet.domain.write import DeleteDocument, IfAbsent, IfMatch, Precondition, ReplaceDocument
+from memnet.domain.write import DeleteDocument, IfAbsent, IfMatch, Precondition, ReplaceDocument, WriteResult
 from memnet.operations.delete_document import delete_document
 from memnet.operations.fence_documents import ATTEMPTS, fence_documents
 from memnet.operations.replace_document import replace_document
@@ -214,23 +214,28 @@ async def test_a_request_that_was_applied_before_is_not_answered_again(world):
         await replace_(world, IfAbsent())
 
 
-async def test_a_writer_that_commits_between_read_and_tombstone_is_overwritten_too(world):
+async def changed_once(world: ErasureWorld) -> WriteResult:
     made = await world.patch(U1, "first")
+    return await world.patch(U1, "second", IfMatch(made.etag))
+
+
+async def test_a_writer_that_commits_between_read_and_tombstone_is_overwritten_too(world):
+    made = await changed_once(world)
     await put_up(world)
 
     async def commit() -> None:
         # It began before, and wins: the erasure looks again.
-        assert (await world.patch(U1, SECRET, IfMatch(made.etag))).sequence == 2
+        assert (await world.patch(U1, SECRET, IfMatch(made.etag))).sequence == 3
 
     await fence(world, Between("documents.put", commit))
     assert (await head(world)).erased
-    assert (await head(world)).commit.sequence == 2
+    assert (await head(world)).commit.sequence == 3
     assert SECRET.encode() not in (await stored(world, alpha(U1))).data
 
 
 async def test_a_writer_that_has_read_before_and_writes_after_loses(world):
     """Between its look at the document and its write the tombstone comes."""
-    made = await world.patch(U1, "first")
+    made = await changed_once(world)
     await put_up(world)
     documents = world.services.documents
 

@@ -25,8 +25,9 @@ class World:
         self.marks = MemoryJobMarks(self.clock)
         self.events = MemoryEventStore(self.clock)
 
-    async def told(self) -> Any:
-        return (await get_statistics(marks=self.marks, events=self.events, clock=self.clock)).members()
+    async def told(self, most: int | None = 100) -> Any:
+        found = await get_statistics(marks=self.marks, events=self.events, clock=self.clock, most=most)
+        return found.members()
 
     async def job(self, kind: JobKind, job_id: str, user_id: str | None = "u1") -> None:
         await self.marks.mark(Job(kind, "t1", user_id, job_id))
@@ -59,14 +60,15 @@ async def test_the_oldest_of_each_kind_is_told_whatever_its_name():
     assert (told["events_to_index"]["waiting"], told["events_to_index"]["oldest_age_seconds"]) == (1, 12.5)
 
 
-@pytest.mark.parametrize(("jobs", "complete", "counted"), [(6, False, 4), (4, True, 4)])
+@pytest.mark.parametrize(
+    ("jobs", "most", "complete", "counted"), [(6, 4, False, 4), (4, 4, True, 4), (6, None, True, 6)]
+)
 async def test_what_is_too_long_to_count_is_told_as_such(
-    monkeypatch: pytest.MonkeyPatch, jobs: int, complete: bool, counted: int
+    monkeypatch: pytest.MonkeyPatch, jobs: int, most: int | None, complete: bool, counted: int
 ):
     monkeypatch.setattr(module, "PAGE", 2)
-    monkeypatch.setattr(module, "MOST", 4)
     world = World()
     for number in range(jobs):
         await world.job(JobKind.REPLAY, f"rpl-{number}")
-    told = await world.told()
+    told = await world.told(most)
     assert (told["complete"], told["jobs"]["replay"]["waiting"]) == (complete, counted)

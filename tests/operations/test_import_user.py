@@ -20,6 +20,7 @@ from memnet.operations.list_audit import list_audit
 from memnet.operations.open_attachment import open_attachment
 from memnet.operations.open_record import open_record
 from memnet.operations.patch_document import patch_document
+from memnet.operations.read_baseline import read_baseline
 from memnet.operations.rebuild_documents import rebuild_documents
 from tests.operations.archive_world import (
     OPERATOR,
@@ -155,8 +156,11 @@ async def test_a_baseline_comes_back_and_the_history_goes_on_from_it() -> None:
     report = await imported(copy, archive)
     assert fates(report) == dict.fromkeys(PLACES, "created")
     for key in (DYNAMIC, STATIC):
-        (ours,) = (await copy.audit.list_baselines(SCOPE, await doc_of(copy, key), limit=9, cursor=None)).items
-        assert await copy.audit.read_baseline(SCOPE, ours) == await world.audit.read_baseline(SCOPE, ours)
+        ours, theirs = [await read_baseline(SCOPE, await doc_of(copy, key), audit=each.audit) for each in (copy, world)]
+        assert ours == theirs
+        # Sealed anew, under the key that the user has there.
+        stored = await copy.audit.read_baseline(SCOPE, ours.change_id)
+        assert b'"sealed"' in stored != await world.audit.read_baseline(SCOPE, ours.change_id)
         views = [await get_document(key, documents=each.documents, audit=each.audit) for each in (copy, world)]
         assert views[0] == views[1]
     assert fates(await imported(copy, archive)) == dict.fromkeys(PLACES, "there")
@@ -236,9 +240,9 @@ async def test_what_was_taken_over_keeps_its_origin_when_it_is_exported_and_move
     world, second, third = await filled_world(3), World(), World()
     first_archive, first = await exported(world)
     await imported(second, first_archive, OTHER)
-    second_archive, _ = await exported(second, OTHER)
+    second_archive, carrier = await exported(second, OTHER)
     await imported(third, second_archive, SCOPE)
-    key = RecordKey(SCOPE, RecordKind.IMPORTS, f"{first.sha256}/manifest")
+    key = RecordKey(SCOPE, RecordKind.IMPORTS, f"{carrier.sha256}/earlier/{first.sha256}/manifest")
     record = await third.records.read(key)
     assert record is not None
     assert record.data == files(first_archive)[MANIFEST]

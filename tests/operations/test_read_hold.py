@@ -4,6 +4,7 @@ import pytest
 
 from memnet.domain.errors import HistoryBroken
 from memnet.domain.hold import HoldKey, HoldPlace
+from memnet.operations.list_hold_changes import list_hold_changes
 from memnet.operations.read_hold import read_hold
 from tests.operations.hold_world import HoldWorld
 
@@ -11,7 +12,7 @@ PLACE = HoldPlace("t1", "u1")
 
 
 async def test_none_then_placed_then_released(monkeypatch):
-    monkeypatch.setitem(read_hold.__globals__, "PAGE", 1)
+    monkeypatch.setitem(list_hold_changes.__globals__, "PAGE", 1)
     world = HoldWorld()
     assert await read_hold(PLACE, holds=world.holds) is None
     await world.place("case 1")

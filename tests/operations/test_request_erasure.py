@@ -1,16 +1,24 @@
 """The acceptance of an erasure: from it on nothing is written, and the same request is the same erasure."""
 
+import asyncio
 from dataclasses import replace
+from typing import Any
 
 import pytest
 
+from memnet.adapters.memory.documents import MemoryDocumentStore
+from memnet.domain import envelope
+from memnet.domain.document import UserScope
+from memnet.domain.envelope import Envelope
 from memnet.domain.erasure_receipt import Status
 from memnet.domain.errors import ErasureRunning, SealBroken, Unavailable, VaultUnavailable
 from memnet.domain.timestamps import to_text
 from memnet.domain.write import IfAbsent, IfMatch
 from memnet.operations.erase_user import Erased
 from memnet.operations.request_erasure import request_erasure
-from tests.operations.erasure_world import ADMIN, SETTLE, U1, U10, ErasureWorld, alpha
+from memnet.wiring import in_memory
+from tests.domain.samples import CATALOG
+from tests.operations.erasure_world import ADMIN, SETTINGS, SETTLE, U1, U10, ErasureWorld, alpha
 from tests.operations.retention_world import Between, FallsAt, StopsAt
 
 
@@ -223,3 +231,41 @@ async def test_a_storage_that_does_not_answer_is_told(world):
     with pytest.raises(Unavailable):
         await world.request(watch=fails)
     assert (await world.request()).status is Status.RUNNING
+
+
+async def head_of(world: ErasureWorld) -> Envelope:
+    stored = await world.services.documents.get(alpha(U1))
+    assert stored is not None
+    return envelope.load(stored.data)
+
+
+class Underway(MemoryDocumentStore):
+    """Its creations have looked for the fence, and arrive when they are let go."""
+
+    def __init__(self, fences: Any) -> None:
+        super().__init__(fences)
+        self.looked, self.goes_on = asyncio.Event(), asyncio.Event()
+
+    async def check(self, scope: UserScope) -> None:
+        await super().check(scope)
+        self.looked.set()
+        await self.goes_on.wait()
+
+
+async def test_a_document_that_was_under_way_at_the_acceptance_takes_no_change():
+    """Its creation is not answered as one, and whoever reads it before it is removed cannot write over it."""
+    services = in_memory(SETTINGS, CATALOG)
+    documents = Underway(services.erasures)
+    world = ErasureWorld(replace(services, documents=documents))
+    creating = asyncio.create_task(world.patch(U1, "secret"))
+    await documents.looked.wait()
+    await world.request()
+    documents.goes_on.set()
+    with pytest.raises(ErasureRunning):
+        await creating
+    there = await head_of(world)
+    assert not there.erased
+    with pytest.raises(ErasureRunning):
+        await world.patch(U1, "again", IfMatch(there.commit.etag))
+    assert (await head_of(world)).commit.etag == there.commit.etag
+    await world.services.background.drain()

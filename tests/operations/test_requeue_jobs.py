@@ -94,16 +94,17 @@ async def test_a_broker_that_is_down_is_not_asked_for_every_job():
     assert len(asked) == MOST_FAILURES
 
 
-async def test_a_record_that_cannot_be_read_keeps_no_other_job_from_being_sent(caplog):
+async def test_records_that_cannot_be_read_keep_no_other_job_from_being_sent(caplog):
+    """However many they are: nothing is wrong with the broker."""
     world = World()
-    broken = Job(JobKind.REPLAY, "t1", "u1", "rpl-0")
-    await world.records.write(replay_key(SCOPE, "rpl-0"), b"[]", replaces=None)
-    await world.marks.mark(broken)
-    await world.marks.mark(Job(JobKind.REPLAY, "t1", None, "rpl-1"))
+    for number in range(2 * MOST_FAILURES):
+        await world.records.write(replay_key(SCOPE, f"rpl-{number}"), b"[]", replaces=None)
+        await world.marks.mark(Job(JobKind.REPLAY, "t1", "u1", f"rpl-{number}"))
+    await world.marks.mark(Job(JobKind.REPLAY, "t1", None, "rpl-x"))
     job = await world.store()
     world.queue.sent.clear()
     world.clock.advance(LATER)
-    assert await world.requeue() == RequeueReport(sent=1, unmarked=0, waiting=2)
+    assert await world.requeue() == RequeueReport(sent=1, unmarked=0, waiting=0, broken=2 * MOST_FAILURES + 1)
     assert world.queue.sent == [(job, 0, None)]
     assert "cannot be looked up" in caplog.text
 

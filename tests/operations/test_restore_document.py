@@ -49,7 +49,7 @@ async def test_nobody_sees_any_of_it_before_all_its_records_stand() -> None:
         return await call()
 
     assert await restored(copy, archive, watch=watch) is Fate.CREATED
-    looks = ["audit.list", "audit.list_baselines", "documents.get"]
+    looks = ["documents.check", "audit.list", "audit.list_baselines", "documents.get"]
     assert calls == ["documents.get", *["audit.append"] * 21, "documents.put", *looks]
     assert copy.records.names() == [data_keys_key(SCOPE).blob_name]
 

@@ -10,6 +10,7 @@ from memnet.domain.errors import ErasureRunning
 from memnet.domain.retention import Ceilings, Tally
 from memnet.domain.write import IfAbsent, IfMatch, PatchDocument, Reason
 from memnet.operations.patch_document import patch_document
+from memnet.operations.read_baseline import read_baseline
 from tests.operations.replay_world import LIVE
 from tests.operations.retention_world import ALPHA, DAY, SCOPE, Between, RetentionWorld, StopsAt, put
 
@@ -72,7 +73,8 @@ async def test_a_baseline_says_whose_document_it_is_and_what_it_held():
         "alpha.json",
     )
     served = orjson.loads(seen.data)
-    assert members["content"] == served["content"]
+    found = await read_baseline(SCOPE, seen.change_id.rpartition("-")[0], audit=world.audit)
+    assert found.content == served["content"]
     assert (members["etag"], members["timestamp"], members["actor"], members["profile_id"]) == (
         seen.etag,
         served["updated_at"],
@@ -193,10 +195,9 @@ async def test_behind_a_forged_baseline_nothing_goes(forge):
     twin.clock.advance(165 * DAY)
     await twin.retain()
     ((change,),) = [[name for name in (await twin.rebuilt())[ALPHA].versions[:1]]]
-    members = orjson.loads(await twin.audit.read_baseline(SCOPE, change.change_id))
-    forged = forge(members)
+    made = await read_baseline(SCOPE, change.change_id.rpartition("-")[0], audit=twin.audit)
+    forged = forge(orjson.loads(baselines.dump(made)))
     if "content" in forged:
-        made = baselines.load(orjson.dumps(members, option=orjson.OPT_SORT_KEYS))
         fields = {name: forged[name] for name in ("content", "record_hash", "etag")}
         key = made.key if forged["path"] == "alpha.json" else type(made.key)(SCOPE, "projects", "beta.json")
         data = baselines.dump(replace(made, key=key, **fields))

@@ -2,18 +2,27 @@
 
 import asyncio
 from collections.abc import Sequence
+from dataclasses import replace
 
 import pytest
 
+from memnet.adapters.memory.tenant_keys import MemoryTenantKeys
+from memnet.domain import envelope
 from memnet.domain.data_keys import data_keys_key
 from memnet.domain.document import UserScope
-from memnet.domain.errors import InvalidIdentifier, SealBroken, Unavailable, VaultUnavailable
+from memnet.domain.envelope import Envelope
+from memnet.domain.errors import HistoryBroken, InvalidIdentifier, SealBroken, Unavailable, VaultUnavailable
 from memnet.domain.record import RecordKey
 from memnet.domain.snapshot import snapshot_key
+from memnet.domain.write import IfMatch
 from memnet.operations.open_record import open_record
+from memnet.operations.read_records import read_records
 from memnet.operations.rotate_keys import AT_ONCE, RotationReport, rotate_keys
 from memnet.operations.seal_record import seal_record
+from memnet.wiring import in_memory
+from tests.domain.samples import CATALOG
 from tests.domain.snapshot_samples import SCOPE
+from tests.operations.erasure_world import SETTINGS, U1, ErasureWorld, alpha
 from tests.operations.vault_world import Crash, VaultWorld
 
 USERS = [UserScope("t1", f"u{number}") for number in range(1, AT_ONCE + 5)]
@@ -163,6 +172,36 @@ async def test_keys_moved_from_another_user_are_broken() -> None:
     assert (await rotate_keys("t1", vault=world.vault)).broken == 2
     with pytest.raises(SealBroken):
         await rotate_keys("t1", "u1", vault=world.vault)
+
+
+async def test_after_a_loss_that_is_accepted_the_user_can_be_written_for_again() -> None:
+    services = in_memory(SETTINGS, CATALOG)
+    world = ErasureWorld(services)
+    made = await world.patch(U1, "before")
+    assert services.vault is not None
+    after = replace(services.vault, keys=MemoryTenantKeys(services.ids), cache=None)
+    services.audit.vault = after  # type: ignore[misc]
+    with pytest.raises(SealBroken):
+        await world.patch(U1, "refused", IfMatch(made.etag))
+    with pytest.raises(SealBroken):
+        await rotate_keys(U1.tenant_id, U1.user_id, vault=after)
+    assert await rotate_keys(U1.tenant_id, U1.user_id, vault=after, accept_loss=True) == RotationReport(
+        users=1, rewrapped=1
+    )
+    changed = await world.patch(U1, "after", IfMatch(made.etag))
+    assert changed.sequence == 2
+    await services.background.drain()
+    # What the lost key sealed stays closed, and is not taken for something else.
+    with pytest.raises(HistoryBroken) as refusal:
+        await read_records(U1, await head_of(world), 1, 2, audit=services.audit)
+    assert refusal.value.details["reason"] == "the values of the record do not open"
+    assert len(await read_records(U1, await head_of(world), 2, 2, audit=services.audit)) == 1
+
+
+async def head_of(world: ErasureWorld) -> Envelope:
+    stored = await world.services.documents.get(alpha(U1))
+    assert stored is not None
+    return envelope.load(stored.data)
 
 
 async def test_without_the_vault_nothing_changes() -> None:

@@ -26,7 +26,7 @@ async def stored(world: VaultWorld, place: RecordKey) -> bytes:
     return found.data
 
 
-@pytest.mark.parametrize("name", ["audit/d-000000000001", "baselines/d-000000000001"])
+@pytest.mark.parametrize("name", ["audit/d-000000000001", "baselines/d-000000000001", "earlier/b/audit/d-000000000001"])
 async def test_old_records_and_baselines_are_sealed_and_open_again(name: str) -> None:
     world = VaultWorld()
     assert await store_attachment(key(name), DATA, records=world.records, vault=world.vault) is Fate.CREATED
@@ -36,7 +36,7 @@ async def test_old_records_and_baselines_are_sealed_and_open_again(name: str) ->
     assert await open_attachment(key(name), data, vault=world.vault) == DATA
 
 
-@pytest.mark.parametrize("name", ["manifest", "runs/20260101T000000Z-id", "auditor"])
+@pytest.mark.parametrize("name", ["manifest", "runs/20260101T000000Z-id", "auditor", "earlier/audit/runs/x"])
 async def test_what_holds_no_memory_is_kept_as_it_is(name: str) -> None:
     world = VaultWorld()
     assert await store_attachment(key(name), DATA, records=world.records, vault=world.vault) is Fate.CREATED

@@ -16,7 +16,8 @@ from memnet.domain.erasure import Erasure, Store, dump
 from memnet.domain.event import EventKey
 from memnet.domain.job import Job, JobKind
 from memnet.domain.timestamps import to_text
-from memnet.operations.tell_backlog import Backlog, tell_backlog
+from memnet.operations import get_statistics
+from memnet.operations.tell_backlog import UNREADABLE_AGE, Backlog, tell_backlog
 from memnet.ports import Search
 
 MINUTE = timedelta(minutes=1)
@@ -86,7 +87,7 @@ async def test_without_a_search_service_no_event_waits(world: World) -> None:
     assert "memnet.index.lag" not in world.telemetry.values
 
 
-async def test_the_oldest_erasure_counts_and_one_that_cannot_be_read_does_not(world: World) -> None:
+async def test_the_oldest_erasure_counts_and_one_that_cannot_be_read_as_very_old(world: World) -> None:
     for number in (1, 2):
         scope = UserScope("t1", f"u{number}")
         begun = Erasure(
@@ -99,6 +100,17 @@ async def test_the_oldest_erasure_counts_and_one_that_cannot_be_read_does_not(wo
         )
         await world.fences.write(scope, dump(begun), replaces=None)
         world.clock.advance(MINUTE)
-    await world.fences.write(UserScope("t1", "u3"), b"{}", replaces=None)
     assert await world.tell() == Backlog(0.0, 0.0, 120.0)
     assert world.telemetry.values["memnet.erasures.open_age"] == [(120.0, {})]
+    await world.fences.write(UserScope("t1", "u3"), b"{}", replaces=None)
+    assert (await world.tell()).erasures == UNREADABLE_AGE
+
+
+async def test_the_oldest_may_stand_behind_more_than_a_reader_is_told_of(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    await world.mark(JobKind.REPLAY, "rpl-z")
+    world.clock.advance(MINUTE)
+    for number in range(get_statistics.MOST + 1):
+        await world.mark(JobKind.REPLAY, f"rpl-{number}")
+    assert await world.tell() == Backlog(60.0, 0.0, 0.0)

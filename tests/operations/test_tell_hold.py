@@ -4,12 +4,13 @@ import pytest
 
 from memnet.domain.errors import HistoryBroken
 from memnet.domain.hold import HoldKey, HoldPlace
+from memnet.operations.list_hold_changes import list_hold_changes
 from memnet.operations.tell_hold import tell_hold
 from tests.operations.hold_world import HoldWorld, told
 
 
 async def test_more_than_one_page(monkeypatch):
-    monkeypatch.setitem(tell_hold.__globals__, "PAGE", 2)
+    monkeypatch.setitem(list_hold_changes.__globals__, "PAGE", 2)
     world = HoldWorld()
     for number in range(5):
         await world.place(f"case {number}")

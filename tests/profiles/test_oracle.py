@@ -5,7 +5,7 @@ from functools import cache
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from jsonschema import Draft202012Validator
 from referencing import Registry, Resource
@@ -82,7 +82,6 @@ def contents(draw: st.DrawFn, key: tuple[str, str]) -> Json:
 
 
 @pytest.mark.parametrize("key", SCHEMAS, ids="/".join)
-@settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(data=st.data())
 def test_both_give_the_same_verdict_at_the_same_places(key: tuple[str, str], data: st.DataObject) -> None:
     content = data.draw(contents(key))

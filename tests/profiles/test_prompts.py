@@ -87,7 +87,11 @@ def test_what_lies_out_of_place_is_reported_and_other_files_are_left_alone(works
     workshop.write("prompts/plan ting/1.md", "x")
     assert workshop.problems() == [
         ("prompts/planting.json", "", "is no prompt: a prompt is <prompt_id>/<version>.md"),
-        ("prompts/plan ting/1.md", "", "prompt_id and version must match [A-Za-z0-9][A-Za-z0-9._-]{0,127}"),
+        (
+            "prompts/plan ting/1.md",
+            "",
+            "prompt_id and version must match [A-Za-z0-9]([A-Za-z0-9._-]{0,126}[A-Za-z0-9_-])?",
+        ),
     ]
 
 

@@ -180,7 +180,7 @@ simple = st.one_of(
 conditions = st.recursive(simple, combined, max_leaves=5)
 
 
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=400)
 @given(st.lists(documents, min_size=1, max_size=6), conditions)
 def test_filters_mean_what_they_say(found: list[Document], condition: Condition) -> None:
     stored = [

@@ -24,7 +24,7 @@ from memnet.wiring import Services, connect
 from tests.conftest import AzuriteAccount
 from tests.domain.snapshot_samples import SCOPE, conversation
 
-SECONDS = 60
+SECONDS = 180
 
 
 @pytest.fixture(scope="module")

@@ -1,0 +1,168 @@
+"""Retention of what was sealed: nothing of it comes back in clear, and without the key nothing of it is left."""
+
+import orjson
+import pytest
+
+from memnet.domain import baseline as baselines
+from memnet.domain.baseline_values import BaselinePlace
+from memnet.domain.data_keys import data_keys_key
+from memnet.domain.errors import HistoryBroken, VaultUnavailable
+from memnet.domain.json_text import canonical, digest
+from memnet.operations.get_document import get_document
+from memnet.operations.open_baseline import open_baseline
+from memnet.operations.rotate_keys import rotate_keys
+from tests.operations.retention_world import ALPHA, DAY, SCOPE, RetentionWorld, put
+
+SECRET = "The door code is 4711-quokka."
+
+
+async def removed_later(*, vault: bool = True) -> RetentionWorld:
+    """Something is said on day 0 and taken out again on day 300; on day 366 the first records are over."""
+    world = RetentionWorld()
+    if not vault:
+        world.audit.vault = None
+    await world.create_project(summary=SECRET)
+    world.clock.advance(300 * DAY)
+    await world.change(ALPHA, put("/summary", "nothing"))
+    await world.sweep()
+    world.clock.advance(66 * DAY)
+    return world
+
+
+def bytes_of(world: RetentionWorld) -> bytes:
+    """All of the audit as whoever holds a backup sees it."""
+    return b"\n".join(world.audit._records.values())
+
+
+async def test_what_a_user_took_out_does_not_come_back_in_clear_nor_as_a_hash():
+    world = await removed_later()
+    held = orjson.loads((await get_document(ALPHA, as_of=await first(world), **ports(world))).document)["content"]
+    applied = await world.retain()
+    assert applied.report.baselines == 2
+    lying = bytes_of(world)
+    for guess in (SECRET, digest(canonical(held)), digest(canonical(SECRET))):
+        assert guess.encode() not in lying
+
+
+async def test_it_is_still_served_until_the_key_is_gone_and_never_after():
+    world = await removed_later()
+    before = await get_document(ALPHA, as_of=await first(world), **ports(world))
+    await world.retain()
+    assert await get_document(ALPHA, as_of=await first(world), **ports(world)) == before
+    assert (await world.rebuilt())[ALPHA].fault is None
+    name = await first(world)
+    await world.records.delete(data_keys_key(SCOPE))
+    with pytest.raises(HistoryBroken) as caught:
+        await get_document(ALPHA, as_of=name, **ports(world))
+    assert caught.value.details["change_id"] == name
+    assert (await world.rebuilt())[ALPHA].fault == f"{name}: the values of the baseline do not open"
+
+
+async def test_the_chain_is_followed_without_a_vault_and_holds():
+    world = await removed_later()
+    await world.retain()
+    name = await first(world)
+    vault, world.audit.vault = world.audit.vault, None
+    for found in (await world.rebuilt()).values():
+        assert (found.fault, found.is_opened) == (None, False)
+    with pytest.raises(VaultUnavailable):
+        await get_document(ALPHA, as_of=name, **ports(world))
+    world.audit.vault = vault
+    world.clock.advance(400 * DAY)
+    await world.retain()
+    world.audit.vault = None
+    found = (await world.rebuilt())[ALPHA]
+    # All that is left of the history is a baseline, and that one is sealed.
+    assert (found.fault, found.is_opened, [one.document for one in found.versions]) == (None, False, [None])
+
+
+async def test_what_is_altered_in_clear_shows_with_the_key():
+    world = await removed_later()
+    await world.retain()
+    name = f"{SCOPE.prefix}baselines/{await first(world)}.json"
+    members = orjson.loads(world.audit._records[name])
+    world.audit._records[name] = canonical(members | {"actor": "svc-mallory"})
+    assert (await world.rebuilt())[ALPHA].fault == f"{await first(world)}: the values of the baseline do not open"
+
+
+async def test_retention_goes_on_over_a_new_key():
+    world = await removed_later()
+    await world.retain()
+    await rotate_keys("t1", "u1", vault=world.vault)
+    world.clock.advance(400 * DAY)
+    assert (await world.retain()).report.broken.total() == 0
+    found = (await world.rebuilt())[ALPHA]
+    assert (found.fault, [version.sequence for version in found.versions]) == (None, [2])
+
+
+async def test_an_open_one_of_before_is_read_and_gives_way_to_a_sealed_one():
+    world = await removed_later(vault=False)
+    await world.retain()
+    assert SECRET.encode() in bytes_of(world)
+    world.audit.vault = world.vault
+    assert (await world.rebuilt())[ALPHA].fault is None
+    world.clock.advance(400 * DAY)
+    await world.retain()
+    assert SECRET.encode() not in bytes_of(world)
+    assert (await world.rebuilt())[ALPHA].fault is None
+
+
+async def test_open_records_get_a_sealed_baseline_once_there_is_a_vault_and_its_first_key():
+    world = await removed_later(vault=False)
+    world.audit.vault = world.vault
+    applied = await world.retain()
+    assert (applied.report.baselines, applied.report.broken.total()) == (2, 0)
+    assert world.records.names() == [data_keys_key(SCOPE).blob_name]
+    assert SECRET.encode() not in bytes_of(world)
+
+
+async def test_where_the_keys_do_not_open_nothing_goes_and_it_is_counted():
+    world = await removed_later(vault=False)
+    world.audit.vault = world.vault
+    await world.records.write(data_keys_key(SCOPE), b"{}", replaces=None)
+    before = dict(world.audit._records)
+    applied = await world.retain()
+    assert applied.report.broken["audit"] == 2
+    assert world.audit._records == before
+
+
+async def test_a_vault_that_is_down_stops_it_and_the_next_run_does_it():
+    world = await removed_later()
+    before = dict(world.audit._records)
+    newest, version = world.keys.newest, world.keys.version
+
+    async def down(*_):
+        raise VaultUnavailable()
+
+    world.keys.newest = world.keys.version = down
+    with pytest.raises(VaultUnavailable):
+        await world.retain()
+    assert world.audit._records == before
+    world.keys.newest, world.keys.version = newest, version
+    assert (await world.retain()).report.baselines == 2
+
+
+async def test_a_dry_run_asks_for_no_key():
+    world = await removed_later(vault=False)
+    world.audit.vault = world.vault
+    await world.retain(dry_run=True)
+    assert world.records.names() == []
+
+
+async def test_what_lies_there_is_a_sealed_baseline_of_its_own_place():
+    world = await removed_later()
+    await world.retain()
+    name = await first(world)
+    found = baselines.load(await world.audit.read_baseline(SCOPE, name))
+    assert found.is_sealed
+    opened = await open_baseline(found, BaselinePlace(SCOPE, name), vault=world.vault)
+    assert opened.content["summary"] == SECRET
+
+
+async def first(world: RetentionWorld) -> str:
+    """The change that said it."""
+    return f"{(await world.rebuilt())[ALPHA].doc_id}-000000000001"
+
+
+def ports(world: RetentionWorld):
+    return {"documents": world.documents, "audit": world.audit}
