@@ -151,7 +151,7 @@ def going_back(
 ) -> HistoryBroken | None:
     """What is to be said if these documents lie behind the head before; None if they do not.
 
-    The documents in `removed`, by id, are known to have been erased.
+    Those in `removed`, by id, are known to have been erased.
     """
     now = {one.doc_id: one for one in standings}
     for then in previous.documents if previous else ():

@@ -1,7 +1,7 @@
 """Remove what imports have left of a user and is over: old records, and who imported what."""
 
 import asyncio
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from itertools import groupby
@@ -13,7 +13,7 @@ from memnet.domain.errors import HistoryBroken, SealBroken
 from memnet.domain.record import RecordKey, RecordKind
 from memnet.domain.retention import Kind
 from memnet.operations.open_attachment import open_attachment
-from memnet.operations.remove_due import RetentionRun, remove_due
+from memnet.operations.remove_due import Remove, RetentionRun, remove_due
 from memnet.ports import RecordStore, Vault
 
 PAGE = 500
@@ -165,7 +165,7 @@ async def _data(one: Attachment, work: _Work) -> bytes | None:
         return b""
 
 
-def _remover(work: _Work) -> Callable[[Sequence[_Due], datetime], Awaitable[Sequence[_Due]]]:
+def _remover(work: _Work) -> Remove[_Due]:
     gate = asyncio.Semaphore(AT_ONCE)
 
     async def delete(due: _Due, known_at: datetime) -> None:

@@ -89,8 +89,8 @@ async def sign_head(
     data_key, then = await _current_key(scope, audit.vault), _entries(previous)
     now = [standing(key, stored) for key, stored in found.items()]
     entries = [entry_of(one, then.get(one.doc_id), data_key=data_key, keys=keys_then) for one in now]
-    signed_at, key = to_text(clock.now()), await keys.newest()
-    head = next_head(scope, previous, entries, signed_at=signed_at, key=key, erasures=removed.values())
+    signed_at, signing = to_text(clock.now()), await keys.newest()
+    head = next_head(scope, previous, entries, signed_at=signed_at, key=signing, erasures=removed.values())
     if head is None:
         return Signed.UNCHANGED
     try:

@@ -78,9 +78,9 @@ def test_a_head_names_the_erasures_that_took_documents_and_is_read_as_it_was_wri
 
 def test_what_was_erased_is_no_step_back() -> None:
     first = signed(None, entry(1), entry(1, "d2"))
-    assert going_back(first, [standing(1)], DATA_KEYS) is not None
-    assert going_back(first, [standing(1)], DATA_KEYS, {"d2"}) is None
-    assert going_back(first, [standing(1), standing(0, "d2")], DATA_KEYS, {"d2"}) is not None
+    assert going_back(first, [standing(1)], {}) is not None
+    assert going_back(first, [standing(1)], {}, {"d2"}) is None
+    assert going_back(first, [standing(1), standing(0, "d2")], {}, {"d2"}) is not None
 
 
 def test_heads_lie_in_the_order_of_their_chain() -> None:

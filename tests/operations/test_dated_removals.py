@@ -3,6 +3,7 @@
 from datetime import datetime, timedelta
 from typing import Any
 
+from memnet.domain.record import RecordKey, RecordKind
 from memnet.operations.apply_retention import apply_retention
 from tests.operations.retention_world import ALPHA, DAY, SCOPE, Between, RetentionWorld, StopsAt, put
 
@@ -16,6 +17,8 @@ async def test_every_removal_is():
     await world.converse("s1")
     await world.read_back("s1")
     await world.event("evt-1")
+    run = RecordKey(SCOPE, RecordKind.IMPORTS, f"{'0' * 64}/runs/20260101T000000.000000Z-{'0' * 36}")
+    await world.records.write(run, b"{}", replaces=None)
     world.clock.advance(400 * DAY)
 
     calls, looks, removed = 0, list[datetime](), set[str]()
@@ -35,7 +38,8 @@ async def test_every_removal_is():
 
         async def delete(*given: Any, known_at: datetime | None = None, **named: Any) -> Any:
             assert known_at == looks[-1]
-            removed.add(f"{type(store).__name__}.{name}")
+            kind = given[0].kind.value if isinstance(given[0], RecordKey) else type(store).__name__
+            removed.add(f"{kind}.{name}")
             return await inner(*given, known_at=known_at, **named)
 
         setattr(store, name, delete)
@@ -48,7 +52,7 @@ async def test_every_removal_is():
         "MemoryAuditLog.delete",
         "MemoryAuditLog.delete_baseline",
         "MemoryEventStore.delete",
-        "MemoryRecordStore.delete",
+        *(f"{kind}.delete" for kind in ("accesses", "imports", "replays", "snapshots")),
     }
 
 

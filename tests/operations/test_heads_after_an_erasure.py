@@ -15,6 +15,7 @@ from memnet.operations.read_newest_head import read_newest_head
 from memnet.operations.sign_head import Signed, sign_head
 from memnet.operations.sign_heads import sign_heads
 from memnet.operations.verify_history import verify_history
+from tests.operations.baseline_world import retain
 from tests.operations.erasure_world import U1, ErasureWorld, alpha
 from tests.operations.retention_world import Between
 
@@ -215,6 +216,23 @@ async def test_what_is_altered_in_what_is_left_is_told(world):
     _, ((fault, by),) = await told(world)
     assert by is None
     assert fault == f"{second}: the history is not the one of head 1, which has another record there"
+
+
+async def test_a_baseline_in_what_is_left_must_fit_too(world):
+    await retain(world.services, alpha(U1), 1)
+    erasure_id = await stopped(world)
+    assert await told(world) == (None, [(None, erasure_id)])
+    (name,) = [name for name in world.services.audit.names() if "/baselines/" in name]
+    change = name.rpartition("/")[2].removesuffix(".json")
+    stored = world.services.audit._records
+    whole = stored[name]
+    stored[name] = canonical(orjson.loads(whole) | {"record_hash": "0" * 64})
+    reason = f"{change}: the baseline was altered, or the record after it"
+    assert await told(world) == (None, [(reason, None)])
+    stored[name] = b"{}"
+    assert await told(world) == (None, [(f"{change}: the baseline cannot be read", None)])
+    stored[name] = whole
+    assert await told(world) == (None, [(None, erasure_id)])
 
 
 async def test_records_that_are_gone_with_the_document_are_no_fault(world):

@@ -106,7 +106,9 @@ function entry(record) {
         : null,
     ),
     record.note ? el("p", {}, "Note: ", record.note) : null,
-    operations(record.ops, `Operations of change ${record.sequence} of ${nameOf(record)}`),
+    record.ops
+      ? operations(record.ops, `Operations of change ${record.sequence} of ${nameOf(record)}`)
+      : el("p", { class: "muted" }, "What it said was erased with its key."),
     more,
   );
 }
@@ -117,16 +119,16 @@ const background = (record) =>
       ["Change", code(record.change_id)],
       ["ETag before", record.pre_etag ? code(record.pre_etag) : "none: it was created"],
       ["ETag after", code(record.post_etag)],
-      ["Idempotency key", code(record.idempotency_key)],
+      ["Idempotency key", record.idempotency_key ? code(record.idempotency_key) : null],
       ["Lineage", record.lineage ? code(record.lineage) : null],
       ["Said at", record.source_time ? time(record.source_time) : null],
-      ["Content hash", code(record.content_hash)],
-      ["Operations hash", code(record.ops_hash)],
+      ["Content hash", record.content_hash ? code(record.content_hash) : null],
+      ["Operations hash", record.ops_hash ? code(record.ops_hash) : null],
       ["Hash of the record before", code(record.previous_record_hash)],
     ]),
     record.evidence
       ? el("div", { class: "tree" }, tree(record.evidence, "evidence"))
-      : el("p", { class: "muted" }, "No evidence was given."),
+      : el("p", { class: "muted" }, record.ops ? "No evidence was given." : "Evidence was erased, too."),
     record.redirected?.length ? el("div", { class: "tree" }, tree(record.redirected, "redirected")) : null,
   ].filter(Boolean);
 

@@ -1,0 +1,44 @@
+"""The history on the operator's page, of records whose document and key are gone."""
+
+import pytest
+from playwright.async_api import Route, expect
+
+from memnet.domain.audit_values import CLEAR
+from tests.e2e.console_fixtures import Opens, browser, maya, session, stack, tab
+from tests.e2e.console_world import Maya
+
+__all__ = ["browser", "maya", "session", "stack", "tab"]
+pytestmark = pytest.mark.asyncio(loop_scope="module")
+GIVEN = {
+    "change_id": "doc-1-000000000001",
+    "sequence": 1,
+    "timestamp": "2026-02-14T20:00:00Z",
+    "actor": "svc-live",
+    "reason": "live_update",
+    "namespace": "projects",
+    "path": "gone.json",
+    "previous_record_hash": "0" * 64,
+    "post_etag": '"1-00"',
+}
+"""What stands in clear of a record."""
+
+
+async def test_what_cannot_be_opened_any_more_is_told_as_that(tab: Opens, maya: Maya) -> None:
+    record = dict.fromkeys(CLEAR) | GIVEN
+
+    async def answer(route: Route) -> None:
+        await route.fulfill(json={"records": [record], "next_cursor": None})
+
+    screen = await tab(roles=None)
+    await screen.page.route("**/audit?*", answer)
+    await screen.sign_in(maya.operator.token)
+    await screen.choose(maya.service.user_id)
+    await screen.open("history")
+    change = screen.main.get_by_role("listitem").filter(has_text="projects/gone.json")
+    await expect(change).to_contain_text("svc-live")
+    await expect(change).to_contain_text("What it said was erased with its key.")
+    await change.get_by_text("Evidence, hashes and keys").click()
+    await expect(change).to_contain_text("doc-1-000000000001")
+    await expect(change).to_contain_text("Evidence was erased, too.")
+    await expect(change).not_to_contain_text("undefined")
+    screen.check()
