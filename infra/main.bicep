@@ -34,6 +34,9 @@ param release string = ''
 @maxLength(20)
 param servingRelease string = ''
 
+@description('On Container Apps, the revision by which another release than the one that is put in place serves.')
+param servingRevision string = ''
+
 @description('The function app whose triggers are on; those of the other one are off.')
 @allowed(['blue', 'green'])
 param servingWorkers string = 'blue'
@@ -288,6 +291,10 @@ var apiSettings = union(serviceSettings, {
   AZURE_CLIENT_ID: identities.outputs.apiClientId
 })
 var serving = empty(servingRelease) ? release : servingRelease
+var servesItself = empty(release) || serving == release || apiHost == 'appService'
+// Without its revision everybody would be sent to the release that nobody has chosen yet.
+var missesRevision = !servesItself && empty(servingRevision)
+var otherRevision = missesRevision ? fail('servingRevision has to be a revision of servingRelease.') : servingRevision
 
 module apiContainerApp 'modules/api_container_app.bicep' = if (apiHost == 'containerApps') {
   name: 'api-container-app'
@@ -303,7 +310,7 @@ module apiContainerApp 'modules/api_container_app.bicep' = if (apiHost == 'conta
     identityId: identities.outputs.apiId
     settings: apiSettings
     release: release
-    serving: serving
+    servingRevision: servesItself ? '' : otherRevision
     isPublic: isPublic
     minReplicas: apiMinReplicas
     maxReplicas: apiMaxReplicas
@@ -383,6 +390,9 @@ module workbook 'modules/workbook.bicep' = {
 
 output AZURE_RESOURCE_GROUP string = group.name
 output AZURE_CONTAINER_REGISTRY_NAME string = registry.outputs.name
+output MEMNET_API_HOST string = apiHost
+// What this deployment knows to switch off in the app that does not serve.
+output MEMNET_WORKER_FUNCTIONS string = join(names.functions, ',')
 output MEMNET_API_URL string = apiHost == 'containerApps' ? apiContainerApp!.outputs.url : apiAppService!.outputs.url
 output MEMNET_STORAGE_URL string = storage.outputs.containerUrl
 output MEMNET_SEARCH_URL string = search.outputs.url

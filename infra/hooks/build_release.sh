@@ -10,11 +10,12 @@ if [ -z "$registry" ]; then
   # Left over from resources that were taken down.
   [ -z "${MEMNET_BUILT_RELEASE:-}" ] || azd env set MEMNET_BUILT_RELEASE ""
   [ -z "${MEMNET_SERVING_RELEASE:-}" ] || azd env set MEMNET_SERVING_RELEASE ""
+  [ -z "${MEMNET_SERVING_REVISION:-}" ] || azd env set MEMNET_SERVING_REVISION ""
   exit 0
 fi
 
 release="${MEMNET_RELEASE:-$(git rev-parse --short=12 HEAD)}"
-# It becomes part of a revision's name, which is a DNS label: Azure would refuse it after the image was built and locked.
+# It is the tag of an image, and typed by people.
 is_label() (
   LC_ALL=C
   case "$1" in -* | *- | *--* | *[!a-z0-9-]*) exit 1 ;; esac
@@ -23,6 +24,10 @@ if ! is_label "$release" || [ "${#release}" -gt 20 ]; then
   echo "A release is named by up to 20 small letters and digits, with single hyphens in between, and not '$release'." >&2
   exit 1
 fi
+
+# The first one serves; every later one is put in place beside it, until somebody names it here.
+serving="${MEMNET_SERVING_RELEASE:-$release}"
+revision="$(infra/hooks/find_revision.sh "$release" "$serving")"
 
 image="memnet-api:$release"
 # The login may be for several subscriptions, and azd has its own.
@@ -41,5 +46,9 @@ fi
 az acr repository update --subscription "$AZURE_SUBSCRIPTION_ID" --name "$registry" --image "$image" \
   --write-enabled false --delete-enabled false --output none
 azd env set MEMNET_BUILT_RELEASE "$release"
-# The first one serves; every later one is put in place beside it, until somebody names it here.
-[ -n "${MEMNET_SERVING_RELEASE:-}" ] || azd env set MEMNET_SERVING_RELEASE "$release"
+azd env set MEMNET_SERVING_RELEASE "$serving"
+azd env set MEMNET_SERVING_REVISION "$revision"
+if [ -n "$revision" ]; then
+  echo "$serving serves on, with the settings that it has; $release is put in place beside it, with those of now."
+  echo "To change the settings of what serves: azd env set MEMNET_RELEASE $serving"
+fi

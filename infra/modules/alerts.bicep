@@ -14,6 +14,7 @@ var queries = {
   'replay-backlog': loadTextContent('../queries/replay-backlog.kql')
   'schema-violations': loadTextContent('../queries/schema-violations.kql')
   'server-errors': loadTextContent('../queries/server-errors.kql')
+  'silent-api': loadTextContent('../queries/silent-api.kql')
   'silent-workers': loadTextContent('../queries/silent-workers.kql')
   'stale-writes': loadTextContent('../queries/stale-writes.kql')
 }

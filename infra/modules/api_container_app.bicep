@@ -1,5 +1,6 @@
-// The API on Container Apps. A release is a revision: it is put in place beside the serving one, without traffic, and
-// serves when it is named as the serving one.
+// The API on Container Apps. A release, and every change of what a release is given, is a revision of its own, which
+// Azure names: under a name that was used before, nothing would be made of it. What is put in place serves when it is
+// ready, unless another revision is named that goes on serving.
 param location string
 param tags object
 param workspaceId string
@@ -10,13 +11,12 @@ param registryServer string
 param identityId string
 param settings object
 param release string
-param serving string
+param servingRevision string
 param isPublic bool
 param minReplicas int
 param maxReplicas int
 
 var names = loadJsonContent('../names.json')
-var appName = 'ca-memnet-api'
 
 resource insights 'Microsoft.Insights/components@2020-02-02' existing = {
   name: insightsName
@@ -56,7 +56,7 @@ resource logging 'Microsoft.Insights/diagnosticSettings@2021-05-01-preview' = {
 }
 
 resource api 'Microsoft.App/containerApps@2025-01-01' = if (!empty(release)) {
-  name: appName
+  name: 'ca-memnet-api'
   location: location
   tags: tags
   identity: {
@@ -78,16 +78,15 @@ resource api 'Microsoft.App/containerApps@2025-01-01' = if (!empty(release)) {
         targetPort: names.apiPort
         transport: 'http'
         allowInsecure: false
-        traffic: serving == release ? [
+        traffic: empty(servingRevision) ? [
           { latestRevision: true, weight: 100, label: 'serving' }
         ] : [
-          { revisionName: '${appName}--r${serving}', weight: 100, label: 'serving' }
-          { revisionName: '${appName}--r${release}', weight: 0, label: 'next' }
+          { revisionName: servingRevision, weight: 100, label: 'serving' }
+          { latestRevision: true, weight: 0, label: 'next' }
         ]
       }
     }
     template: {
-      revisionSuffix: 'r${release}'
       // The API drains for 5 s, then gives requests under way 20 s and background work 10 s.
       terminationGracePeriodSeconds: 45
       containers: [

@@ -12,6 +12,7 @@ param serviceIds string[]
 
 var roles = loadJsonContent('../roles.json')
 var definitions = 'Microsoft.Authorization/roleDefinitions'
+var group = resourceGroup().id
 var isPrivate = !empty(endpointSubnetId)
 
 resource service 'Microsoft.Search/searchServices@2025-05-01' = {
@@ -30,12 +31,34 @@ resource service 'Microsoft.Search/searchServices@2025-05-01' = {
   }
 }
 
-// Making and dropping indexes, which a rebuild does.
+// What a rebuild does with indexes, and nothing else. The smallest of Azure's own roles for it, Search Service
+// Contributor, may also let keys in again, list them, and open the network.
+resource indexManager 'Microsoft.Authorization/roleDefinitions@2022-04-01' = {
+  name: guid(group, 'memnet-index-manager')
+  properties: {
+    roleName: 'memnet Index Manager ${token}'
+    description: 'Makes, reads, lists and drops the indexes of a search service.'
+    type: 'CustomRole'
+    permissions: [
+      {
+        actions: [
+          'Microsoft.Search/searchServices/read'
+          'Microsoft.Search/searchServices/indexes/*'
+        ]
+        notActions: []
+        dataActions: []
+        notDataActions: []
+      }
+    ]
+    assignableScopes: [group]
+  }
+}
+
 resource managing 'Microsoft.Authorization/roleAssignments@2022-04-01' = [for id in serviceIds: {
-  name: guid(service.id, id, roles.searchServiceContributor)
+  name: guid(service.id, id, indexManager.name)
   scope: service
   properties: {
-    roleDefinitionId: subscriptionResourceId(definitions, roles.searchServiceContributor)
+    roleDefinitionId: subscriptionResourceId(definitions, indexManager.name)
     principalId: id
     principalType: 'ServicePrincipal'
   }

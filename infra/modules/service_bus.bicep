@@ -71,6 +71,8 @@ resource deadLetters 'Microsoft.ServiceBus/namespaces/queues@2024-01-01' = {
   parent: namespace
   name: names.deadLetters
   properties: {
+    // An erasure hands back each letter that stands before the user's, which counts as a delivery.
+    maxDeliveryCount: names.lettersMaxDeliveryCount
     defaultMessageTimeToLive: forever
   }
 }

@@ -38,7 +38,9 @@ var workerSettings = union(settings, {
   APPLICATIONINSIGHTS_CONNECTION_STRING: insights.properties.ConnectionString
   APPLICATIONINSIGHTS_AUTHENTICATION_STRING: 'ClientId=${identityClientId};Authorization=AAD'
 })
-var triggersOff = toObject(names.functions, name => 'AzureWebJobs.${name}.Disabled', name => 'true')
+// Functions that were, too: the package of the app that does not serve may still have them.
+var functions = concat(names.functions, names.retiredFunctions)
+var triggersOff = toObject(functions, name => 'AzureWebJobs.${name}.Disabled', name => 'true')
 
 resource insights 'Microsoft.Insights/components@2020-02-02' existing = {
   name: insightsName

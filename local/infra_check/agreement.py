@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from local.infra_check.finding import Finding
+from local.infra_check.inventory import FUNCTIONS
 from local.infra_check.syntax import Declaration, Source, line, member
 from local.infra_check.values import UNKNOWN, NoSuchMember, Scope, evaluate, iterations
 from memnet.domain.errors import ErrorCode
@@ -77,6 +78,10 @@ def _functions(root: Path) -> Iterator[Finding]:
     by_name = [(ast.unparse(call.func), call) for call in calls]
     functions = [ast.literal_eval(call.args[0]) for name, call in by_name if name == "app.function_name"]
     yield from _same(root, "functions", names["functions"], functions, where)
+    retired = sorted(FUNCTIONS - set(functions))
+    yield from _same(root, "retiredFunctions", names["retiredFunctions"], retired, "local/infra_check/inventory.py")
+    for name in sorted(set(functions) - FUNCTIONS):
+        yield Finding(where, 1, _DIFFERS, f"local/infra_check/inventory.py has no function {name}")
     for name, call in by_name:
         given = {keyword.arg: ast.unparse(keyword.value) for keyword in call.keywords}
         if name == "app.service_bus_queue_trigger" and given.get("is_sessions_enabled") != "True":

@@ -124,6 +124,18 @@ DECIDED: Final[Mapping[str, Wanted]] = {
         "properties.rotationPolicy.lifetimeActions.0.action.type": "rotate",
         "properties.rotationPolicy.lifetimeActions.0.trigger.timeAfterCreate": "P1Y",
     },
+    "indexManager": {
+        "properties.type": "CustomRole",
+        "properties.permissions": [
+            {
+                "actions": ["Microsoft.Search/searchServices/read", "Microsoft.Search/searchServices/indexes/*"],
+                "notActions": [],
+                "dataActions": [],
+                "notDataActions": [],
+            }
+        ],
+        "properties.assignableScopes": lambda plan: [plan.the("Microsoft.Resources/resourceGroups").id],
+    },
     "srch-memnet": {
         "sku.name": _parameter("searchSku"),
         "properties.hostingMode": "default",

@@ -29,12 +29,17 @@ _OTHERWISE: Final = {
 _RANGES: Final = (60, 60, 24, 32, 13, 7)
 """Seconds, minutes, hours, days, months and days of the week are below these."""
 _DECORATORS: Final = {"allowed", "description", "maxLength", "maxValue", "metadata", "minLength", "minValue", "secure"}
-_COLUMNS: Final = {"AppMetrics", "AppRoleName", "ItemCount", "Max", "Min", "Name", "Properties", "Sum", "TimeGenerated"}
+_TABLES: Final[Mapping[str, set[str]]] = {
+    "AppMetrics": {"AppRoleName", "ItemCount", "Max", "Min", "Name", "Properties", "Sum", "TimeGenerated"},
+    "AppRequests": {"AppRoleName", "DurationMs", "ItemCount", "Name", "Properties", "TimeGenerated"},
+}
+"""The tables that are asked, and their columns as far as anybody asks for them."""
 _KQL: Final = {
     "ago", "and", "asc", "avg", "between", "bin", "by", "case", "coalesce", "contains", "count", "countif", "dcount",
     "desc", "distinct", "extend", "has", "iff", "in", "isempty", "isnotempty", "isnotnull", "isnull", "let", "max",
-    "maxif", "min", "minif", "not", "now", "or", "order", "percentile", "project", "round", "startswith", "strcat",
-    "sum", "sumif", "summarize", "take", "tobool", "todouble", "toint", "tolong", "top", "toreal", "tostring", "where",
+    "maxif", "min", "minif", "not", "now", "or", "order", "percentile", "percentiles", "project", "round", "startswith",
+    "strcat", "sum", "sumif", "summarize", "take", "tobool", "todouble", "toint", "tolong", "top", "toreal", "tostring",
+    "where",
 }  # fmt: skip
 _CHOICES: Final[Mapping[str, set[str]]] = {
     "apiHost": {"containerApps", "appService"},
@@ -45,12 +50,12 @@ _CHOICES: Final[Mapping[str, set[str]]] = {
     "semanticSearch": {"disabled", "free", "standard"},
 }
 _DEFAULTS: Final[Mapping[str, Any]] = {
-    "release": "", "servingRelease": "", "servingWorkers": "blue", "apiHost": "containerApps", "apiIsPublic": True,
-    "apiMinReplicas": 1, "apiMaxReplicas": 3, "appServiceSku": "P0v3", "workerMaxInstances": 40, "softDeleteDays": 7,
-    "storageRedundancy": "Standard_ZRS", "serviceBusSku": "Standard", "searchSku": "basic", "searchReplicas": 1,
-    "semanticSearch": "disabled", "privateNetworking": False, "networkPrefix": "10.80.0.0/16", "logRetentionDays": 90,
-    "customerManagedKeys": False, "serviceMakesKeys": True, "openAiAccount": "", "openAiResourceGroup": "",
-    "storageAccessLogs": False, "alertEmails": [], "alertThresholds": {},
+    "release": "", "servingRelease": "", "servingRevision": "", "servingWorkers": "blue", "apiHost": "containerApps",
+    "apiIsPublic": True, "apiMinReplicas": 1, "apiMaxReplicas": 3, "appServiceSku": "P0v3", "workerMaxInstances": 40,
+    "softDeleteDays": 7, "storageRedundancy": "Standard_ZRS", "serviceBusSku": "Standard", "searchSku": "basic",
+    "searchReplicas": 1, "semanticSearch": "disabled", "privateNetworking": False, "networkPrefix": "10.80.0.0/16",
+    "logRetentionDays": 90, "customerManagedKeys": False, "serviceMakesKeys": True, "openAiAccount": "",
+    "openAiResourceGroup": "", "storageAccessLogs": False, "alertEmails": [], "alertThresholds": {},
 }  # fmt: skip
 """What counts if nothing is said; of what the code has a default for, it is the code's."""
 _BOUNDS: Final[Mapping[str, tuple[int, int]]] = {
@@ -268,7 +273,9 @@ def _query(name: str, query: str, roles: set[str]) -> Iterator[Finding]:
             yield Finding(name, 1, _DIFFERS, f"a metric that is asked for has no label {label}")
     without_text = re.sub(r'"[^"]*"|Properties\.\w+|\b\d+(\.\d+)?[smhd]?\b', " ", bare)
     made = set(re.findall(r"\b(\w+)\s*=(?!=)", without_text))
-    for word in sorted(set(re.findall(r"\b[A-Za-z_]\w*", without_text)) - made - _COLUMNS - _KQL):
+    table = (re.match(r"\s*(\w*)", bare) or [""])[0].strip()
+    known = {table} | _TABLES[table] if table in _TABLES else set[str]()
+    for word in sorted(set(re.findall(r"\b[A-Za-z_]\w*", without_text)) - made - known - _KQL):
         yield Finding(
             name, 1, _DIFFERS, f"the query names {word}, which is neither a column nor a function that is known"
         )

@@ -8,7 +8,7 @@ from typing import Final
 from local.infra_check.finding import Finding
 from local.infra_check.plan import Plan, Resource, own_name
 from local.infra_check.project import text_of
-from local.infra_check.roles import ALLOWED, ASSIGNMENT
+from local.infra_check.roles import ALLOWED, ASSIGNMENT, DEFINITIONS, OWN
 from memnet.domain.job import DEAD_LETTERS, QUEUES
 
 _IDENTITIES: Final = {
@@ -61,7 +61,7 @@ def _row(who: str, told: str, on: str, plan: Plan) -> Iterator[Grant]:
     usual, _, otherwise = told.partition(f"; {_CONDITION}")
     told = otherwise if otherwise and not plan["serviceMakesKeys"] else usual
     roles = [role.strip() for role in told.split(",")]
-    unknown = set(roles) - {role.name for role in ALLOWED.values()}
+    unknown = set(roles) - {role.name for role in (*ALLOWED.values(), *OWN.values())}
     if unknown:
         raise UnreadableTable(f"docs/deployment.md: {', '.join(unknown)} is no role that is known here")
     if (who == "encryption" and not plan["customerManagedKeys"]) or ("openAi" in place and not plan["openAiAccount"]):
@@ -85,7 +85,7 @@ def check_grants(root: Path, plan: Plan) -> Iterator[Finding]:
             yield assignment.finding("properties", "grant", told)
         missing.discard(grant)
         name = str(assignment.pick("name"))
-        if name != f"guid({on}, {principal}, {role_id.rpartition('/')[2]})":
+        if name != f"guid({on}, {principal}, {_bare(role_id)})":
             yield assignment.finding("name", "grant", "its guid is not of what it is on, who gets it, and which role")
     for identity, role, name in sorted(missing):
         module = name.partition("/")[0]
@@ -100,8 +100,13 @@ def _said(assignment: Resource, name: str) -> str:
     return str(assignment.at(f"properties.{name}"))
 
 
+def _bare(role_id: str) -> str:
+    return role_id.partition(f"/{DEFINITIONS}/")[2]
+
+
 def _grant(plan: Plan, assignment: Resource, role_id: str, principal: str) -> Grant:
-    role = ALLOWED.get(role_id.rpartition("/")[2])
+    own = next((one.declared.name for one in plan.of(DEFINITIONS) if one.name == _bare(role_id)), "")
+    role = ALLOWED.get(_bare(role_id)) or OWN.get(own)
     whose = plan.by_id(principal.partition("#")[0])
     is_principal = whose is not None and principal.endswith("#properties.principalId")
     on = assignment.on

@@ -11,6 +11,7 @@ from local.infra_check.roles import ASSIGNMENT
 INVENTORY: Final[Mapping[str, frozenset[str]]] = {
     "Microsoft.App/containerApps": frozenset(("ca-memnet-api",)),
     "Microsoft.App/managedEnvironments": frozenset(("cae-memnet",)),
+    "Microsoft.Authorization/roleDefinitions": frozenset(("indexManager",)),
     "Microsoft.ContainerRegistry/registries": frozenset(("crmemnet",)),
     "Microsoft.Insights/actionGroups": frozenset(("ag-memnet",)),
     "Microsoft.Insights/components": frozenset(("appi-memnet",)),
@@ -39,6 +40,7 @@ INVENTORY: Final[Mapping[str, frozenset[str]]] = {
             "memnet-replay-backlog",
             "memnet-schema-violations",
             "memnet-server-errors",
+            "memnet-silent-api",
             "memnet-silent-workers",
             "memnet-stale-writes",
         )
@@ -165,6 +167,23 @@ INVENTORY: Final[Mapping[str, frozenset[str]]] = {
         )
     ),
 }
+
+FUNCTIONS: Final = frozenset(
+    (
+        "apply_conflict",
+        "apply_retentions",
+        "compact_documents",
+        "erase_users",
+        "reconcile_events",
+        "refresh_documents",
+        "replay_snapshot",
+        "requeue_jobs",
+        "resume_reindexing",
+        "sign_heads",
+        "sweep_outboxes",
+    )
+)
+"""Every function that the workers ever had. A name is added and never taken away."""
 
 
 def names_of(made: Iterable[Resource]) -> dict[str, set[str]]:

@@ -29,11 +29,15 @@ _REGULATED: Final = {
     "MEMNET_CUSTOMER_MANAGED_KEYS": "true", "MEMNET_SERVICE_MAKES_KEYS": "false", "MEMNET_STORAGE_ACCESS_LOGS": "true",
     "MEMNET_OPENAI_ACCOUNT": "models", "MEMNET_OPENAI_RESOURCE_GROUP": "rg-models",
 }  # fmt: skip
-_NEXT: Final = {"MEMNET_SERVING_RELEASE": "one", "MEMNET_SERVING_WORKERS": "green"}
+_NEXT: Final = {
+    "MEMNET_SERVING_RELEASE": "one", "MEMNET_SERVING_REVISION": "ca-memnet-api--0000001",
+    "MEMNET_SERVING_WORKERS": "green",
+}  # fmt: skip
 SITUATIONS: Final = (
     Situation(_DEV, _SET),
     Situation(_DEV, {**_SET, "MEMNET_BUILT_RELEASE": "", "MEMNET_SERVING_RELEASE": "one"}),
     Situation(_DEV, {**_SET, "MEMNET_BUILT_RELEASE": "", "MEMNET_SERVING_RELEASE": "one"}, {"apiHost": "appService"}),
+    Situation(_DEV, {**_SET, **_NEXT, "MEMNET_SERVING_RELEASE": "two"}),
     Situation(_DEV, _SET, {"privateNetworking": True}),
     Situation(_DEV, {**_SET, **_NEXT}, {"apiHost": "appService"}),
     Situation(_PROD, {**_SET, **_NEXT}),
@@ -41,8 +45,11 @@ SITUATIONS: Final = (
     Situation(_PROD, {**_SET, **_REGULATED}, {"apiHost": "appService", "apiIsPublic": False}),
     Situation(_PROD, {**_SET, "MEMNET_PRIVATE_NETWORKING": "false", "MEMNET_OPENAI_ACCOUNT": "models"}),
 )
-REFUSED: Final = Situation(_DEV, _SET, {"apiIsPublic": False})
-"""Nobody would reach this API."""
+REFUSED: Final[Mapping[str, Situation]] = {
+    "apiIsPublic false without privateNetworking": Situation(_DEV, _SET, {"apiIsPublic": False}),
+    "another servingRelease without a servingRevision": Situation(_DEV, {**_SET, "MEMNET_SERVING_RELEASE": "one"}),
+}
+"""Nobody would reach such an API, or the wrong one."""
 
 
 def check_plans(root: Path, sources: Mapping[str, Source]) -> Iterator[Finding]:
@@ -65,8 +72,9 @@ def check_plans(root: Path, sources: Mapping[str, Source]) -> Iterator[Finding]:
         except NoSuchMember as error:
             yield Finding(MAIN, 1, "not-planned", str(error))
     yield from check_inventory(made)
-    try:
-        Plan(sources, MAIN, REFUSED)
-        yield Finding(MAIN, 1, "service", "apiIsPublic false without privateNetworking has to be refused")
-    except Refused:
-        pass
+    for told, situation in REFUSED.items():
+        try:
+            Plan(sources, MAIN, situation)
+            yield Finding(MAIN, 1, "service", f"{told} has to be refused")
+        except Refused:
+            pass

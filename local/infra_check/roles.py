@@ -48,7 +48,6 @@ ALLOWED: Final[Mapping[str, Role]] = {
     "8ebe5a00-799e-43f5-93ac-243d3dce84a7": Role(
         "searchIndexDataContributor", "Search Index Data Contributor", (_SEARCH,)
     ),
-    "7ca78c08-252a-4471-8644-bb5ff32d4ba0": Role("searchServiceContributor", "Search Service Contributor", (_SEARCH,)),
     "4f6d3b9b-027b-4f4c-9142-0e5a2a2247e0": Role(
         "serviceBusDataReceiver", "Azure Service Bus Data Receiver", (_QUEUE,)
     ),
@@ -63,11 +62,15 @@ ALLOWED: Final[Mapping[str, Role]] = {
 }
 """All there are, by their ids, which are the same in every tenant (Microsoft Learn, "Azure built-in roles")."""
 
+OWN: Final[Mapping[str, Role]] = {"indexManager": Role("indexManager", "memnet Index Manager", (_SEARCH,))}
+"""Those that the templates define, by the names of their declarations; what they may do stands in `decided`."""
+
 BROAD: Final = {
     "8e3af657-a8ff-443c-a75c-2fe8c4bcb635": "Owner",
     "b24988ac-6180-42a0-ab88-20f7382dd24c": "Contributor",
     "18d7d88d-d35e-4fb5-a5c3-7773c20a72d9": "User Access Administrator",
     "f58310d9-a9f6-439a-9e8d-f62e7b41a168": "Role Based Access Control Administrator",
+    "7ca78c08-252a-4471-8644-bb5ff32d4ba0": "Search Service Contributor",
 }
 """Worth naming when somebody tries."""
 
@@ -98,7 +101,7 @@ def _assignment(source: Source, declared: Declaration, body: Node, scope: Scope)
         told = f"{declared.name}: which role it is cannot be told from the file"
         yield Finding(source.name, declared.line, "role-not-allowed", told)
         return
-    role = ALLOWED.get(role_id)
+    role = ALLOWED.get(role_id) or OWN.get(role_id)
     if role is None:
         told = f"{declared.name} assigns {BROAD.get(role_id, role_id)}, which is not among the allowed roles"
         yield Finding(source.name, declared.line, "role-not-allowed", told)
@@ -123,15 +126,19 @@ def _scope(source: Source, declared: Declaration, on: Node | None, role: Role, s
 
 
 def _role_id(node: Node | None, scope: Scope) -> str | None:
-    """The id of the role, if it is given as subscriptionResourceId('…/roleDefinitions', <known>)."""
+    """The role, if it is given as subscriptionResourceId('…/roleDefinitions', <known>): its id, or who declares it."""
     if node is None or node.type != "call_expression":
         return None
     name, *groups = parts(node)
     arguments = [argument for group in groups for argument in parts(group)]
     if text(name) != "subscriptionResourceId" or len(arguments) != 2:
         return None
+    named = parts(arguments[1]) if arguments[1].type == "member_expression" else []
+    defined = resource_of(named[0], scope) if named and text(named[1]) == "name" else None
     try:
         kind, found = (evaluate(argument, scope) for argument in arguments)
     except NoSuchMember:
         return None
+    if defined is not None and defined.target == DEFINITIONS:
+        found = defined.name
     return found if kind == DEFINITIONS and isinstance(found, str) else None

@@ -17,10 +17,11 @@ SITE: Final = "Microsoft.Web/sites"
 SLOT: Final = "Microsoft.Web/sites/slots"
 _IDENTITY: Final = "Microsoft.ManagedIdentity/userAssignedIdentities"
 _OUTPUTS: Final = {
-    "AZURE_RESOURCE_GROUP", "AZURE_CONTAINER_REGISTRY_NAME", "MEMNET_API_URL", "MEMNET_STORAGE_URL",
-    "MEMNET_SEARCH_URL", "MEMNET_QUEUE_URL", "MEMNET_VAULT_URL",
+    "AZURE_RESOURCE_GROUP", "AZURE_CONTAINER_REGISTRY_NAME", "MEMNET_API_HOST", "MEMNET_API_URL",
+    "MEMNET_WORKER_FUNCTIONS", "MEMNET_STORAGE_URL", "MEMNET_SEARCH_URL", "MEMNET_QUEUE_URL", "MEMNET_VAULT_URL",
 }  # fmt: skip
 """What azd keeps of a deployment, for its hooks and for who runs `memnet` beside it."""
+_FINDER: Final = "infra/hooks/find_revision.sh"
 _MOST_STOP_SECONDS: Final = 120
 """What App Service gives at most."""
 
@@ -31,7 +32,7 @@ def check_services(root: Path, plan: Plan) -> Iterator[Finding]:
     needs = needed_seconds(root)
     for app in plan.of(CONTAINER_APP):
         yield from _settings(plan, app, "properties.template.containers.0.env", _of_api(plan, names))
-        yield from _container_app(plan, app, names, needs)
+        yield from _container_app(root, plan, app, names, needs)
     for app in plan.of(SITE, SLOT):
         is_api = app.name.startswith("app-memnet-")
         wanted = _of_app_service(plan, names) if is_api else _of_workers(plan, names, app)
@@ -87,7 +88,8 @@ def _of_app_service(plan: Plan, names: Mapping[str, Any]) -> dict[str, Any]:
 def _of_workers(plan: Plan, names: Mapping[str, Any], app: Resource) -> dict[str, Any]:
     client, connection = _client(plan, "workers"), names["queueConnection"]
     is_serving = app.name.startswith(f"func-memnet-{plan['servingWorkers']}-")
-    off = {} if is_serving else {f"AzureWebJobs.{name}.Disabled": "true" for name in names["functions"]}
+    functions = [] if is_serving else [*names["functions"], *names["retiredFunctions"]]
+    off = {f"AzureWebJobs.{name}.Disabled": "true" for name in functions}
     insights = plan.the("Microsoft.Insights/components")
     defaults = Settings(storage_url="", issuer_url="", audience="")
     return _of_both(plan, names) | off | {
@@ -148,9 +150,9 @@ def needed_seconds(root: Path) -> float:
     return drains + float(ast.literal_eval(told["GRACE_SECONDS"])) + DRAIN_SECONDS
 
 
-def _container_app(plan: Plan, app: Resource, names: Mapping[str, Any], needs: float) -> Iterator[Finding]:
+def _container_app(root: Path, plan: Plan, app: Resource, names: Mapping[str, Any], needs: float) -> Iterator[Finding]:
     registry = f"{plan.the('Microsoft.ContainerRegistry/registries').name}.azurecr.io"
-    release, serving = plan["release"], plan["servingRelease"] or plan["release"]
+    release = plan["release"]
     wanted: dict[str, Any] = {
         "properties.environmentId": plan.the("Microsoft.App/managedEnvironments").id,
         "properties.configuration.activeRevisionsMode": "Multiple",
@@ -160,7 +162,8 @@ def _container_app(plan: Plan, app: Resource, names: Mapping[str, Any], needs: f
         "properties.configuration.ingress.transport": "http",
         "properties.configuration.maxInactiveRevisions": 10,
         "properties.workloadProfileName": "Consumption",
-        "properties.template.revisionSuffix": f"r{release}",
+        # A name of ours that was used before would leave the revision as it is that has it, whatever the template says.
+        "properties.template.revisionSuffix": None,
         "properties.template.containers.0.image": f"{registry}/{names['image']}:{release}",
         "properties.template.scale.minReplicas": plan["apiMinReplicas"],
         "properties.template.scale.maxReplicas": plan["apiMaxReplicas"],
@@ -168,21 +171,26 @@ def _container_app(plan: Plan, app: Resource, names: Mapping[str, Any], needs: f
     for path, value in wanted.items():
         if app.at(path) != value:
             yield app.finding(path, "service", f"{path.rpartition('.')[2]} is {app.at(path)!r} and has to be {value!r}")
+    hook = text_of(root, _FINDER)
+    for told in (f"--name {app.pick('name')} ", f"/{names['image']}:$serving'"):
+        if told not in hook:
+            yield app.finding("name", "service", f"{_FINDER} looks for another app or image: it has no {told!r}")
     if (app.at("properties.template.terminationGracePeriodSeconds") or 0) < needs:
         path = "properties.template.terminationGracePeriodSeconds"
         yield app.finding(path, "service", f"the API needs {needs:.0f} s to end")
-    yield from _traffic(app, app.pick("name"), release, serving)
+    yield from _traffic(plan, app)
     yield from _probes(app, names)
 
 
-def _traffic(app: Resource, name: Any, release: str, serving: str) -> Iterator[Finding]:
-    found = {
-        f"{name}--r{release}" if one.get("latestRevision") else one.get("revisionName"): one
-        for one in app.at("properties.configuration.ingress.traffic") or []
-    }
-    wanted = {f"{name}--r{release}": (0, "next")} | {f"{name}--r{serving}": (100, "serving")}
-    if {revision: (one["weight"], one.get("label")) for revision, one in found.items()} != wanted:
-        told = f"the traffic of {serving} has to be 100 %, and that of another release 0 under the label next"
+def _traffic(plan: Plan, app: Resource) -> Iterator[Finding]:
+    """What is put in place serves, unless another release is to; then that one does, by the name of its revision."""
+    latest = {"latestRevision": True, "weight": 100, "label": "serving"}
+    wanted = [latest]
+    if plan["servingRelease"] not in ("", plan["release"]):
+        other = {"revisionName": plan["servingRevision"], "weight": 100, "label": "serving"}
+        wanted = [other, {**latest, "weight": 0, "label": "next"}]
+    if app.at("properties.configuration.ingress.traffic") != wanted:
+        told = f"the traffic has to be {wanted}"
         yield app.finding("properties.configuration.ingress.traffic", "service", told)
 
 
@@ -258,6 +266,8 @@ def _outputs(plan: Plan, names: Mapping[str, Any]) -> Iterator[Finding]:
     wanted = _of_both(plan, names) | {
         "AZURE_RESOURCE_GROUP": plan.the("Microsoft.Resources/resourceGroups").name,
         "AZURE_CONTAINER_REGISTRY_NAME": plan.the("Microsoft.ContainerRegistry/registries").name,
+        "MEMNET_API_HOST": plan["apiHost"],
+        "MEMNET_WORKER_FUNCTIONS": ",".join(names["functions"]),
     }
     answers = {CONTAINER_APP: "properties.configuration.ingress.fqdn", SITE: "properties.defaultHostName"}
     apis = [one for one in plan.of(CONTAINER_APP, SITE) if not one.name.startswith("func-")]

@@ -212,6 +212,8 @@ def _call(node: Node, scope: Scope) -> Any:
     arguments = [_argument(argument, scope) for group in groups for argument in parts(group)]
     if function is not None:
         return function(arguments, scope)
+    if text(name) == "resourceGroup" and not arguments and scope.world is not None:
+        return {"id": scope.world["$group"], "name": scope.world["$group"].rpartition("/")[2]}
     computed = COMPUTED.get(text(name))
     if computed is None or (scope.world is None and scope.environment is None) or UNKNOWN in arguments:
         return UNKNOWN

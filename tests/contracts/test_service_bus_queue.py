@@ -194,6 +194,23 @@ async def test_a_letter_that_somebody_looks_at_is_not_claimed_to_be_gone(
     assert await queue.purge(UserScope("t", "behind")) == 1
 
 
+async def test_a_letter_outlives_the_erasures_of_those_who_stand_behind_it(
+    client: ServiceBusClient, queue: MessageQueue
+) -> None:
+    """Each of them hands it back once, which counts as a delivery."""
+    async with client.get_queue_sender(DEAD_LETTERS) as sender:
+        await sender.send_messages([ServiceBusMessage(letter(user)) for user in ("patient", "erased")])
+    async with client.get_queue_receiver(DEAD_LETTERS) as receiver:
+        for _ in range(10):
+            [message] = await receiver.receive_messages(1, max_wait_time=5)
+            assert str(message) == letter("patient")
+            await receiver.abandon_message(message)
+    assert await queue.purge(UserScope("t", "erased")) == 1
+    async with client.get_queue_receiver(DEAD_LETTERS) as receiver:
+        assert [str(message) for message in await receiver.peek_messages(10)] == [letter("patient")]
+    assert await queue.purge(UserScope("t", "patient")) == 1
+
+
 async def test_what_is_no_bytes_is_nobodys(client: ServiceBusClient, queue: MessageQueue) -> None:
     raw = AmqpAnnotatedMessage(value_body=letter("value"))
     async with client.get_queue_sender(DEAD_LETTERS) as sender:

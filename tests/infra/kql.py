@@ -182,6 +182,8 @@ class _Reader:
         return lambda row: _get(row, name)
 
     def _call(self, name: str) -> Expression:
+        if self.aggregates and name == "percentiles":
+            return self._percentiles()
         inner = self.aggregates and name in _AGGREGATES
         if inner:
             self.aggregates = False
@@ -197,6 +199,20 @@ class _Reader:
         if name not in _FUNCTIONS:
             raise KqlError(f"the function {name} is not understood")
         return lambda row: _FUNCTIONS[name](*(argument(row) for argument in arguments))
+
+    def _percentiles(self) -> Expression:
+        """One column for each percentage, `percentile_<column>_<percentage>`."""
+        column = self.take("name").text
+        wanted = []
+        while self.skip(","):
+            wanted.append(int(self.take("number").text))
+        self.expect(")")
+
+        def value(group: Row) -> Any:
+            found = sorted(each for row in group[_GROUP] if (each := _get(row, column)) is not None)
+            return {f"percentile_{column}_{one}": _nearest(found, one) for one in wanted}
+
+        return value
 
 
 def _where(reader: _Reader, rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
@@ -224,12 +240,22 @@ def _summarize(reader: _Reader, rows: list[dict[str, Any]]) -> list[dict[str, An
     for row in rows:
         groups.setdefault(tuple(value(row) for _, value in by), []).append(row)
     return [
-        {
-            **dict(zip((name for name, _ in by), key, strict=True)),
-            **{name: value({_GROUP: members}) for name, value in told},
-        }
+        {**dict(zip((name for name, _ in by), key, strict=True)), **_columns(told, members)}
         for key, members in groups.items()
     ]
+
+
+def _columns(told: Sequence[tuple[str, Expression]], members: list[dict[str, Any]]) -> dict[str, Any]:
+    columns: dict[str, Any] = {}
+    for name, value in told:
+        found = value({_GROUP: members})
+        columns |= found if isinstance(found, dict) else {name: found}
+    return columns
+
+
+def _nearest(found: Sequence[Any], percentage: int) -> Any:
+    """The least value that so many percent of them do not exceed."""
+    return found[max(0, -(-percentage * len(found) // 100) - 1)] if found else None
 
 
 _GROUP = "the rows of a group"

@@ -1,9 +1,9 @@
-"""Telemetry as Log Analytics keeps it: what Microsoft's exporter sends, row by row in the table AppMetrics."""
+"""Telemetry as Log Analytics keeps it: what Microsoft's exporter sends, row by row in AppMetrics and AppRequests."""
 
 import os
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Any
 
 from memnet.ports import Telemetry
@@ -11,19 +11,20 @@ from memnet.settings import Settings
 from memnet.wiring import open_telemetry
 from tests.telemetry_receiver import TelemetryReceiver
 
-TABLE = "AppMetrics"
+TABLE, REQUESTS = "AppMetrics", "AppRequests"
 
 
 class Recording:
-    """Everything that was told while it was open; `rows` are complete when it is closed."""
+    """Everything that was told while it was open; `rows` and `requests` are complete when it is closed."""
 
     def __init__(self) -> None:
         self.rows: list[dict[str, Any]] = []
+        self.requests: list[dict[str, Any]] = []
 
     @property
     def tables(self) -> dict[str, list[dict[str, Any]]]:
         """As a query finds them."""
-        return {TABLE: self.rows}
+        return {TABLE: self.rows, REQUESTS: self.requests}
 
     def names(self) -> set[str]:
         """The metrics that came."""
@@ -52,6 +53,7 @@ class Recording:
                 os.environ.clear()
                 os.environ.update(before)
         self.rows += [_row(each) for each in receiver.envelopes() if each["data"]["baseType"] == "MetricData"]
+        self.requests += [_request(each) for each in receiver.envelopes() if each["data"]["baseType"] == "RequestData"]
 
 
 def _row(envelope: dict[str, Any]) -> dict[str, Any]:
@@ -64,6 +66,23 @@ def _row(envelope: dict[str, Any]) -> dict[str, Any]:
         "ItemCount": point["count"],
         "Min": point.get("min"),
         "Max": point.get("max"),
+        "Properties": data["properties"],
+        "AppRoleName": envelope["tags"]["ai.cloud.role"],
+    }
+
+
+def _request(envelope: dict[str, Any]) -> dict[str, Any]:
+    data = envelope["data"]["baseData"]
+    days, _, clock = data["duration"].partition(".")
+    hours, minutes, seconds = clock.split(":")
+    took = timedelta(days=int(days), hours=int(hours), minutes=int(minutes), seconds=float(seconds))
+    return {
+        "TimeGenerated": datetime.fromisoformat(envelope["time"]),
+        "Name": data["name"],
+        "DurationMs": took / timedelta(milliseconds=1),
+        "ItemCount": round(100 / envelope["sampleRate"]),
+        "Success": data["success"],
+        "ResultCode": data["responseCode"],
         "Properties": data["properties"],
         "AppRoleName": envelope["tags"]["ai.cloud.role"],
     }

@@ -167,6 +167,7 @@ FIRING: Mapping[str, Callable[[Telemetry], None]] = {
     "replay-backlog": gauge(BACKLOG_AGE, 301),
     "schema-violations": violating,
     "server-errors": failing,
+    "silent-api": nothing,
     "silent-workers": nothing,
     "stale-writes": stale,
 }
@@ -177,6 +178,7 @@ QUIET: Mapping[str, Callable[[Telemetry], None]] = {
     "replay-backlog": gauge(BACKLOG_AGE, 299),
     "schema-violations": hardly_violating,
     "server-errors": refusing,
+    "silent-api": gauge(BACKLOG_AGE, 0),
     "silent-workers": gauge(BACKLOG_AGE, 0),
     "stale-writes": hardly_stale,
 }
@@ -200,7 +202,7 @@ async def test_it_fires(name: str) -> None:
 
 @pytest.mark.parametrize("name", QUIET)
 async def test_it_stays_quiet(name: str) -> None:
-    assert not fires(name, await recorded(QUIET[name]))
+    assert not fires(name, await recorded(QUIET[name], part="api" if name == "silent-api" else "worker"))
 
 
 @pytest.mark.parametrize("happening", [failing_amid_probes, failing_amid_attempts, overloaded])
@@ -213,7 +215,7 @@ async def test_health_checks_are_no_requests(happening: Callable[[Telemetry], No
     assert not fires("server-errors", await recorded(happening, part="api"))
 
 
-@pytest.mark.parametrize("name", sorted(FIRING.keys() - {"silent-workers"}))
+@pytest.mark.parametrize("name", sorted(FIRING.keys() - {"silent-api", "silent-workers"}))
 async def test_without_telemetry_it_stays_quiet(name: str) -> None:
     assert not fires(name, Recording())
 
@@ -222,7 +224,21 @@ async def test_what_the_api_tells_of_the_backlog_does_not_make_up_for_silent_wor
     assert fires("silent-workers", await recorded(gauge(BACKLOG_AGE, 0), part="api"))
 
 
-@pytest.mark.parametrize("query", [*QUERIES.values(), *WORKBOOK], ids=[*QUERIES, *map(str, range(len(WORKBOOK)))])
+async def test_what_workers_tell_does_not_make_up_for_a_silent_api() -> None:
+    assert fires("silent-api", await recorded(gauge(BACKLOG_AGE, 0), part="worker"))
+
+
+async def test_with_dead_workers_the_alerts_on_ages_fire_by_what_the_api_tells() -> None:
+    """As docs/runbook.md says of silent workers: they are its consequences."""
+    aged = {"replay-backlog": BACKLOG_AGE, "index-lag": INDEX_LAG, "open-erasures": ERASURES_OPEN_AGE}
+    for name, metric in aged.items():
+        assert fires(name, await recorded(gauge(metric, 20000), part="api"))
+
+
+ON_METRICS = [query for query in WORKBOOK if query.startswith("AppMetrics")]
+
+
+@pytest.mark.parametrize("query", [*QUERIES.values(), *ON_METRICS], ids=[*QUERIES, *map(str, range(len(ON_METRICS)))])
 async def test_it_asks_for_nothing_that_is_not_told(query: str) -> None:
     recording = Recording()
     async with recording.of("worker") as telemetry:
@@ -255,3 +271,20 @@ async def test_the_app_itself_tells_what_the_queries_ask_for(
     assert not fires("server-errors", recording)
     for query in WORKBOOK:
         run(query, recording.tables)
+    [percentiles] = [query for query in WORKBOOK if query not in ON_METRICS]
+    found = {row["Name"]: row for row in run(percentiles, recording.tables)}
+    assert {name: row["Requests"] for name, row in found.items()} == {"patch_document": 25, "search_events": 1}
+    for row in found.values():
+        assert (
+            0 <= row["percentile_DurationMs_50"] <= row["percentile_DurationMs_95"] <= row["percentile_DurationMs_99"]
+        )
+
+
+async def test_the_percentiles_are_of_the_api_s_requests() -> None:
+    recording = Recording()
+    for part in ("api", "worker"):
+        async with recording.of(part) as telemetry:
+            with telemetry.span(part, "server"):
+                pass
+    [percentiles] = [query for query in WORKBOOK if query not in ON_METRICS]
+    assert [row["Name"] for row in run(percentiles, recording.tables)] == ["api"]

@@ -2,96 +2,33 @@
 
 import json
 import os
-import shutil
-import subprocess
 from pathlib import Path
-from typing import Any
 
 import pytest
 import yaml
 
 from tests.house.source_tree import ROOT
+from tests.infra.deploying import AZURE, REGISTRY, SUBSCRIPTION, calls, commit, git, keep, repository, run, values
 
-AZURE: dict[str, Any] = yaml.safe_load((ROOT / "azure.yaml").read_text("utf-8"))
 NAMES = json.loads((ROOT / "infra" / "names.json").read_text("utf-8"))
-FAKE_AZ = """#!/bin/sh
-echo "az $*" >> "$CALLS"
-image="$(printf '%s' "$*" | sed -n 's/.*--image \\([^ ]*\\).*/\\1/p')"
-case "$*" in
-  *"repository show"*) grep -qx "$image" "$IMAGES" 2>/dev/null || exit 3 ;;
-  *"acr build"*) echo "$image" >> "$IMAGES" ;;
-esac
-"""
-"""Knows the images that were built."""
-FAKE_AZD = """#!/bin/sh
-echo "azd $*" >> "$CALLS"
-[ "$1 $2" = "env set" ] && echo "$3=$4" >> "$VALUES"
-"""
-"""Keeps the values that were set."""
-SUBSCRIPTION = {"AZURE_SUBSCRIPTION_ID": "sub"}
-REGISTRY = {"AZURE_CONTAINER_REGISTRY_NAME": "reg", **SUBSCRIPTION}
 
 
 @pytest.fixture
 def copy(tmp_path: Path) -> Path:
     """infra/ in another repository, with tools beside it that only note how they are called."""
-    tree = tmp_path / "tree"
-    shutil.copytree(ROOT / "infra", tree / "infra")
-    (tree / ".gitignore").write_text("main.bicepparam\n")
-    git(tree, "init", "--quiet")
-    commit(tree)
-    tools = tmp_path / "tools"
-    tools.mkdir()
-    for name, text in (("az", FAKE_AZ), ("azd", FAKE_AZD)):
-        (tools / name).write_text(text)
-        (tools / name).chmod(0o755)
-    return tree
-
-
-def git(tree: Path, *words: str) -> str:
-    who = ["-c", "user.name=x", "-c", "user.email=x@x"]
-    return subprocess.run(["git", *who, *words], cwd=tree, capture_output=True, text=True, check=True).stdout.strip()
-
-
-def commit(tree: Path) -> str:
-    """Commit all there is, and return the name that a release has by it."""
-    git(tree, "add", "--all")
-    git(tree, "commit", "--quiet", "--allow-empty", "--message", "x")
-    return git(tree, "rev-parse", "--short=12", "HEAD")
-
-
-def run(copy: Path, hook: str, **variables: str) -> subprocess.CompletedProcess[str]:
-    beside = copy.parent
-    environment = {
-        "PATH": f"{beside / 'tools'}:{os.environ['PATH']}",
-        **{name.upper(): str(beside / name) for name in ("calls", "images", "values")},
-        **variables,
-    }
-    command = ["sh", "-c", f"infra/hooks/{hook}.sh"]
-    return subprocess.run(command, cwd=copy, env=environment, capture_output=True, text=True, check=False)
-
-
-def calls(copy: Path) -> list[str]:
-    path = copy.parent / "calls"
-    return path.read_text().splitlines() if path.exists() else []
-
-
-def values(copy: Path) -> dict[str, str]:
-    """azd's environment, as the hooks left it."""
-    path = copy.parent / "values"
-    return dict(line.split("=", 1) for line in path.read_text().splitlines()) if path.exists() else {}
+    return repository(tmp_path)
 
 
 def up(copy: Path, **own: str) -> tuple[str, str]:
-    """What `azd up` does: return what the templates read at the end, the release and the serving one."""
-    (copy.parent / "values").touch()
+    """Two times `azd provision`: return what the templates read at the end, the release and the serving one."""
     for step in AZURE["workflows"]["up"]["steps"]:
         assert step == {"azd": "provision"}
         assert run(copy, "build_release", **SUBSCRIPTION, **values(copy), **own).returncode == 0
         read = values(copy)
-        with (copy.parent / "values").open("a") as kept:
-            kept.write("AZURE_CONTAINER_REGISTRY_NAME=reg\n")
+        keep(copy, AZURE_CONTAINER_REGISTRY_NAME="reg", AZURE_RESOURCE_GROUP="rg")
         assert run(copy, "build_release", **SUBSCRIPTION, **values(copy), **own).returncode == 0
+        images = (copy.parent / "images").read_text().splitlines()
+        (copy.parent / "revisions").write_text("".join(f"true r-{image} reg/{image}\n" for image in images))
     return read["MEMNET_BUILT_RELEASE"], read["MEMNET_SERVING_RELEASE"]
 
 
@@ -133,18 +70,20 @@ def test_without_a_registry_nothing_is_built(copy: Path) -> None:
 
 
 def test_what_was_built_for_resources_that_are_gone_is_forgotten(copy: Path) -> None:
-    assert run(copy, "build_release", MEMNET_BUILT_RELEASE="1", MEMNET_SERVING_RELEASE="1").returncode == 0
-    assert values(copy) == {"MEMNET_BUILT_RELEASE": "", "MEMNET_SERVING_RELEASE": ""}
+    left = dict.fromkeys(("MEMNET_BUILT_RELEASE", "MEMNET_SERVING_RELEASE", "MEMNET_SERVING_REVISION"), "1")
+    assert run(copy, "build_release", **left).returncode == 0
+    assert values(copy) == dict.fromkeys(left, "")
 
 
 def test_a_release_is_built_once_locked_and_named_in_the_subscription_of_the_environment(copy: Path) -> None:
     assert run(copy, "build_release", **REGISTRY, MEMNET_RELEASE="abc").returncode == 0
-    show, build, lock, named, serving = calls(copy)
+    show, build, lock, named, serving, revision = calls(copy)
     assert "repository show" in show
     assert build.startswith(f"az acr build --subscription sub --registry reg --image {NAMES['image']}:abc ")
     assert "--write-enabled false" in lock
     assert all(" --subscription sub " in call for call in (show, build, lock))
     assert (named, serving) == ("azd env set MEMNET_BUILT_RELEASE abc", "azd env set MEMNET_SERVING_RELEASE abc")
+    assert revision == "azd env set MEMNET_SERVING_REVISION "
 
 
 def test_a_release_that_is_there_is_not_built_again_and_locked_all_the_same(copy: Path) -> None:
@@ -172,8 +111,7 @@ def test_another_commit_is_another_release_which_serves_when_somebody_says_so(co
         f"{NAMES['image']}:{first}",
         f"{NAMES['image']}:{second}",
     ]
-    with (copy.parent / "values").open("a") as kept:
-        kept.write(f"MEMNET_SERVING_RELEASE={second}\n")
+    keep(copy, MEMNET_SERVING_RELEASE=second)
     assert up(copy) == (second, second)
 
 
@@ -208,7 +146,7 @@ def test_what_was_built_can_be_provisioned_with_changes(copy: Path) -> None:
 
 
 @pytest.mark.parametrize("name", ["1.2.0", "V1", "-a", "a-", "a--b", "a b", "a\nb", "ä", "a" * 21, "a/b"])
-def test_a_name_that_no_revision_can_have_is_refused_before_anything_is_built(copy: Path, name: str) -> None:
+def test_a_name_that_no_release_can_have_is_refused_before_anything_is_built(copy: Path, name: str) -> None:
     done = run(copy, "build_release", **REGISTRY, MEMNET_RELEASE=name)
     assert done.returncode == 1
     assert "A release is named by" in done.stderr
@@ -228,9 +166,18 @@ def test_azure_s_own_tools_look_at_it_with_each_change_and_what_is_in_is_asked_a
     assert "az deployment sub what-if" in said["what-if"]
     asked, _, _ = said["what-if"].partition("az deployment sub what-if")
     assert 'MEMNET_BUILT_RELEASE="${MEMNET_RELEASE:-$(git rev-parse --short=12 HEAD)}"' in asked
-    assert "export MEMNET_BUILT_RELEASE" in asked
+    assert 'infra/hooks/find_revision.sh "$MEMNET_BUILT_RELEASE" "$serving"' in asked
+    assert "export MEMNET_BUILT_RELEASE MEMNET_SERVING_REVISION" in asked
     assert "vars.AZURE_CLIENT_ID != ''" in workflow["jobs"]["what-if"]["if"]
     assert "if" not in workflow["jobs"]["build"]
+
+
+def test_who_may_only_read_can_ask_what_would_change() -> None:
+    """Otherwise the right to write every resource is asked for."""
+    written = (ROOT / ".github" / "workflows" / "infra.yml").read_text("utf-8")
+    steps = yaml.safe_load(written)["jobs"]["what-if"]["steps"]
+    assert "--validation-level ProviderNoRbac" in steps[-1]["run"].partition("az deployment sub what-if")[2]
+    assert "Azure CLI has from 2.76.0 on" in written
 
 
 def test_a_workflow_logs_in_with_its_own_token(copy: Path) -> None:

@@ -34,6 +34,14 @@ def found(query: str) -> list[dict[str, Any]]:
         ("T | summarize V = sum(ItemCount) / 2", [{"V": 3}]),
         ("T | summarize V = avg(Sum), L = min(Sum), C = countif(Sum > 2)", [{"V": 3.0, "L": 1.0, "C": 2}]),
         ("T | where Sum > 99 | summarize V = max(Sum)", [{"V": None}]),
+        (
+            "T | summarize N = count(), percentiles(Sum, 50, 95)",
+            [{"N": 3, "percentile_Sum_50": 3.0, "percentile_Sum_95": 5.0}],
+        ),
+        (
+            "T | where Sum > 1 | summarize percentiles(Sum, 50) by Name",
+            [{"Name": "a", "percentile_Sum_50": 3.0}],
+        ),
         ("T | project V = Sum * (ItemCount - 2) + 1 | where V > 0", [{"V": 1.0}, {"V": 3.0}]),
         ("T | where Name == 'b' | project W = strcat(Name, '/', tostring(Properties.who))", [{"W": "b/"}]),
     ],
@@ -59,6 +67,8 @@ def test_times_fall_into_bins() -> None:
         "T | where percentile(Sum, 95) > 1",
         "T | where sum(Sum) > 1",
         "T | summarize V = sum()",
+        "T | summarize percentiles(Unknown, 50)",
+        "T | project percentiles(Sum, 50)",
         "T | where Name == 'a' Sum",
         "T | where Name contains 'a'",
         "T | where Name == 'a",

@@ -147,8 +147,14 @@ MISTAKES = {
         "serviceBusDataReceiver is the id of Azure Service Bus Data Sender",
     ),
     "a role that only a deployment knows": Mistake(
-        SEARCH, "subscriptionResourceId(definitions, roles.searchServiceContributor)", "sku", "role-not-allowed",
-        "cannot be told",
+        SEARCH, "subscriptionResourceId(definitions, indexManager.name)", "sku", "role-not-allowed", "cannot be told",
+    ),
+    "everything on the search service": Mistake(
+        SEARCH, "definitions, indexManager.name)", "definitions, '7ca78c08-252a-4471-8644-bb5ff32d4ba0')",
+        "role-not-allowed", "Search Service Contributor",
+    ),
+    "a role of ours that nobody knows": Mistake(
+        SEARCH, "indexManager", "indexOwner", "role-not-allowed", "assigns indexOwner"
     ),
     "a role on the whole resource group": Mistake(
         STORAGE, "  scope: container\n", "", "role-scope", "whole resource group"
@@ -217,6 +223,10 @@ MISTAKES = {
     ),
     "a shorter window against duplicates": Mistake(
         NAMES, "PT10M", "PT1M", "differs-from-code", "duplicateDetectionHistoryTimeWindow has to be 'PT10M'", BUS
+    ),
+    "letters that ten erasures push to the broker's own": Mistake(
+        BUS, "    maxDeliveryCount: names.lettersMaxDeliveryCount\n", "", "differs-from-code",
+        "memnet-dead-letters: maxDeliveryCount has to be 2000",
     ),
     "a trigger without sessions": Mistake(
         "workers/function_app.py", "is_sessions_enabled=True", "is_sessions_enabled=False", "differs-from-code",

@@ -74,8 +74,13 @@ MISTAKES = {
     ),
     "the assignment is named after another role": Mistake(
         SEARCH, "guid(service.id, id, roles.searchIndexDataContributor)",
-        "guid(service.id, id, roles.searchServiceContributor)", "grant", "guid",
+        "guid(service.id, id, indexManager.name)", "grant", "guid",
     ),
+    "whoever makes indexes may do everything": Mistake(
+        SEARCH, "'Microsoft.Search/searchServices/indexes/*'", "'Microsoft.Search/searchServices/*'", "decided",
+        "permissions",
+    ),
+    "a role of ours is for everywhere": Mistake(SEARCH, "[group]", "['/']", "decided", "assignableScopes"),
     "the page tells of another role": Mistake(
         "docs/deployment.md", "| API | AcrPull | the registry |", "", "grant", "AcrPull", REGISTRY
     ),
@@ -162,7 +167,7 @@ MISTAKES = {
         NAMES, '"memnet-api"', '"memnet-service"', "differs-from-code", "builds memnet-api"
     ),
     "the image of the wrong release": Mistake(
-        API, "${names.image}:${release}'", "${names.image}:${serving}'", "service", "image is"
+        API, "${names.image}:${release}'", "${names.image}:latest'", "service", "image is"
     ),
     "the API is killed while it drains": Mistake(
         API, "terminationGracePeriodSeconds: 45", "terminationGracePeriodSeconds: 30", "service", "needs 35 s"
@@ -175,6 +180,33 @@ MISTAKES = {
     ),
     "a new release serves at once": Mistake(
         API, "weight: 0, label: 'next'", "weight: 50, label: 'next'", "service", "traffic"
+    ),
+    "a revision gets a name that there may be already": Mistake(
+        API, "    template: {\n", "    template: {\n      revisionSuffix: 'r${release}'\n", "service",
+        "revisionSuffix is 'rtwo'",
+    ),
+    "another release serves by being the latest": Mistake(
+        API, "{ revisionName: servingRevision, weight: 100", "{ latestRevision: true, weight: 100", "service", "traffic"
+    ),
+    "what is put in place has no address": Mistake(
+        API, "{ latestRevision: true, weight: 0, label: 'next' }", "", "service", "traffic"
+    ),
+    "a revision that is left over serves": Mistake(
+        MAIN, "servesItself ? '' : otherRevision", "servesItself ? servingRevision : otherRevision", "service",
+        "traffic", API,
+    ),
+    "nobody knows which revision goes on serving": Mistake(
+        MAIN, "missesRevision ? fail(", "missesRevision && empty(release) ? fail(", "service",
+        "another servingRelease without a servingRevision has to be refused",
+    ),
+    "the hook looks for another app": Mistake(
+        "infra/hooks/find_revision.sh", "--name ca-memnet-api", "--name memnet-api", "service", "another app", API
+    ),
+    "the hook looks for another image": Mistake(
+        "infra/hooks/find_revision.sh", "'/memnet-api:", "'/memnet:", "service", "another app or image", API
+    ),
+    "an output that the deployment of workers reads is gone": Mistake(
+        MAIN, "output MEMNET_WORKER_FUNCTIONS", "output MEMNET_FUNCTIONS", "service", "no output MEMNET_WORKER"
     ),
     "a revision is replaced and not kept": Mistake(
         API, "activeRevisionsMode: 'Multiple'", "activeRevisionsMode: 'Single'", "service", "activeRevisionsMode"

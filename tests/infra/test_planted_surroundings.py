@@ -97,6 +97,19 @@ MISTAKES = {
     "a role that nobody has": Mistake(
         SILENT, '"memnet-worker"', '"memnet-workers"', "differs-from-code", "nobody reports as memnet-workers"
     ),
+    "an alert on an API that nobody has": Mistake(
+        "infra/queries/silent-api.kql", '"memnet-api"', '"memnet-apis"', "differs-from-code",
+        "nobody reports as memnet-apis",
+    ),
+    "a column that requests do not have": Mistake(
+        "infra/workbook.json", "percentiles(DurationMs", "percentiles(Duration", "differs-from-code", "names Duration,"
+    ),
+    "a column of metrics in requests": Mistake(
+        "infra/workbook.json", "percentiles(DurationMs", "percentiles(Sum", "differs-from-code", "names Sum,"
+    ),
+    "a table that nobody fills": Mistake(
+        "infra/workbook.json", "AppRequests", "AppTraces", "differs-from-code", "AppTraces"
+    ),
     "a column that does not exist": Mistake(
         "infra/queries/index-lag.kql", "max(Sum / ItemCount)", "max(Sum / Items)", "differs-from-code", "Items"
     ),

@@ -25,7 +25,8 @@ time.sleep(600)
 
 def test_memnets_queues_are_in_the_file_with_sessions_and_duplicate_detection() -> None:
     ours = QueueOptions(lock_duration=60, max_deliveries=10, duplicate_window=600, sessions=True)
-    assert load(CONFIG) == {name: ours for name in QUEUES.values()} | {DEAD_LETTERS: QueueOptions()}
+    letters = QueueOptions(max_deliveries=2000)
+    assert load(CONFIG) == {name: ours for name in QUEUES.values()} | {DEAD_LETTERS: letters}
 
 
 def test_the_lock_duration_can_be_replaced() -> None:

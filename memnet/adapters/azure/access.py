@@ -11,7 +11,7 @@ _REFUSED = frozenset({401, 403})
 def refusal(subject: str, error: BaseException, role: str) -> Finding:
     """Return the finding for a call that failed with `error`, or with a port's error that has it as its cause.
 
-    `role` is the least of Azure's own roles that allows the call.
+    `role` is the least role that allows the call.
     """
     cause = error if isinstance(error, AzureError | TimeoutError) else error.__cause__ or error
     status = getattr(getattr(cause, "response", None), "status_code", None)

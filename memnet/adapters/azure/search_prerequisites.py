@@ -10,6 +10,8 @@ from memnet.domain.prerequisite import Finding, Standing
 from memnet.domain.search_layout import IndexVersion
 from memnet.ports import EventIndex, IndexMissing
 
+MANAGES_INDEXES = "memnet Index Manager (or Search Service Contributor)"
+"""The role that the templates define, or the least of Azure's own."""
 NOWHERE = "nowhere"
 """How the name of no index ends: indexes are named with random digits."""
 
@@ -29,7 +31,7 @@ class IndexDefinitionAccess:
         except IndexMissing:
             pass
         except Unavailable as error:
-            return refusal(subject, error, "Search Service Contributor")
+            return refusal(subject, error, MANAGES_INDEXES)
         return Finding(subject, Standing.READY)
 
 

@@ -1,0 +1,210 @@
+"""A deployment without Azure: the hooks really run, with tools that note how they are called, and the templates are
+worked out. Revisions come to be, and get traffic, as Container Apps documents it.
+"""
+
+import json
+import os
+import shutil
+import subprocess
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from local.infra_check.check import read
+from local.infra_check.plan import Plan, Situation
+from tests.house.source_tree import ROOT
+
+AZURE: dict[str, Any] = yaml.safe_load((ROOT / "azure.yaml").read_text("utf-8"))
+APP = "Microsoft.App/containerApps"
+OUTPUTS = ("AZURE_RESOURCE_GROUP", "MEMNET_API_HOST", "MEMNET_WORKER_FUNCTIONS")
+FAKE_AZ = """#!/bin/sh
+echo "az $*" >> "$CALLS"
+image="$(printf '%s' "$*" | sed -n 's/.*--image \\([^ ]*\\).*/\\1/p')"
+asked="$(printf '%s' "$*" | sed -n "s/.*'\\(\\/memnet-api:[^']*\\)'.*/\\1/p")"
+case "$*" in
+  *"repository show"*) grep -qx "$image" "$IMAGES" 2>/dev/null || exit 3 ;;
+  *"acr build"*) echo "$image" >> "$IMAGES" ;;
+  *"containerapp revision list"*) sed -n "s|^true \\(.*\\) [^ ]*$asked\\$|\\1|p" "$REVISIONS" 2>/dev/null | tail -n 1 ;;
+esac
+"""
+"""Knows the images that were built, and the active revisions."""
+FAKE_AZD = """#!/bin/sh
+echo "azd $*" >> "$CALLS"
+[ "$1 $2" = "env set" ] && echo "$3=$4" >> "$VALUES"
+"""
+"""Keeps the values that were set."""
+SUBSCRIPTION = {"AZURE_SUBSCRIPTION_ID": "sub"}
+REGISTRY = {"AZURE_CONTAINER_REGISTRY_NAME": "reg", "AZURE_RESOURCE_GROUP": "rg", **SUBSCRIPTION}
+
+
+class Prompted(Exception):
+    """azd asks for the parameters of main.bicep, and fails with --no-prompt."""
+
+
+def repository(beside: Path) -> Path:
+    """infra/ in a repository of its own below `beside`, with the tools next to it."""
+    tree = beside / "tree"
+    shutil.copytree(ROOT / "infra", tree / "infra", ignore=shutil.ignore_patterns("main.bicepparam"))
+    (tree / ".gitignore").write_text("main.bicepparam\n")
+    git(tree, "init", "--quiet")
+    commit(tree)
+    tools = beside / "tools"
+    tools.mkdir()
+    for name, text in (("az", FAKE_AZ), ("azd", FAKE_AZD)):
+        (tools / name).write_text(text)
+        (tools / name).chmod(0o755)
+    return tree
+
+
+def git(tree: Path, *words: str) -> str:
+    """What it says."""
+    who = ["-c", "user.name=x", "-c", "user.email=x@x"]
+    return subprocess.run(["git", *who, *words], cwd=tree, capture_output=True, text=True, check=True).stdout.strip()
+
+
+def commit(tree: Path) -> str:
+    """Commit all there is, and return the name that a release has by it."""
+    git(tree, "add", "--all")
+    git(tree, "commit", "--quiet", "--allow-empty", "--message", "x")
+    return git(tree, "rev-parse", "--short=12", "HEAD")
+
+
+def run(tree: Path, command: str, **variables: str) -> subprocess.CompletedProcess[str]:
+    """A hook, by its name, or as azure.yaml has it."""
+    beside = tree.parent
+    environment = {
+        "PATH": f"{beside / 'tools'}:{os.environ['PATH']}",
+        **{name.upper(): str(beside / name) for name in ("calls", "images", "revisions", "values")},
+        **variables,
+    }
+    command = command if "/" in command else f"infra/hooks/{command}.sh"
+    return subprocess.run(["sh", "-c", command], cwd=tree, env=environment, capture_output=True, text=True, check=False)
+
+
+def calls(tree: Path) -> list[str]:
+    """How the tools were called."""
+    path = tree.parent / "calls"
+    return path.read_text().splitlines() if path.exists() else []
+
+
+def values(tree: Path) -> dict[str, str]:
+    """azd's environment, as the hooks left it."""
+    path = tree.parent / "values"
+    return dict(line.split("=", 1) for line in path.read_text().splitlines()) if path.exists() else {}
+
+
+def keep(tree: Path, **given: str) -> None:
+    """What `azd env set` does."""
+    with (tree.parent / "values").open("a") as kept:
+        kept.writelines(f"{name}={value}\n" for name, value in given.items())
+
+
+@dataclass
+class Revision:
+    """What a template was when it was put in place."""
+
+    name: str
+    template: Mapping[str, Any]
+    active: bool = True
+
+    @property
+    def image(self) -> str:
+        """With its tag, which is the release."""
+        return str(self.template["containers"][0]["image"])
+
+    @property
+    def release(self) -> str:
+        """The tag."""
+        return self.image.rpartition(":")[2]
+
+    def setting(self, name: str) -> str:
+        """One of its environment."""
+        return str({one["name"]: one["value"] for one in self.template["containers"][0]["env"]}[name])
+
+
+@dataclass
+class Deployment:
+    """azd in a repository, and what it makes."""
+
+    tree: Path
+    revisions: list[Revision] = field(default_factory=list)
+    traffic: list[Mapping[str, Any]] = field(default_factory=list)
+    told: str = ""
+    """What the hooks said at last."""
+
+    def tell(self, **given: str) -> None:
+        """`azd env set`."""
+        keep(self.tree, **given)
+
+    def begin(self, **given: str) -> "Deployment":
+        """The values without which nothing can be provisioned."""
+        needed = {"AZURE_ENV_NAME": "x", "MEMNET_ISSUER_URL": "i", "MEMNET_AUDIENCE": "a", **SUBSCRIPTION}
+        self.tell(**needed | given)
+        return self
+
+    def up(self) -> None:
+        """azd asks for parameters before it runs a hook, whatever the workflow is."""
+        self._find_parameters()
+        for step in AZURE["workflows"]["up"]["steps"]:
+            assert step == {"azd": "provision"}
+            self.provision()
+
+    def provision(self) -> None:
+        """The hook before, the templates, the outputs, the hook after."""
+        self._hook("preprovision")
+        plan = self._plan()
+        self._apply(plan)
+        self.tell(AZURE_CONTAINER_REGISTRY_NAME="reg", **{name: str(plan.main.output(name)) for name in OUTPUTS})
+        self._hook("postprovision")
+
+    def deploy(self, service: str) -> subprocess.CompletedProcess[str]:
+        """The hook that is run before a package goes to its app."""
+        return run(self.tree, AZURE["services"][service]["hooks"]["predeploy"]["run"], **values(self.tree))
+
+    def serving(self) -> Revision:
+        """The one that everybody's requests go to."""
+        [one] = [one for one in self.traffic if one["weight"] == 100]
+        return self.revisions[-1] if one.get("latestRevision") else self._named(one["revisionName"])
+
+    def next(self) -> Revision | None:
+        """The one with the label of the same name."""
+        return self.revisions[-1] if any(one.get("label") == "next" for one in self.traffic) else None
+
+    def switched_off(self, colour: str) -> set[str]:
+        """The functions that are off in an app of the workers."""
+        app = self._plan().the("Microsoft.Web/sites", f"func-memnet-{colour}")
+        names = [one["name"].split(".") for one in app.at("properties.siteConfig.appSettings")]
+        return {name[1] for name in names if name[0] == "AzureWebJobs"}
+
+    def _named(self, name: str) -> Revision:
+        return next(one for one in self.revisions if one.name == name and one.active)
+
+    def _find_parameters(self) -> None:
+        if not (self.tree / "infra" / "main.bicepparam").is_file():
+            raise Prompted
+
+    def _hook(self, name: str) -> None:
+        known = "".join(f"{str(one.active).lower()} {one.name} {one.image}\n" for one in self.revisions)
+        (self.tree.parent / "revisions").write_text(known)
+        done = run(self.tree, AZURE["hooks"][name]["run"], **values(self.tree))
+        self.told = done.stdout + done.stderr
+        if done.returncode != 0:
+            raise RuntimeError(self.told)
+
+    def _plan(self) -> Plan:
+        self._find_parameters()
+        return Plan(read(self.tree), "infra/main.bicep", Situation("infra/main.bicepparam", values(self.tree)))
+
+    def _apply(self, plan: Plan) -> None:
+        """A template other than the newest one's is a new revision; under a name that is there, nothing happens."""
+        for app in plan.of(APP):
+            template = json.loads(json.dumps(app.at("properties.template")))
+            suffix = template.pop("revisionSuffix", None) or f"{len(self.revisions) + 1:07}"
+            name = f"{app.pick('name')}--{suffix}"
+            is_new = not self.revisions or self.revisions[-1].template != template
+            if is_new and name not in {one.name for one in self.revisions}:
+                self.revisions.append(Revision(name, template))
+            self.traffic = app.at("properties.configuration.ingress.traffic")

@@ -1,0 +1,192 @@
+"""A release, a changed setting and going back reach what serves, by the commands that the pages name."""
+
+import re
+from pathlib import Path
+
+import pytest
+
+from local.infra_check import agreement
+from local.infra_check.check import check
+from local.infra_check.inventory import FUNCTIONS
+from tests.house.source_tree import ROOT
+from tests.infra.deploying import AZURE, REGISTRY, Deployment, Prompted, calls, commit, git, repository, run, values
+from tests.infra.planting import NAMES, WORKERS, Mistake, copy_to, plant
+
+PAGE = (ROOT / "docs" / "deployment.md").read_text("utf-8")
+
+
+@pytest.fixture
+def tree(tmp_path: Path) -> Path:
+    return repository(tmp_path)
+
+
+@pytest.fixture
+def deployed(tree: Path) -> Deployment:
+    """With the release one, which serves."""
+    deployment = Deployment(tree).begin(MEMNET_RELEASE="one")
+    for _ in range(2):
+        deployment.provision()
+    assert deployment.serving().release == "one"
+    return deployment
+
+
+def switched_to_two(deployment: Deployment) -> None:
+    deployment.tell(MEMNET_RELEASE="two")
+    deployment.provision()
+    deployment.tell(MEMNET_SERVING_RELEASE="two")
+    deployment.provision()
+    assert deployment.serving().release == "two"
+
+
+class TestTheFirstTime:
+    def test_what_the_page_says_begins_in_a_fresh_clone_and_asks_for_nothing(self, tree: Path) -> None:
+        """As azd does it: it looks for parameters first with `up`, and after the hooks with `provision`."""
+        [block] = [block for block in re.findall(r"```\n(.*?)```", PAGE, re.DOTALL) if "azd env new" in block]
+        deployment = Deployment(tree).begin()
+        for line in block.splitlines():
+            words = line.split()
+            if words[:3] == ["azd", "env", "set"]:
+                deployment.tell(**{words[3]: words[4]})
+            elif words[:2] == ["azd", "up"]:
+                deployment.up()
+            elif words[:2] == ["azd", "provision"]:
+                deployment.provision()
+            elif words[:2] == ["azd", "deploy"]:
+                assert deployment.deploy(words[2]).returncode == 0
+        assert deployment.serving().release == git(tree, "rev-parse", "--short=12", "HEAD")
+
+    def test_azd_up_would_ask_before_any_hook(self, tree: Path) -> None:
+        deployment = Deployment(tree).begin()
+        with pytest.raises(Prompted):
+            deployment.up()
+        assert calls(tree) == []
+        deployment.provision()
+        deployment.up()
+        assert deployment.serving().release == git(tree, "rev-parse", "--short=12", "HEAD")
+
+
+class TestARelease:
+    def test_it_is_put_in_place_beside_what_serves_until_it_is_named(self, deployed: Deployment) -> None:
+        deployed.tell(MEMNET_RELEASE="two")
+        deployed.provision()
+        found = deployed.next()
+        assert (deployed.serving().release, found and found.release) == ("one", "two")
+        assert "azd env set MEMNET_RELEASE one" in deployed.told
+        deployed.tell(MEMNET_SERVING_RELEASE="two")
+        deployed.provision()
+        assert (deployed.serving().release, deployed.next()) == ("two", None)
+        assert len(deployed.revisions) == 2
+
+    def test_provisioning_again_makes_nothing(self, deployed: Deployment) -> None:
+        deployed.provision()
+        assert [one.release for one in deployed.revisions] == ["one"]
+
+    def test_going_back_from_the_new_checkout_gives_the_old_revision_its_traffic(self, deployed: Deployment) -> None:
+        switched_to_two(deployed)
+        deployed.tell(MEMNET_SERVING_RELEASE="one")
+        deployed.provision()
+        found = deployed.next()
+        assert (deployed.serving(), found and found.release) == (deployed.revisions[0], "two")
+
+    def test_going_back_from_the_old_checkout_serves_the_old_image(self, deployed: Deployment) -> None:
+        switched_to_two(deployed)
+        deployed.tell(MEMNET_SERVING_RELEASE="one", MEMNET_RELEASE="one")
+        deployed.provision()
+        assert (deployed.serving().release, deployed.next()) == ("one", None)
+
+    def test_a_release_without_an_active_revision_cannot_serve_and_nothing_is_built(self, deployed: Deployment) -> None:
+        switched_to_two(deployed)
+        deployed.revisions[0].active = False
+        deployed.tell(MEMNET_SERVING_RELEASE="one", MEMNET_RELEASE="three")
+        with pytest.raises(RuntimeError, match="azd env set MEMNET_RELEASE one"):
+            deployed.provision()
+        assert "memnet-api:three" not in (deployed.tree.parent / "images").read_text()
+        deployed.tell(MEMNET_RELEASE="one")
+        deployed.provision()
+        assert deployed.serving().release == "one"
+
+    def test_of_several_revisions_the_newest_active_one_goes_on(self, deployed: Deployment) -> None:
+        deployed.tell(MEMNET_MODELS="openai")
+        deployed.provision()
+        deployed.tell(MEMNET_RELEASE="two")
+        deployed.provision()
+        assert deployed.serving() is deployed.revisions[1]
+
+    def test_on_app_service_nothing_is_looked_for(self, tree: Path) -> None:
+        given = {"MEMNET_RELEASE": "two", "MEMNET_SERVING_RELEASE": "one", "MEMNET_API_HOST": "appService"}
+        assert run(tree, "build_release", **REGISTRY, **given).returncode == 0
+        assert values(tree)["MEMNET_SERVING_REVISION"] == ""
+        assert [call for call in calls(tree) if "containerapp" in call] == []
+
+
+class TestAChangedSetting:
+    def test_it_reaches_what_serves_by_one_provisioning_and_back(self, deployed: Deployment) -> None:
+        """As the runbook has it for the night, from whatever checkout; nothing is built."""
+        switched_to_two(deployed)
+        commit(deployed.tree)
+        for models in ("openai", "none", "openai"):
+            deployed.tell(MEMNET_RELEASE=values(deployed.tree)["MEMNET_SERVING_RELEASE"], MEMNET_MODELS=models)
+            deployed.provision()
+            assert (deployed.serving().release, deployed.serving().setting("MEMNET_MODELS")) == ("two", models)
+        assert len([call for call in calls(deployed.tree) if "acr build" in call]) == 2
+
+    def test_more_replicas_reach_what_serves(self, deployed: Deployment) -> None:
+        path = deployed.tree / "infra" / "main.dev.bicepparam"
+        path.write_text(path.read_text("utf-8").replace("apiMaxReplicas = 2", "apiMaxReplicas = 7"), "utf-8")
+        deployed.provision()
+        assert deployed.serving().template["scale"]["maxReplicas"] == 7
+
+    def test_with_another_release_what_serves_keeps_its_own_and_the_hook_says_so(self, deployed: Deployment) -> None:
+        deployed.tell(MEMNET_RELEASE="", MEMNET_MODELS="openai")
+        deployed.provision()
+        assert deployed.serving().setting("MEMNET_MODELS") == "none"
+        assert "one serves on, with the settings that it has" in deployed.told
+
+    def test_the_runbook_says_so_wherever_it_changes_a_setting(self) -> None:
+        runbook = (ROOT / "docs" / "runbook.md").read_text("utf-8")
+        blocks = [block for block in re.findall(r"```azurecli\n(.*?)```", runbook, re.DOTALL) if "provision" in block]
+        assert len(blocks) == 2
+        for block in blocks:
+            before, _, after = block.partition("azd provision\n")
+            assert 'azd env set MEMNET_RELEASE "$(azd env get-value MEMNET_SERVING_RELEASE)"' in before
+            assert 'azd env set MEMNET_RELEASE ""' in after
+
+
+class TestTheWorkers:
+    def add(self, tree: Path, name: str) -> None:
+        path = tree / NAMES
+        path.write_text(
+            path.read_text("utf-8").replace('"functions": [\n', f'"functions": [\n    "{name}",\n'), "utf-8"
+        )
+
+    def test_a_package_with_a_function_that_nobody_switched_off_is_refused(self, deployed: Deployment) -> None:
+        self.add(deployed.tree, "brand_new")
+        refused = deployed.deploy("workers-green")
+        assert (refused.returncode, "brand_new" in refused.stderr) == (1, True)
+        deployed.provision()
+        assert deployed.deploy("workers-green").returncode == 0
+        assert "brand_new" in deployed.switched_off("green")
+        assert deployed.switched_off("blue") == set()
+
+    def test_nothing_is_deployed_before_the_first_provisioning(self, tree: Path) -> None:
+        assert run(tree, "check_functions").returncode == 1
+
+    def test_each_of_the_two_apps_is_asked_about(self) -> None:
+        hooks = [service["hooks"]["predeploy"]["run"] for service in AZURE["services"].values()]
+        assert hooks == ["infra/hooks/check_functions.sh"] * 2
+
+    def test_a_function_that_was_stays_off_where_it_does_not_serve(
+        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr(agreement, "FUNCTIONS", FUNCTIONS | {"once"})
+        [forgotten] = check(copy_to(tmp_path))
+        assert (forgotten.file, "retiredFunctions is [], and ['once']" in forgotten.message) == (NAMES, True)
+        plant(tmp_path, Mistake(NAMES, '"retiredFunctions": []', '"retiredFunctions": ["once"]', "", ""))
+        assert check(tmp_path) == []
+        plant(tmp_path, Mistake(WORKERS, "concat(names.functions, names.retiredFunctions)", "names.functions", "", ""))
+        assert "AzureWebJobs.once.Disabled is not given" in " ".join(one.message for one in check(tmp_path))
+
+    def test_a_function_that_is_new_is_written_down(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr(agreement, "FUNCTIONS", FUNCTIONS - {"sign_heads"})
+        found = [one.message for one in check(copy_to(tmp_path))]
+        assert found == ["local/infra_check/inventory.py has no function sign_heads"]
