@@ -34,12 +34,15 @@ param release string = ''
 @maxLength(20)
 param servingRelease string = ''
 
-@description('On Container Apps, the revision by which another release than the one that is put in place serves.')
+@description('On Container Apps, the revision that has the traffic; empty: the newest one that is ready.')
 param servingRevision string = ''
 
 @description('The function app whose triggers are on; those of the other one are off.')
 @allowed(['blue', 'green'])
 param servingWorkers string = 'blue'
+
+@description('All functions that either app of the workers may have, as the last deployment told; separated by commas.')
+param workerFunctions string = ''
 
 @description('Whether the API is reachable from outside of its network; false needs privateNetworking.')
 param apiIsPublic bool = true
@@ -290,11 +293,13 @@ var apiSettings = union(serviceSettings, {
   MEMNET_RECONCILE_SECONDS: '0'
   AZURE_CLIENT_ID: identities.outputs.apiClientId
 })
+// Another checkout may know functions that this one does not: their package may lie in the app that does not serve.
+var allFunctions = union(names.functions, names.retiredFunctions, filter(split(workerFunctions, ','), name => !empty(name)))
 var serving = empty(servingRelease) ? release : servingRelease
 var servesItself = empty(release) || serving == release || apiHost == 'appService'
 // Without its revision everybody would be sent to the release that nobody has chosen yet.
 var missesRevision = !servesItself && empty(servingRevision)
-var otherRevision = missesRevision ? fail('servingRevision has to be a revision of servingRelease.') : servingRevision
+var trafficRevision = missesRevision ? fail('servingRevision has to be a revision of servingRelease.') : servingRevision
 
 module apiContainerApp 'modules/api_container_app.bicep' = if (apiHost == 'containerApps') {
   name: 'api-container-app'
@@ -310,7 +315,7 @@ module apiContainerApp 'modules/api_container_app.bicep' = if (apiHost == 'conta
     identityId: identities.outputs.apiId
     settings: apiSettings
     release: release
-    servingRevision: servesItself ? '' : otherRevision
+    servingRevision: trafficRevision
     isPublic: isPublic
     minReplicas: apiMinReplicas
     maxReplicas: apiMaxReplicas
@@ -360,6 +365,7 @@ module workers 'modules/workers.bicep' = {
     queueHost: serviceBus.outputs.host
     settings: serviceSettings
     serving: servingWorkers
+    functions: allFunctions
     maxInstances: workerMaxInstances
     accessLogs: storageAccessLogs
   }
@@ -392,7 +398,10 @@ output AZURE_RESOURCE_GROUP string = group.name
 output AZURE_CONTAINER_REGISTRY_NAME string = registry.outputs.name
 output MEMNET_API_HOST string = apiHost
 // What this deployment knows to switch off in the app that does not serve.
-output MEMNET_WORKER_FUNCTIONS string = join(names.functions, ',')
+output MEMNET_WORKER_FUNCTIONS string = join(allFunctions, ',')
+// So that another machine learns it by `azd env refresh`.
+output MEMNET_SERVING_RELEASE string = serving
+output MEMNET_SERVING_WORKERS string = servingWorkers
 output MEMNET_API_URL string = apiHost == 'containerApps' ? apiContainerApp!.outputs.url : apiAppService!.outputs.url
 output MEMNET_STORAGE_URL string = storage.outputs.containerUrl
 output MEMNET_SEARCH_URL string = search.outputs.url

@@ -48,7 +48,9 @@ az acr repository update --subscription "$AZURE_SUBSCRIPTION_ID" --name "$regist
 azd env set MEMNET_BUILT_RELEASE "$release"
 azd env set MEMNET_SERVING_RELEASE "$serving"
 azd env set MEMNET_SERVING_REVISION "$revision"
-if [ -n "$revision" ]; then
+if [ -n "$revision" ] && [ "$serving" = "$release" ]; then
+  echo "$revision has the traffic, until what is put in place now is ready. Then run azd provision once more."
+elif [ -n "$revision" ]; then
   echo "$serving serves on, with the settings that it has; $release is put in place beside it, with those of now."
   echo "To change the settings of what serves: azd env set MEMNET_RELEASE $serving"
 fi

@@ -1,19 +1,39 @@
 #!/usr/bin/env sh
-# `find_revision.sh RELEASE SERVING` prints the revision of Container Apps by which the release SERVING goes on serving
-# while RELEASE is put in place: its newest active one. It prints nothing where none has to be named.
+# `find_revision.sh RELEASE SERVING` prints the revision of Container Apps that is to have the traffic while RELEASE is put
+# in place and SERVING serves. It prints nothing where the newest revision may have it as soon as it is ready: until then
+# Azure gives it to the newest one that is, and so that one has to be of the release that serves.
 set -eu
 release="$1" serving="$2"
-if [ "$serving" = "$release" ] || [ "${MEMNET_API_HOST:-containerApps}" != containerApps ]; then
-  exit 0
-fi
+[ "${MEMNET_API_HOST:-containerApps}" = containerApps ] || exit 0
+here="--subscription $AZURE_SUBSCRIPTION_ID --resource-group $AZURE_RESOURCE_GROUP"
+# shellcheck disable=SC2086
+app="$(az containerapp list $here --query "[?name=='ca-memnet-api'].name" --output tsv)"
+[ -n "$app" ] || exit 0
 # Azure names revisions; what tells them apart is their image.
-ours="properties.active && ends_with(properties.template.containers[0].image, '/memnet-api:$serving')"
-revision="$(az containerapp revision list --subscription "$AZURE_SUBSCRIPTION_ID" --resource-group "$AZURE_RESOURCE_GROUP" \
-  --name ca-memnet-api --query "sort_by([?$ours], &properties.createdTime)[-1].name" --output tsv || true)"
-if [ -z "$revision" ]; then
+# shellcheck disable=SC2086
+revisions="$(az containerapp revision list $here --name ca-memnet-api --output tsv --query "sort_by([?properties.active], \
+&properties.createdTime)[].[name, properties.healthState, properties.trafficWeight, properties.template.containers[0].image]")"
+if [ -z "${MEMNET_SERVING_RELEASE:-}" ] && [ -n "$revisions" ]; then
+  echo "A release serves already, and this environment does not know which. Let it ask: azd env refresh" >&2
+  exit 1
+fi
+found="$(printf '%s\n' "$revisions" | awk -F '\t' -v image="/memnet-api:$serving" -v itself="$([ "$release" = "$serving" ] && echo 1)" '
+  NF == 4 {
+    ours = substr($4, length($4) - length(image) + 1) == image
+    if ($3 + 0 > most) { most = $3 + 0; now = $1 }
+    if (ours && $3 + 0 > weight) { weight = $3 + 0; has = $1 }
+    if ($2 == "Healthy") { newest_is_ours = ours; if (ours) ready = $1 }
+  }
+  END {
+    if (itself && newest_is_ours) print "-"
+    else if (has) print has
+    else if (ready) print ready
+    else if (itself) print now ? now : "-"
+  }')"
+if [ -z "$found" ]; then
   echo "The release '$serving' is to serve, and no active revision runs it. Put it in place, and it serves:" >&2
   echo "  azd env set MEMNET_RELEASE $serving" >&2
   echo "Or have the release that is put in place serve: azd env set MEMNET_SERVING_RELEASE $release" >&2
   exit 1
 fi
-echo "$revision"
+[ "$found" = - ] || echo "$found"

@@ -16,6 +16,8 @@ param queueHost string
 param settings object
 @allowed(['blue', 'green'])
 param serving string
+@description('All that either app may have.')
+param functions array
 param maxInstances int
 param accessLogs bool
 
@@ -38,8 +40,6 @@ var workerSettings = union(settings, {
   APPLICATIONINSIGHTS_CONNECTION_STRING: insights.properties.ConnectionString
   APPLICATIONINSIGHTS_AUTHENTICATION_STRING: 'ClientId=${identityClientId};Authorization=AAD'
 })
-// Functions that were, too: the package of the app that does not serve may still have them.
-var functions = concat(names.functions, names.retiredFunctions)
 var triggersOff = toObject(functions, name => 'AzureWebJobs.${name}.Disabled', name => 'true')
 
 resource insights 'Microsoft.Insights/components@2020-02-02' existing = {

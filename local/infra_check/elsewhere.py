@@ -51,6 +51,7 @@ _CHOICES: Final[Mapping[str, set[str]]] = {
 }
 _DEFAULTS: Final[Mapping[str, Any]] = {
     "release": "", "servingRelease": "", "servingRevision": "", "servingWorkers": "blue", "apiHost": "containerApps",
+    "workerFunctions": "",
     "apiIsPublic": True, "apiMinReplicas": 1, "apiMaxReplicas": 3, "appServiceSku": "P0v3", "workerMaxInstances": 40,
     "softDeleteDays": 7, "storageRedundancy": "Standard_ZRS", "serviceBusSku": "Standard", "searchSku": "basic",
     "searchReplicas": 1, "semanticSearch": "disabled", "privateNetworking": False, "networkPrefix": "10.80.0.0/16",

@@ -18,7 +18,8 @@ SLOT: Final = "Microsoft.Web/sites/slots"
 _IDENTITY: Final = "Microsoft.ManagedIdentity/userAssignedIdentities"
 _OUTPUTS: Final = {
     "AZURE_RESOURCE_GROUP", "AZURE_CONTAINER_REGISTRY_NAME", "MEMNET_API_HOST", "MEMNET_API_URL",
-    "MEMNET_WORKER_FUNCTIONS", "MEMNET_STORAGE_URL", "MEMNET_SEARCH_URL", "MEMNET_QUEUE_URL", "MEMNET_VAULT_URL",
+    "MEMNET_WORKER_FUNCTIONS", "MEMNET_SERVING_RELEASE", "MEMNET_SERVING_WORKERS", "MEMNET_STORAGE_URL",
+    "MEMNET_SEARCH_URL", "MEMNET_QUEUE_URL", "MEMNET_VAULT_URL",
 }  # fmt: skip
 """What azd keeps of a deployment, for its hooks and for who runs `memnet` beside it."""
 _FINDER: Final = "infra/hooks/find_revision.sh"
@@ -85,10 +86,16 @@ def _of_app_service(plan: Plan, names: Mapping[str, Any]) -> dict[str, Any]:
     return _of_api(plan, names) | own | {"WEBSITES_CONTAINER_STOP_TIME_LIMIT": None}
 
 
+def _functions(plan: Plan, names: Mapping[str, Any]) -> list[str]:
+    """Those of this checkout, those that were, and those that the last deployment knew."""
+    known = [name for name in plan["workerFunctions"].split(",") if name]
+    return list(dict.fromkeys([*names["functions"], *names["retiredFunctions"], *known]))
+
+
 def _of_workers(plan: Plan, names: Mapping[str, Any], app: Resource) -> dict[str, Any]:
     client, connection = _client(plan, "workers"), names["queueConnection"]
     is_serving = app.name.startswith(f"func-memnet-{plan['servingWorkers']}-")
-    functions = [] if is_serving else [*names["functions"], *names["retiredFunctions"]]
+    functions = [] if is_serving else _functions(plan, names)
     off = {f"AzureWebJobs.{name}.Disabled": "true" for name in functions}
     insights = plan.the("Microsoft.Insights/components")
     defaults = Settings(storage_url="", issuer_url="", audience="")
@@ -172,7 +179,7 @@ def _container_app(root: Path, plan: Plan, app: Resource, names: Mapping[str, An
         if app.at(path) != value:
             yield app.finding(path, "service", f"{path.rpartition('.')[2]} is {app.at(path)!r} and has to be {value!r}")
     hook = text_of(root, _FINDER)
-    for told in (f"--name {app.pick('name')} ", f"/{names['image']}:$serving'"):
+    for told in (f"--name {app.pick('name')} ", f'/{names["image"]}:$serving"'):
         if told not in hook:
             yield app.finding("name", "service", f"{_FINDER} looks for another app or image: it has no {told!r}")
     if (app.at("properties.template.terminationGracePeriodSeconds") or 0) < needs:
@@ -183,10 +190,10 @@ def _container_app(root: Path, plan: Plan, app: Resource, names: Mapping[str, An
 
 
 def _traffic(plan: Plan, app: Resource) -> Iterator[Finding]:
-    """What is put in place serves, unless another release is to; then that one does, by the name of its revision."""
+    """What is put in place serves once it is ready, unless a revision is named to have the traffic meanwhile."""
     latest = {"latestRevision": True, "weight": 100, "label": "serving"}
     wanted = [latest]
-    if plan["servingRelease"] not in ("", plan["release"]):
+    if plan["servingRevision"]:
         other = {"revisionName": plan["servingRevision"], "weight": 100, "label": "serving"}
         wanted = [other, {**latest, "weight": 0, "label": "next"}]
     if app.at("properties.configuration.ingress.traffic") != wanted:
@@ -267,7 +274,9 @@ def _outputs(plan: Plan, names: Mapping[str, Any]) -> Iterator[Finding]:
         "AZURE_RESOURCE_GROUP": plan.the("Microsoft.Resources/resourceGroups").name,
         "AZURE_CONTAINER_REGISTRY_NAME": plan.the("Microsoft.ContainerRegistry/registries").name,
         "MEMNET_API_HOST": plan["apiHost"],
-        "MEMNET_WORKER_FUNCTIONS": ",".join(names["functions"]),
+        "MEMNET_WORKER_FUNCTIONS": ",".join(_functions(plan, names)),
+        "MEMNET_SERVING_RELEASE": plan["servingRelease"] or plan["release"],
+        "MEMNET_SERVING_WORKERS": plan["servingWorkers"],
     }
     answers = {CONTAINER_APP: "properties.configuration.ingress.fqdn", SITE: "properties.defaultHostName"}
     apis = [one for one in plan.of(CONTAINER_APP, SITE) if not one.name.startswith("func-")]

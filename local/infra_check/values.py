@@ -243,6 +243,8 @@ def _load_text(arguments: list[Any], scope: Scope) -> Any:
 
 
 def _union(arguments: list[Any], _scope: Scope) -> Any:
+    if all(isinstance(argument, list) for argument in arguments):
+        return list(dict.fromkeys(item for argument in arguments for item in argument))
     if not all(isinstance(argument, dict) for argument in arguments):
         return UNKNOWN
     return {name: value for argument in arguments for name, value in argument.items()}

@@ -82,7 +82,7 @@ class MalformedRequest(MemnetError):
 
 
 class InvalidIdentifier(MemnetError):
-    """Ids and path segments have 1 to 128 of A-Z a-z 0-9 . _ - and no dot at the end; a path has 8 segments at most."""
+    """Ids and segments: 1 to 128 of A-Z a-z 0-9 . _ -, first a letter or digit, last no dot; a path has 8 at most."""
 
     code = ErrorCode.INVALID_IDENTIFIER
 

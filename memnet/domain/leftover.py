@@ -4,7 +4,7 @@ An erasure that a hold has stopped leaves it, and an import that never ended. No
 keys are gone nobody opens it. What every record and every baseline says in clear tells how long it is kept.
 """
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 import orjson
 
@@ -18,12 +18,10 @@ class Leftover:
     """A record or a baseline as it stands there; `members` are those that retention goes by."""
 
     change_id: str
-    is_baseline: bool
     members: Record
-    data: bytes = field(repr=False)
 
 
-def read_leftover(scope: UserScope, change_id: str, data: bytes, *, is_baseline: bool) -> Leftover | None:
+def read_leftover(scope: UserScope, change_id: str, data: bytes) -> Leftover | None:
     """Read what stands in a change's place; None if it does not speak of that change of this user's."""
     try:
         members = orjson.loads(data)
@@ -34,4 +32,4 @@ def read_leftover(scope: UserScope, change_id: str, data: bytes, *, is_baseline:
     is_whole = isinstance(timestamp, str) and isinstance(profile_id, str | None)
     if not is_whole or key.scope != scope or members.get("change_id") != change_id:
         return None
-    return Leftover(change_id, is_baseline, {"timestamp": timestamp, "profile_id": profile_id}, data)
+    return Leftover(change_id, {"timestamp": timestamp, "profile_id": profile_id})

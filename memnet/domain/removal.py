@@ -47,12 +47,18 @@ class Explanations:
         return found
 
     def take(self, kind: str, gone: Gone, number: int = 1) -> str | None:
-        """Return the erasure that removed so many of that kind at that time; None if none explains it."""
-        for receipt in self._receipts:
-            if _is_then(receipt, gone) and self._left[receipt.data, kind] >= number:
-                self._left[receipt.data, kind] -= number
-                return str(receipt.members["erasure_id"])
-        return None
+        """Return the erasures that removed so many of that kind at that time; None if they do not explain as many."""
+        fitting = [receipt for receipt in self._receipts if _is_then(receipt, gone) and self._left[receipt.data, kind]]
+        if sum(self._left[receipt.data, kind] for receipt in fitting) < number:
+            return None
+        named: list[str] = []
+        for receipt in fitting:
+            taken = min(number, self._left[receipt.data, kind])
+            if taken:
+                self._left[receipt.data, kind] -= taken
+                number -= taken
+                named.append(str(receipt.members["erasure_id"]))
+        return ", ".join(named)
 
     def could(self, kind: str, gone: Gone) -> bool:
         """Say whether some erasure has removed anything of that kind at that time."""

@@ -8,7 +8,7 @@ from memnet.domain.audit import read_record
 from memnet.domain.audit_values import RecordPlace
 from memnet.domain.document import UserScope
 from memnet.domain.envelope import Record
-from memnet.domain.errors import ErasureRunning, HistoryBroken, SealBroken, VaultUnavailable
+from memnet.domain.errors import ErasureRunning, HistoryBroken, InvalidIdentifier, SealBroken, VaultUnavailable
 from memnet.operations.find_orphans import find_orphans
 from memnet.operations.open_data_keys import open_data_keys
 from memnet.operations.read_stored_records import PARALLEL
@@ -56,12 +56,16 @@ async def _list(scope: UserScope, audit: AuditLog) -> Sequence[str]:
 
 
 async def _read(scope: UserScope, changes: Sequence[str], audit: AuditLog) -> Mapping[str, Record]:
-    """The records as they are stored; those that retention has just removed are left out."""
+    """The records as they are stored; those that an erasure has just removed are left out."""
     gate = asyncio.Semaphore(PARALLEL)
 
     async def one(change: str) -> Record | None:
         async with gate:
-            data = await audit.read(scope, change)
+            try:
+                data = await audit.read(scope, change)
+            except InvalidIdentifier:
+                # Somebody else's blob: no change of ours has such a name.
+                return None
         if data is None:
             return None
         record = read_record(data)

@@ -11,10 +11,9 @@ from memnet.domain.audit import BrokenChain, read_record, record_bytes
 from memnet.domain.audit_values import RecordPlace, must_be_sealed
 from memnet.domain.baseline import Baseline
 from memnet.domain.document import DocumentKey
-from memnet.domain.envelope import Record, change_id
+from memnet.domain.envelope import Record
 from memnet.domain.errors import ArchiveRefused, HistoryBroken, Unavailable, VaultUnavailable
 from memnet.domain.sealing import NONCE_BYTES, DataKey
-from memnet.operations.list_baselines import list_baselines
 from memnet.operations.open_audit_records import open_audit_records
 from memnet.operations.read_archive_lines import read_archive_lines
 from memnet.operations.read_stored_records import read_stored_records
@@ -22,7 +21,6 @@ from memnet.operations.store_baseline import store_baseline
 from memnet.operations.take_current_key import take_current_key
 from memnet.ports import ArchiveReader, AuditLog, DocumentStore, StoreConflict, Vault
 
-LISTING = 5000
 PARALLEL = 16
 
 
@@ -39,30 +37,14 @@ async def restore_document(
 
     Values that were sealed are sealed anew, with the key that the user has now: the hashes stay. A baseline is sealed
     wherever there is a vault. The document is written last: before that nobody sees any of it, and the same call again
-    finishes it. One that has the archived history, and perhaps went on, is THERE. Records of either that are missing
-    are created. Raises ArchiveRefused if the archive is no longer what was verified, HistoryBroken if another record or
-    baseline stands in the place of one, ErasureRunning, SealBroken, VaultUnavailable, Unavailable.
+    finishes it. One that has the archived history, and perhaps went on, is THERE. Raises ArchiveRefused if the archive
+    is no longer what was verified, HistoryBroken if another record or baseline stands in the place of one,
+    ErasureRunning, SealBroken, VaultUnavailable, Unavailable.
     """
     key = row.key(verified.manifest.scope)
     fate = await _fate(key, row, documents, audit)
-    if fate is Fate.KEPT or dry_run:
+    if fate is not Fate.CREATED or dry_run:
         return fate
-    if fate is Fate.CREATED:
-        fate = await _create(key, row, archive, verified, documents, audit)
-    if fate is not Fate.KEPT and not await _all_stand(key, row, documents, audit):
-        # Retention has found the records of an earlier call, and no document yet. From now on it finds one.
-        await _append_records(key, row, archive, verified, audit)
-    return fate
-
-
-async def _create(
-    key: DocumentKey,
-    row: ArchivedDocument,
-    archive: ArchiveReader,
-    verified: VerifiedArchive,
-    documents: DocumentStore,
-    audit: AuditLog,
-) -> Fate:
     chain = await _append_records(key, row, archive, verified, audit)
     restored = chain.envelope()
     try:
@@ -72,10 +54,9 @@ async def _create(
         fate = await _fate(key, row, documents, audit)
         if fate is Fate.CREATED:
             raise Unavailable(dependency="blob_storage") from None
-        return fate
     # The fence of an erasure may have come between the look before the write and the write.
     await documents.check(key.scope)
-    return Fate.CREATED
+    return fate
 
 
 async def _fate(key: DocumentKey, row: ArchivedDocument, documents: DocumentStore, audit: AuditLog) -> Fate:
@@ -92,23 +73,6 @@ async def _fate(key: DocumentKey, row: ArchivedDocument, documents: DocumentStor
         # Without that record nothing shows that it is the same history.
         return Fate.KEPT
     return continues(row, record)
-
-
-async def _all_stand(key: DocumentKey, row: ArchivedDocument, documents: DocumentStore, audit: AuditLog) -> bool:
-    """Whether every change up to the restored version has its record, or a baseline that stands for it."""
-    standing, cursor = set[str](), None
-    while True:
-        page = await audit.list(key.scope, f"{row.doc_id}-", limit=LISTING, cursor=cursor)
-        standing.update(page.items)
-        cursor = page.next_cursor
-        if cursor is None:
-            break
-    known = (await list_baselines(key.scope, row.doc_id, audit=audit)).get(row.doc_id, [""])
-    changes = [change_id(row.doc_id, number) for number in range(1, row.sequence + 1)]
-    stored = await documents.get(key)
-    waiting = {record["change_id"] for record in envelope.load(stored.data).commit.outbox} if stored else set()
-    # What waits in the document has writers who flush it, and was not restored.
-    return bool(waiting & set(changes)) or all(change in standing or change <= known[-1] for change in changes)
 
 
 async def _append_records(

@@ -11,13 +11,13 @@ from memnet.domain.baseline import Baseline
 from memnet.domain.document import DocumentKey
 from memnet.domain.envelope import Envelope
 from memnet.domain.errors import HistoryBroken, SealBroken
+from memnet.operations.count_orphans import count_orphans
 from memnet.operations.find_holds import find_holds
 from memnet.operations.flush_outbox import flush_outbox
 from memnet.operations.list_baselines import list_baselines
 from memnet.operations.next_baseline import next_baseline
 from memnet.operations.read_baseline import read_baseline
 from memnet.operations.remove_due import RetentionRun, remove_due
-from memnet.operations.retain_orphans import retain_orphans
 from memnet.operations.store_baseline import store_baseline
 from memnet.ports import AuditLog, DocumentStore, StoreConflict, StoredDocument
 
@@ -45,8 +45,8 @@ async def retain_audit(*, run: RetentionRun, documents: DocumentStore, audit: Au
 
     The baseline is written before the first record goes and holds the version that the last of them made, so that
     every version since then can still be rebuilt. A history that does not hold, or of a user whose keys do not open, is
-    left as it is, and counted. What an interrupted run has left is removed, and what is over of histories that have no
-    document any more. Raises ErasureRunning, HistoryBroken, VaultUnavailable, Unavailable.
+    left as it is, and counted, and so is one that has no document. What an interrupted run has left is removed.
+    Raises ErasureRunning, HistoryBroken, VaultUnavailable, Unavailable.
     """
     stores = _Stores(documents, audit)
     standing = await _list(run, audit)
@@ -68,7 +68,7 @@ async def retain_audit(*, run: RetentionRun, documents: DocumentStore, audit: Au
     if left:
         records = {doc_id: known.records for doc_id, known in left.items()}
         of_baselines = {doc_id: known.baselines for doc_id, known in left.items()}
-        await retain_orphans(records, of_baselines, run=run, documents=documents, audit=audit)
+        await count_orphans(records, of_baselines, run=run, audit=audit)
 
 
 async def _list(run: RetentionRun, audit: AuditLog) -> Mapping[str, _Standing]:

@@ -136,20 +136,31 @@ async def _rewrap_of(scope: UserScope, target: TenantKey, vault: Vault, report: 
 
 
 async def _rewrap(scope: UserScope, target: TenantKey, vault: Vault) -> bool:
-    """Wrap what `target` does not wrap yet; say whether there was any."""
+    """Wrap what `target` does not wrap yet and what opens; say whether there was any."""
     found = await read_data_keys(scope, records=vault.records)
-    if found is None or all(key.tenant_key_version == target.version for key in found[0].keys):
+    if found is None:
         return False
-    keys = [await _under(scope, key, target, vault) for key in found[0].keys]
+    keys = [await _under(scope, key, target, vault, is_current=key is found[0].current) for key in found[0].keys]
+    if keys == list(found[0].keys):
+        return False
     await vault.records.write(data_keys_key(scope), data_keys.dump(DataKeys(keys)), replaces=found[1])
     return True
 
 
-async def _under(scope: UserScope, wrapped: WrappedKey, target: TenantKey, vault: Vault) -> WrappedKey:
+async def _under(
+    scope: UserScope, wrapped: WrappedKey, target: TenantKey, vault: Vault, *, is_current: bool
+) -> WrappedKey:
+    """Of an older key that does not open any more the loss was accepted: it stays as it is, and keeps no other one."""
     if wrapped.tenant_key_version == target.version:
         return wrapped
+    try:
+        data_key = await unwrap_data_key(scope, wrapped, keys=vault.keys)
+    except SealBroken:
+        if is_current:
+            raise
+        return wrapped
     return sealing.wrap(
-        await unwrap_data_key(scope, wrapped, keys=vault.keys),
+        data_key,
         scope,
         tenant_key=target.secret,
         tenant_key_version=target.version,

@@ -229,7 +229,7 @@ def test_what_cannot_be_rebuilt_is_not_rolled_back(memnet: Memnet, old: Settings
     [
         (("run", "--migration", "nothing"), "there is no migration nothing; known: global-0.9.0, "),
         (("run", *NAME, "--user", "u1"), "--user needs --tenant"),
-        (("run", *NAME, "--tenant", "t1", "--user", "../u"), "An identifier or path segment"),
+        (("run", *NAME, "--tenant", "t1", "--user", "../u"), "Ids and segments"),
         (("decommission", "--migration", "global-1.0.0"), "there is nothing left over"),
         (("run",), "Missing option '--migration'"),
     ],

@@ -75,3 +75,11 @@ def test_kinds_are_counted_apart() -> None:
     assert explanations.could(HEADS, Gone(at(0)))
     assert not explanations.could(HEADS, Gone(at(117)))
     assert explanations.take(DOCUMENTS, Gone(at(0)), 2) == "r1"
+
+
+def test_several_erasures_explain_together_what_none_does_alone() -> None:
+    """As of heads, which are taken from the oldest on: the first was stopped by a hold, and the second, too."""
+    explanations = Explanations([R1, receipt("r3", 100, 160, heads=2)])
+    assert explanations.take(HEADS, Gone(at(0)), 6) is None
+    assert explanations.take(HEADS, Gone(at(0)), 5) == "r1, r3"
+    assert explanations.take(HEADS, Gone(at(0))) is None

@@ -28,7 +28,7 @@ INTERNAL = frozenset(
     | {"find_migration_units", "read_migration_unit", "migrate_unit", "verify_migration_unit"}
     | {"roll_back_unit", "decommission_unit"}
     | {"apply_retentions", "remove_due", "retain_audit", "retain_events", "retain_jobs", "retain_snapshots"}
-    | {"find_orphans", "list_orphans", "retain_orphans", "find_receipts"}
+    | {"count_orphans", "find_orphans", "list_orphans", "find_receipts"}
     | {"retain_imports", "unindex_events"}
     | {"list_baselines", "next_baseline", "open_baseline", "read_baseline", "read_history", "store_baseline"}
     | {"change_hold", "find_holds", "list_hold_changes", "list_holds", "read_hold", "tell_hold"}

@@ -19,18 +19,21 @@ from tests.house.source_tree import ROOT
 
 AZURE: dict[str, Any] = yaml.safe_load((ROOT / "azure.yaml").read_text("utf-8"))
 APP = "Microsoft.App/containerApps"
-OUTPUTS = ("AZURE_RESOURCE_GROUP", "MEMNET_API_HOST", "MEMNET_WORKER_FUNCTIONS")
+OUTPUTS = (
+    *("AZURE_RESOURCE_GROUP", "MEMNET_API_HOST"),
+    *("MEMNET_WORKER_FUNCTIONS", "MEMNET_SERVING_RELEASE", "MEMNET_SERVING_WORKERS"),
+)
 FAKE_AZ = """#!/bin/sh
 echo "az $*" >> "$CALLS"
 image="$(printf '%s' "$*" | sed -n 's/.*--image \\([^ ]*\\).*/\\1/p')"
-asked="$(printf '%s' "$*" | sed -n "s/.*'\\(\\/memnet-api:[^']*\\)'.*/\\1/p")"
 case "$*" in
   *"repository show"*) grep -qx "$image" "$IMAGES" 2>/dev/null || exit 3 ;;
   *"acr build"*) echo "$image" >> "$IMAGES" ;;
-  *"containerapp revision list"*) sed -n "s|^true \\(.*\\) [^ ]*$asked\\$|\\1|p" "$REVISIONS" 2>/dev/null | tail -n 1 ;;
+  *"containerapp list"*) [ ! -s "$REVISIONS" ] || echo ca-memnet-api ;;
+  *"containerapp revision list"*) cat "$REVISIONS" ;;
 esac
 """
-"""Knows the images that were built, and the active revisions."""
+"""Knows the images that were built, and the active revisions, the oldest first: name, health, weight, image."""
 FAKE_AZD = """#!/bin/sh
 echo "azd $*" >> "$CALLS"
 [ "$1 $2" = "env set" ] && echo "$3=$4" >> "$VALUES"
@@ -109,6 +112,8 @@ class Revision:
     name: str
     template: Mapping[str, Any]
     active: bool = True
+    ready: bool = True
+    """Its probes have succeeded at least once."""
 
     @property
     def image(self) -> str:
@@ -152,11 +157,11 @@ class Deployment:
             assert step == {"azd": "provision"}
             self.provision()
 
-    def provision(self) -> None:
-        """The hook before, the templates, the outputs, the hook after."""
+    def provision(self, *, ready: bool = True) -> None:
+        """The hook before, the templates, the outputs, the hook after; a new revision becomes ready or never does."""
         self._hook("preprovision")
         plan = self._plan()
-        self._apply(plan)
+        self._apply(plan, ready)
         self.tell(AZURE_CONTAINER_REGISTRY_NAME="reg", **{name: str(plan.main.output(name)) for name in OUTPUTS})
         self._hook("postprovision")
 
@@ -167,7 +172,9 @@ class Deployment:
     def serving(self) -> Revision:
         """The one that everybody's requests go to."""
         [one] = [one for one in self.traffic if one["weight"] == 100]
-        return self.revisions[-1] if one.get("latestRevision") else self._named(one["revisionName"])
+        if "revisionName" in one:
+            return self._named(one["revisionName"])
+        return [revision for revision in self.revisions if revision.active and revision.ready][-1]
 
     def next(self) -> Revision | None:
         """The one with the label of the same name."""
@@ -187,8 +194,13 @@ class Deployment:
             raise Prompted
 
     def _hook(self, name: str) -> None:
-        known = "".join(f"{str(one.active).lower()} {one.name} {one.image}\n" for one in self.revisions)
-        (self.tree.parent / "revisions").write_text(known)
+        has = self.serving() if self.traffic else None
+        rows = [
+            (one.name, "Healthy" if one.ready else "Unhealthy", "100" if one is has else "0", one.image)
+            for one in self.revisions
+            if one.active
+        ]
+        (self.tree.parent / "revisions").write_text("".join("\t".join(row) + "\n" for row in rows))
         done = run(self.tree, AZURE["hooks"][name]["run"], **values(self.tree))
         self.told = done.stdout + done.stderr
         if done.returncode != 0:
@@ -198,7 +210,7 @@ class Deployment:
         self._find_parameters()
         return Plan(read(self.tree), "infra/main.bicep", Situation("infra/main.bicepparam", values(self.tree)))
 
-    def _apply(self, plan: Plan) -> None:
+    def _apply(self, plan: Plan, ready: bool) -> None:
         """A template other than the newest one's is a new revision; under a name that is there, nothing happens."""
         for app in plan.of(APP):
             template = json.loads(json.dumps(app.at("properties.template")))
@@ -206,5 +218,5 @@ class Deployment:
             name = f"{app.pick('name')}--{suffix}"
             is_new = not self.revisions or self.revisions[-1].template != template
             if is_new and name not in {one.name for one in self.revisions}:
-                self.revisions.append(Revision(name, template))
+                self.revisions.append(Revision(name, template, ready=ready))
             self.traffic = app.at("properties.configuration.ingress.traffic")

@@ -28,7 +28,7 @@ def up(copy: Path, **own: str) -> tuple[str, str]:
         keep(copy, AZURE_CONTAINER_REGISTRY_NAME="reg", AZURE_RESOURCE_GROUP="rg")
         assert run(copy, "build_release", **SUBSCRIPTION, **values(copy), **own).returncode == 0
         images = (copy.parent / "images").read_text().splitlines()
-        (copy.parent / "revisions").write_text("".join(f"true r-{image} reg/{image}\n" for image in images))
+        (copy.parent / "revisions").write_text("".join(f"r-{image}\tHealthy\t0\treg/{image}\n" for image in images))
     return read["MEMNET_BUILT_RELEASE"], read["MEMNET_SERVING_RELEASE"]
 
 
@@ -77,7 +77,8 @@ def test_what_was_built_for_resources_that_are_gone_is_forgotten(copy: Path) -> 
 
 def test_a_release_is_built_once_locked_and_named_in_the_subscription_of_the_environment(copy: Path) -> None:
     assert run(copy, "build_release", **REGISTRY, MEMNET_RELEASE="abc").returncode == 0
-    show, build, lock, named, serving, revision = calls(copy)
+    app, show, build, lock, named, serving, revision = calls(copy)
+    assert app.startswith("az containerapp list --subscription sub --resource-group rg ")
     assert "repository show" in show
     assert build.startswith(f"az acr build --subscription sub --registry reg --image {NAMES['image']}:abc ")
     assert "--write-enabled false" in lock

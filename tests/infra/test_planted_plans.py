@@ -191,8 +191,8 @@ MISTAKES = {
     "what is put in place has no address": Mistake(
         API, "{ latestRevision: true, weight: 0, label: 'next' }", "", "service", "traffic"
     ),
-    "a revision that is left over serves": Mistake(
-        MAIN, "servesItself ? '' : otherRevision", "servesItself ? servingRevision : otherRevision", "service",
+    "a revision that is to go on has no traffic": Mistake(
+        MAIN, "servingRevision: trafficRevision", "servingRevision: servesItself ? '' : trafficRevision", "service",
         "traffic", API,
     ),
     "nobody knows which revision goes on serving": Mistake(
@@ -200,10 +200,11 @@ MISTAKES = {
         "another servingRelease without a servingRevision has to be refused",
     ),
     "the hook looks for another app": Mistake(
-        "infra/hooks/find_revision.sh", "--name ca-memnet-api", "--name memnet-api", "service", "another app", API
+        "infra/hooks/find_revision.sh", "--name ca-memnet-api --output", "--name memnet-api --output", "service",
+        "another app", API,
     ),
     "the hook looks for another image": Mistake(
-        "infra/hooks/find_revision.sh", "'/memnet-api:", "'/memnet:", "service", "another app or image", API
+        "infra/hooks/find_revision.sh", 'image="/memnet-api:', 'image="/memnet:', "service", "another app or image", API
     ),
     "an output that the deployment of workers reads is gone": Mistake(
         MAIN, "output MEMNET_WORKER_FUNCTIONS", "output MEMNET_FUNCTIONS", "service", "no output MEMNET_WORKER"

@@ -10,7 +10,7 @@ from local.infra_check.check import check
 from local.infra_check.inventory import FUNCTIONS
 from tests.house.source_tree import ROOT
 from tests.infra.deploying import AZURE, REGISTRY, Deployment, Prompted, calls, commit, git, repository, run, values
-from tests.infra.planting import NAMES, WORKERS, Mistake, copy_to, plant
+from tests.infra.planting import MAIN, NAMES, Mistake, copy_to, plant
 
 PAGE = (ROOT / "docs" / "deployment.md").read_text("utf-8")
 
@@ -92,6 +92,8 @@ class TestARelease:
         switched_to_two(deployed)
         deployed.tell(MEMNET_SERVING_RELEASE="one", MEMNET_RELEASE="one")
         deployed.provision()
+        assert deployed.serving() is deployed.revisions[0]
+        deployed.provision()
         assert (deployed.serving().release, deployed.next()) == ("one", None)
 
     def test_a_release_without_an_active_revision_cannot_serve_and_nothing_is_built(self, deployed: Deployment) -> None:
@@ -103,14 +105,53 @@ class TestARelease:
         assert "memnet-api:three" not in (deployed.tree.parent / "images").read_text()
         deployed.tell(MEMNET_RELEASE="one")
         deployed.provision()
+        deployed.provision()
         assert deployed.serving().release == "one"
 
-    def test_of_several_revisions_the_newest_active_one_goes_on(self, deployed: Deployment) -> None:
+    def test_of_several_revisions_the_one_that_has_the_traffic_goes_on(self, deployed: Deployment) -> None:
         deployed.tell(MEMNET_MODELS="openai")
-        deployed.provision()
+        deployed.provision(ready=False)
+        assert deployed.serving() is deployed.revisions[0]
         deployed.tell(MEMNET_RELEASE="two")
         deployed.provision()
-        assert deployed.serving() is deployed.revisions[1]
+        assert deployed.serving() is deployed.revisions[0]
+
+    def test_one_that_is_to_serve_at_once_waits_beside_what_serves_until_it_is_ready(
+        self, deployed: Deployment
+    ) -> None:
+        """Until then Azure would send everybody to the newest one that is ready, and nobody has chosen that."""
+        deployed.tell(MEMNET_RELEASE="two")
+        deployed.provision()
+        deployed.tell(MEMNET_RELEASE="three", MEMNET_SERVING_RELEASE="three")
+        deployed.provision()
+        assert deployed.serving().release == "one"
+        deployed.provision()
+        assert deployed.serving().release == "three"
+
+    def test_a_release_that_is_not_ready_does_not_serve_though_it_is_named(self, deployed: Deployment) -> None:
+        deployed.tell(MEMNET_RELEASE="two")
+        deployed.provision(ready=False)
+        deployed.tell(MEMNET_SERVING_RELEASE="two")
+        deployed.provision()
+        assert deployed.serving().release == "one"
+        deployed.revisions[-1].ready = True
+        deployed.provision()
+        assert deployed.serving().release == "two"
+
+    def test_where_nobody_knows_which_release_serves_nothing_is_put_in_place(self, deployed: Deployment) -> None:
+        """Another machine: azd's environment is no part of the repository."""
+        deployed.tell(MEMNET_RELEASE="two", MEMNET_SERVING_RELEASE="")
+        with pytest.raises(RuntimeError, match="azd env refresh"):
+            deployed.provision()
+        assert "memnet-api:two" not in (deployed.tree.parent / "images").read_text()
+
+    def test_a_tool_that_fails_is_no_answer(self, deployed: Deployment) -> None:
+        tool = deployed.tree.parent / "tools" / "az"
+        tool.write_text('#!/bin/sh\ncase "$*" in *containerapp*) echo expired >&2; exit 1 ;; esac\n')
+        deployed.tell(MEMNET_RELEASE="two")
+        with pytest.raises(RuntimeError, match="expired") as failed:
+            deployed.provision()
+        assert "MEMNET_SERVING_RELEASE" not in str(failed.value)
 
     def test_on_app_service_nothing_is_looked_for(self, tree: Path) -> None:
         given = {"MEMNET_RELEASE": "two", "MEMNET_SERVING_RELEASE": "one", "MEMNET_API_HOST": "appService"}
@@ -129,6 +170,15 @@ class TestAChangedSetting:
             deployed.provision()
             assert (deployed.serving().release, deployed.serving().setting("MEMNET_MODELS")) == ("two", models)
         assert len([call for call in calls(deployed.tree) if "acr build" in call]) == 2
+
+    def test_beside_another_release_it_reaches_what_serves_by_a_second_one(self, deployed: Deployment) -> None:
+        deployed.tell(MEMNET_RELEASE="two")
+        deployed.provision()
+        deployed.tell(MEMNET_RELEASE="one", MEMNET_MODELS="openai")
+        deployed.provision()
+        assert deployed.serving() is deployed.revisions[0]
+        deployed.provision()
+        assert (deployed.serving().release, deployed.serving().setting("MEMNET_MODELS")) == ("one", "openai")
 
     def test_more_replicas_reach_what_serves(self, deployed: Deployment) -> None:
         path = deployed.tree / "infra" / "main.dev.bicepparam"
@@ -168,6 +218,25 @@ class TestTheWorkers:
         assert "brand_new" in deployed.switched_off("green")
         assert deployed.switched_off("blue") == set()
 
+    def test_another_checkout_does_not_switch_on_what_it_does_not_know(self, deployed: Deployment) -> None:
+        before = (deployed.tree / NAMES).read_text("utf-8")
+        self.add(deployed.tree, "brand_new")
+        deployed.provision()
+        (deployed.tree / NAMES).write_text(before, "utf-8")
+        deployed.provision()
+        assert "brand_new" in deployed.switched_off("green")
+
+    def test_a_package_with_a_function_that_was_retired_may_still_be_deployed(self, deployed: Deployment) -> None:
+        path = deployed.tree / NAMES
+        before = path.read_text("utf-8")
+        later = before.replace('    "sign_heads",\n', "")
+        assert later != before
+        path.write_text(later.replace('"retiredFunctions": []', '"retiredFunctions": ["sign_heads"]'), "utf-8")
+        deployed.tell(MEMNET_WORKER_FUNCTIONS="")
+        deployed.provision()
+        path.write_text(before, "utf-8")
+        assert deployed.deploy("workers-blue").returncode == 0
+
     def test_nothing_is_deployed_before_the_first_provisioning(self, tree: Path) -> None:
         assert run(tree, "check_functions").returncode == 1
 
@@ -183,7 +252,7 @@ class TestTheWorkers:
         assert (forgotten.file, "retiredFunctions is [], and ['once']" in forgotten.message) == (NAMES, True)
         plant(tmp_path, Mistake(NAMES, '"retiredFunctions": []', '"retiredFunctions": ["once"]', "", ""))
         assert check(tmp_path) == []
-        plant(tmp_path, Mistake(WORKERS, "concat(names.functions, names.retiredFunctions)", "names.functions", "", ""))
+        plant(tmp_path, Mistake(MAIN, "names.functions, names.retiredFunctions,", "names.functions,", "", ""))
         assert "AzureWebJobs.once.Disabled is not given" in " ".join(one.message for one in check(tmp_path))
 
     def test_a_function_that_is_new_is_written_down(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

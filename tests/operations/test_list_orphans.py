@@ -47,6 +47,11 @@ async def test_pages_lose_and_repeat_nothing(left, limit):
     assert await told(left, limit) == ALL
 
 
+async def test_somebody_else_s_blob_is_no_record(left):
+    left.audit._records[f"{SCOPE.prefix}audit/old/x-000000000001.json"] = b"{}"
+    assert await told(left) == ALL
+
+
 async def test_nothing_is_left_of_whole_histories(service):
     await service.count_up(2)
     assert await told(service) == []

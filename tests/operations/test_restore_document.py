@@ -13,14 +13,12 @@ from memnet.domain.audit import record_bytes, record_hash
 from memnet.domain.audit_values import RecordPlace, seal
 from memnet.domain.data_keys import data_keys_key
 from memnet.domain.errors import ArchiveRefused, HistoryBroken, Unavailable
-from memnet.operations.rebuild_documents import rebuild_documents
 from memnet.operations.restore_document import restore_document
 from memnet.operations.take_current_key import take_current_key
 from memnet.operations.verify_archive import verify_archive
 from memnet.ports import StoreConflict
 from tests.domain.samples import CATALOG
 from tests.operations.archive_world import exported, filled_world, forged
-from tests.operations.baseline_world import retain
 from tests.operations.replay_world import DYNAMIC, SCOPE, Call, Watch, Watched, World, put, unwatched
 
 
@@ -49,58 +47,8 @@ async def test_nobody_sees_any_of_it_before_all_its_records_stand() -> None:
         return await call()
 
     assert await restored(copy, archive, watch=watch) is Fate.CREATED
-    looks = ["documents.check", "audit.list", "audit.list_baselines", "documents.get"]
-    assert calls == ["documents.get", *["audit.append"] * 21, "documents.put", *looks]
+    assert calls == ["documents.get", *["audit.append"] * 21, "documents.put", "documents.check"]
     assert copy.records.names() == [data_keys_key(SCOPE).blob_name]
-
-
-@pytest.mark.parametrize("number", [1, 2])
-async def test_records_that_retention_takes_before_it_sees_the_document_are_put_back(number: int) -> None:
-    archive, copy = (await exported(await filled_world(4)))[0], World()
-
-    async def take(name: str, call: Call) -> Any:
-        if name == "documents.put":
-            (first, *_) = (await copy.audit.list(SCOPE, "", limit=100, cursor=None)).items
-            await copy.audit.delete(SCOPE, f"{first[:-1]}{number}")
-        return await call()
-
-    assert await restored(copy, archive, watch=take) is Fate.CREATED
-    (found,) = await rebuild_documents(SCOPE, documents=copy.documents, audit=copy.audit)
-    assert (found.fault, len(found.versions)) == (None, 5)
-
-
-async def test_a_call_that_ended_before_it_looked_is_finished_by_the_same_one_again() -> None:
-    archive, copy = (await exported(await filled_world(4)))[0], World()
-
-    async def end(name: str, call: Call) -> Any:
-        if name == "audit.list":
-            (first, *_) = (await copy.audit.list(SCOPE, "", limit=100, cursor=None)).items
-            await copy.audit.delete(SCOPE, first)
-            raise Unavailable(dependency="blob_storage")
-        return await call()
-
-    with pytest.raises(Unavailable):
-        await restored(copy, archive, watch=end)
-    assert await restored(copy, archive, dry_run=True) is Fate.THERE
-    assert await restored(copy, archive) is Fate.THERE
-    (found,) = await rebuild_documents(SCOPE, documents=copy.documents, audit=copy.audit)
-    assert (found.fault, len(found.versions)) == (None, 5)
-
-
-async def test_a_restored_baseline_that_retention_takes_is_put_back() -> None:
-    world, copy = await filled_world(4), World()
-    await retain(world, DYNAMIC, 3)
-    archive, _ = await exported(world)
-
-    async def take(name: str, call: Call) -> Any:
-        if name == "documents.put":
-            for change in (await copy.audit.list_baselines(SCOPE, "", limit=100, cursor=None)).items:
-                await copy.audit.delete_baseline(SCOPE, change)
-        return await call()
-
-    assert await restored(copy, archive, watch=take) is Fate.CREATED
-    (found,) = await rebuild_documents(SCOPE, documents=copy.documents, audit=copy.audit)
-    assert (found.fault, len(found.versions)) == (None, 3)
 
 
 async def test_a_dry_run_reads_the_document_and_writes_nothing() -> None:

@@ -196,6 +196,11 @@ async def test_after_a_loss_that_is_accepted_the_user_can_be_written_for_again()
         await read_records(U1, await head_of(world), 1, 2, audit=services.audit)
     assert refusal.value.details["reason"] == "the values of the record do not open"
     assert len(await read_records(U1, await head_of(world), 2, 2, audit=services.audit)) == 1
+    # The next rotation of the tenant's key takes along what opens, and is over.
+    report = await rotate_keys(U1.tenant_id, vault=after)
+    assert report == RotationReport(report.version, users=1, rewrapped=1)
+    assert await rotate_keys(U1.tenant_id, vault=after, resume=True) == RotationReport(report.version, users=1)
+    assert len(await read_records(U1, await head_of(world), 2, 2, audit=services.audit)) == 1
 
 
 async def head_of(world: ErasureWorld) -> Envelope:
