@@ -143,7 +143,11 @@ async def _records(scope: UserScope, doc_id: str, audit: AuditLog) -> dict[str, 
 
     async def one(change_id: str) -> None:
         async with gate:
-            data = await audit.read(scope, change_id)
+            try:
+                data = await audit.read(scope, change_id)
+            except InvalidIdentifier:
+                # Somebody else's blob: no change of ours has such a name.
+                data = b""
         if data is not None:
             records[change_id.rpartition("-")[0]][change_id] = read_record(data) or {}
 

@@ -316,3 +316,10 @@ async def test_an_older_ciphertext_of_the_same_change_is_named(filled):
     filled.audit.tamper(SCOPE, record["change_id"], record_bytes(rival))
     alpha, _ = await rebuilt(filled)
     assert alpha.fault == f"{record['change_id']}: its values do not open"
+
+
+async def test_a_blob_whose_name_is_none_of_ours_is_told_and_stops_nothing(filled):
+    filled.audit._records[f"{SCOPE.prefix}audit/old/x-000000000001.json"] = b"{}"
+    *others, stray = sorted(await rebuilt(filled), key=lambda one: one.fault is not None)
+    assert [one.fault for one in others] == [None, None]
+    assert stray.fault is not None
