@@ -4,7 +4,7 @@ import pytest
 
 from memnet.domain.access import Role
 from memnet.domain.document import Actor
-from memnet.domain.errors import ErrorCode, ProfileNotFound
+from memnet.domain.errors import BindingNotFound, ErrorCode, ProfileNotFound
 from memnet.domain.proposal import Request
 from memnet.domain.write import WriteResult
 from memnet.operations.try_proposal import Raced, Refused, Writing, try_proposal
@@ -51,9 +51,13 @@ async def test_what_is_wrong_with_the_patch_is_told_with_its_code():
     assert refused.reason.startswith("PATH_NOT_WRITABLE: ")
 
 
-async def test_what_is_wrong_with_the_profile_goes_up():
-    with pytest.raises(ProfileNotFound):
-        await attempt(World(), Request(0, None, OPS), profile_id="none")
+@pytest.mark.parametrize(
+    ("members", "error"), [({"profile_id": "none"}, ProfileNotFound), ({"binding_id": "none"}, BindingNotFound)]
+)
+async def test_what_another_release_may_know_goes_up(members, error):
+    """A newer worker may have planned it: it is retried, and not refused for good."""
+    with pytest.raises(error):
+        await attempt(World(), Request(0, None, OPS), **members)
 
 
 async def test_a_dry_run_tells_whether_it_was_applied_and_applies_nothing():
