@@ -4,8 +4,6 @@ An erasure that a hold has stopped leaves it, and an import that never ended. No
 keys are gone nobody opens it. What every record and every baseline says in clear tells how long it is kept.
 """
 
-from dataclasses import dataclass
-
 import orjson
 
 from memnet.domain.document import DocumentKey, UserScope
@@ -13,16 +11,10 @@ from memnet.domain.envelope import Record
 from memnet.domain.errors import InvalidIdentifier
 
 
-@dataclass(frozen=True, slots=True)
-class Leftover:
-    """A record or a baseline as it stands there; `members` are those that retention goes by."""
-
-    change_id: str
-    members: Record
-
-
-def read_leftover(scope: UserScope, change_id: str, data: bytes) -> Leftover | None:
-    """Read what stands in a change's place; None if it does not speak of that change of this user's."""
+def read_leftover(scope: UserScope, change_id: str, data: bytes) -> Record | None:
+    """Return the members that retention goes by of what stands in a change's place, a record or a baseline; None if it
+    does not speak of that change of this user's.
+    """
     try:
         members = orjson.loads(data)
         key = DocumentKey(UserScope(members["tenant_id"], members["user_id"]), members["namespace"], members["path"])
@@ -32,4 +24,4 @@ def read_leftover(scope: UserScope, change_id: str, data: bytes) -> Leftover | N
     is_whole = isinstance(timestamp, str) and isinstance(profile_id, str | None)
     if not is_whole or key.scope != scope or members.get("change_id") != change_id:
         return None
-    return Leftover(change_id, {"timestamp": timestamp, "profile_id": profile_id})
+    return {"timestamp": timestamp, "profile_id": profile_id}

@@ -4,8 +4,9 @@ import asyncio
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from memnet.domain.envelope import Record
 from memnet.domain.errors import InvalidIdentifier
-from memnet.domain.leftover import Leftover, read_leftover
+from memnet.domain.leftover import read_leftover
 from memnet.domain.retention import count_due, ruled_by
 from memnet.operations.remove_due import RetentionRun
 from memnet.ports import AuditLog
@@ -44,16 +45,16 @@ async def _count(places: Sequence[_Place], run: RetentionRun, audit: AuditLog) -
     profile_id: str | None = None
     for start in range(0, len(places), READ):
         left = await _read(places[start : start + READ], run, audit)
-        over = count_due([one.members for one in left], profile_id, run.policy, run.as_of)
+        over = count_due(left, profile_id, run.policy, run.as_of)
         tally.waiting += over
         if over < len(left):
             tally.kept += len(left) - over + len(places[start + READ :])
             return
         for one in left:
-            profile_id = ruled_by(one.members, profile_id)
+            profile_id = ruled_by(one, profile_id)
 
 
-async def _read(places: Sequence[_Place], run: RetentionRun, audit: AuditLog) -> list[Leftover]:
+async def _read(places: Sequence[_Place], run: RetentionRun, audit: AuditLog) -> list[Record]:
     """What stands there; what is none of the user's changes is counted as broken."""
     gate = asyncio.Semaphore(AT_ONCE)
 
@@ -66,7 +67,7 @@ async def _read(places: Sequence[_Place], run: RetentionRun, audit: AuditLog) ->
                 # Somebody else's blob: no change of ours has such a name.
                 return b""
 
-    found: list[Leftover] = []
+    found: list[Record] = []
     for place, data in zip(places, await asyncio.gather(*map(one, places)), strict=True):
         if data is None:
             continue
