@@ -20,7 +20,8 @@ from api.bodies import (
     SnapshotBody,
 )
 from api.problems import STATUS
-from memnet.domain.errors import ErrorCode, MemnetError
+from memnet.domain.error_code import ErrorCode
+from memnet.domain.errors import MemnetError
 from memnet.domain.identifiers import SEGMENT
 
 USER_PREFIX = "/v1/tenants/{tenant_id}/users/{user_id}"

@@ -11,7 +11,7 @@ from api.openapi import IDENTIFIER, ROLE_ERRORS, Schema, answer, describe, param
 from api.preconditions import is_not_modified
 from api.routes.documents_openapi import CURSOR, LIMIT, TEXT
 from memnet.domain.document import ETag
-from memnet.domain.errors import ErrorCode as E
+from memnet.domain.error_code import ErrorCode as E
 from memnet.domain.identifiers import check_identifier
 from memnet.domain.json_text import canonical, digest
 from memnet.domain.profile import Profile

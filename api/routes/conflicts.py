@@ -26,7 +26,7 @@ from api.request_body import read_body
 from api.routes.documents_openapi import CURSOR, LIMIT, TEXT
 from memnet.domain.conflict import Conflict, ConflictStatus, Versions
 from memnet.domain.document import Json
-from memnet.domain.errors import ErrorCode as E
+from memnet.domain.error_code import ErrorCode as E
 from memnet.domain.errors import MalformedRequest
 from memnet.operations.discard_conflict import discard_conflict
 from memnet.operations.list_conflicts import list_conflicts

@@ -14,7 +14,7 @@ from api.openapi import ADMISSION_ERRORS, BODY_ERRORS, USER_PARAMETERS, USER_PRE
 from api.request_body import read_body
 from api.routes.documents_openapi import DOCUMENT, TEXT
 from memnet.domain.context import AssembleContext, ContextDocument, ContextEvents, IncludeEvents
-from memnet.domain.errors import ErrorCode as E
+from memnet.domain.error_code import ErrorCode as E
 from memnet.operations.assemble_context import assemble_context
 
 router = APIRouter(prefix=USER_PREFIX, route_class=DirectRoute)

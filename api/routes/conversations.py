@@ -22,7 +22,7 @@ from api.openapi import (
 )
 from api.request_body import read_body
 from api.routes.documents_openapi import CURSOR, LIMIT, TEXT
-from memnet.domain.errors import ErrorCode as E
+from memnet.domain.error_code import ErrorCode as E
 from memnet.operations.list_accesses import list_accesses
 from memnet.operations.read_snapshot import read_snapshot
 from memnet.operations.store_snapshot import store_snapshot

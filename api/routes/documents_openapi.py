@@ -16,7 +16,7 @@ from api.openapi import (
     parameter,
 )
 from api.query import DEFAULT_LIMIT, MAX_CURSOR, MAX_LENGTH, MAX_LIMIT
-from memnet.domain.errors import ErrorCode as E
+from memnet.domain.error_code import ErrorCode as E
 
 TAG = "documents"
 TEXT: Schema = {"type": "string"}

@@ -20,7 +20,7 @@ from api.openapi import (
 from api.preconditions import idempotency_key
 from api.routes.documents_openapi import KEY, TEXT
 from memnet.domain.erasure_receipt import ErasureStatus, Status
-from memnet.domain.errors import ErrorCode as E
+from memnet.domain.error_code import ErrorCode as E
 from memnet.operations.get_erasure import get_erasure
 from memnet.operations.request_erasure import request_erasure
 

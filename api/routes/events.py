@@ -11,7 +11,7 @@ from api.direct_route import DirectRoute
 from api.openapi import ADMISSION_ERRORS, BODY_ERRORS, USER_PARAMETERS, USER_PREFIX, Schema, answer, body, describe
 from api.request_body import read_body
 from api.routes.documents_openapi import TEXT
-from memnet.domain.errors import ErrorCode as E
+from memnet.domain.error_code import ErrorCode as E
 from memnet.domain.event_search import FoundEvent
 from memnet.operations.search_events import search_events
 from memnet.operations.write_event import write_event

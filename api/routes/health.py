@@ -13,7 +13,8 @@ from api.direct_route import DirectRoute
 from api.identity import TokenValidator
 from api.openapi import Schema, answer, describe
 from api.shared_look import SharedLook
-from memnet.domain.errors import ErrorCode, Unavailable
+from memnet.domain.error_code import ErrorCode
+from memnet.domain.errors import Unavailable
 from memnet.wiring import Services
 
 router = APIRouter(prefix="/health", route_class=DirectRoute)

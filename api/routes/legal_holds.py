@@ -25,7 +25,7 @@ from api.openapi import (
 from api.request_body import read_body
 from api.routes.documents_openapi import TEXT
 from api.routes.retention import HELD
-from memnet.domain.errors import ErrorCode as E
+from memnet.domain.error_code import ErrorCode as E
 from memnet.domain.errors import MalformedRequest
 from memnet.domain.hold import MAX_REASON, HoldAction
 from memnet.operations.get_hold import get_hold

@@ -9,7 +9,7 @@ from api.admission import TenantAdmission, admit_to_tenant
 from api.direct_route import DirectRoute
 from api.openapi import ADMISSION_ERRORS, TENANT_PARAMETERS, TENANT_PREFIX, Schema, answer, describe
 from api.routes.documents_openapi import TEXT
-from memnet.domain.errors import ErrorCode as E
+from memnet.domain.error_code import ErrorCode as E
 from memnet.domain.search_layout import Reindexing
 from memnet.operations.get_reindexing import get_reindexing
 from memnet.operations.reindex_events import reindex_events

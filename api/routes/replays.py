@@ -19,7 +19,7 @@ from api.openapi import (
 )
 from api.routes.documents_openapi import CURSOR, LIMIT, TEXT
 from memnet.domain.conflict import ConflictStatus
-from memnet.domain.errors import ErrorCode as E
+from memnet.domain.error_code import ErrorCode as E
 from memnet.domain.replay import PatchStatus, ReplayStatus
 from memnet.operations.get_replay import get_replay
 from memnet.operations.list_replays import list_replays

@@ -23,7 +23,7 @@ from api.openapi import (
 )
 from api.request_body import read_body
 from api.routes.documents_openapi import FLAG, TEXT
-from memnet.domain.errors import ErrorCode as E
+from memnet.domain.error_code import ErrorCode as E
 from memnet.domain.retention import COUNTED
 from memnet.domain.timestamps import from_text
 from memnet.operations.apply_retention import apply_retention

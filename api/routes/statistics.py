@@ -10,7 +10,7 @@ from api.direct_route import DirectRoute
 from api.measurements import MINUTES, Measurements
 from api.openapi import ROLE_ERRORS, Schema, answer, describe, parameter
 from api.routes.documents_openapi import TEXT
-from memnet.domain.errors import ErrorCode as E
+from memnet.domain.error_code import ErrorCode as E
 from memnet.domain.job import JobKind
 from memnet.operations.get_statistics import get_statistics
 

@@ -12,7 +12,7 @@ from local.infra_check.finding import Finding
 from local.infra_check.inventory import FUNCTIONS
 from local.infra_check.syntax import Declaration, Source, line, member
 from local.infra_check.values import UNKNOWN, NoSuchMember, Scope, evaluate, iterations
-from memnet.domain.errors import ErrorCode
+from memnet.domain.error_code import ErrorCode
 from memnet.domain.job import DEAD_LETTERS, QUEUES
 from memnet.domain.metric import LABELS, METRICS
 from memnet.settings import PREFIX, Settings

@@ -11,7 +11,7 @@ from typing import Any, Final
 
 from memnet.domain import injected_context
 from memnet.domain.catalog import Catalog
-from memnet.domain.errors import ErrorCode
+from memnet.domain.error_code import ErrorCode
 from memnet.domain.event import MAX_WORDS
 from memnet.domain.extraction import Digest, ProposedPatch, RejectedPatch, ShownDocument
 from memnet.domain.extraction_answer import Answer, AnsweredDigest, AnsweredPatch, read_patch

@@ -11,7 +11,8 @@ import orjson
 from memnet.domain import injected_context, path_policy
 from memnet.domain.document import Json
 from memnet.domain.entry_template import TEXT, Entry, fill, kept_by_service, renew
-from memnet.domain.errors import ErrorCode, FieldDenied, MemnetError, PatchNotApplicable
+from memnet.domain.error_code import ErrorCode
+from memnet.domain.errors import FieldDenied, MemnetError, PatchNotApplicable
 from memnet.domain.extraction import ShownDocument
 from memnet.domain.extraction_answer import AnsweredOp
 from memnet.domain.json_text import canonical, digest

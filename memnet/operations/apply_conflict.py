@@ -11,7 +11,8 @@ from memnet.domain.access import Role
 from memnet.domain.catalog import Catalog
 from memnet.domain.conflict import Conflict, ConflictStatus, Versions, resolved, sending, still_open
 from memnet.domain.document import Actor
-from memnet.domain.errors import ErrorCode, Internal, MemnetError, SealBroken, Unavailable, VaultUnavailable
+from memnet.domain.error_code import ErrorCode
+from memnet.domain.errors import Internal, MemnetError, SealBroken, Unavailable, VaultUnavailable
 from memnet.domain.job import Job
 from memnet.domain.proposal import Dispute, Request, carry_on
 from memnet.domain.timestamps import from_text

@@ -9,14 +9,8 @@ from memnet.domain import envelope
 from memnet.domain.document import UserScope
 from memnet.domain.erasure import INDEXED, MESSAGES, Store, counted, end_batch, is_proven, scanned, stopped
 from memnet.domain.erasure_receipt import Remainder
-from memnet.domain.errors import (
-    ErrorCode,
-    MemnetError,
-    SealBroken,
-    SearchUnavailable,
-    Unavailable,
-    VaultUnavailable,
-)
+from memnet.domain.error_code import ErrorCode
+from memnet.domain.errors import MemnetError, SealBroken, SearchUnavailable, Unavailable, VaultUnavailable
 from memnet.operations.count_remaining import count_remaining
 from memnet.operations.erase_blobs import BATCH, Held, erase_blobs
 from memnet.operations.erase_index import erase_index

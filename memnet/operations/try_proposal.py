@@ -4,7 +4,8 @@ from dataclasses import dataclass
 
 from memnet.domain.catalog import Catalog
 from memnet.domain.document import Actor
-from memnet.domain.errors import DocumentExists, DocumentNotFound, ErrorCode, ETagMismatch, MemnetError
+from memnet.domain.error_code import ErrorCode
+from memnet.domain.errors import DocumentExists, DocumentNotFound, ETagMismatch, MemnetError
 from memnet.domain.proposal import Proposal, Request, command
 from memnet.domain.write import WriteResult
 from memnet.operations.patch_document import patch_document

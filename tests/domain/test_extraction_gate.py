@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from memnet.domain.errors import ErrorCode
+from memnet.domain.error_code import ErrorCode
 from memnet.domain.extraction_gate import MAX_OPS, UNKNOWN
 from memnet.domain.proposal import ALREADY_THERE
 from tests.domain.extraction_samples import (

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memnet.domain.errors import ErrorCode
+from memnet.domain.error_code import ErrorCode
 from memnet.domain.extraction_gate import MAX_CITED, MAX_DIGEST_TEXT, MAX_REJECTED
 from memnet.domain.json_text import canonical
 from memnet.domain.patch import apply

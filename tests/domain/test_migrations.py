@@ -6,7 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memnet.domain.errors import ErrorCode, LimitExceeded, MemnetError, PatchNotApplicable
+from memnet.domain.error_code import ErrorCode
+from memnet.domain.errors import LimitExceeded, MemnetError, PatchNotApplicable
 from memnet.domain.json_text import canonical
 from memnet.domain.migration import Migration, Target
 from memnet.domain.migrations import check_steps, make

@@ -158,7 +158,8 @@ def spoil_code(copy: Copy) -> None:
     copy.append("api/console/views/history.js", '\nconst SECTION = "preferences";\n')
     copy.append("api/query.py", '\nBINDING = "user_dynamic"\n')
     code = '    UNAVAILABLE = "UNAVAILABLE"\n'
-    copy.replace("memnet/domain/errors.py", lambda text: text.replace(code, f'{code}    UNHEARD_OF = "UNHEARD_OF"\n'))
+    codes = "memnet/domain/error_code.py"
+    copy.replace(codes, lambda text: text.replace(code, f'{code}    UNHEARD_OF = "UNHEARD_OF"\n'))
     copy.append("memnet/domain/errors.py", "\n\nclass UnheardOf(MemnetError):\n    code = ErrorCode.UNHEARD_OF\n")
 
 

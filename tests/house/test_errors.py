@@ -4,7 +4,8 @@ from collections import Counter
 
 from api import api_page, error_page
 from api.problems import STATUS
-from memnet.domain.errors import ErrorCode, MemnetError
+from memnet.domain.error_code import ErrorCode
+from memnet.domain.errors import MemnetError
 
 
 def kinds(parent: type[MemnetError] = MemnetError) -> list[type[MemnetError]]:

@@ -4,7 +4,8 @@ import pytest
 
 from memnet.domain.access import Role
 from memnet.domain.document import Actor
-from memnet.domain.errors import BindingNotFound, ErrorCode, ProfileNotFound
+from memnet.domain.error_code import ErrorCode
+from memnet.domain.errors import BindingNotFound, ProfileNotFound
 from memnet.domain.proposal import Request
 from memnet.domain.write import WriteResult
 from memnet.operations.try_proposal import Raced, Refused, Writing, try_proposal
