@@ -36,16 +36,22 @@ KEYWORDS = ANNOTATIONS | ASSERTIONS | IDENTITY | {*ONE, *LISTED, *NAMED, *REFERE
 
 
 def walk(schema: Json, segments: tuple[str, ...] = ()) -> Iterator[tuple[str, dict[str, Json]]]:
-    """Yield (pointer, subschema) for the document and every schema object in it.
+    """Yield (pointer, subschema) for the document and every schema object in it; boolean schemas are left out."""
+    return ((place, part) for place, part in places(schema, segments) if isinstance(part, dict))
+
+
+def places(schema: Json, segments: tuple[str, ...] = ()) -> Iterator[tuple[str, dict[str, Json] | bool]]:
+    """Yield (pointer, subschema) for the document and every schema in it, object or boolean.
 
     Only keywords that hold schemas are entered: a "$ref" among the values of `const` or `enum` is data. A keyword
     whose value is not of its kind is passed over.
     """
-    if not isinstance(schema, dict):
+    if not isinstance(schema, dict | bool):
         return
     yield pointer_text(segments), schema
-    for place, part in _parts(schema):
-        yield from walk(part, (*segments, *place))
+    if isinstance(schema, dict):
+        for place, part in _parts(schema):
+            yield from places(part, (*segments, *place))
 
 
 def _parts(schema: dict[str, Json]) -> Iterator[tuple[tuple[str, ...], Json]]:

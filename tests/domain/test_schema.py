@@ -172,6 +172,10 @@ def test_of_alternatives_the_only_one_with_the_right_type_is_reported() -> None:
          "refers to a place that the schema does not have"),
         (body(properties={"a": {"$ref": "#anchor"}}), "/properties/a/$ref",
          "refers to a place that the schema does not have"),
+        (body(properties={"a": {"$ref": "#/$defs/a%"}}, **{"$defs": {"a%": {}}}), "/properties/a/$ref",
+         "refers to a place that the schema does not have"),
+        (body(properties={"a": {"$ref": "#/$defs/%FF"}}, **{"$defs": {"\ufffd": {}}}), "/properties/a/$ref",
+         "refers to a place that the schema does not have"),
         (body(properties={"a": {"$ref": "https://example.com/s.json"}}), "/properties/a/$ref",
          "refers to no registered schema; nothing is ever fetched"),
         (body(properties={"a": {"$ref": "file:///etc/hostname"}}), "/properties/a/$ref",
@@ -201,6 +205,28 @@ def test_data_that_looks_like_a_reference_is_data() -> None:
     schema = compiled(properties={"$ref": {"const": {"$ref": "https://example.com"}}}, **{"x-migrates-from": "0"})
 
     assert not schema.violations({"$ref": {"$ref": "https://example.com"}})
+
+
+@pytest.mark.parametrize("keyword", ["$ref", "$dynamicRef"])
+@pytest.mark.parametrize(
+    ("name", "fragment"), [("a%b", "a%25b"), ('a"b', "a%22b"), ("é", "%C3%A9"), ("a/~b", "a~1~0b"), ("ab", "a%62")]
+)
+def test_a_reference_is_percent_encoded(keyword: str, name: str, fragment: str) -> None:
+    part = {"type": "object", "properties": {"n": {"type": "integer"}}}
+    schema = compiled(properties={"a": {keyword: f"#/$defs/{fragment}"}}, **{"$defs": {name: part}})
+
+    assert not schema.violations({"a": {"n": 1}})
+    assert [v.pointer for v in schema.violations({"a": {"n": "x"}})] == ["/a/n"]
+    assert (schema.has("/a/n"), schema.has("/a/m")) == (True, False)
+
+
+def test_a_reference_may_lead_to_a_boolean_schema() -> None:
+    defs = {"any": True, "none": False}
+    schema = compiled(properties={name: {"$ref": f"#/$defs/{name}"} for name in defs}, **{"$defs": defs})
+
+    assert not schema.violations({"any": [1]})
+    assert [v.pointer for v in schema.violations({"none": 1})] == ["/none"]
+    assert (schema.has("/any/x"), schema.has("/none/x")) == (True, False)
 
 
 def test_references_between_registered_schemas_work_by_their_id() -> None:
