@@ -138,7 +138,13 @@ def sign(tenant: str | None, user: str | None, accept: bool) -> None:
         erasures = services.erasures
         if scope is None:
             return await sign_heads(
-                documents=documents, audit=log, records=records, keys=keys, clock=clock, erasures=erasures
+                users=services.users,
+                documents=documents,
+                audit=log,
+                records=records,
+                keys=keys,
+                clock=clock,
+                erasures=erasures,
             )
         return await sign_head(
             scope,

@@ -165,6 +165,7 @@ async def sign(services: Services) -> object:
     if services.signing is None:
         return None
     return await sign_heads(
+        users=services.users,
         documents=services.documents,
         audit=services.audit,
         records=services.records,

@@ -1,15 +1,14 @@
 """Apply the rules of retention to every user of a tenant, or of all tenants: what a timer and the shell run."""
 
 import logging
-from collections.abc import AsyncIterator
 from dataclasses import dataclass, field
 from datetime import datetime
 
 from memnet.domain.catalog import Catalog
-from memnet.domain.document import UserScope
 from memnet.domain.errors import ErasureRunning, MalformedRequest, MemnetError
 from memnet.domain.retention import RetentionReport
 from memnet.operations.apply_retention import apply_retention
+from memnet.operations.list_users import list_users
 from memnet.ports import (
     AuditLog,
     Clock,
@@ -23,7 +22,6 @@ from memnet.ports import (
     Vault,
 )
 
-PAGE = 1000
 log = logging.getLogger(__name__)
 
 
@@ -60,60 +58,34 @@ async def apply_retentions(
     listed.
     """
     found = RetentionsReport()
-    async for scope in _scopes(tenant_id, users):
-        found.users += 1
-        try:
-            applied = await apply_retention(
-                scope,
-                as_of=as_of,
-                dry_run=dry_run,
-                documents=documents,
-                audit=audit,
-                events=events,
-                search=search,
-                records=records,
-                vault=vault,
-                marks=marks,
-                holds=holds,
-                catalog=catalog,
-                clock=clock,
-            )
-        except MalformedRequest:
-            raise
-        except ErasureRunning:
-            # All of it goes anyway.
-            continue
-        except MemnetError as error:
-            log.error("retention_failed code=%s", error.code, extra={"user": scope.prefix})
-            found.failed += 1
-            continue
-        found.held += bool(applied.holds)
-        found.report.add(applied.report)
+    async for page in list_users(tenant_id, users=users):
+        for scope in page:
+            found.users += 1
+            try:
+                applied = await apply_retention(
+                    scope,
+                    as_of=as_of,
+                    dry_run=dry_run,
+                    documents=documents,
+                    audit=audit,
+                    events=events,
+                    search=search,
+                    records=records,
+                    vault=vault,
+                    marks=marks,
+                    holds=holds,
+                    catalog=catalog,
+                    clock=clock,
+                )
+            except MalformedRequest:
+                raise
+            except ErasureRunning:
+                # All of it goes anyway.
+                continue
+            except MemnetError as error:
+                log.error("retention_failed code=%s", error.code, extra={"user": scope.prefix})
+                found.failed += 1
+                continue
+            found.held += bool(applied.holds)
+            found.report.add(applied.report)
     return found
-
-
-async def _scopes(tenant_id: str | None, users: UserDirectory) -> AsyncIterator[UserScope]:
-    if tenant_id is None:
-        async for tenant in _tenants(users):
-            async for scope in _scopes(tenant, users):
-                yield scope
-        return
-    cursor: str | None = None
-    while True:
-        page = await users.list_users(tenant_id, limit=PAGE, cursor=cursor)
-        for scope in page.items:
-            yield scope
-        cursor = page.next_cursor
-        if cursor is None:
-            return
-
-
-async def _tenants(users: UserDirectory) -> AsyncIterator[str]:
-    cursor: str | None = None
-    while True:
-        page = await users.list_tenants(limit=PAGE, cursor=cursor)
-        for tenant_id in page.items:
-            yield tenant_id
-        cursor = page.next_cursor
-        if cursor is None:
-            return

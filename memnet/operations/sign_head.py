@@ -57,7 +57,6 @@ class Signed(StrEnum):
 async def sign_head(
     scope: UserScope,
     *,
-    listed: Sequence[ListedDocument] | None = None,
     accept: bool = False,
     documents: DocumentStore,
     audit: AuditLog,
@@ -66,7 +65,7 @@ async def sign_head(
     clock: Clock,
     erasures: ErasureStore,
 ) -> Signed:
-    """Write a head if a document has changed since the newest one. `listed` are all documents of the user, if at hand.
+    """Write a head if a document has changed since the newest one.
 
     Writers may go on meanwhile. Raises HistoryBroken, having signed nothing, if a document cannot be read, lies behind
     the newest head or does not follow from it by its records: whoever took changes away is not to get a signature for
@@ -76,10 +75,10 @@ async def sign_head(
     ErasureRunning, Unavailable, VaultUnavailable, and SealBroken if there is no key to sign with.
     """
     previous = await read_newest_head(scope, records=records)
-    rows = await _list(scope, documents) if listed is None else listed
+    rows = await _list(scope, documents)
     if _places(previous) == {row.key: row.summary.sequence for row in rows}:
         return Signed.UNCHANGED
-    # The listing may be older than the head, and a document in the head may have gone.
+    # A document in the head may be gone.
     found = await _read({*_places(previous), *(row.key for row in rows)}, documents)
     keys_then = await _keys_of(previous, audit.vault)
     removed: Mapping[str, str] = {}

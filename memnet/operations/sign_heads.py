@@ -2,17 +2,15 @@
 
 import asyncio
 import logging
-from collections.abc import AsyncIterator
 from dataclasses import dataclass
-from itertools import groupby
 
 from memnet.domain.document import UserScope
 from memnet.domain.errors import ErasureRunning, HistoryBroken, Unavailable, VaultUnavailable
+from memnet.operations.list_users import list_users
 from memnet.operations.read_stored_records import PARALLEL
 from memnet.operations.sign_head import Signed, sign_head
-from memnet.ports import AuditLog, Clock, DocumentStore, ErasureStore, ListedDocument, RecordStore, SigningKeys
+from memnet.ports import AuditLog, Clock, DocumentStore, ErasureStore, RecordStore, SigningKeys, UserDirectory
 
-PAGE = 1000
 log = logging.getLogger(__name__)
 
 
@@ -30,6 +28,7 @@ class SignReport:
 
 async def sign_heads(
     *,
+    users: UserDirectory,
     documents: DocumentStore,
     audit: AuditLog,
     records: RecordStore,
@@ -39,19 +38,19 @@ async def sign_heads(
 ) -> SignReport:
     """Sign heads beside any number of writers and other signers; a user that fails does not stop the others.
 
-    Lists all documents, and for each user the heads. Raises VaultUnavailable or SealBroken if there is no key to sign
-    with, Unavailable if the listing fails.
+    Goes through the users, not the documents: a user whose documents are all gone still has heads, and counts as
+    broken unless an erasure explains it. Each user costs a listing of documents, one of heads, and a read. Raises
+    VaultUnavailable or SealBroken if there is no key to sign with, Unavailable if the users cannot be listed.
     """
     report = SignReport()
     gate = asyncio.Semaphore(PARALLEL)
     await keys.newest()
 
-    async def one(scope: UserScope, listed: list[ListedDocument]) -> None:
+    async def one(scope: UserScope) -> None:
         async with gate:
             try:
                 outcome = await sign_head(
                     scope,
-                    listed=listed,
                     documents=documents,
                     audit=audit,
                     records=records,
@@ -72,9 +71,9 @@ async def sign_heads(
         report.unchanged += outcome is Signed.UNCHANGED
         report.postponed += outcome is Signed.POSTPONED
 
-    async for users in _users(documents):
-        report.users += len(users)
-        await asyncio.gather(*(one(scope, listed) for scope, listed in users))
+    async for scopes in list_users(None, users=users):
+        report.users += len(scopes)
+        await asyncio.gather(*map(one, scopes))
     return report
 
 
@@ -87,19 +86,3 @@ async def _is_being_erased(scope: UserScope, documents: DocumentStore) -> bool:
     except Unavailable:
         return False
     return False
-
-
-async def _users(documents: DocumentStore) -> AsyncIterator[list[tuple[UserScope, list[ListedDocument]]]]:
-    """All users with all their documents, some at a time. The rows of a user follow one another, over pages, too."""
-    waiting: list[ListedDocument] = []
-    cursor: str | None = None
-    while True:
-        page = await documents.list_all(limit=PAGE, cursor=cursor)
-        waiting += page.items
-        users = [(scope, list(rows)) for scope, rows in groupby(waiting, key=lambda row: row.key.scope)]
-        cursor = page.next_cursor
-        if cursor is None:
-            yield users
-            return
-        waiting = users[-1][1] if users else []
-        yield users[:-1]

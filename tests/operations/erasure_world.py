@@ -137,6 +137,7 @@ class ErasureWorld:
         await self.services.background.drain()
         assert self.services.signing is not None
         await sign_heads(
+            users=self.services.users,
             documents=self.services.documents,
             audit=self.services.audit,
             records=self.services.records,

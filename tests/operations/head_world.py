@@ -8,6 +8,7 @@ from typing import Any
 from memnet.adapters.memory.erasures import MemoryErasureStore
 from memnet.adapters.memory.records import MemoryRecordStore
 from memnet.adapters.memory.signing_keys import MemorySigningKeys
+from memnet.adapters.memory.users import MemoryUserDirectory
 from memnet.domain import audit, audit_values, envelope
 from memnet.domain.audit_values import RecordPlace
 from memnet.domain.document import DocumentKey, ETag, StorageETag, UserScope
@@ -90,7 +91,8 @@ class HeadWorld(Service):
         return await sign_head(scope, **self._signing_ports(), **members)
 
     async def sign_all(self) -> SignReport:
-        return await sign_heads(**self._signing_ports())
+        users = MemoryUserDirectory(self.documents.names, self.records.names)
+        return await sign_heads(users=users, **self._signing_ports())
 
     async def newest(self, scope: UserScope = SCOPE) -> Head | None:
         return await read_newest_head(scope, records=self.records)

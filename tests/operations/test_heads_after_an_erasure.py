@@ -87,7 +87,7 @@ async def test_signing_goes_on_and_the_head_names_it(world):
     erasure_id = await stopped(world)
     await world.patch(U1, "afresh")
     await world.services.background.drain()
-    report = await sign_heads(clock=world.services.clock, **ports(world))
+    report = await sign_heads(users=world.services.users, clock=world.services.clock, **ports(world))
     assert (report.signed, report.broken) == (1, 0)
     head = await newest(world)
     assert (head.sequence, head.erasures) == (2, (erasure_id,))

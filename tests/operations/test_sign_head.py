@@ -83,14 +83,6 @@ async def test_signers_at_once_make_one_chain(world):
     assert await world.faults() == [None, None, None]
 
 
-async def test_a_listing_older_than_the_head_is_no_loss(world):
-    """As when another process signs between the listing of all documents and the reading of the head."""
-    old = (await world.documents.list(SCOPE, "", limit=10, cursor=None)).items[:1]
-    await world.changed(ALPHA, 1)
-    await world.sign()
-    assert await world.sign(listed=old) is Signed.UNCHANGED
-
-
 async def test_writers_go_on_while_it_signs(world):
     async def write():
         for _ in range(5):

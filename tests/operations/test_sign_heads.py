@@ -6,7 +6,6 @@ import pytest
 
 from memnet.domain.document import DocumentKey, UserScope
 from memnet.domain.errors import VaultUnavailable
-from memnet.operations import sign_heads as module
 from memnet.operations.sign_heads import SignReport
 from tests.operations.head_world import HeadWorld
 
@@ -27,9 +26,7 @@ async def world():
     await made.background.drain()
 
 
-@pytest.mark.parametrize("page", [1, 2, 3, 4, 8, 9, 1000])
-async def test_every_user_is_signed_for_once_over_any_pages(world, page, monkeypatch):
-    monkeypatch.setattr(module, "PAGE", page)
+async def test_every_user_is_signed_for_once(world):
     assert await world.sign_all() == SignReport(users=3, signed=3)
     for scope in USERS:
         head = await world.newest(scope)
@@ -37,13 +34,13 @@ async def test_every_user_is_signed_for_once_over_any_pages(world, page, monkeyp
     assert await world.sign_all() == SignReport(users=3, unchanged=3)
 
 
-async def test_who_has_not_changed_costs_two_calls(world):
+async def test_who_has_not_changed_costs_three_calls(world):
     await world.sign_all()
     await world.changed(document(USERS[1]), 1)
     world.documents.calls.clear()
     world.records.calls.clear()
     assert await world.sign_all() == SignReport(users=3, signed=1, unchanged=2)
-    assert world.documents.calls == {"get": 3}
+    assert world.documents.calls == {"list": 3, "get": 3}
     assert world.records.calls == {"list": 3, "read": 3, "write": 1}
 
 
@@ -65,6 +62,15 @@ async def test_who_fails_does_not_stop_the_others(world, caplog):
     assert told.user == USERS[0].prefix
     world.records.fate = lambda key: None
     assert await world.sign_all() == SignReport(users=3, signed=1, unchanged=1, broken=1)
+
+
+async def test_a_user_whose_documents_are_all_gone_is_noticed(world, caplog):
+    await world.sign_all()
+    for name in ("alpha.json", "beta.json", "gamma.json"):
+        await world.put_back(document(USERS[1], name), None)
+    with caplog.at_level(logging.ERROR):
+        assert await world.sign_all() == SignReport(users=3, unchanged=2, broken=1)
+    assert [told.user for told in caplog.records] == [USERS[1].prefix]
 
 
 async def test_without_a_key_it_says_so_before_it_looks(world):

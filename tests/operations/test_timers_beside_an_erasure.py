@@ -61,7 +61,7 @@ def parts(world: ErasureWorld, *wanted: str) -> dict[str, Any]:
 
 async def sign(world: ErasureWorld) -> SignReport:
     assert world.services.signing is not None
-    ports = parts(world, "documents", "audit", "records", "clock", "erasures")
+    ports = parts(world, "users", "documents", "audit", "records", "clock", "erasures")
     return await sign_heads(keys=world.services.signing, **ports)
 
 

@@ -1,0 +1,23 @@
+"""Every user is listed once, over any pages."""
+
+import pytest
+
+from memnet.adapters.memory.users import MemoryUserDirectory
+from memnet.domain.document import UserScope
+from memnet.operations import list_users as module
+from memnet.operations.list_users import list_users
+
+SCOPES = [UserScope(tenant, user) for tenant in ("t1", "t10", "t2") for user in ("u1", "u10", "u2")]
+
+
+@pytest.mark.parametrize("page", [1, 2, 3, 1000])
+async def test_a_tenants_users_or_all_are_listed_once_in_name_order(page, monkeypatch):
+    monkeypatch.setattr(module, "PAGE", page)
+    users = MemoryUserDirectory(lambda: [f"{scope.prefix}heads/1.json" for scope in SCOPES])
+
+    async def listed(tenant_id: str | None) -> list[UserScope]:
+        return [scope async for found in list_users(tenant_id, users=users) for scope in found]
+
+    assert await listed(None) == SCOPES
+    assert await listed("t10") == SCOPES[3:6]
+    assert await listed("t3") == []
