@@ -9,7 +9,7 @@ from datetime import datetime
 
 from memnet.domain.document import Json
 from memnet.domain.draft import Governance
-from memnet.domain.entry import confidence_of, evidence_of, identity, rank, with_origins_of
+from memnet.domain.entry import confidence_of, evidence_of, identity, rank, value_of, with_origins_of
 from memnet.domain.json_text import canonical
 from memnet.domain.patch import pointer
 from memnet.domain.upkeep import Fate, Plan, Surroundings
@@ -79,7 +79,7 @@ def _give_way(sheet: Worksheet) -> None:
 
 
 def _trim(sheet: Worksheet, rule: SectionUpkeep, *, entries: int = 0, characters: int = 0) -> int:
-    """Take out the first entries that may go, so many or so long, and return how many characters that were."""
+    """Take out the least valuable entries that may go, so many or so long; return how many characters that were."""
     there = sheet.sheet(rule.section).entries
     may_go = _may_go(sheet, rule)
     gone: list[int] = []
@@ -90,17 +90,19 @@ def _trim(sheet: Worksheet, rule: SectionUpkeep, *, entries: int = 0, characters
         gone.append(position)
         # The comma beside it goes, too, unless nothing else is left.
         freed += len(canonical(there[position]).decode()) + (len(gone) < len(there))
-    for position in reversed(gone):
+    for position in sorted(gone, reverse=True):
         sheet.remove(rule.section, position, Fate.TRIMMED)
     return freed
 
 
 def _may_go(sheet: Worksheet, rule: SectionUpkeep) -> list[int]:
+    """The positions of the entries that may go, the least valuable first and the oldest first among equals."""
     entries = sheet.sheet(rule.section).entries
     if rule.keep is None or (rule.trim_below is None and sheet.around.is_durable(rule.section)):
         return []
     free = sheet.first_free(rule.section)
     unsure = [i for i in range(free, len(entries)) if rule.trim_below is None or _below(entries[i], rule)]
+    unsure.sort(key=lambda i: value_of(entries[i], rule))
     return unsure[: max(0, len(entries) - rule.keep)]
 
 

@@ -1,5 +1,6 @@
 """An entry of a section, as upkeep sees it: what it says, how sure it is, when it was verified, when it expires."""
 
+import math
 import re
 from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
@@ -10,7 +11,7 @@ from memnet.domain.evidence import MAX_EVIDENCE_BYTES
 from memnet.domain.json_text import canonical
 from memnet.domain.same_text import says
 from memnet.domain.timestamps import from_text
-from memnet.domain.upkeep_rules import SectionUpkeep
+from memnet.domain.upkeep_rules import Measure, SectionUpkeep
 
 ALSO = "also"
 """The member of evidence that holds the evidence of the entries that were merged."""
@@ -51,6 +52,21 @@ def confidence_of(entry: Json, rule: SectionUpkeep) -> float | None:
     """How sure the entry is, if it says so."""
     value = _member(entry, rule.confidence_field)
     return float(value) if isinstance(value, (int, float)) and not isinstance(value, bool) else None
+
+
+def value_of(entry: Json, rule: SectionUpkeep) -> tuple[float, ...]:
+    """What the entry is worth by each measure of `trim_by`; minus infinity where it does not say."""
+    return tuple(_measured(_member(entry, measure.field), measure) for measure in rule.trim_by)
+
+
+def _measured(value: Json, measure: Measure) -> float:
+    for candidate in (value, measure.default):
+        if measure.order:
+            if candidate in measure.order:
+                return float(measure.order.index(candidate))
+        elif isinstance(candidate, (int, float)) and not isinstance(candidate, bool):
+            return float(candidate)
+    return -math.inf
 
 
 def evidence_of(entry: Json, rule: SectionUpkeep) -> list[Json]:

@@ -78,3 +78,11 @@ class Schema:
     def has_array(self, pointer: str) -> bool:
         """Whether what stands there can only be an array."""
         return self._shape.has_array(pointer)
+
+    def has_number(self, pointer: str) -> bool:
+        """Whether what stands there can only be a number."""
+        return self._shape.has_number(pointer)
+
+    def choices(self, pointer: str) -> list[Json]:
+        """The values of the enums at this place; empty if it has none."""
+        return self._shape.choices(pointer)

@@ -3,7 +3,6 @@
 import re
 from collections.abc import Iterator, Mapping
 from typing import Any
-from urllib.parse import unquote
 
 from jsonschema_rs import Draft202012Validator, RegexOptions, Registry, ValidationError
 
@@ -21,6 +20,7 @@ FORMATS = frozenset(
 )
 _FRAGMENT = re.compile(r"(?:[A-Za-z0-9\-._~!$&'()*+,;=:@/?]|%[0-9A-Fa-f]{2})*")
 """RFC 3986, section 3.5."""
+_OCTET = re.compile(rb"%([0-9A-Fa-f]{2})")
 _META_SCHEMA = Draft202012Validator({"$ref": DIALECT}, offline=True)
 
 
@@ -103,7 +103,8 @@ def _has_place(fragment: str, document: Json) -> bool:
     if not _FRAGMENT.fullmatch(fragment):
         return False
     # Bytes that are not UTF-8 become surrogates, which no name in a schema has.
-    wanted = unquote(fragment, errors="surrogateescape")
+    octets = _OCTET.sub(lambda match: bytes.fromhex(match[1].decode()), fragment.encode())
+    wanted = octets.decode(errors="surrogateescape")
     return any(wanted == place for place, _ in places(document))
 
 

@@ -19,6 +19,8 @@ ALTERNATIVES = ("allOf", "anyOf", "oneOf")
 COMBINING = frozenset({*REFERENCES, *ALTERNATIVES, "if", "then", "else", "dependentSchemas"})
 MEMBERS = frozenset({"properties", "patternProperties", "additionalProperties", "unevaluatedProperties"})
 ITEMS = frozenset({"prefixItems", "items", "unevaluatedItems"})
+ARRAY = frozenset({"array"})
+NUMBER = frozenset({"number", "integer"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +47,16 @@ class Shape:
 
     def has_array(self, path: str) -> bool:
         """Whether the pointer leads to a value that can only be an array."""
-        return any(_only_array(place, frozenset()) for place in self._at(pointer(path)))
+        return any(_only(ARRAY, place, frozenset()) for place in self._at(pointer(path)))
+
+    def has_number(self, path: str) -> bool:
+        """Whether the pointer leads to a value that can only be a number."""
+        return any(_only(NUMBER, place, frozenset()) for place in self._at(pointer(path)))
+
+    def choices(self, path: str) -> list[Json]:
+        """The values of the enums that the pointer leads to; empty if there is none."""
+        found = [inner.schema for place in self._at(pointer(path)) for inner in _expand(place, set())]
+        return [value for schema in found if isinstance(schema, dict) for value in schema.get("enum", ())]
 
     def _at(self, segments: Sequence[str]) -> list[Place]:
         places = [self._root]
@@ -138,16 +149,17 @@ def _permits(schema: dict[str, Any], kind: str) -> bool:
     return kind == types or kind in types
 
 
-def _only_array(place: Place, seen: frozenset[tuple[str, str]]) -> bool:
+def _only(types: frozenset[str], place: Place, seen: frozenset[tuple[str, str]]) -> bool:
     schema = place.schema
     if not isinstance(schema, dict):
         return False
-    if schema.get("type") in ("array", ["array"]):
+    declared = schema.get("type", [])
+    if declared and types.issuperset([declared] if isinstance(declared, str) else declared):
         return True
     for keyword in REFERENCES:
         if keyword in schema and (place.resolver.base_uri, schema[keyword]) not in seen:
             key = (place.resolver.base_uri, schema[keyword])
-            if _only_array(_follow(place, schema[keyword]), seen | {key}):
+            if _only(types, _follow(place, schema[keyword]), seen | {key}):
                 return True
-    inner = {k: [_only_array(Place(place.resolver, s), seen) for s in schema.get(k, ())] for k in ALTERNATIVES}
+    inner = {k: [_only(types, Place(place.resolver, s), seen) for s in schema.get(k, ())] for k in ALTERNATIVES}
     return any(inner["allOf"]) or any(inner[k] and all(inner[k]) for k in ("anyOf", "oneOf"))

@@ -8,7 +8,7 @@ from memnet.domain.path_policy import touches
 from memnet.domain.problem import Problem
 from memnet.domain.profile import Profile
 from memnet.domain.schema import Schema
-from memnet.domain.upkeep_rules import SectionUpkeep
+from memnet.domain.upkeep_rules import Measure, SectionUpkeep
 
 FIELDS = ("verified_field", "text_field", "confidence_field", "evidence_field", "id_field", "expires_field")
 
@@ -54,8 +54,9 @@ def _check_rule(at: str, profile: Profile, binding_id: str, rule: SectionUpkeep)
 
 
 def _check_trimming(at: str, profile: Profile, binding_id: str, rule: SectionUpkeep) -> Iterator[Problem]:
-    if rule.trim_below is not None and rule.keep is None:
-        yield Problem(f"{at}/trim_below", "needs keep")
+    for name in ("trim_below", "trim_by"):
+        if rule.keep is None and getattr(rule, name):
+            yield Problem(f"{at}/{name}", "needs keep")
     if rule.keep is None:
         return
     durable = profile.durable_sections.get(binding_id, ())
@@ -82,3 +83,20 @@ def _check_places(at: str, rule: SectionUpkeep, schema: Schema) -> Iterator[Prob
         field = getattr(rule, name)
         if name in needed and field is not None and not schema.has(rule.section + "/-" + pointer_text([field])):
             yield Problem(f"{at}/{name}", f"the entries at {rule.section} have no {field}")
+    for index, measure in enumerate(rule.trim_by):
+        yield from _check_measure(f"{at}/trim_by/{index}", rule.section, measure, schema)
+
+
+def _check_measure(at: str, section: str, measure: Measure, schema: Schema) -> Iterator[Problem]:
+    place = section + "/-" + pointer_text([measure.field])
+    if not schema.has(place):
+        yield Problem(f"{at}/field", f"the entries at {section} have no {measure.field}")
+    elif not measure.order:
+        if not schema.has_number(place):
+            yield Problem(f"{at}/field", "is not a number: its values need an order")
+        if isinstance(measure.default, str):
+            yield Problem(f"{at}/default", "is not a number")
+    elif sorted(measure.order) != sorted(map(str, schema.choices(place))):
+        yield Problem(f"{at}/order", "must list each value of the schema's enum once")
+    elif measure.default is not None and measure.default not in measure.order:
+        yield Problem(f"{at}/default", "is not in order")

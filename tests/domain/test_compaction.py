@@ -176,6 +176,35 @@ def test_the_first_section_gives_way_first_oldest_first_and_no_further_than_need
         assert plan.content == (enough or by_count[-1:])[0]
 
 
+VALUED = {
+    **NOTES,
+    "trim_by": [{"field": "importance", "order": ["low", "normal", "high"], "default": "normal"}, {"field": "sure"}],
+}
+
+
+@pytest.mark.parametrize("number", range(5))
+def test_the_least_valuable_entry_goes_first_then_the_oldest(number):
+    notes = [
+        {"text": "high and old", "importance": "high"},
+        {"text": "normal and sure", "importance": "normal", "sure": 0.9},
+        {"text": "normal and unsure", "sure": 0.5},
+        {"text": "low but sure", "importance": "low", "sure": 1},
+        "older, says nothing",
+        {"text": "of no known worth", "importance": 7, "sure": True},
+        {"text": "normal and integral", "sure": 1},
+    ]
+    left = [notes[n] for n in sorted([3, 4, 5, 2, 1, 6, 0][number:])]
+    plan = compact({"notes": notes}, VALUED, max_chars=len(canonical({"notes": left})))
+    assert plan.content == {"notes": left}
+    assert told(plan) == ({"/notes": [note for note in notes if note not in left]} if number else {})
+
+
+def test_the_least_sure_of_durable_entries_goes_first():
+    entries = [fact("a", confidence=0.5), fact("b", confidence=0.3), fact("c", confidence=0.4), fact("d")]
+    rule = {"section": "/facts", "keep": 2, "trim_below": 0.6, "trim_by": [{"field": "confidence"}]}
+    assert compact({"facts": entries}, rule, max_chars=10).content == {"facts": [entries[0], entries[3]]}
+
+
 def test_trimmed_detail_is_told_in_its_order():
     plan = compact({"notes": list("abcdef")}, NOTES, max_chars=10)
     assert told(plan) == {"/notes": list("abcd")}
@@ -276,9 +305,9 @@ contents = st.fixed_dictionaries(
 WAITING = {"section": "/waiting", "merge": True, "keep": 1, "verified_field": "proposed_at"}
 UNSURE = {**FACTS, "keep": 1, "trim_below": 0.8}
 BARE = SectionUpkeep(section="/facts")
-orders = st.permutations([NOTES, LIKES, WAITING, UNSURE]).flatmap(
-    lambda sections: st.integers(0, 4).map(lambda count: sections[:count])
-)
+orders = st.permutations(
+    [{**NOTES, "trim_by": [{"field": "text", "order": ["c", "b"]}]}, LIKES, WAITING, UNSURE]
+).flatmap(lambda sections: st.integers(0, 4).map(lambda count: sections[:count]))
 
 
 @settings(max_examples=300)

@@ -61,6 +61,7 @@ def test_a_text_becomes_the_entry_that_the_profile_describes() -> None:
     }
     assert note.ops[0]["value"] == {
         "text": "The launch moved to 20 March.",
+        "confidence": 0.75,
         "noted_at": "2026-02-14T08:01:00.000000Z",
         "evidence": EVIDENCE | {"message_ids": ["m1", "m2"]},
     }

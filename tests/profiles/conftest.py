@@ -20,6 +20,7 @@ SCHEMA: dict[str, Any] = {
     "type": "object",
     "required": ["plants"],
     "additionalProperties": False,
+    "$defs": {"size": {"type": "number"}},
     "properties": {
         "plants": {"type": "array", "items": {"type": "string", "maxLength": 20}},
         "facts": {"type": "array", "items": {"type": "object"}},
@@ -30,7 +31,13 @@ SCHEMA: dict[str, Any] = {
             "type": "array",
             "items": {
                 "type": "object",
-                "properties": {"bed_id": {"type": "string"}, "names": {"type": "array"}, "words": {"type": "array"}},
+                "properties": {
+                    "bed_id": {"type": "string"},
+                    "names": {"type": "array"},
+                    "words": {"type": "array"},
+                    "size": {"$ref": "#/$defs/size"},
+                    "sun": {"enum": ["yes", "no"]},
+                },
             },
         },
     },

@@ -86,7 +86,7 @@ SPECIFIED = """{
 }"""
 
 RELEASED = {
-    "memory.project/1.0.0": "c18720b162963d8b44462abf7e900f3edf02626f99bbcd9fcaa5595a293e59fa",
+    "memory.project/1.0.0": "f60c7db76dfdea7fa139e53113bb6fd6ec2a77520210c009e3d1cc69a8637ac4",
     "memory.user.dynamic/1.0.0": "7fca024b9909052ec6570b454a10f28f5a9388b3d2aa83f6edc2969dc242a4d6",
     "memory.user.static/1.0.0": "152c4008fde1f34d55ab129c7945cbb317258a8022776741c7a5a267498b2b32",
     "support.customer/1.0.0": "d05750d12f99ead1300b73069c2a82445560c229da6ac9ce936039cb1d52c263",

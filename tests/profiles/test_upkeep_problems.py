@@ -28,7 +28,15 @@ SOUND = [
     [rules({"section": "/soil/log", "keep": 3, "text_field": "said"}), put("/upkeep_fill", 0.5)],
     [rules({"section": "/soil/log", "merge": True}), {"op": "remove", "path": "/pending_sections"}],
     [rules()],
+    [rules({"section": "/beds", "keep": 1, "trim_by": [{"field": "size"}, {"field": "sun", "order": ["no", "yes"]}]})],
+    [rules({"section": "/beds", "keep": 1, "trim_by": [{"field": "size", "default": 2}]})],
+    [rules({"section": "/beds", "keep": 1, "trim_by": [{"field": "sun", "order": ["yes", "no"], "default": "no"}]})],
 ]
+
+
+def measured(**measure: Any) -> list[dict[str, Any]]:
+    return [rules({"section": "/beds", "keep": 1, "trim_by": [measure]})]
+
 
 PROBLEMS = [
     pytest.param([rules({"section": "/plants", "merge": True}, binding_id="park")], "/upkeep_rules/park",
@@ -73,6 +81,24 @@ PROBLEMS = [
                  AT, "keeps up a read_only binding", id="read_only"),
     pytest.param([rules({"section": "/plants", "keep": -1})], f"{AT}/0/keep",
                  "Input should be greater than or equal to 0", id="negative keep"),
+    pytest.param([rules({"section": "/beds", "merge": True, "trim_by": [{"field": "size"}]})], f"{AT}/0/trim_by",
+                 "needs keep", id="trim_by alone"),
+    pytest.param(measured(field="worth"), f"{AT}/0/trim_by/0/field", "the entries at /beds have no worth",
+                 id="measure the entries lack"),
+    pytest.param(measured(field="sun"), f"{AT}/0/trim_by/0/field", "is not a number: its values need an order",
+                 id="measure without an order"),
+    pytest.param(measured(field="names"), f"{AT}/0/trim_by/0/field", "is not a number: its values need an order",
+                 id="measure that is an array"),
+    pytest.param(measured(field="size", default="big"), f"{AT}/0/trim_by/0/default", "is not a number",
+                 id="default that is no number"),
+    pytest.param(measured(field="size", order=["a"]), f"{AT}/0/trim_by/0/order",
+                 "must list each value of the schema's enum once", id="order of a number"),
+    pytest.param(measured(field="sun", order=["yes"]), f"{AT}/0/trim_by/0/order",
+                 "must list each value of the schema's enum once", id="order that lacks a value"),
+    pytest.param(measured(field="sun", order=["no", "yes", "no"]), f"{AT}/0/trim_by/0/order",
+                 "must list each value of the schema's enum once", id="order that repeats a value"),
+    pytest.param(measured(field="sun", order=["no", "yes"], default="half"), f"{AT}/0/trim_by/0/default",
+                 "is not in order", id="default outside the order"),
     pytest.param([rules({"section": "/plants", "merge": True, "keeps": 1})], f"{AT}/0/keeps",
                  "is not a member that a profile has", id="unknown member"),
     pytest.param([put("/upkeep_fill", 0)], "/upkeep_fill", "Input should be greater than 0", id="fill of nothing"),
