@@ -7,8 +7,8 @@ from memnet.domain.access import Role
 from memnet.domain.document import Actor
 from memnet.domain.errors import SearchUnavailable
 from memnet.domain.job import Job, JobKind
-from memnet.domain.metric import REPLAYS
-from memnet.domain.replay import Replay
+from memnet.domain.metric import REPLAY_DURATION, REPLAY_PATCHES, REPLAYS
+from memnet.domain.replay import Replay, ReplayStatus
 from memnet.domain.timestamps import to_text
 from memnet.log_redaction import OwnWords
 from memnet.operations.apply_conflict import apply_conflict
@@ -64,9 +64,18 @@ async def _fail_replay(job: Job, reason: str, services: Services) -> None:
 
 
 def _tell_end(replay: Replay, began: str, services: Services) -> None:
-    """Count it, unless it was over before: a message may come twice."""
-    if replay.updated_at >= began:
-        services.telemetry.record(REPLAYS, 1, outcome=replay.status.value)
+    """Count it, unless it was over before: a message may come twice.
+
+    The patches of a failed replay are counted when it is retried and ends, so that each is counted once.
+    """
+    if replay.updated_at < began:
+        return
+    services.telemetry.record(REPLAYS, 1, outcome=replay.status.value)
+    seconds = max(0.0, replay.duration.total_seconds())
+    services.telemetry.record(REPLAY_DURATION, seconds, outcome=replay.punctuality)
+    if replay.status is not ReplayStatus.FAILED:
+        for fate in replay.patches:
+            services.telemetry.record(REPLAY_PATCHES, 1, outcome=fate.outcome)
 
 
 async def _apply_conflict(job: Job, attempt: int, services: Services) -> None:

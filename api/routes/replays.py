@@ -50,6 +50,10 @@ _PATCH: Schema = {
         },
         "message_ids": {"type": "array", "items": TEXT, "description": "The messages that speak for it."},
         "confidence": {"type": "number"},
+        "rebased": {
+            "type": "boolean",
+            "description": "true: another writer came first, and the patch was adapted to the newer version.",
+        },
     },
 }
 _REPLAY: Schema = {

@@ -36,6 +36,7 @@ INVENTORY: Final[Mapping[str, frozenset[str]]] = {
         (
             "memnet-dead-letters",
             "memnet-index-lag",
+            "memnet-late-replays",
             "memnet-open-erasures",
             "memnet-replay-backlog",
             "memnet-schema-violations",

@@ -63,6 +63,22 @@ SIZE_RATIO: Final = Metric(
     (0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 0.95, 1.0),
 )
 REPLAYS: Final = Metric("memnet.replays", MetricKind.COUNTER, "{replay}", "Replays that ended, and how.", ("outcome",))
+REPLAY_DURATION: Final = Metric(
+    "memnet.replay.duration",
+    MetricKind.HISTOGRAM,
+    "s",
+    "How long replays took from the acceptance of the snapshot to their end.",
+    ("outcome",),
+    (1.0, 2.5, 5.0, 10.0, 30.0, 60.0, 120.0, 300.0, 600.0, 1800.0, 3600.0, 14400.0),
+)
+"""With the bound of the objective: 300."""
+REPLAY_PATCHES: Final = Metric(
+    "memnet.replay.patches",
+    MetricKind.COUNTER,
+    "{patch}",
+    "Patches of replays that ended, by their fate.",
+    ("outcome",),
+)
 BACKLOG_AGE: Final = Metric(
     "memnet.replay.backlog_age", MetricKind.GAUGE, "s", "Since when the oldest unfinished replay waits; 0: none does."
 )
@@ -101,6 +117,8 @@ METRICS: Final = (
     WRITES,
     SIZE_RATIO,
     REPLAYS,
+    REPLAY_DURATION,
+    REPLAY_PATCHES,
     BACKLOG_AGE,
     SEARCH_DURATION,
     SEARCH_RESULTS,

@@ -6,7 +6,7 @@ plain form is `domain.replay_plan`. The functions return the record as a step le
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from datetime import datetime
+from datetime import datetime, timedelta
 from enum import StrEnum
 from typing import Any
 
@@ -15,9 +15,10 @@ import orjson
 from memnet.domain.document import Json, UserScope
 from memnet.domain.errors import HistoryBroken, InvalidIdentifier
 from memnet.domain.json_text import canonical
+from memnet.domain.proposal import ALREADY_THERE
 from memnet.domain.record import RecordKey, RecordKind
 from memnet.domain.snapshot import Snapshot
-from memnet.domain.timestamps import to_text
+from memnet.domain.timestamps import from_text, to_text
 
 
 class ReplayStatus(StrEnum):
@@ -31,6 +32,10 @@ class ReplayStatus(StrEnum):
 
 
 FINISHED = frozenset({ReplayStatus.SUCCEEDED, ReplayStatus.PARTIAL, ReplayStatus.FAILED})
+
+
+PROMISED = timedelta(minutes=5)
+"""99 % of replays are over within this time after their snapshot was accepted."""
 
 
 class PatchStatus(StrEnum):
@@ -57,6 +62,15 @@ class PatchFate:
     conflict_id: str | None = None
     message_ids: Sequence[str] = ()
     confidence: float | None = None
+    rebased: bool = False
+    """Whether another writer came first, and the operations were adapted to the newer version."""
+
+    @property
+    def outcome(self) -> str:
+        """Its fate in one word, as it is counted: the status, or of an applied patch how it came to be applied."""
+        if self.status is PatchStatus.APPLIED and self.reason == ALREADY_THERE:
+            return ALREADY_THERE
+        return "rebased" if self.status is PatchStatus.APPLIED and self.rebased else self.status.value
 
     def members(self) -> dict[str, Any]:
         """What is known of it, by name."""
@@ -71,6 +85,7 @@ class PatchFate:
             "conflict_id": self.conflict_id,
             "message_ids": list(self.message_ids),
             "confidence": self.confidence,
+            "rebased": self.rebased or None,
         }
         return {name: value for name, value in known.items() if value is not None}
 
@@ -110,6 +125,18 @@ class Replay:
     def finished(self) -> bool:
         """Whether nothing is left to do, unless someone asks for a failed one again."""
         return self.status in FINISHED
+
+    @property
+    def duration(self) -> timedelta:
+        """From the snapshot's acceptance to the newest change of the record, both as stored."""
+        return from_text(self.updated_at) - from_text(self.created_at)
+
+    @property
+    def punctuality(self) -> str:
+        """Whether a finished replay kept what is promised: "in_time", "late", or "failed"."""
+        if self.status is ReplayStatus.FAILED:
+            return "failed"
+        return "in_time" if self.duration <= PROMISED else "late"
 
     def members(self) -> dict[str, Any]:
         """What the API tells of it."""

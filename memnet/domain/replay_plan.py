@@ -42,6 +42,7 @@ class PlannedPatch:
             status=status,
             message_ids=tuple(proposal.message_ids),
             confidence=proposal.confidence,
+            rebased=self.request is not None and self.request.number > 0,
             **known,
         )
 

@@ -27,8 +27,9 @@ class SectionUpkeep(ProfilePart):
     `merge`: entries that say the same are folded into one. `keep`: the section gives way, but so many entries stay.
     Entries with the lowest value by `trim_by` go first, of equal ones the first in the array; their detail is written
     to an event before. `trim_below`: only entries less sure than this give way; a durable section gives way in no
-    other way. `expires_field`: an entry whose time this is has passed goes, its detail to an event. `stale_after_days`: an entry not verified (`verified_field`) for so long goes back to
-    the pending section. The other fields say where an entry that is an object has its text and what belongs to it.
+    other way. `expires_field`: an entry whose time this is has passed goes, its detail to an event.
+    `stale_after_days`: an entry not verified (`verified_field`) for so long goes back to the pending section. The
+    other fields say where an entry that is an object has its text and what belongs to it.
     """
 
     section: Pointer

@@ -32,6 +32,8 @@ def test_what_operators_have_to_know_is_there() -> None:
         "memnet.writes": ("operation", "outcome", "profile_id", "binding_id"),
         "memnet.document.size_ratio": ("profile_id", "binding_id"),
         "memnet.replays": ("outcome",),
+        "memnet.replay.duration": ("outcome",),
+        "memnet.replay.patches": ("outcome",),
         "memnet.replay.backlog_age": (),
         "memnet.search.duration": ("outcome",),
         "memnet.search.results": ("outcome",),

@@ -1,5 +1,6 @@
 """The record of a replay and its steps."""
 
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
 import orjson
@@ -63,6 +64,29 @@ def test_what_was_rejected_or_is_in_conflict_makes_it_partial(statuses, expected
     assert (ended.status, ended.finished) == (expected, True)
 
 
+@pytest.mark.parametrize(
+    ("status", "known", "outcome"),
+    [
+        (PatchStatus.APPLIED, {}, "applied"),
+        (PatchStatus.APPLIED, {"rebased": True}, "rebased"),
+        (PatchStatus.APPLIED, {"reason": "already_there", "rebased": True}, "already_there"),
+        (PatchStatus.REDIRECTED, {"rebased": True}, "redirected"),
+        (PatchStatus.CONFLICT, {"reason": "ETAG_MISMATCH", "rebased": True}, "conflict"),
+        (PatchStatus.REJECTED, {"reason": "SCHEMA_VIOLATION"}, "rejected"),
+    ],
+)
+def test_each_patch_has_one_outcome(status, known, outcome):
+    assert replace(fate(1, status), **known).outcome == outcome
+
+
+@pytest.mark.parametrize(("seconds", "punctuality"), [(0, "in_time"), (300, "in_time"), (300.001, "late")])
+def test_a_replay_is_in_time_within_five_minutes_of_its_snapshot(seconds, punctuality):
+    end = NOW + timedelta(seconds=seconds)
+    ended = replays.ended(running(), end)
+    assert (ended.duration, ended.punctuality) == (timedelta(seconds=seconds), punctuality)
+    assert replays.failed(running(), "UNAVAILABLE", end).punctuality == "failed"
+
+
 def test_a_failed_one_says_why_and_keeps_what_was_decided_when_it_is_asked_for_again():
     replay = replays.failed(replays.decided(running(), fate(1), NOW), "UNAVAILABLE", LATER)
     assert (replay.finished, replay.reason) == (True, "UNAVAILABLE")
@@ -73,6 +97,7 @@ def test_a_failed_one_says_why_and_keeps_what_was_decided_when_it_is_asked_for_a
 def test_the_record_is_read_as_it_was_written():
     replay = replays.decided(running(), fate(1, PatchStatus.CONFLICT), NOW)
     replay = replays.prepared(replay, {"sealed": 1, "ciphertext": "x"}, LATER)
+    replay = replays.decided(replay, replace(fate(2), rebased=True), LATER)
     assert replays.load(replays.dump(replay)) == replay
 
 

@@ -103,6 +103,7 @@ async def test_metrics_of_both_parts_arrive(told: Told) -> None:
         "memnet.writes",
         "memnet.document.size_ratio",
         "memnet.replays",
+        "memnet.replay.duration",
         "memnet.replay.backlog_age",
         "memnet.search.duration",
         "memnet.search.results",

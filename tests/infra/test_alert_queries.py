@@ -21,6 +21,7 @@ from memnet.domain.metric import (
     ERASURES_OPEN_AGE,
     INDEX_LAG,
     METRICS,
+    REPLAY_DURATION,
     REQUEST_DURATION,
     WRITES,
 )
@@ -156,6 +157,15 @@ def not_ready(telemetry: Telemetry) -> None:
     request(telemetry, "200", 100)
 
 
+def replays(in_time: int, late: int, failed: int) -> Callable[[Telemetry], None]:
+    def happening(telemetry: Telemetry) -> None:
+        for outcome, times in {"in_time": in_time, "late": late, "failed": failed}.items():
+            for _ in range(times):
+                telemetry.record(REPLAY_DURATION, 10, outcome=outcome)
+
+    return happening
+
+
 def nothing(telemetry: Telemetry) -> None:
     pass
 
@@ -163,6 +173,7 @@ def nothing(telemetry: Telemetry) -> None:
 FIRING: Mapping[str, Callable[[Telemetry], None]] = {
     "dead-letters": bury,
     "index-lag": gauge(INDEX_LAG, 301),
+    "late-replays": replays(in_time=150, late=1, failed=1),
     "open-erasures": gauge(ERASURES_OPEN_AGE, 14401),
     "replay-backlog": gauge(BACKLOG_AGE, 301),
     "schema-violations": violating,
@@ -174,6 +185,7 @@ FIRING: Mapping[str, Callable[[Telemetry], None]] = {
 QUIET: Mapping[str, Callable[[Telemetry], None]] = {
     "dead-letters": gauge(BACKLOG_AGE, 9999),
     "index-lag": gauge(INDEX_LAG, 299),
+    "late-replays": replays(in_time=150, late=1, failed=0),
     "open-erasures": gauge(ERASURES_OPEN_AGE, 14399),
     "replay-backlog": gauge(BACKLOG_AGE, 299),
     "schema-violations": hardly_violating,
@@ -208,6 +220,10 @@ async def test_it_stays_quiet(name: str) -> None:
 @pytest.mark.parametrize("happening", [failing_amid_probes, failing_amid_attempts, overloaded])
 async def test_nothing_hides_failures_of_the_api(happening: Callable[[Telemetry], None]) -> None:
     assert fires("server-errors", await recorded(happening, part="api"))
+
+
+async def test_a_few_late_replays_say_nothing() -> None:
+    assert not fires("late-replays", await recorded(replays(in_time=16, late=2, failed=1)))
 
 
 @pytest.mark.parametrize("happening", [quiet_but_for_probes, not_ready])

@@ -161,7 +161,7 @@ async def test_a_race_is_rebased_once_under_the_same_lineage():
         world, RecordKind.REPLAYS, is_planned, lambda: unanswered(world.live(ALPHA, add("/recent_notes/0", "zeroth")))
     )
     replay = await world.replay(job, **world.ports(meddler.beside(pass_on)))
-    assert [fate.status for fate in replay.patches] == ["applied"]
+    assert [(fate.status, fate.outcome) for fate in replay.patches] == [("applied", "rebased")]
     notes = (await world.content(ALPHA))["recent_notes"]
     assert notes[:2] == ["zeroth", "first"]
     assert notes[2]["text"] == "The deadline is Friday"

@@ -9,14 +9,16 @@ import pytest
 from memnet.adapters.memory.clock import FrozenClock
 from memnet.adapters.memory.models import ScriptedModels
 from memnet.adapters.memory.telemetry import MemoryTelemetry
+from memnet.domain import replay as replays
 from memnet.domain.access import Role
 from memnet.domain.document import Actor
 from memnet.domain.errors import SealBroken, Unavailable
 from memnet.domain.job import TRACEPARENT, Job, JobKind
+from memnet.domain.replay import PatchFate, PatchStatus, replay_key
 from memnet.operations.store_snapshot import store_snapshot
 from memnet.wiring import Services
 from tests.domain.snapshot_samples import SCOPE, conversation
-from tests.workers.samples import delivery_of, delivery_with, queue_of, service
+from tests.workers.samples import clock_of, delivery_of, delivery_with, queue_of, service
 from workers import work
 from workers.deliveries import NAMES, Redelivered, Work, deliver, receive
 from workers.function_app import app
@@ -55,11 +57,16 @@ def failing(failure: Exception | None) -> Work:
     return Work(JobKind.REPLAY, do, give_up, MOST_STARTS)
 
 
-async def stored(services: Services) -> Job:
+async def stored(services: Services, *said: str) -> Job:
     """A snapshot that waits for its replay."""
     ports = {"vault": services.vault, "marks": services.marks, "queue": services.queue}
     told = await store_snapshot(
-        SCOPE, "c1", conversation(), actor=Actor("svc-a", frozenset({Role.REPLAY})), catalog=services.catalog, **ports
+        SCOPE,
+        "c1",
+        conversation("s_1", *said),
+        actor=Actor("svc-a", frozenset({Role.REPLAY})),
+        catalog=services.catalog,
+        **ports,
     )
     return Job(JobKind.REPLAY, SCOPE.tenant_id, SCOPE.user_id, told.replay_id)
 
@@ -78,11 +85,45 @@ async def test_a_replay_is_counted_by_how_it_ended_and_once(services: Services, 
 
 async def test_a_replay_that_is_given_up_counts_as_failed(services: Services, telemetry: MemoryTelemetry) -> None:
     job = await stored(services)
+    key = replay_key(SCOPE, job.job_id)
+    fate = PatchFate(number=1, binding_id="b", namespace="n", path="d", status=PatchStatus.APPLIED)
+    found = await services.records.read(key)
+    assert found is not None
+    decided = replays.decided(replays.load(found.data), fate, services.clock.now())
+    await services.records.write(key, replays.dump(decided), replaces=found.storage_etag)
     down = replace(services, models=ScriptedModels([Unavailable()]))
     dead = await deliver(delivery_of(job, attempt=MOST_STARTS), REPLAY, down, patience=())
     assert dead is not None
-    assert outcomes(telemetry, "memnet.replays") == [("failed",)]
+    assert outcomes(telemetry, "memnet.replays") == outcomes(telemetry, "memnet.replay.duration") == [("failed",)]
+    # They count when it is retried.
+    assert "memnet.replay.patches" not in telemetry.values
     assert outcomes(telemetry, "memnet.jobs.dead_lettered") == [("replay_snapshot", "INTERNAL")]
+
+
+async def test_the_duration_of_a_replay_begins_with_its_snapshot_whoever_ends_it(
+    services: Services, telemetry: MemoryTelemetry
+) -> None:
+    job = await stored(services)
+    down = replace(services, models=ScriptedModels([Unavailable()]))
+    assert await deliver(delivery_of(job), REPLAY, down, patience=()) is None
+    assert "memnet.replay.duration" not in telemetry.values
+    clock_of(services).advance(timedelta(seconds=301))
+    assert await deliver(delivery_of(job, attempt=1), REPLAY, services, patience=()) is None
+    assert telemetry.values["memnet.replay.duration"] == [(301.0, {"outcome": "late"})]
+
+
+async def test_each_patch_of_a_replay_is_counted_once_with_its_fate(
+    services: Services, telemetry: MemoryTelemetry
+) -> None:
+    job = await stored(services, "I prefer concise answers. I lead the retrieval team.")
+    await deliver(delivery_of(job), REPLAY, services, patience=())
+    clock_of(services).advance(timedelta(seconds=1))
+    await deliver(delivery_of(job), REPLAY, services, patience=())
+    stored_replay = await services.records.read(replay_key(SCOPE, job.job_id))
+    assert stored_replay is not None
+    fates = [fate.outcome for fate in replays.load(stored_replay.data).patches]
+    assert fates
+    assert outcomes(telemetry, "memnet.replay.patches") == [(fate,) for fate in fates]
 
 
 async def test_a_dead_letter_is_counted_by_its_operation_and_code(
