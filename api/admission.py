@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from starlette.requests import Request
 
 from api.identity import Identity, TokenValidator
-from memnet.domain.access import permit, permit_anywhere
+from memnet.domain.access import permit, permit_anywhere, permit_history
 from memnet.domain.document import Actor, DocumentKey, UserScope
 from memnet.domain.errors import RouteNotFound
 from memnet.domain.identifiers import check_identifier
@@ -64,8 +64,10 @@ class AnywhereAdmission:
         return self.identity.actor
 
 
-async def admit(request: Request, operation: str) -> Admission:
+async def admit(request: Request, operation: str, *, history: bool = False) -> Admission:
     """Authenticate, check the ids, the tenant, the role and the quota; the body is not touched.
+
+    With `history` the role must be one that may read earlier versions, instead of one that may run the operation.
 
     Raises, in this order: Unauthenticated or Unavailable, RouteNotFound, InvalidIdentifier, TenantForbidden,
     RoleRequired, QuotaExceeded; and ErasureRunning for those in FENCED.
@@ -73,7 +75,10 @@ async def admit(request: Request, operation: str) -> Admission:
     identity, services = await _identify(request)
     parameters = request.path_params
     scope = UserScope(parameters["tenant_id"], parameters["user_id"])
-    permit(operation, identity.actor, identity.tenants, scope.tenant_id)
+    if history:
+        permit_history(identity.actor, identity.tenants, scope.tenant_id)
+    else:
+        permit(operation, identity.actor, identity.tenants, scope.tenant_id)
     request.scope["memnet.tenant"] = scope.tenant_id
     await services.quota.take(scope, identity.actor.principal)
     if operation in FENCED:

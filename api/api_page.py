@@ -3,7 +3,7 @@
 import json
 import re
 from collections import defaultdict
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +12,7 @@ from cryptography.hazmat.primitives.asymmetric.rsa import RSAPublicKey
 from api.app import create_app
 from api.identity import TokenValidator
 from memnet.catalog import Catalog
-from memnet.domain.access import ROLE_OF_REASON, ROLES
+from memnet.domain.access import HISTORY, ROLE_OF_REASON, ROLES
 from memnet.settings import Settings
 from memnet.wiring import in_memory
 
@@ -34,6 +34,8 @@ means by [errors](errors.md).
 """
 REASONS = "\nThe `reason` of the change decides which one: {}.\n"
 """Said of the one operation that takes reasons."""
+EARLIER = "With `as_of`: {}.\n"
+"""Said of the one operation that reads earlier versions."""
 CODE = re.compile(r"^`([A-Z_]+)`: ", re.MULTILINE)
 
 Schema = Mapping[str, Any]
@@ -81,10 +83,16 @@ def _operation(method: str, path: str, operation: Schema) -> str:
 def _roles(operation_id: str) -> str:
     if operation_id not in ROLES:
         return "Takes no token.\n"
-    told = f"Roles: {', '.join(f'`{role}`' for role in sorted(ROLES[operation_id]))}.\n"
+    told = f"Roles: {_listed(ROLES[operation_id])}.\n"
+    if operation_id == "get_document":
+        return told + EARLIER.format(_listed(HISTORY))
     if operation_id != "patch_document":
         return told
     return told + REASONS.format(", ".join(f"`{reason}` takes `{role}`" for reason, role in ROLE_OF_REASON.items()))
+
+
+def _listed(roles: Iterable[str]) -> str:
+    return ", ".join(f"`{role}`" for role in sorted(roles))
 
 
 def _parameters(parameters: list[Schema]) -> str:

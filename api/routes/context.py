@@ -13,8 +13,9 @@ from api.direct_route import DirectRoute
 from api.openapi import ADMISSION_ERRORS, BODY_ERRORS, USER_PARAMETERS, USER_PREFIX, Schema, answer, body, describe
 from api.request_body import read_body
 from api.routes.documents_openapi import DOCUMENT, TEXT
-from memnet.domain.context import AssembleContext, ContextDocument, ContextEvents, IncludeEvents
+from memnet.domain.context import AssembleContext, ContextDocument, ContextEvents, Dropped, IncludeEvents, is_unreadable
 from memnet.domain.error_code import ErrorCode as E
+from memnet.domain.metric import UNREADABLE_DOCUMENTS
 from memnet.operations.assemble_context import assemble_context
 
 router = APIRouter(prefix=USER_PREFIX, route_class=DirectRoute)
@@ -51,7 +52,10 @@ _ASSEMBLED: Schema = {
             "items": {
                 "type": "object",
                 "required": ["binding_id", "reason"],
-                "properties": {"binding_id": TEXT, "reason": TEXT},
+                "properties": {
+                    "binding_id": TEXT,
+                    "reason": {"type": "string", "enum": [reason.value for reason in Dropped]},
+                },
             },
         },
         "routing_debug": {"type": "object"},
@@ -99,7 +103,7 @@ _DOCS = describe(
     parameters=USER_PARAMETERS,
     body=body(AssembleBody, by_text=examples.ASSEMBLE, with_events=examples.ASSEMBLE_WITH_EVENTS),
     answers={200: answer("The documents, most important first.", _ASSEMBLED, examples.ASSEMBLED)},
-    errors=ADMISSION_ERRORS | BODY_ERRORS | {E.PROFILE_NOT_FOUND, E.PROFILE_FORBIDDEN, E.HISTORY_BROKEN},
+    errors=ADMISSION_ERRORS | BODY_ERRORS | {E.PROFILE_NOT_FOUND, E.PROFILE_FORBIDDEN},
 )
 
 
@@ -126,6 +130,8 @@ async def assemble(request: Request) -> Response:
         semantic_router=services.semantic_router,
         search=services.search,
     )
+    for row in filter(is_unreadable, context.dropped_bindings):
+        services.telemetry.record(UNREADABLE_DOCUMENTS, 1, profile_id=body.profile_id, binding_id=row["binding_id"])
     parts = {
         "selected_project_id": json_answer.dump(context.selected.get(PROJECT_VARIABLE)),
         "selected": json_answer.dump(context.selected),

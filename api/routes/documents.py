@@ -13,6 +13,8 @@ from api.preconditions import delete_precondition, idempotency_key, is_not_modif
 from api.request_body import read_body
 from api.request_telemetry import note_binding, note_result
 from api.routes import documents_openapi as docs
+from memnet.domain.access import may_read, permit_ops
+from memnet.domain.document import Actor
 from memnet.domain.write import DeleteDocument, PatchDocument, Reason, ReplaceDocument, WriteResult
 from memnet.operations.delete_document import delete_document
 from memnet.operations.get_document import get_document
@@ -43,8 +45,8 @@ async def list_(request: Request) -> Response:
 
 @router.get(DOCUMENT, **describe("get_document", **docs.GET))
 async def get(request: Request) -> Response:
-    """Read one document, as it is or, with as_of, as it was."""
-    admission = await admit(request, "get_document")
+    """Read one document as it is now or, with as_of, as it was then."""
+    admission = await admit(request, "get_document", history="as_of" in request.query_params)
     view = await get_document(
         document_key(request, admission),
         as_of=query.text(request, "as_of"),
@@ -69,6 +71,7 @@ async def patch(request: Request) -> Response:
     note_binding(request.scope, services.catalog, body.profile_id, body.binding_id)
     reason = Reason(body.reason)
     admission.permit_reason("patch_document", reason)
+    permit_ops(body.ops, admission.actor)
     command = PatchDocument(
         key=key,
         actor=admission.actor,
@@ -92,7 +95,7 @@ async def patch(request: Request) -> Response:
         ids=services.ids,
         background=services.background,
     )
-    return _written(request, result)
+    return _written(request, result, admission.actor)
 
 
 @router.put(DOCUMENT, **describe("replace_document", **docs.PUT))
@@ -128,7 +131,7 @@ async def put(request: Request) -> Response:
         ids=services.ids,
         background=services.background,
     )
-    return _written(request, result)
+    return _written(request, result, admission.actor)
 
 
 @router.delete(DOCUMENT, **describe("delete_document", **docs.DELETE))
@@ -152,7 +155,7 @@ async def delete(request: Request) -> Response:
         ids=services.ids,
         background=services.background,
     )
-    return _written(request, result)
+    return _written(request, result, admission.actor)
 
 
 def _row(listed: ListedDocument) -> dict[str, object]:
@@ -167,8 +170,11 @@ def _row(listed: ListedDocument) -> dict[str, object]:
     }
 
 
-def _written(request: Request, result: WriteResult) -> Response:
-    """Answer a write; a replay is answered like the first time, and says that it is one in a header."""
+def _written(request: Request, result: WriteResult, actor: Actor) -> Response:
+    """Answer a write. A repeated request gets the first answer and a header that says so.
+
+    The document of a dry run goes only to an `actor` that may read it.
+    """
     note_result(request.scope, result)
     parts = {
         "etag": json_answer.dump(result.etag),
@@ -179,7 +185,7 @@ def _written(request: Request, result: WriteResult) -> Response:
         parts["redirected"] = json_answer.dump(result.redirected)
     if result.dry_run:
         parts["dry_run"] = b"true"
-    if result.document is not None:
+    if result.document is not None and may_read(actor):
         parts["document"] = result.document
     status = 201 if result.created and not result.dry_run else 200
     response = json_answer.answer(json_answer.members(parts), status=status, etag=result.etag)

@@ -35,7 +35,7 @@ CURSOR = parameter(
     "The next_cursor of the page before.",
 )
 NAMESPACE = parameter("query", "namespace", IDENTIFIER, "Only this namespace.")
-DRY_RUN = parameter("query", "dry_run", FLAG, "Run the whole pipeline and write nothing.")
+DRY_RUN = parameter("query", "dry_run", FLAG, "Decide the write, and write nothing.")
 IF_MATCH = parameter("header", "If-Match", TEXT, "The ETag of the version the change is meant for; exactly one.")
 IF_ABSENT = parameter("header", "If-None-Match", {"type": "string", "enum": ["*"]}, "Create: only if it is absent.")
 KEY = parameter(
@@ -71,7 +71,10 @@ WRITTEN: Schema = {
         "etag": TEXT,
         "change_id": {**TEXT, "description": "Names the audit record of this change."},
         "sequence": {"type": "integer", "minimum": 1},
-        "document": {**DOCUMENT, "description": "On a dry run: the document as it would be."},
+        "document": {
+            **DOCUMENT,
+            "description": "On a dry run, for a role that may read it: what would be stored.",
+        },
         "redirected": {
             "type": "array",
             "items": {"type": "object"},
@@ -179,7 +182,8 @@ GET: dict[str, Any] = {
             "query",
             "as_of",
             {"type": "string", "maxLength": MAX_LENGTH},
-            "An RFC 3339 time or a change_id: the version that was newest then, rebuilt from the audit records.",
+            "An RFC 3339 time or a change_id: the version that was newest then, rebuilt from the audit records. "
+            "Takes Memory.Audit or Memory.Admin, and no other role.",
         ),
         parameter("header", "If-None-Match", TEXT, "ETags the caller has (or *): answered with 304 if one is it."),
     ),

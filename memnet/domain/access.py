@@ -1,11 +1,13 @@
 """Who may do what: the one table of roles."""
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from enum import StrEnum
 from types import MappingProxyType
+from typing import Any
 
 from memnet.domain.document import Actor
 from memnet.domain.errors import RoleRequired, TenantForbidden
+from memnet.domain.patch import READING
 from memnet.domain.write import Reason
 
 
@@ -58,6 +60,9 @@ ROLES: Mapping[str, frozenset[Role]] = MappingProxyType(
 )
 """Operation -> the roles of which the caller needs one."""
 
+HISTORY: frozenset[Role] = frozenset({Role.ADMIN, Role.AUDIT})
+"""The roles of which `get_document` takes one with `as_of`: an earlier version shows what was removed since."""
+
 ROLE_OF_REASON: Mapping[Reason, Role] = MappingProxyType(
     {
         Reason.LIVE_UPDATE: Role.WRITE,
@@ -83,6 +88,30 @@ def permit(
     if reason is not None:
         needed = frozenset(role for known, role in ROLE_OF_REASON.items() if known is reason)
     _require(needed, actor)
+
+
+def permit_history(actor: Actor, tenants: Collection[str], tenant_id: str) -> None:
+    """Return if `actor`, whose token names `tenants`, may read earlier versions of this tenant's documents.
+
+    Raises TenantForbidden first, then RoleRequired.
+    """
+    if tenant_id not in tenants:
+        raise TenantForbidden
+    _require(HISTORY, actor)
+
+
+def permit_ops(ops: Iterable[Mapping[str, Any]], actor: Actor) -> None:
+    """Return if `actor` may send these patch operations.
+
+    `test`, `copy` and `move` read stored values, so they take a role that reads documents. Raises RoleRequired.
+    """
+    if any(op.get("op") in READING for op in ops):
+        _require(ROLES["get_document"], actor)
+
+
+def may_read(actor: Actor) -> bool:
+    """Whether `actor` may be shown a document."""
+    return bool(ROLES["get_document"] & actor.roles)
 
 
 def permit_anywhere(operation: str, actor: Actor) -> None:

@@ -18,6 +18,7 @@ class Dropped(StrEnum):
     """Why a binding of the profile, or an event that was found, is not in the answer."""
 
     NOT_FOUND = "document_not_found"
+    UNREADABLE = "document_unreadable"
     NOT_ROUTED = "not_routed"
     MAX_DOCS = "max_docs"
     MAX_CHARS = "max_chars_total"
@@ -107,6 +108,8 @@ class Candidate:
     key: DocumentKey
     found: ContextDocument | None
     content: Json = None
+    is_readable: bool = True
+    """False: the stored bytes are not those of a document."""
 
     @property
     def size(self) -> int:
@@ -132,7 +135,7 @@ def pack(
     Returns the documents, and one row for each that is not among them.
     """
     kept = [candidate for candidate in candidates if candidate.found]
-    dropped = [_row(candidate, Dropped.NOT_FOUND) for candidate in candidates if not candidate.found]
+    dropped = [_row(candidate, _why_absent(candidate)) for candidate in candidates if not candidate.found]
     if max_docs is not None:
         dropped += [_row(candidate, Dropped.MAX_DOCS) for candidate in kept[max_docs:]]
         kept = kept[:max_docs]
@@ -181,6 +184,15 @@ def pack_events(
 def not_routed(binding: Binding) -> dict[str, Any]:
     """The row of a template binding for which no id was found."""
     return {"binding_id": binding.binding_id, "namespace": binding.namespace, "reason": Dropped.NOT_ROUTED.value}
+
+
+def is_unreadable(row: Mapping[str, Any]) -> bool:
+    """Whether a row of `dropped_bindings` names a document that is stored and cannot be read."""
+    return bool(row["reason"] == Dropped.UNREADABLE.value)
+
+
+def _why_absent(candidate: Candidate) -> Dropped:
+    return Dropped.NOT_FOUND if candidate.is_readable else Dropped.UNREADABLE
 
 
 def _row(candidate: Candidate, reason: Dropped) -> dict[str, Any]:

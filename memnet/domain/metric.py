@@ -62,6 +62,13 @@ SIZE_RATIO: Final = Metric(
     ("profile_id", "binding_id"),
     (0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 0.95, 1.0),
 )
+UNREADABLE_DOCUMENTS: Final = Metric(
+    "memnet.documents.unreadable",
+    MetricKind.COUNTER,
+    "{document}",
+    "Documents that were left out of a context because their stored bytes cannot be read.",
+    ("profile_id", "binding_id"),
+)
 REPLAYS: Final = Metric("memnet.replays", MetricKind.COUNTER, "{replay}", "Replays that ended, and how.", ("outcome",))
 REPLAY_DURATION: Final = Metric(
     "memnet.replay.duration",
@@ -116,6 +123,7 @@ METRICS: Final = (
     REQUEST_DURATION,
     WRITES,
     SIZE_RATIO,
+    UNREADABLE_DOCUMENTS,
     REPLAYS,
     REPLAY_DURATION,
     REPLAY_PATCHES,

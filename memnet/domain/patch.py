@@ -13,6 +13,8 @@ from memnet.domain.json_text import MAX_DEPTH, children, containers
 OPERATIONS = frozenset({"add", "remove", "replace", "move", "copy", "test"})
 WITH_VALUE = frozenset({"add", "replace", "test"})
 WITH_FROM = frozenset({"move", "copy"})
+READING = WITH_FROM | {"test"}
+"""Their outcome tells something about the values that are stored."""
 MAX_POINTER_CHARS = 2048
 MAX_CARRIED = 500_000
 """Values and characters that the copies and moves of one patch may carry.

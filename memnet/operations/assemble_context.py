@@ -13,7 +13,7 @@ from memnet.domain.context import (
     ContextEvents,
 )
 from memnet.domain.document import Json
-from memnet.domain.errors import MemnetError, ProfileForbidden, SearchUnavailable, Unavailable
+from memnet.domain.errors import HistoryBroken, MemnetError, ProfileForbidden, SearchUnavailable, Unavailable
 from memnet.domain.event_search import EventQuery, FoundEvent
 from memnet.domain.identifiers import check_identifier
 from memnet.domain.profile import Binding, Profile
@@ -38,8 +38,8 @@ async def assemble_context(
     """Fetch the profile's documents in one parallel wave, a second one for what the first one routes to, and pack them.
 
     Events, where they are asked for, are looked for beside the second wave. If that fails the answer says so; the
-    documents are answered all the same. Raises ProfileNotFound, ProfileForbidden, InvalidIdentifier for an explicit
-    id, HistoryBroken if one of the documents is not what was written, Unavailable.
+    documents are answered all the same. A document whose stored bytes cannot be read is left out, with its reason.
+    Raises ProfileNotFound, ProfileForbidden, InvalidIdentifier for an explicit id, Unavailable.
     """
     profile = catalog.profile(command.profile_id)
     if not profile.admits(command.actor.principal):
@@ -120,7 +120,10 @@ async def _fetch_one(
 ) -> Candidate:
     key = binding.resolve(command.scope, selected.get(binding.variable() or ""))
     stored = await documents.get(key)
-    head = envelope.load(stored.data) if stored else None
+    try:
+        head = envelope.load(stored.data) if stored else None
+    except HistoryBroken:
+        return Candidate(binding, key, None, is_readable=False)
     if head is None or head.deleted:
         return Candidate(binding, key, None)
     document = ContextDocument(binding.binding_id, key.namespace, key.path, head.commit.etag, envelope.visible(head))

@@ -5,11 +5,11 @@ from collections.abc import Awaitable, Callable
 from typing import TypeVar
 
 from memnet.domain import commit, envelope
-from memnet.domain.audit import read_record
+from memnet.domain.audit import read_record, record_bytes
 from memnet.domain.audit_values import SALT_BYTES, Sealing
 from memnet.domain.document import UserScope
 from memnet.domain.draft import Draft
-from memnet.domain.envelope import Envelope, Receipt
+from memnet.domain.envelope import Envelope, Receipt, Record
 from memnet.domain.errors import DocumentNotFound, HistoryBroken, MemnetError, Unavailable
 from memnet.domain.sealing import NONCE_BYTES, DataKey
 from memnet.domain.timestamps import to_text
@@ -44,8 +44,10 @@ async def commit_change(
     seal the record with, having changed nothing; HistoryBroken when stored bytes are not what was written;
     ErasureRunning when the user's memory is being erased, this change included if it came through; and Unavailable when
     the store left the outcome open: the same request with the same key finds out.
+
+    A dry run raises what the write would raise now, and stores nothing: it makes no data key and moves no record.
     """
-    scope, key = command.key.scope, _KeyInHand(None if command.dry_run else audit.vault, command.key.scope)
+    scope, key = command.key.scope, _KeyInHand(audit.vault, command.key.scope, may_make=not command.dry_run)
     for attempt in range(ATTEMPTS):
         remembered = None if attempt else _remembered(command, documents)
         stored, head = await key.beside(_newest(command, documents, remembered))
@@ -62,7 +64,9 @@ async def commit_change(
         await _check_fence(head, command, documents)
         carried = commit.unflushed(head, lambda change_id: audit.stands(scope, change_id))
         sealing = await key.sealing()
-        if commit.outbox_is_full(carried) and not command.dry_run:
+        if command.dry_run:
+            await _check_storing(head, carried, sealing, command, documents, audit)
+        elif commit.outbox_is_full(carried):
             await flush_outbox(scope, carried, audit=audit)
             carried = ()
         version = commit.next_version(
@@ -91,9 +95,9 @@ class _KeyInHand:
     down between two of them must not have the last word on a request whose outcome is open.
     """
 
-    def __init__(self, vault: Vault | None, scope: UserScope) -> None:
-        """Without a vault nothing is sealed."""
-        self._vault, self._scope = vault, scope
+    def __init__(self, vault: Vault | None, scope: UserScope, *, may_make: bool) -> None:
+        """Without a vault nothing is sealed. A dry run may not make a key."""
+        self._vault, self._scope, self._may_make = vault, scope, may_make
         self._key: DataKey | None = vault.cache.current(scope) if vault and vault.cache else None
         self._failure: BaseException | None = None
 
@@ -116,11 +120,17 @@ class _KeyInHand:
         return found
 
     async def sealing(self) -> Sealing | None:
-        """What to seal one attempt's record with; a user who has no key yet gets the first one."""
+        """Return what to seal one attempt's record with; None without a vault, or in a dry run of a user without keys.
+
+        A user who has no key yet gets the first one; a dry run asks only whether the vault could wrap it.
+        """
         if self._vault is None:
             return None
         if self._failure is not None:
             raise self._failure
+        if self._key is None and not self._may_make:
+            await self._vault.keys.find_newest(self._scope.tenant_id)
+            return None
         if self._key is None:
             self._key = await self._first(self._vault)
         salt, nonce = self._vault.ids.secret(SALT_BYTES), self._vault.ids.secret(NONCE_BYTES)
@@ -159,7 +169,25 @@ async def _check_fence(version: Envelope | None, command: WriteCommand, document
     """An erasure writes tombstones over what it finds. It misses what was being created when its fence came; whoever
     creates that looks once more afterwards, and whoever changes it looks before.
     """
-    if version is not None and version.commit.sequence == 1 and not command.dry_run:
+    if version is not None and version.commit.sequence == 1:
+        await documents.check(command.key.scope)
+
+
+async def _check_storing(
+    head: Envelope | None,
+    carried: tuple[Record, ...],
+    sealing: Sealing | None,
+    command: WriteCommand,
+    documents: DocumentStore,
+    audit: AuditLog,
+) -> None:
+    """Raise for a dry run what the stores would raise for the write, which creates a document, a key or records."""
+    is_full = commit.outbox_is_full(carried)
+    for record in carried if is_full else ():
+        data = await audit.read(command.key.scope, record["change_id"])
+        if data is not None and data != record_bytes(record):
+            raise HistoryBroken(change_id=record["change_id"])
+    if head is None or is_full or (audit.vault is not None and sealing is None):
         await documents.check(command.key.scope)
 
 

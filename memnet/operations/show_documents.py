@@ -3,9 +3,9 @@
 import orjson
 
 from memnet.domain.catalog import Catalog
-from memnet.domain.context import AssembleContext
+from memnet.domain.context import AssembleContext, is_unreadable
 from memnet.domain.document import Actor
-from memnet.domain.errors import ProfileForbidden
+from memnet.domain.errors import HistoryBroken, ProfileForbidden
 from memnet.domain.extraction import ShownDocument
 from memnet.domain.injected_context import strip_messages
 from memnet.domain.path_policy import ROOT
@@ -23,7 +23,7 @@ async def show_documents(
 
     Which one that is, is routed by what the user said, and by nothing that was put into the conversation from memory.
     A document that does not exist is shown with its binding's initial content. Raises ProfileNotFound,
-    ProfileForbidden, Unavailable.
+    ProfileForbidden, HistoryBroken if a document cannot be read, Unavailable.
     """
     profile = catalog.profile(snapshot.profile_id)
     if not profile.admits(actor.principal):
@@ -41,6 +41,8 @@ async def show_documents(
         catalog=catalog,
         semantic_router=semantic_router,
     )
+    if any(map(is_unreadable, assembled.dropped_bindings)):
+        raise HistoryBroken()
     found = {document.binding_id: document for document in assembled.documents}
     shown = []
     for binding in profile.document_bindings:

@@ -27,6 +27,10 @@ class TenantKeys(Protocol):
         """
         ...
 
+    async def find_newest(self, tenant_id: str) -> TenantKey | None:
+        """Return what `newest` would return, and make none: None if there is none. Raises as `newest`."""
+        ...
+
     async def version(self, tenant_id: str, version: str) -> TenantKey:
         """Return one version. Raises SealBroken if there is none, VaultUnavailable."""
         ...

@@ -209,6 +209,9 @@ class DownKeys:
     async def newest(self, tenant_id: str) -> TenantKey:
         raise VaultUnavailable()
 
+    async def find_newest(self, tenant_id: str) -> TenantKey | None:
+        raise VaultUnavailable()
+
     async def version(self, tenant_id: str, version: str) -> TenantKey:
         raise VaultUnavailable()
 

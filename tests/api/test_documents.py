@@ -8,7 +8,7 @@ import pytest
 
 from memnet.settings import Settings
 from memnet.wiring import Services
-from tests.api.conftest import DYNAMIC, USER, bearer, changing, code, creating, patch_body
+from tests.api.conftest import ALL_ROLES, DYNAMIC, USER, Token, bearer, changing, code, creating, patch_body
 
 REPLACEMENT = {
     "profile_id": "project-copilot-v1",
@@ -114,6 +114,47 @@ async def test_as_of_reads_an_earlier_version_by_change_and_by_time(
         "MALFORMED_REQUEST",
         "VERSION_NOT_FOUND",
     )
+
+
+@pytest.mark.parametrize("role", ALL_ROLES)
+async def test_an_earlier_version_takes_a_role_that_reads_the_audit(
+    client: httpx.AsyncClient, etag: str, token: Token, role: str
+) -> None:
+    change_id = (await client.get(f"{USER}/audit")).json()["records"][0]["change_id"]
+    read = await client.get(DYNAMIC, params={"as_of": change_id}, headers=bearer(token(role)))
+    if role in ("Memory.Audit", "Memory.Admin"):
+        assert read.status_code == 200
+    else:
+        assert (read.status_code, code(read)) == (403, "ROLE_REQUIRED")
+        assert read.json()["error"]["details"] == {"roles": ["Memory.Admin", "Memory.Audit"]}
+
+
+@pytest.mark.parametrize("op", ["test", "copy", "move"])
+@pytest.mark.parametrize("guess", ["Use concise, direct answers.", "Another."])
+async def test_an_operation_that_reads_takes_a_role_that_reads(
+    client: httpx.AsyncClient, etag: str, token: Token, op: str, guess: str
+) -> None:
+    """Also in a writable section, and whether or not the guess is right."""
+    place = "/content/preferences/0"
+    body = patch_body({"op": op, "path": place, "from": place, "value": guess})
+    writer = {**changing(etag, "k"), **bearer(token("Memory.Write"))}
+    for params in ({}, {"dry_run": "true"}):
+        refused = await client.patch(DYNAMIC, json=body, headers=writer, params=params)
+        assert (refused.status_code, code(refused)) == (403, "ROLE_REQUIRED")
+        assert refused.json()["error"]["details"] == {"roles": ["Memory.Admin", "Memory.Read"]}
+    reader = {**changing(etag, "k"), **bearer(token("Memory.Write", "Memory.Read"))}
+    assert (await client.patch(DYNAMIC, json=body, headers=reader)).status_code in (200, 422)
+
+
+@pytest.mark.parametrize(("roles", "shown"), [(["Memory.Write"], False), (["Memory.Write", "Memory.Read"], True)])
+async def test_a_dry_run_shows_the_document_to_a_reader_alone(
+    client: httpx.AsyncClient, etag: str, token: Token, roles: list[str], shown: bool
+) -> None:
+    headers = {**changing(etag, "k"), **bearer(token(*roles))}
+    told = await client.patch(DYNAMIC, json=patch_body(), headers=headers, params={"dry_run": "true"})
+    assert told.status_code == 200
+    assert told.json()["dry_run"] is True
+    assert ("document" in told.json()) is shown
 
 
 async def test_a_repeated_request_is_answered_alike_and_says_so(client: httpx.AsyncClient, etag: str) -> None:

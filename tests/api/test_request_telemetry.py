@@ -4,6 +4,7 @@ import json
 import logging
 from collections.abc import AsyncIterator, Mapping
 from contextlib import ExitStack
+from dataclasses import replace
 from time import monotonic
 from typing import Any
 
@@ -45,6 +46,20 @@ def told(telemetry: MemoryTelemetry, metric: str) -> list[Mapping[str, str]]:
 
 def outcomes(telemetry: MemoryTelemetry) -> list[tuple[str, ...]]:
     return [tuple(labels.values()) for labels in told(telemetry, WRITES)]
+
+
+async def test_an_unreadable_document_is_left_out_of_the_context_and_counted(
+    client: httpx.AsyncClient, telemetry: MemoryTelemetry, services: Services, etag: str
+) -> None:
+    documents: Any = services.documents
+    stored = documents._inner._stored
+    for key in stored:
+        stored[key] = replace(stored[key], data=b"{")
+    answer = await client.post(f"{USER}/context:assemble", json={"profile_id": PROFILE})
+    assert answer.status_code == 200
+    reasons = {row["binding_id"]: row["reason"] for row in answer.json()["dropped_bindings"]}
+    assert (answer.json()["documents"], reasons[BINDING]) == ([], "document_unreadable")
+    assert told(telemetry, "memnet.documents.unreadable") == [{"profile_id": PROFILE, "binding_id": BINDING}]
 
 
 def last_span(telemetry: MemoryTelemetry) -> MemorySpan:

@@ -77,6 +77,12 @@ async def test_the_first_use_makes_a_key_and_every_later_one_finds_it(keys: Tena
     await keys.ping()
 
 
+async def test_to_look_for_a_key_makes_none(keys: TenantKeys, tenant: str) -> None:
+    assert await keys.find_newest(tenant) is None
+    made = await keys.newest(tenant)
+    assert await keys.find_newest(tenant) == made
+
+
 async def test_no_two_tenants_share_a_key(keys: TenantKeys, tenant: str) -> None:
     names = [tenant, tenant.upper(), f"{tenant}.a", f"{tenant}_a", f"{tenant}-a", (tenant * 8)[:128]]
     assert len({(await keys.newest(name)).secret for name in names}) == len(names)

@@ -31,6 +31,7 @@ def test_what_operators_have_to_know_is_there() -> None:
         "memnet.request.duration": ("operation", "status"),
         "memnet.writes": ("operation", "outcome", "profile_id", "binding_id"),
         "memnet.document.size_ratio": ("profile_id", "binding_id"),
+        "memnet.documents.unreadable": ("profile_id", "binding_id"),
         "memnet.replays": ("outcome",),
         "memnet.replay.duration": ("outcome",),
         "memnet.replay.patches": ("outcome",),

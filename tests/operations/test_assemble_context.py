@@ -1,5 +1,6 @@
 """Assembling: one wave of reads, a second one for what is routed to, the most important first."""
 
+from dataclasses import replace
 from typing import Any
 
 import orjson
@@ -129,6 +130,18 @@ async def test_a_project_without_a_document_is_selected_and_not_found(filled):
 async def test_a_deleted_document_is_not_found(filled):
     await filled.delete((await filled.head(ALPHA)).commit.etag)
     assert dropped(await assemble(filled, "apollo")) == {"project_doc": "document_not_found"}
+
+
+async def test_an_unreadable_document_is_left_out_and_the_others_are_there(filled):
+    stored = filled.documents._stored
+    for key in (DYNAMIC, ALPHA):
+        stored[key] = replace(stored[key], data=b"{")
+    answer = await assemble(filled, explicit_ids={"project_id": "alpha"})
+    assert bindings(answer) == ["user_static"]
+    assert dropped(answer) == dict.fromkeys(("user_dynamic", "project_doc"), "document_unreadable")
+    # Nothing is routed by a document that cannot be read.
+    stored[STATIC] = replace(stored[STATIC], data=b"[]")
+    assert (await assemble(filled, "apollo")).selected == {}
 
 
 async def test_a_new_user_has_nothing_and_that_is_no_error(service):

@@ -148,8 +148,8 @@ async def test_a_full_outbox_is_flushed_before_the_next_change(service):
         await service.patch(note("one too many"), over=etag, idempotency_key="k")
     assert await service.documents.get(ALPHA) == before
     assert len(await audit_of(service)) == commit.OUTBOX_RECORDS
-    # A dry run needs no room.
-    await service.patch(note("dry"), over=etag, dry_run=True)
+    with pytest.raises(Unavailable):
+        await service.patch(note("dry"), over=etag, dry_run=True)
     service.audit.down = False
     service.audit.calls.clear()
     result = await service.patch(note("one too many"), over=etag, idempotency_key="k")

@@ -29,7 +29,7 @@ class Watch:
         self.most = 0
         self._under_way = 0
         self._around(service.key_records, "read", "write")
-        self._around(service.tenant_keys, "newest", "version")
+        self._around(service.tenant_keys, "newest", "find_newest", "version")
         self._around(service.documents, "get", "put")
 
     def _around(self, port: Any, *names: str) -> None:
@@ -161,13 +161,18 @@ async def test_a_refused_write_and_a_dry_run_make_no_key(service: Service, watch
     assert watch.calls["MemoryTenantKeys.newest"] == 0
 
 
-async def test_a_dry_run_asks_for_no_key(service: Service, watch: Watch) -> None:
-    [first] = await service.count_up(1)
-    service.clock.advance(MINUTE)
+@pytest.mark.parametrize("dry_run", [False, True])
+async def test_a_dry_run_needs_the_vault_as_the_write_does(service: Service, watch: Watch, dry_run: bool) -> None:
     watch.down = True
-    watch.reads()
-    assert (await service.patch(note("second"), over=first.etag, dry_run=True)).dry_run
-    assert watch.reads() == (1, 0)
+    with pytest.raises(VaultUnavailable):
+        await service.patch(note("first"), dry_run=dry_run)
+    watch.down = False
+    [first] = await service.count_up(1)
+    watch.down = True
+    assert await service.patch(note("second"), over=first.etag, dry_run=True)
+    service.clock.advance(MINUTE)
+    with pytest.raises(VaultUnavailable):
+        await service.patch(note("second"), over=first.etag, dry_run=dry_run)
 
 
 async def test_a_crash_between_the_key_and_the_commit_leaves_a_key_alone(service: Service) -> None:

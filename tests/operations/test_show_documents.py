@@ -7,7 +7,7 @@ import pytest
 
 from memnet.adapters.process.no_semantic_router import NoSemanticRouter
 from memnet.domain.document import Actor
-from memnet.domain.errors import ProfileForbidden, ProfileNotFound
+from memnet.domain.errors import HistoryBroken, ProfileForbidden, ProfileNotFound
 from memnet.domain.extraction import ShownDocument
 from memnet.domain.injected_context import wrap
 from memnet.domain.snapshot import Snapshot
@@ -53,6 +53,14 @@ async def test_only_what_the_user_said_routes():
     assert await shown_paths(("m1", "assistant", "About alpha.")) == ["user_dynamic.json"]
     injected = wrap("About alpha.")
     assert await shown_paths(("m1", "user", f"{injected} Hello.")) == ["user_dynamic.json"]
+
+
+async def test_a_document_that_cannot_be_read_ends_the_replay():
+    world = World()
+    await world.create_project()
+    world.documents._stored[ALPHA] = replace(world.documents._stored[ALPHA], data=b"{")
+    with pytest.raises(HistoryBroken):
+        await show(world, snapshot(("m1", "user", "About alpha.")))
 
 
 async def test_a_profile_that_does_not_admit_the_worker_shows_nothing():

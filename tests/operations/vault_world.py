@@ -99,6 +99,10 @@ class TroubledKeys(MemoryTenantKeys):
         self._fail()
         return await super().newest(tenant_id)
 
+    async def find_newest(self, tenant_id: str) -> TenantKey | None:
+        self._fail()
+        return await super().find_newest(tenant_id)
+
     async def version(self, tenant_id: str, version: str) -> TenantKey:
         self._fail()
         return await super().version(tenant_id, version)

@@ -51,17 +51,24 @@ class KeyVaultTenantKeys:
 
     async def newest(self, tenant_id: str) -> TenantKey:
         """Return the newest version; the first call makes one. Raises VaultUnavailable, SealBroken."""
+        key = await self.find_newest(tenant_id)
+        if key is not None:
+            return key
+        asked = self._clock.now()
+        # One at a time, so that this process makes one version.
+        async with self._secrets.bounded(), self._making:
+            found = await self._secrets.get(secret_name(tenant_id)) or await self._make(tenant_id)
+        return self._remember_newest(tenant_id, found, asked)
+
+    async def find_newest(self, tenant_id: str) -> TenantKey | None:
+        """Return the newest version; None if there is none. Raises VaultUnavailable, SealBroken."""
         asked = self._clock.now()
         held = self._newest.get(tenant_id)
         if held is not None and asked - held[1] < FRESH:
             return held[0]
         async with self._secrets.bounded():
             found = await self._secrets.get(secret_name(tenant_id))
-            if found is None:
-                # One at a time, so that this process makes one version.
-                async with self._making:
-                    found = await self._secrets.get(secret_name(tenant_id)) or await self._make(tenant_id)
-        return self._remember_newest(tenant_id, found, asked)
+        return None if found is None else self._remember_newest(tenant_id, found, asked)
 
     async def version(self, tenant_id: str, version: str) -> TenantKey:
         """Return one version. Raises SealBroken if there is none, VaultUnavailable."""

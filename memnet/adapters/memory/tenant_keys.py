@@ -17,8 +17,12 @@ class MemoryTenantKeys:
 
     async def newest(self, tenant_id: str) -> TenantKey:
         """Return the newest version; the first call makes one."""
+        return await self.find_newest(tenant_id) or self._add(tenant_id)
+
+    async def find_newest(self, tenant_id: str) -> TenantKey | None:
+        """Return the newest version; None if there is none."""
         await asyncio.sleep(0)
-        return self._versions[tenant_id][-1] if tenant_id in self._versions else self._add(tenant_id)
+        return self._versions[tenant_id][-1] if tenant_id in self._versions else None
 
     async def version(self, tenant_id: str, version: str) -> TenantKey:
         """Return one version. Raises SealBroken."""

@@ -1,0 +1,114 @@
+"""A dry run decides as the write that follows it, whatever is down, and stores nothing."""
+
+from collections import Counter
+from datetime import timedelta
+from random import Random
+from typing import Any
+
+import orjson
+
+from memnet.adapters.memory.erasures import MemoryErasureStore
+from memnet.adapters.memory.ids import SequentialIds
+from memnet.domain import commit
+from memnet.domain.document import Actor, DocumentKey, UserScope
+from memnet.domain.errors import MemnetError
+from memnet.domain.write import IfAbsent, IfMatch, PatchDocument, Reason, WriteResult
+from memnet.operations.patch_document import patch_document
+from memnet.ports import Vault
+from tests.operations.service import PROFILE, Service
+from tests.operations.vault_world import TroubledKeys
+
+ROUNDS, ROUNDS_OF_A_USER = 400, 40
+PLACES = ["preferences/-", "preferences/0", "preferences/7", "durable_facts/-", "durable_facts/0", "other", "profile"]
+VALUES: list[Any] = ["short", "x" * 20_000, 7, {"password": "p"}, {"id": "f1", "text": "Has a dog.", "confidence": 0.9}]
+
+
+class World:
+    """One service whose vault and audit can be down, and whose users can be fenced."""
+
+    def __init__(self) -> None:
+        self.service, self.fences = Service(), MemoryErasureStore()
+        self.service.documents._fences = self.service.audit._fences = self.fences
+        self.service.key_records._fences = self.fences
+        self.keys, vault = TroubledKeys(SequentialIds()), self.service.vault
+        self.service.audit.vault = Vault(vault.records, self.keys, vault.ids, vault.clock, vault.cache)
+
+    def stored(self) -> Any:
+        """Everything that a write could change."""
+        service = self.service
+        documents = {key: one.data for key, one in service.documents._stored.items()}
+        return documents, dict(service.audit._records), service.key_records.holdings(), repr(self.keys._versions)
+
+    async def outcome(self, command: PatchDocument) -> tuple[str, Any, WriteResult | None]:
+        """The code and details of a refusal, or the content that a success leaves."""
+        try:
+            result = await patch_document(command, **self.service.ports())
+        except MemnetError as error:
+            return error.code.value, error.details, None
+        if command.dry_run:
+            assert result.document is not None
+            return "ok", _content(orjson.loads(result.document)["content"]), result
+        await self.service.background.drain()
+        return "ok", _content((await self.service.head(command.key)).content), result
+
+
+def _content(content: Any) -> Any:
+    """Without the ids of pending items, which are made for each run."""
+    return [content.get("preferences"), content.get("durable_facts"), len(content["pending_confirmations"])]
+
+
+def some_ops(random: Random) -> list[dict[str, Any]]:
+    ops: list[dict[str, Any]] = []
+    for _ in range(random.choice([1, 1, 2, 3])):
+        verb = random.choice(["add", "add", "add", "replace", "remove", "test", "copy", "nonsense"])
+        op = {"op": verb, "path": f"/content/{random.choice(PLACES)}"}
+        if verb in ("add", "replace", "test"):
+            op["value"] = random.choice(VALUES)
+        if verb == "copy":
+            op["from"] = f"/content/{random.choice(PLACES)}"
+        ops.append(op)
+    return ops
+
+
+async def test_a_dry_run_and_the_write_after_it_decide_alike() -> None:
+    random, world, seen = Random(38), World(), Counter[str]()
+    for number in range(ROUNDS):
+        if number % ROUNDS_OF_A_USER == 0:
+            scope, etag = UserScope("t1", f"u{number}"), None
+            key = DocumentKey(scope, "user", "user_dynamic.json")
+        world.keys.down = random.random() < 0.15
+        world.service.audit.down = number % ROUNDS_OF_A_USER < 34
+        fenced = random.random() < 0.1
+        if fenced:
+            tag = await world.fences.write(scope, b"{}", replaces=None)
+        if random.random() < 0.3:
+            world.service.clock.advance(timedelta(minutes=2))
+        is_simple = random.random() < 0.5
+        given: dict[str, Any] = {
+            "key": key,
+            "actor": Actor("svc-a", frozenset()),
+            "precondition": IfAbsent() if etag is None else IfMatch(etag),
+            "idempotency_key": f"k{number}",
+            "profile_id": PROFILE,
+            "binding_id": "user_dynamic",
+            "ops": [{"op": "add", "path": "/content/preferences", "value": [f"{number}"]}]
+            if is_simple
+            else some_ops(random),
+            "reason": Reason.LIVE_UPDATE if is_simple else random.choice([Reason.LIVE_UPDATE, Reason.REPLAY_UPDATE]),
+            "evidence": random.choice([None, {"conversation_id": "c1"}]),
+            "confidence": random.choice([None, 0.5, 0.75, 0.9]),
+        }
+        full = etag is not None and commit.outbox_is_full((await world.service.head(key)).commit.outbox)
+        before = world.stored()
+        dry = await world.outcome(PatchDocument(**given, dry_run=True))
+        assert world.stored() == before, number
+        written = await world.outcome(PatchDocument(**given))
+        assert dry[:2] == written[:2], (number, given)
+        if written[2] is not None:
+            etag = written[2].etag
+        seen[written[0]] += 1
+        seen["outbox full"] += full
+        if fenced:
+            await world.fences.lift(scope, tag=tag)
+    expected = {"ok", "ERASURE_RUNNING", "VAULT_UNAVAILABLE", "UNAVAILABLE", "SCHEMA_VIOLATION", "outbox full"}
+    assert expected <= set(+seen), seen
