@@ -162,7 +162,7 @@ REPLAYED = {
     "profile_id": "project-copilot-v1",
     "attempts": 1,
     "reason": None,
-    "event_id": f"evt-{REPLAY_ID}",
+    "event_id": f"memnet-{REPLAY_ID}",
     "extraction": {
         "extractor": "model",
         "model": "gpt-4.1-mini",

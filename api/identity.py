@@ -13,6 +13,7 @@ from cryptography.hazmat.primitives.asymmetric.rsa import RSAPublicKey
 from api.issuer_keys import KeySource
 from memnet.domain.document import Actor
 from memnet.domain.errors import Unauthenticated
+from memnet.domain.identifiers import is_reserved
 from memnet.ports import Clock
 
 LEEWAY_SECONDS = 30.0
@@ -151,9 +152,12 @@ def _moment(value: Any) -> float:
 
 
 def _principal(claims: dict[str, Any]) -> str:
-    """Entra's object id where there is one: unlike `sub` it is the same for every audience."""
+    """Entra's object id where there is one: unlike `sub` it is the same for every audience. None of the service's own.
+
+    Without an object id, as with the local issuer, it is whatever `sub` says; so what it may not say is checked here.
+    """
     principal = claims.get("oid", claims.get("sub"))
-    if not isinstance(principal, str) or not 0 < len(principal) <= MAX_PRINCIPAL_LENGTH:
+    if not isinstance(principal, str) or not 0 < len(principal) <= MAX_PRINCIPAL_LENGTH or is_reserved(principal):
         raise Unauthenticated(reason="principal")
     return principal
 

@@ -9,6 +9,7 @@ import click
 from cli import storage
 from memnet.domain.document import Actor, DocumentKey
 from memnet.domain.errors import HistoryBroken, InvalidIdentifier, VersionNotFound
+from memnet.domain.identifiers import RESERVED, is_reserved
 from memnet.domain.json_text import canonical
 from memnet.domain.migration import Migration, Unit
 from memnet.domain.migration_plan import Decision, Standing, difference, problem_of
@@ -31,8 +32,17 @@ def _selected(command: F) -> F:
     return migration(tenant(user(command)))
 
 
+def _reserved(_context: click.Context, _option: click.Parameter, name: str | None) -> str | None:
+    """A token can name any other principal, so a client could use a migration's Idempotency-Keys before it runs."""
+    if name is not None and not is_reserved(name):
+        raise click.BadParameter(f"must begin with {RESERVED}")
+    return name
+
+
 _actor = click.option(
-    "--actor", help="Who the audit is to name, and the profiles must admit; else MEMNET_WORKER_PRINCIPAL."
+    "--actor",
+    callback=_reserved,
+    help=f"Who the audit is to name, and the profiles must admit: {RESERVED}…; else MEMNET_WORKER_PRINCIPAL.",
 )
 
 

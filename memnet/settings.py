@@ -6,6 +6,8 @@ from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Literal
 
+from memnet.domain.identifiers import RESERVED, is_reserved
+
 ROOT = Path(__file__).resolve().parent.parent
 PREFIX = "MEMNET_"
 MOST = 2**40
@@ -118,7 +120,8 @@ class Settings:
     models_budget_seconds: float = 120.0
     """How long all providers together may take for one answer."""
     worker_principal: str = "memnet-worker"
-    """Who the audit names for what the workers write; a profile with allowed_principals must list it."""
+    """Who the audit names for what the workers write; a profile with allowed_principals must list it. It begins with
+    memnet-, as no principal of a token does."""
     max_in_flight: int = 256
     """Requests that this process has in hand at a time; what comes on top is answered 503 OVERLOADED at once. 0: any
     number."""
@@ -164,6 +167,8 @@ def load(environment: Mapping[str, str] | None = None) -> Settings:
             values[field.name] = _convert(field.type, text, _MOST.get(field.name, MOST))
         except ValueError as error:
             problems.append(f"{name}: {error}")
+    if not is_reserved(str(values.get("worker_principal", RESERVED))):
+        problems.append(f"{PREFIX}WORKER_PRINCIPAL: must begin with {RESERVED}")
     if problems:
         raise SettingsError(*problems)
     return Settings(**values)  # type: ignore[arg-type]

@@ -42,7 +42,8 @@ KEY = parameter(
     "header",
     "Idempotency-Key",
     {"type": "string", "minLength": 1, "maxLength": 255, "pattern": "^[ -~]+$"},
-    "Names the change: the same request with the same key is applied once and answered alike.",
+    "Names the change: the same request with the same key is applied once and answered alike. "
+    "A key belongs to the token's principal and the document.",
     required=True,
 )
 

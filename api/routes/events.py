@@ -13,6 +13,7 @@ from api.request_body import read_body
 from api.routes.documents_openapi import TEXT
 from memnet.domain.error_code import ErrorCode as E
 from memnet.domain.event_search import FoundEvent
+from memnet.domain.identifiers import check_not_reserved
 from memnet.operations.search_events import search_events
 from memnet.operations.write_event import write_event
 
@@ -74,10 +75,14 @@ _SEARCH = describe(
 
 @router.post("/events", **_WRITE)
 async def write(request: Request) -> Response:
-    """Create the event. Its id is good for one event: the same again is answered with 200, another one with 409."""
+    """Create the event. Its id is good for one event: the same again is answered with 200, another one with 409.
+
+    Ids that begin with `memnet-` are the service's own; they are refused with 400.
+    """
     admission = await admit(request, "write_event")
     services = admission.services
     event = await read_body(request, EventBody, max_bytes=services.settings.max_body_bytes)
+    check_not_reserved("event_id", event.event_id)
     written = await write_event(
         admission.scope,
         event,

@@ -154,7 +154,7 @@ class Chain:
     def _receipt(self, record: Record) -> Receipt:
         """The receipt that the change left in the blob; all of it stands in the record."""
         return Receipt(
-            key_hash=key_hash(self.key, record["idempotency_key"]),
+            key_hash=key_hash(self.key, record["actor"], record["idempotency_key"]),
             request_hash=record["request_hash"],
             sequence=record["sequence"],
             etag=ETag(record["post_etag"]),

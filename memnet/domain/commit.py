@@ -55,7 +55,7 @@ def settle(head: Envelope | None, command: WriteCommand) -> Receipt | Elsewhere 
     if head is not None and head.erased:
         raise ErasureRunning()
     if head is not None:
-        hashed = key_hash(command.key, command.idempotency_key)
+        hashed = key_hash(command.key, command.actor.principal, command.idempotency_key)
         for receipt in reversed(head.commit.receipts):
             if receipt.key_hash == hashed:
                 return _same_request(receipt, command)
@@ -73,12 +73,13 @@ def recognise(record: Record | None, elsewhere: Elsewhere, command: WriteCommand
 
     Raises the refusal if the record is another request's, IdempotencyKeyReused if the key came with another body.
     """
-    if record is None or record["idempotency_key"] != command.idempotency_key:
+    own = (command.actor.principal, command.idempotency_key)
+    if record is None or (record["actor"], record["idempotency_key"]) != own:
         if elsewhere.refusal:
             raise elsewhere.refusal
         return None
     receipt = Receipt(
-        key_hash=key_hash(command.key, command.idempotency_key),
+        key_hash=key_hash(command.key, *own),
         request_hash=record["request_hash"],
         sequence=record["sequence"],
         etag=ETag(record["post_etag"]),
@@ -110,7 +111,7 @@ def next_version(
     timestamp = max(now, head.updated_at) if head else now
     previous = head.commit.record_hash if head else audit.FIRST_HASH
     request_hash = command.request_hash()
-    seed = [doc_id, previous, command.idempotency_key, request_hash, draft.hash_after]
+    seed = [doc_id, previous, command.actor.principal, command.idempotency_key, request_hash, draft.hash_after]
     if sealing:
         # The ETag stands in clear: without this, whoever can guess request and content could make sure of the guess.
         seed.append(to_base64(sealing.salt))
@@ -129,7 +130,7 @@ def next_version(
         values_salt=sealing.salt if sealing else None,
     )
     receipt = Receipt(
-        key_hash=key_hash(command.key, command.idempotency_key),
+        key_hash=key_hash(command.key, command.actor.principal, command.idempotency_key),
         request_hash=request_hash,
         sequence=sequence,
         etag=etag,
@@ -199,9 +200,9 @@ def preview(version: Envelope) -> WriteResult:
     return replace(answer, document=None if version.deleted else visible(version))
 
 
-def key_hash(key: DocumentKey, idempotency_key: str) -> str:
-    """A key is the document's own: the same text used on another document is another key."""
-    return digest(f"{key.blob_name}\n{idempotency_key}".encode())[:32]
+def key_hash(key: DocumentKey, principal: str, idempotency_key: str) -> str:
+    """A key belongs to one principal and one document: with another of either, the same text is another key."""
+    return digest(canonical([key.blob_name, principal, idempotency_key]))[:32]
 
 
 def _same_request(receipt: Receipt, command: WriteCommand) -> Receipt:

@@ -157,7 +157,7 @@ class MethodNotAllowed(MemnetError):
 
 
 class IdempotencyKeyReused(MemnetError):
-    """The Idempotency-Key was used on this document with another request."""
+    """The same principal used the Idempotency-Key on this document for another request."""
 
     code = ErrorCode.IDEMPOTENCY_KEY_REUSED
 

@@ -9,12 +9,29 @@ SEGMENT = re.compile(r"[A-Za-z0-9]([A-Za-z0-9._-]{0,126}[A-Za-z0-9_-])?", re.ASC
 blobs, and metadata"), so two ids would share one place.
 """
 MAX_SEGMENTS = 8
+RESERVED = "memnet-"
+"""The first characters of the names that only the service gives: to the principals of its own jobs and to its events.
+No token may name such a principal and no client may choose such an event id. So nobody else can use the Idempotency-Key
+or the event id of a job, although both follow from ids that clients know.
+"""
 
 
 def check_identifier(kind: str, value: str) -> str:
     """Return `value` unchanged if it is one segment; raise InvalidIdentifier naming `kind` otherwise."""
     if not SEGMENT.fullmatch(value):
         raise InvalidIdentifier(kind=kind)
+    return value
+
+
+def is_reserved(name: str) -> bool:
+    """Whether only the service may give this name."""
+    return name.startswith(RESERVED)
+
+
+def check_not_reserved(kind: str, value: str) -> str:
+    """Return `value` unchanged if a client may choose it; raise InvalidIdentifier naming `kind` otherwise."""
+    if is_reserved(value):
+        raise InvalidIdentifier(f"Names that begin with {RESERVED} are the service's own.", kind=kind)
     return value
 
 

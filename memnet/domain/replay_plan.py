@@ -11,6 +11,7 @@ from memnet.domain.errors import InvalidIdentifier, SealBroken
 from memnet.domain.event import MAX_DIGEST, MAX_WORDS
 from memnet.domain.evidence import MAX_EVIDENCE_BYTES
 from memnet.domain.extraction import Digest, Extraction, ProposedPatch, ShownDocument
+from memnet.domain.identifiers import RESERVED
 from memnet.domain.injected_context import strip_messages
 from memnet.domain.json_text import canonical
 from memnet.domain.proposal import ALREADY_THERE, Dispute, Proposal, Request, load_proposal
@@ -150,7 +151,7 @@ def _event(snapshot: Snapshot, digest: Digest) -> Json:
     """Everything in it follows from the snapshot and the digest, so that it is the same event however often written."""
     ids = [message.message_id for message in strip_messages(snapshot.messages) if message.content]
     return {
-        "event_id": f"evt-{snapshot.replay_id}",
+        "event_id": f"{RESERVED}{snapshot.replay_id}",
         "service_id": snapshot.service_id[:MAX_WORD],
         "timestamp": snapshot.messages[-1].timestamp,
         "source_type": SOURCE_TYPE,

@@ -10,6 +10,7 @@ from memnet.domain.document import DocumentKey, ETag, Json
 from memnet.domain.draft import Governance
 from memnet.domain.event import MAX_DIGEST, Event
 from memnet.domain.evidence import MAX_EVIDENCE_BYTES, Evidence
+from memnet.domain.identifiers import RESERVED
 from memnet.domain.json_text import canonical, digest
 from memnet.domain.upkeep import Plan
 
@@ -38,7 +39,7 @@ def detail_events(
             seed = canonical([key.blob_name, origin, text, members])
             events.append(
                 Event(
-                    event_id=f"{source_type}-{digest(seed)[:ID_CHARS]}",
+                    event_id=f"{RESERVED}{source_type}-{digest(seed)[:ID_CHARS]}",
                     service_id=service_id[:MAX_SERVICE_ID],
                     timestamp=timestamp,
                     source_type=source_type,

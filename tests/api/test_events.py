@@ -59,6 +59,14 @@ async def test_another_event_under_its_id_is_409_and_changes_nothing(client: htt
     assert await found(client, query="else") == []
 
 
+async def test_an_id_of_the_service_s_own_is_400_so_no_replay_finds_its_event_s_id_used(
+    client: httpx.AsyncClient,
+) -> None:
+    response = await write(client, "memnet-rpl-1")
+    assert (response.status_code, code(response)) == (400, "INVALID_IDENTIFIER")
+    assert await found(client, query="lifecycle") == []
+
+
 async def test_many_at_once_are_one(client: httpx.AsyncClient) -> None:
     answers = await asyncio.gather(*(write(client) for _ in range(16)))
     assert sorted(answer.status_code for answer in answers) == [200] * 15 + [201]

@@ -77,6 +77,8 @@ async def test_no_token_is_refused_without_a_reason(validator: TokenValidator, a
         ({"oid": ""}, "principal"),
         ({"oid": 7}, "principal"),
         ({"oid": "x" * 257}, "principal"),
+        ({"oid": "memnet-worker"}, "principal"),
+        ({"oid": None, "sub": "memnet-"}, "principal"),
         ({"roles": "Memory.Admin"}, "malformed"),
         ({"roles": [1]}, "malformed"),
         ({"tid": 7}, "malformed"),

@@ -56,7 +56,7 @@ async def test_the_location_of_a_snapshot_tells_what_became_of_it(
     told = response.json()
     assert (told["status"], told["attempts"], told["reason"]) == ("partial", 1, None)
     assert [patch["status"] for patch in told["patches"]] == ["applied", "redirected", "rejected"]
-    assert told["event_id"] == f"evt-{told['replay_id']}"
+    assert told["event_id"] == f"memnet-{told['replay_id']}"
     assert "sealed" not in told
     assert "tenant_id" not in told
 

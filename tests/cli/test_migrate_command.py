@@ -107,7 +107,7 @@ def test_the_example_forwards_verified_and_back_byte_for_byte(memnet: Memnet, ol
     )
     assert read(old, STATIC) is None
 
-    run = memnet("migrate", "run", *NAME, *USER, "--actor", "svc-ops")
+    run = memnet("migrate", "run", *NAME, *USER, "--actor", "memnet-ops")
     assert run.stdout == (
         "t1/u1 user/user_static.json: create\n"
         "t1/u1 user/user_dynamic.json: create\n"
@@ -131,10 +131,17 @@ def test_the_example_forwards_verified_and_back_byte_for_byte(memnet: Memnet, ol
 
 
 def test_the_audit_names_the_actor(memnet: Memnet, old: Settings) -> None:
-    memnet("migrate", "run", *NAME, "--actor", "svc-ops")
-    assert b'"actor":"svc-ops"' in records(old)
+    memnet("migrate", "run", *NAME, "--actor", "memnet-ops")
+    assert b'"actor":"memnet-ops"' in records(old)
     memnet("migrate", "rollback", *NAME)
     assert b'"actor":"memnet-worker"' in records(old)
+
+
+def test_no_client_can_be_the_actor(memnet: Memnet, old: Settings) -> None:
+    refused = memnet("migrate", "run", *NAME, "--actor", "svc-ops")
+    assert refused.exit_code == 2
+    assert "must begin with memnet-" in refused.output
+    assert b"migrated" not in records(old)
 
 
 def records(settings: Settings) -> bytes:

@@ -223,7 +223,11 @@ async def test_what_cannot_be_used_stops_the_start(members: dict[str, Any], name
 
 @pytest.mark.parametrize(
     ("name", "value", "problem"),
-    [("TELEMETRY", "datadog", "must be one of none"), ("TELEMETRY_TRACE_RATIO", "2", "0 to 1")],
+    [
+        ("TELEMETRY", "datadog", "must be one of none"),
+        ("TELEMETRY_TRACE_RATIO", "2", "0 to 1"),
+        ("WORKER_PRINCIPAL", "w", "must begin with memnet-"),
+    ],
 )
 def test_what_cannot_be_a_setting_stops_the_start(name: str, value: str, problem: str) -> None:
     required = {"MEMNET_STORAGE_URL": "x", "MEMNET_ISSUER_URL": "x", "MEMNET_AUDIENCE": "x"}

@@ -121,6 +121,17 @@ def test_beyond_the_ring_only_the_change_after_the_named_one_is_asked():
                 recognise(record, elsewhere, repeated(history, sequence))
 
 
+def test_another_principal_s_request_is_another_one_within_the_ring_and_beyond():
+    stranger = Actor("svc-other", frozenset())
+    near, far = changes(3), changes(RING + 3)
+    for history, repeats in [(near, 2), (far, 1)]:
+        command = dataclasses.replace(repeated(history, repeats), actor=stranger)
+        with pytest.raises((ETagMismatch, DocumentExists)):
+            recognise(history.records[repeats - 1], settle(history.head, command), command)
+    newest = IfMatch(near.head.commit.etag)
+    assert settle(near.head, dataclasses.replace(repeated(near, 2), actor=stranger, precondition=newest)) is None
+
+
 def test_a_made_up_etag_is_refused_without_a_look():
     head = changes(RING + 5).head
     numbers = ["999999999999999", "70", "-1", "0x1", "\u0661", ""]
@@ -305,9 +316,3 @@ def test_a_dry_run_shows_the_document_and_no_more():
         "content": {"n": 0},
     }
     assert commit.preview(history.delete()).document is None
-
-
-def test_a_key_belongs_to_whoever_knows_it_within_the_document():
-    history = changes(1)
-    again = repeated(history, 1, actor=Actor("another", frozenset()))
-    assert settle(history.head, again).sequence == 1

@@ -57,7 +57,7 @@ def test_the_evidence_names_the_messages_and_who_extracted():
 
 def test_the_event_follows_from_the_snapshot_and_the_digest():
     event = Event.model_validate(plan().event)
-    assert event.event_id == f"evt-{snapshot().replay_id}"
+    assert event.event_id == f"memnet-{snapshot().replay_id}"
     assert (event.timestamp, event.service_id) == ("2026-02-14T20:00:01.000000Z", "svc-chat")
     assert (event.digest, event.keywords, event.project_ids) == (DIGEST.text, ["summary"], ["alpha"])
     assert event.evidence is not None

@@ -35,7 +35,7 @@ def test_one_event_a_section_tells_its_entries():
     assert facts.evidence.members() == {
         "namespace": "n", "path": "d.json", "etag": ETAG, "section": "/facts", "entries": [entry]
     }  # fmt: skip
-    assert notes.event_id.startswith("compaction-")
+    assert notes.event_id.startswith("memnet-compaction-")
 
 
 def test_the_same_detail_of_the_same_version_is_the_same_event_and_any_other_is_another():

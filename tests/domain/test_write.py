@@ -54,7 +54,7 @@ def test_what_the_request_hash_tells_apart():
     assert len({command.request_hash() for command in [patch, *variants]}) == len(variants) + 1
 
 
-def test_a_key_belongs_to_one_document():
+def test_a_key_belongs_to_one_document_and_one_principal():
     keys = [
         KEY,
         DocumentKey(KEY.scope, "n", "d2.json"),
@@ -62,4 +62,6 @@ def test_a_key_belongs_to_one_document():
         DocumentKey(UserScope("t1", "u2"), "n", "d.json"),
         DocumentKey(UserScope("t2", "u1"), "n", "d.json"),
     ]
-    assert len({commit.key_hash(key, "k") for key in keys} | {commit.key_hash(KEY, "k2")}) == 6
+    hashes = {commit.key_hash(key, "svc-a", "k") for key in keys}
+    others = {commit.key_hash(KEY, *own) for own in [("svc-a", "k2"), ("svc-b", "k"), ("svc-a\nk", ""), ("", "svc-ak")]}
+    assert len(hashes | others) == len(keys) + 4

@@ -31,7 +31,7 @@ from tests.migration_example import write_catalog
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 
 NAME = "split-global"
-ADMIN = Actor("svc-ops", frozenset())
+ADMIN = Actor("memnet-ops", frozenset())
 MADE = {"preferences": ["Be brief."], "durable_facts": [], "pending_confirmations": []}
 
 

@@ -62,7 +62,7 @@ def test_shipped_conversation_shows_everything_and_leaves_nothing(tmp_path: Path
         "the end of the newest session, and only the best:",
         "POST users/u2/events:search -> 200 no events",
         "1 event would be given; with room for",
-        "not given evt-rpl-",
+        "not given memnet-rpl-",
         "replays 6 of",
         "3 changes (3 of them wait for confirmation), 0 refused",
         "events 6 recorded",

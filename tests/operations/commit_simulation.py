@@ -19,6 +19,7 @@ from memnet.domain import audit_values, envelope, history
 from memnet.domain.audit_values import RecordPlace
 from memnet.domain.document import Actor, DocumentKey, StorageETag, UserScope
 from memnet.domain.draft import Governance, draft_patch
+from memnet.domain.error_code import ErrorCode
 from memnet.domain.errors import MemnetError, Unavailable
 from memnet.domain.profile import Profile
 from memnet.domain.schema import Schema
@@ -178,7 +179,8 @@ class Simulation:
     def __init__(self, seed: int, *, clients: int = 4, increments: int = 4, processes: int = 2) -> None:
         self.random = random.Random(seed)
         self.store, self.late = Blobs(), list[Call]()
-        self.step_number, self.crashes, self.keys = 0, 0, 0
+        self.step_number, self.crashes = 0, 0
+        self.keys: collections.Counter[int] = collections.Counter()
         self.faulty = True
         self.tasks: list[Task] = []
         self.faults: collections.Counter[str] = collections.Counter()
@@ -206,8 +208,10 @@ class Simulation:
             return False
         head = envelope.load(answer.data) if answer else None
         self.reads.append((begun, self.step_number, head.commit.sequence if head else 0))
-        self.keys += 1
-        key, count = f"k{number}.{self.keys}", head.content["n"] if head else 0
+        # All clients use the same keys; what each has logged is its own.
+        self.keys[number] += 1
+        key, count = f"k{self.keys[number]}", head.content["n"] if head else 0
+        logged = f"{number}.{key}"
         command = PatchDocument(
             key=KEY,
             actor=Actor(f"client{number}", frozenset()),
@@ -217,7 +221,7 @@ class Simulation:
             binding_id="b",
             ops=[
                 {"op": "replace", "path": "/content/n", "value": count + 1},
-                {"op": "add", "path": "/content/log/-", "value": key},
+                {"op": "add", "path": "/content/log/-", "value": logged},
             ],
             reason=Reason.LIVE_UPDATE,
         )
@@ -227,7 +231,7 @@ class Simulation:
                 await Call("pause", self.step_number + self.random.randrange(40, 400))
         refused = isinstance(result, MemnetError)
         sequence = None if refused else result.sequence
-        self.answers.append((key, result.code if refused else "applied", begun, self.step_number, sequence))
+        self.answers.append((logged, result.code if refused else "applied", begun, self.step_number, sequence))
         return not refused
 
     def serve(self, process: Process, command: PatchDocument) -> Coroutine[Any, Any, Any]:
@@ -361,6 +365,8 @@ class Simulation:
                 self.faults["acknowledged and lost"] += 1
             if outcome != "applied" and key in applied:
                 self.faults["refused and applied"] += 1
+            if outcome == ErrorCode.IDEMPOTENCY_KEY_REUSED:
+                self.faults["key used up by another principal"] += 1
         self.check_order()
 
     def check_order(self) -> None:

@@ -67,7 +67,7 @@ async def test_what_the_rules_say_is_removed_and_nothing_else(world):
     assert len(await world.names(RecordKind.REPLAYS)) == sum(age(day) < 100 for day in range(0, DAYS, 10))
     assert len(await world.names(RecordKind.ACCESSES)) == sum(age(day) < 100 for day in range(0, DAYS, 10))
     expected = sorted(f"evt-{day:03}" for day in range(0, DAYS, 7) if age(day) < 365)
-    assert [name for name in await world.event_ids() if not name.startswith("evt-rpl-")] == expected
+    assert [name for name in await world.event_ids() if not name.startswith("memnet-rpl-")] == expected
     assert await world.indexed() == sorted(await world.event_ids())
     gone = {seen.change_id for seen in world.seen if seen.at <= world.clock.now() - 365 * DAY}
     assert gone

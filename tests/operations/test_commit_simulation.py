@@ -65,6 +65,11 @@ MUTANTS = {
         "outbox=(*carried, _as_stored(record, command.key.scope, sealing)),",
         "outbox=(_as_stored(record, command.key.scope, sealing),),",
     ),
+    "a key is everybody's": (
+        "memnet.domain.commit",
+        "canonical([key.blob_name, principal, idempotency_key])",
+        "canonical([key.blob_name, idempotency_key])",
+    ),
     "receipts are forgotten": ("memnet.domain.commit", "receipt)[-RING:]", "receipt)[-1:]"),
     "an unknown outcome is answered as a conflict": (
         "memnet.operations.commit_change",

@@ -74,7 +74,7 @@ async def test_what_was_said_is_in_the_documents_with_its_evidence():
     assert evidence["extraction"] == replay.extraction
     assert evidence["extraction"]["prompt_sha256"]
     (event,) = await world.stored_events()
-    assert event["event_id"] == replay.event_id == f"evt-{job.job_id}"
+    assert event["event_id"] == replay.event_id == f"memnet-{job.job_id}"
     assert event["timestamp"] == "2026-02-14T20:00:02.000000Z"
     assert (event["service_id"], event["source_type"]) == ("svc-chat", "chat")
     assert event["evidence"]["span"] == {"start": 0, "end": 2}
@@ -332,7 +332,7 @@ async def test_nothing_of_the_conversation_lies_open_while_a_replay_is_under_way
 async def test_another_event_under_the_replays_id_costs_the_event_alone():
     world = World(models=saying(PREFERENCE))
     job = await world.store()
-    await world.events.create(EventKey(SCOPE, f"evt-{job.job_id}"), b"{}")
+    await world.events.create(EventKey(SCOPE, f"memnet-{job.job_id}"), b"{}")
     replay = await world.replay(job)
     assert (replay.status, replay.event_id) == (ReplayStatus.PARTIAL, None)
     assert (replay.reason or "").startswith("EVENT_EXISTS: ")
