@@ -30,6 +30,9 @@ ROLES: Mapping[str, frozenset[Role]] = MappingProxyType(
         "replace_document": frozenset({Role.ADMIN}),
         "delete_document": frozenset({Role.ADMIN}),
         "list_audit": frozenset({Role.ADMIN, Role.AUDIT}),
+        "list_pending": frozenset({Role.READ, Role.ADMIN}),
+        "confirm_pending": frozenset({Role.WRITE, Role.ADMIN}),
+        "reject_pending": frozenset({Role.WRITE, Role.ADMIN}),
         "write_event": frozenset({Role.WRITE, Role.REPLAY, Role.ADMIN}),
         "search_events": frozenset({Role.READ, Role.ADMIN}),
         "reindex_events": frozenset({Role.ADMIN}),
@@ -70,8 +73,8 @@ ROLE_OF_REASON: Mapping[Reason, Role] = MappingProxyType(
         Reason.ADMIN_MIGRATION: Role.ADMIN,
     }
 )
-"""A patch's reason -> the role it takes: the reason is audited, so nobody may claim one that is not theirs. Those of
-upkeep are missing: no role gives them.
+"""A patch's reason -> the role it takes: the reason is audited, so nobody may claim one that is not theirs. Those
+that only the service gives are missing: upkeep's, and those of confirmations and rejections.
 """
 
 

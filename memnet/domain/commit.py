@@ -24,7 +24,7 @@ from memnet.domain.errors import (
 )
 from memnet.domain.json_text import canonical, digest
 from memnet.domain.sealing import to_base64
-from memnet.domain.write import IfAbsent, IfMatch, WriteCommand, WriteResult
+from memnet.domain.write import IfAbsent, IfExists, IfMatch, WriteCommand, WriteResult
 
 RING = 64
 """Requests that the blob itself remembers, each exactly."""
@@ -217,7 +217,7 @@ def _refusal(head: Envelope | None, command: WriteCommand) -> MemnetError | None
         return DocumentExists(latest_etag=head.commit.etag) if exists and head else None
     if not exists or head is None:
         return DocumentNotFound()
-    if command.precondition.etag != head.commit.etag:
+    if isinstance(command.precondition, IfMatch) and command.precondition.etag != head.commit.etag:
         return ETagMismatch(latest_etag=head.commit.etag)
     return None
 
@@ -227,4 +227,7 @@ def _possible_sequence(head: Envelope, command: WriteCommand) -> int | None:
     if isinstance(command.precondition, IfMatch):
         named = ETAG.fullmatch(command.precondition.etag)
         return int(named[1]) + 1 if named else None
+    if isinstance(command.precondition, IfExists):
+        # A pending item is decided once: repeated after the ring has forgotten it, the request finds no such item.
+        return None
     return head.commit.created_sequence

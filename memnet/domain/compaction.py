@@ -36,15 +36,15 @@ def _merge(sheet: Worksheet, rule: SectionUpkeep) -> None:
     entries = sheet.sheet(rule.section).entries
     proposed = sheet.tended if rule.section == sheet.pending else None
     groups: dict[bytes, list[int]] = defaultdict(list)
+    held = sheet.held_entries(rule.section)
     for position, entry in enumerate(entries):
         said = identity(entry, rule, proposed)
-        if said is not None:
+        if said is not None and canonical(entry) not in held:
             groups[said].append(position)
-    free = sheet.first_free(rule.section)
     folded: dict[int, Json] = {}
     for positions in groups.values():
         stays = max(positions, key=lambda position: rank(entries[position], rule, position))
-        gone = [position for position in positions if position != stays and position >= free]
+        gone = [position for position in positions if position != stays]
         if gone:
             _fold(sheet, rule, stays, [entries[position] for position in gone])
             folded |= dict.fromkeys(gone, entries[stays])
@@ -100,8 +100,9 @@ def _may_go(sheet: Worksheet, rule: SectionUpkeep) -> list[int]:
     entries = sheet.sheet(rule.section).entries
     if rule.keep is None or (rule.trim_below is None and sheet.around.is_durable(rule.section)):
         return []
-    free = sheet.first_free(rule.section)
-    unsure = [i for i in range(free, len(entries)) if rule.trim_below is None or _below(entries[i], rule)]
+    held = sheet.held_entries(rule.section)
+    free = [i for i, entry in enumerate(entries) if canonical(entry) not in held]
+    unsure = [i for i in free if rule.trim_below is None or _below(entries[i], rule)]
     unsure.sort(key=lambda i: value_of(entries[i], rule))
     return unsure[: max(0, len(entries) - rule.keep)]
 

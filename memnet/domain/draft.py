@@ -6,7 +6,7 @@ from typing import Any
 
 import orjson
 
-from memnet.domain import confidence, patch, path_policy
+from memnet.domain import confidence, patch, path_policy, pending
 from memnet.domain.document import DocumentKey, Json
 from memnet.domain.envelope import Envelope
 from memnet.domain.errors import BindingMismatch, LimitExceeded, PathNotWritable, SchemaViolation
@@ -65,7 +65,8 @@ def draft_patch(
     """Decide a PATCH on the version `head` (None: create from the binding's initial content).
 
     Raises PatchMalformed, PathNotWritable, FieldDenied, PatchNotApplicable, PatchTestFailed, SchemaViolation,
-    LimitExceeded, BindingMismatch, ConfidenceTooLow, EvidenceRequired, PendingItemForged, ProposerCannotConfirm.
+    LimitExceeded, BindingMismatch, ConfidenceTooLow, EvidenceRequired, PendingItemForged, ProposerCannotConfirm,
+    PendingTargetChanged.
     """
     ops = _permitted_ops(command, rules, head, rules.profile.writable_path_rules.get(rules.binding.binding_id, ()))
     before = _base(rules.binding, head)
@@ -76,7 +77,7 @@ def draft_patch(
     )
     if redirected:
         content, content_bytes = _patched(effective, rules, before, base_bytes)
-    confidence.check_pending(command, rules.profile, effective, before, content)
+    pending.check_pending(command, rules.profile, ops, effective, before, content)
     created = head is None or head.deleted
     return _draft(
         command,
@@ -95,7 +96,15 @@ def draft_upkeep(command: PatchDocument, rules: Governance, head: Envelope | Non
     It reaches the sections that these rules name, and the pending section, and nothing else. It says nothing new, so
     the gates for what a writer claims do not apply; all others do. Raises as `draft_patch`, but for those gates' own.
     """
-    ops = _permitted_ops(command, rules, head, rules.profile.upkept_sections(rules.binding.binding_id))
+    return draft_within(command, rules, head, rules.profile.upkept_sections(rules.binding.binding_id))
+
+
+def draft_within(command: PatchDocument, rules: Governance, head: Envelope | None, writable: Iterable[str]) -> Draft:
+    """Decide a patch that the service has worked out itself: it reaches the `writable` places and nothing else.
+
+    The gates for what a writer claims do not apply. Raises as `draft_patch`, but for those gates' own.
+    """
+    ops = _permitted_ops(command, rules, head, writable)
     before = _base(rules.binding, head)
     base_bytes = canonical(before)
     content, content_bytes = _patched(ops, rules, before, base_bytes)

@@ -118,6 +118,11 @@ def identity(entry: Json, rule: SectionUpkeep, proposed: Sequence[SectionUpkeep]
         return None
     rest = _rest(entry, [rule])
     target = rest.get("target")
+    if proposed is not None:
+        # It makes no difference on which version the same was proposed, nor what stood beside an addition.
+        rest.pop("proposed_on", None)
+        if isinstance(target, dict) and target.get("op") == "add":
+            rest.pop("base", None)
     if proposed is not None and isinstance(target, dict) and "value" in target:
         rest["target"] = {**target, "value": _proposed(target["value"], [rule, *proposed])}
     return canonical([text, rest])

@@ -79,7 +79,7 @@ class ProfileForbidden(MemnetError):
 
 
 class ProposerCannotConfirm(MemnetError):
-    """A pending item is confirmed by another principal than its proposer."""
+    """A pending item is confirmed by neither its proposer nor the principal on whose behalf it was proposed."""
 
     code = ErrorCode.PROPOSER_CANNOT_CONFIRM
 
@@ -118,6 +118,12 @@ class SchemaNotFound(MemnetError):
     """There is no such schema, or not this version of it."""
 
     code = ErrorCode.SCHEMA_NOT_FOUND
+
+
+class PendingItemNotFound(MemnetError):
+    """The document has no pending item with this id, or several."""
+
+    code = ErrorCode.PENDING_ITEM_NOT_FOUND
 
 
 class ReindexNotFound(MemnetError):
@@ -178,6 +184,12 @@ class ConflictClosed(MemnetError):
     """The conflict was resolved or discarded before; it takes no further decision."""
 
     code = ErrorCode.CONFLICT_CLOSED
+
+
+class PendingTargetChanged(MemnetError):
+    """What the pending item would change was changed, is gone or is ambiguous; nothing was written."""
+
+    code = ErrorCode.PENDING_TARGET_CHANGED
 
 
 class ErasureRunning(MemnetError):
@@ -271,7 +283,7 @@ class EvidenceRequired(MemnetError):
 
 
 class PendingItemForged(MemnetError):
-    """A pending item must be an object that names the writing principal in proposed_by."""
+    """Only the service puts items into a pending section; a patch may take them out and change nothing else there."""
 
     code = ErrorCode.PENDING_ITEM_FORGED
 

@@ -2,13 +2,14 @@
 
 from datetime import datetime
 
-from memnet.domain.confidence import pending_item, text_of
+from memnet.domain.confidence import text_of
 from memnet.domain.document import Json
 from memnet.domain.draft import Governance
 from memnet.domain.entry import confidence_of, evidence_of, is_stale, verified_at
 from memnet.domain.json_text import canonical, digest
 from memnet.domain.patch import pointer
 from memnet.domain.path_policy import ROOT
+from memnet.domain.pending import pending_item
 from memnet.domain.timestamps import to_text
 from memnet.domain.upkeep import Fate, Plan, Surroundings
 from memnet.domain.upkeep_rules import SectionUpkeep
@@ -45,12 +46,14 @@ def _downgrade(sheet: Worksheet, rule: SectionUpkeep, now: datetime, proposer: s
 
 def _move(sheet: Worksheet, rule: SectionUpkeep, position: int, proposed_at: str, proposer: str) -> bool:
     pending = None if sheet.pending is None else sheet.open(sheet.pending)
-    if pending is None or _is_full(sheet, pending) or position < sheet.first_free(rule.section):
+    if pending is None or _is_full(sheet, pending):
         return False
     entries = sheet.sheet(rule.section).entries
-    item = _item(rule, entries[position], len(sheet.steps), proposed_at, proposer)
-    pending.entries.append(item)
+    if canonical(entries[position]) in sheet.held_entries(rule.section):
+        return False
     entry = entries.pop(position)
+    item = _item(sheet, rule, entry, proposed_at, proposer)
+    pending.entries.append(item)
     fits = sheet.is_sound()
     entries.insert(position, entry)
     if not fits:
@@ -61,15 +64,20 @@ def _move(sheet: Worksheet, rule: SectionUpkeep, position: int, proposed_at: str
     return True
 
 
-def _item(rule: SectionUpkeep, entry: Json, number: int, proposed_at: str, proposer: str) -> Json:
+def _item(sheet: Worksheet, rule: SectionUpkeep, entry: Json, proposed_at: str, proposer: str) -> Json:
     return pending_item(
         {"op": "add", "path": f"/{ROOT}{rule.section}/-", "value": entry},
+        sheet.content,
         text_of(entry.get(rule.text_field, entry)),
-        pending_id=digest(canonical([proposed_at, rule.section, number, entry]))[:ID_CHARS],
+        pending_id=digest(canonical([proposed_at, rule.section, len(sheet.steps), entry]))[:ID_CHARS],
+        profile_id=sheet.rules.profile.profile_id,
+        binding_id=sheet.rules.binding.binding_id,
         confidence=confidence_of(entry, rule),
         evidence=entry[rule.evidence_field] if evidence_of(entry, rule) else None,
         proposed_at=proposed_at,
         proposed_by=proposer,
+        on_behalf_of=None,
+        proposed_on=sheet.around.etag,
     )
 
 

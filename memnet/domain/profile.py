@@ -71,6 +71,8 @@ class Profile(ProfilePart):
     denied_fields: tuple[DeniedField, ...] = ()
     durable_sections: dict[str, tuple[Pointer, ...]] = Field(default_factory=dict)
     pending_sections: dict[str, Pointer] = Field(default_factory=dict)
+    confirmed_by: Literal["another_principal", "anyone"] = "another_principal"
+    durable_writes: Literal["confident", "confirmed_only"] = "confident"
     max_ops: Annotated[int, Field(ge=1, le=1000)] = 50
     allowed_principals: tuple[str, ...] | None = None
     retention_rules: RetentionRules = RetentionRules()

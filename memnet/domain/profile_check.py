@@ -12,7 +12,10 @@ from memnet.domain.schema import Schema
 from memnet.domain.upkeep_check import check_upkeep
 
 LIMIT_PREFIX = "max_"
-PENDING_MEMBERS = ("id", "text", "confidence", "evidence", "proposed_at", "proposed_by", "target")
+PENDING_MEMBERS = (
+    *("id", "text", "profile_id", "binding_id", "confidence", "evidence", "proposed_at", "proposed_by"),
+    *("on_behalf_of", "proposed_on", "target", "base"),
+)
 """What a redirected proposal is made of, so what an item of a pending section must have room for."""
 
 
@@ -80,7 +83,10 @@ def _absent(at: str, rules: tuple[str, ...], schema: Schema | None) -> Iterator[
 
 def _check_durable(profile: Profile, schemas: Mapping[str, Schema]) -> Iterator[Problem]:
     for binding_id, rules in profile.durable_sections.items():
-        yield from _absent(pointer_text(["durable_sections", binding_id]), rules, schemas.get(binding_id))
+        at = pointer_text(["durable_sections", binding_id])
+        yield from _absent(at, rules, schemas.get(binding_id))
+        if profile.durable_writes == "confirmed_only" and rules and binding_id not in profile.pending_sections:
+            yield Problem(at, "takes confirmations only, and the binding has no pending section")
 
 
 def _check_pending(profile: Profile, schemas: Mapping[str, Schema]) -> Iterator[Problem]:

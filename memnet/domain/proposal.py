@@ -33,6 +33,8 @@ class Proposal:
     ops: Sequence[Op]
     confidence: float
     evidence: Evidence
+    on_behalf_of: str
+    """The principal that handed in the conversation."""
     source_time: str | None = None
 
     @property
@@ -59,6 +61,7 @@ class Proposal:
             "ops": list(self.ops),
             "confidence": self.confidence,
             "evidence": self.evidence,
+            "on_behalf_of": self.on_behalf_of,
             "source_time": self.source_time,
         }
 
@@ -134,6 +137,7 @@ def command(proposal: Proposal, request: Request, actor: Actor, *, dry_run: bool
         evidence=proposal.evidence,
         confidence=proposal.confidence,
         source_time=proposal.source_time,
+        on_behalf_of=proposal.on_behalf_of,
         dry_run=dry_run,
     )
 

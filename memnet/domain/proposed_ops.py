@@ -18,8 +18,10 @@ from memnet.domain.extraction_answer import AnsweredOp
 from memnet.domain.json_text import canonical, digest
 from memnet.domain.patch import Op, Pointer, apply, pointer, pointer_text, resolve
 from memnet.domain.path_policy import ROOT, lies_within, touches
+from memnet.domain.pending import carry
 from memnet.domain.profile import Profile
 from memnet.domain.proposal import ALREADY_THERE
+from memnet.domain.rebase import Translated
 from memnet.domain.same_text import says
 from memnet.domain.schema import Schema
 from memnet.domain.sensitive import is_sensitive
@@ -225,15 +227,15 @@ def _repeats(made: Op, other: dict[str, Json], target: Target) -> bool:
 
 
 def _pending_targets(target: Target) -> Iterator[dict[str, Json]]:
-    """The operations that wait in the pending section."""
+    """The operations that wait in the pending section, as they would apply to the content that was shown."""
     try:
         items = [] if target.pending is None else resolve(target.document.content, pointer_text(target.pending))
     except PatchNotApplicable:
         return
     for item in items if isinstance(items, list) else []:
-        proposed = item.get("target") if isinstance(item, dict) else None
-        if isinstance(proposed, dict):
-            yield proposed
+        carried = carry(item, target.document.content) if isinstance(item, dict) else None
+        if isinstance(carried, Translated):
+            yield from carried.ops
 
 
 def _same(one: Json, other: Json, field: str) -> bool:

@@ -143,6 +143,7 @@ def _proposal(snapshot: Snapshot, extraction: Extraction, number: int, proposed:
             },
             proposed.message_ids,
         ),
+        on_behalf_of=snapshot.service_id,
         source_time=max(spoken, default=None),
     )
 

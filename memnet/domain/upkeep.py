@@ -12,7 +12,7 @@ from enum import StrEnum
 import orjson
 
 from memnet.domain.catalog import Catalog
-from memnet.domain.document import DocumentKey, Json
+from memnet.domain.document import DocumentKey, ETag, Json
 from memnet.domain.draft import Governance
 from memnet.domain.entry import identity
 from memnet.domain.json_text import canonical
@@ -73,6 +73,8 @@ class Surroundings:
 
     durable: tuple[Pointer, ...]
     pending: tuple[str, ...]
+    etag: ETag | None = None
+    """The version under upkeep."""
 
     def is_durable(self, section: str) -> bool:
         """Whether something in the section is durable to some profile."""
@@ -91,12 +93,12 @@ def caretakers(catalog: Catalog, key: DocumentKey) -> list[Governance]:
     return [rules for rules in catalog.covering(key) if rules.profile.upkeep_rules.get(rules.binding.binding_id)]
 
 
-def surroundings(catalog: Catalog, key: DocumentKey) -> Surroundings:
+def surroundings(catalog: Catalog, key: DocumentKey, etag: ETag | None = None) -> Surroundings:
     """What is durable and what is pending in the document, whichever profile says so."""
     found = catalog.covering(key)
     durable = [d for r in found for d in r.profile.durable_sections.get(r.binding.binding_id, ())]
     pending = [s for r in found if (s := r.profile.pending_sections.get(r.binding.binding_id)) is not None]
-    return Surroundings(tuple(pointer(text) for text in dict.fromkeys(durable)), tuple(dict.fromkeys(pending)))
+    return Surroundings(tuple(pointer(text) for text in dict.fromkeys(durable)), tuple(dict.fromkeys(pending)), etag)
 
 
 def lost(before: Json, plan: Plan, rules: Governance, around: Surroundings, *, told: Sequence[Json]) -> tuple[str, ...]:

@@ -11,7 +11,7 @@ from memnet.domain.draft import Governance
 from memnet.domain.entry import is_expired
 from memnet.domain.errors import PatchMalformed
 from memnet.domain.json_text import canonical
-from memnet.domain.patch import Op, Pointer, pointer
+from memnet.domain.patch import Op, pointer
 from memnet.domain.path_policy import ROOT
 from memnet.domain.upkeep import Detail, Fate, Plan, Step, Surroundings, entries_at
 
@@ -89,14 +89,10 @@ class Worksheet:
         """Whether the content is still one that the schema and `max_chars` admit."""
         return not self.rules.schema.violations(self.content) and self.size() <= self.rules.binding.max_chars
 
-    def first_free(self, section: str) -> int:
-        """How many entries must stay where they are, because a proposal that waits names one of them by its index."""
-        named = [-1]
-        for pending in self.around.pending:
-            for item in entries_at(self.content, pending):
-                named += _named(item, pointer(f"/{ROOT}{section}"))
-        there = len(self.sheet(section).entries)
-        return max(index for index in named if index < there) + 1
+    def held_entries(self, section: str) -> set[bytes]:
+        """The entries, in canonical form, that stay as they are because a pending item would change or remove them."""
+        items = [item for pending in self.around.pending for item in entries_at(self.content, pending)]
+        return {entry for item in items for entry in _meant(item, section)}
 
     def remove(self, section: str, position: int, fate: Fate, *, into: Json = None, tell: bool = True) -> None:
         """Take an entry out; `tell`: its detail goes to an event."""
@@ -120,8 +116,10 @@ class Worksheet:
         """Remove what says that its time has passed."""
         for rule in self.tended:
             entries = self.sheet(rule.section).entries
-            free = self.first_free(rule.section)
-            gone = [i for i in range(free, len(entries)) if is_expired(entries[i], rule, now)]
+            held = self.held_entries(rule.section)
+            gone = [
+                i for i, entry in enumerate(entries) if is_expired(entry, rule, now) and canonical(entry) not in held
+            ]
             for position in reversed(gone):
                 self.remove(rule.section, position, Fate.EXPIRED)
 
@@ -154,15 +152,21 @@ class Worksheet:
         )
 
 
-def _named(item: Json, section: Pointer) -> list[int]:
-    """The indexes of the section that the proposal's operation names."""
-    target = item.get("target") if isinstance(item, dict) else None
+def _meant(item: Json, section: str) -> list[bytes]:
+    """The entries of the section that the item's operation changes or removes, as they were when it was proposed."""
+    target, base = (item.get("target"), item.get("base")) if isinstance(item, dict) else (None, None)
+    if not isinstance(target, dict):
+        return []
+    entries, place = entries_at(base, section), pointer(f"/{ROOT}{section}")
     found = []
     for name in ("path", "from"):
         try:
-            place = pointer(target.get(name)) if isinstance(target, dict) and name in target else ()
+            path = pointer(target.get(name)) if name in target else ()
         except PatchMalformed:
             continue
-        if len(place) > len(section) and place[: len(section)] == section and place[len(section)].isdecimal():
-            found.append(int(place[len(section)]))
+        is_added = name == "path" and target.get("op") in ("add", "move")
+        deep_enough = len(path) > len(place) + is_added and path[: len(place)] == place
+        index = path[len(place)] if deep_enough else ""
+        if index.isdecimal() and int(index) < len(entries):
+            found.append(canonical(entries[int(index)]))
     return found

@@ -19,6 +19,8 @@ class Reason(StrEnum):
     ADMIN_MIGRATION = "admin_migration"
     COMPACTION = "compaction"
     FRESHNESS = "freshness"
+    CONFIRMATION = "confirmation"
+    REJECTION = "rejection"
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,7 +35,12 @@ class IfAbsent:
     """Write only if the document does not exist (If-None-Match: *)."""
 
 
-Precondition = IfMatch | IfAbsent
+@dataclass(frozen=True, slots=True)
+class IfExists:
+    """Write over the newest version, whichever it is."""
+
+
+Precondition = IfMatch | IfAbsent | IfExists
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -51,6 +58,8 @@ class PatchDocument:
     evidence: Evidence | None = None
     confidence: float | None = None
     source_time: str | None = None
+    on_behalf_of: str | None = None
+    """The principal that handed in the conversation behind a replayed patch."""
     dry_run: bool = False
 
     def request_hash(self) -> str:
@@ -118,7 +127,45 @@ class DeleteDocument:
         return _request_hash("DELETE", [self.note])
 
 
-WriteCommand = PatchDocument | ReplaceDocument | DeleteDocument
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ConfirmPending:
+    """The confirmation of a pending item: its operation is applied, and the item goes."""
+
+    key: DocumentKey
+    actor: Actor
+    precondition: IfMatch | IfExists
+    idempotency_key: str
+    pending_id: str
+    confidence: float
+    evidence: Evidence | None = None
+    values: tuple[Json, ...] = ()
+    """The value to write instead of the proposed one; empty: the proposed one."""
+    dry_run: bool = False
+
+    def request_hash(self) -> str:
+        """As in PatchDocument."""
+        asked = [self.pending_id, self.confidence, self.evidence, list(self.values)]
+        return _request_hash("CONFIRM", asked)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RejectPending:
+    """The rejection of a pending item: it goes, and nothing else changes."""
+
+    key: DocumentKey
+    actor: Actor
+    precondition: IfMatch | IfExists
+    idempotency_key: str
+    pending_id: str
+    note: str | None = None
+    dry_run: bool = False
+
+    def request_hash(self) -> str:
+        """As in PatchDocument."""
+        return _request_hash("REJECT", [self.pending_id, self.note])
+
+
+WriteCommand = PatchDocument | ReplaceDocument | DeleteDocument | ConfirmPending | RejectPending
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

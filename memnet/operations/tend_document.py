@@ -79,7 +79,7 @@ async def tend_document(
     head = await _newest(key, documents)
     if head is None:
         return Tended(*named, Outcome.UNTOUCHED)
-    around = surroundings(catalog, key)
+    around = surroundings(catalog, key, head.commit.etag)
     plan = planner(head.content, rules, around, clock.now())
     if not plan.ops:
         return Tended(*named, Outcome.UNTOUCHED, plan)

@@ -41,6 +41,11 @@ CONTENTS: dict[str, Json] = {
                 "evidence": {"message_ids": ["m1"]},
                 "proposed_at": "2026-02-01T08:30:00Z",
                 "proposed_by": "memnet-worker",
+                "profile_id": "project-copilot-v1",
+                "binding_id": "user_dynamic",
+                "on_behalf_of": "svc-a",
+                "proposed_on": None,
+                "base": {"durable_facts": []},
                 "target": {
                     "op": "add",
                     "path": "/content/durable_facts/-",

@@ -25,6 +25,7 @@ def proposal(**members: Any) -> Proposal:
         "ops": OPS,
         "confidence": 0.75,
         "evidence": {"conversation_id": "c1", "message_ids": ["m1"]},
+        "on_behalf_of": "svc-a",
     }
     return Proposal(**chosen | members)
 

@@ -54,6 +54,7 @@ def test_the_tenant_is_compared_whole_and_before_the_role(tenants: tuple[str, ..
         permit("get_document", actor(), tenants, "t1")
 
 
-def test_every_reason_but_those_of_upkeep_has_a_role() -> None:
-    assert set(ROLE_OF_REASON) == set(Reason) - {Reason.COMPACTION, Reason.FRESHNESS}
+def test_every_reason_that_a_patch_can_claim_has_a_role() -> None:
+    service_only = {Reason.COMPACTION, Reason.FRESHNESS, Reason.CONFIRMATION, Reason.REJECTION}
+    assert set(ROLE_OF_REASON) == set(Reason) - service_only
     assert set(ROLE_OF_REASON.values()) == ROLES["patch_document"]

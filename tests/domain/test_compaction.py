@@ -245,33 +245,37 @@ def test_many_operations_become_one_a_section():
     assert compact(content, NOTES, LIKES, max_chars=60).content == few.content
 
 
-# Proposals that name an entry by its place.
+# Pending items that would change an entry.
 
 
-def test_entries_that_a_proposal_counts_on_stay_where_they_are():
-    waits = proposal("x", target={"op": "replace", "path": "/content/notes/2/text", "value": "y"})
-    content = {"notes": ["a", "A", {"text": "c"}, "d", "D", "e"], "waiting": [waits]}
+def test_the_entry_that_a_pending_item_would_change_stays_as_it_is():
+    base = {"notes": [{"text": "c"}]}
+    waits = proposal("x", target={"op": "replace", "path": "/content/notes/0/text", "value": "y"}, base=base)
+    content = {"notes": ["a", "A", {"text": "c"}, "d", "D", "e", "C"], "waiting": [waits]}
     plan = compact(content, NOTES, max_chars=10)
-    assert plan.content["notes"] == ["a", "A", {"text": "c"}]
+    assert plan.content["notes"] == [{"text": "c"}, "C"]
 
 
 @pytest.mark.parametrize(
     "path", ["/content/notes/-", "/content/notes", "/content/likes/1", "/content/notes/99", "x", 5]
 )
 def test_other_proposals_hold_nothing(path):
-    waits = proposal("x", target={"op": "add", "path": path, "value": "y"})
+    base = {"notes": list("aAbc"), "likes": list("ab")}
+    waits = proposal("x", target={"op": "add", "path": path, "value": "y"}, base=base)
     plan = compact({"notes": list("aAbc"), "waiting": [waits]}, NOTES)
     assert plan.content["notes"] == list("Abc")
 
 
 def test_when_the_proposal_goes_the_entries_are_free_in_the_same_run():
-    waits = proposal("x", target={"op": "move", "from": "/content/notes/3", "path": "/content/likes/-"})
+    target = {"op": "move", "from": "/content/notes/3", "path": "/content/likes/-"}
+    waits = proposal("x", target=target, base={"notes": list("abcd"), "likes": []})
     content = {"notes": list("abcd"), "waiting": [waits, proposal("y")]}
     plan = compact(content, {"section": "/notes", "keep": 1}, {"section": "/waiting", "keep": 1}, max_chars=300)
     assert len(plan.content["waiting"]) == 1
-    assert compact(content, {"section": "/notes", "keep": 1}, max_chars=300).ops == []
-    tight = compact(content, {"section": "/notes", "keep": 1}, {"section": "/waiting", "keep": 1}, max_chars=50)
-    assert tight.content["notes"] == ["d"]
+    held = compact(content, {"section": "/notes", "keep": 0}, max_chars=50)
+    assert held.content["notes"] == ["d"]
+    tight = compact(content, {"section": "/notes", "keep": 0}, {"section": "/waiting", "keep": 1}, max_chars=50)
+    assert tight.content["notes"] == []
 
 
 # Over anything.

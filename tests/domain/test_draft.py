@@ -127,16 +127,16 @@ def test_all_violations_are_told_with_their_places_and_without_their_values():
     ops = [
         op("add", "/content/preferences/-", value=12345),
         op("add", "/content/preferences/-", value=""),
-        op("add", "/content/pending_confirmations/-", value={"id": "secret-id"}),
+        op("add", "/content/durable_facts/-", value={"id": "secret-id"}),
     ]
     with pytest.raises(SchemaViolation) as refusal:
         draft(rules, shipped_command(COPILOT, "user_dynamic", *ops))
     details = refusal.value.details
-    assert details["violation_count"] == 8
+    assert details["violation_count"] == 6
     assert {row["pointer"] for row in details["violations"]} == {
         "/content/preferences/0",
         "/content/preferences/1",
-        "/content/pending_confirmations/0",
+        "/content/durable_facts/0",
     }
     assert "12345" not in repr(details)
     assert "secret-id" not in repr(details)

@@ -56,7 +56,12 @@ def test_it_waits_as_a_proposal_that_would_put_it_back():
         "evidence": {"conversation_id": "c"},
         "proposed_at": to_text(NOW),
         "proposed_by": WORKER,
+        "profile_id": "p",
+        "binding_id": "b",
+        "on_behalf_of": None,
+        "proposed_on": None,
         "target": {"op": "add", "path": "/content/facts/-", "value": OLD},
+        "base": {"facts": []},
     }
     put_back = apply({"content": plan.content}, [item["target"]])["content"]
     assert put_back["facts"] == [fact("new"), OLD]
@@ -122,8 +127,8 @@ def test_a_pending_section_that_cannot_be_made_takes_nothing(pending):
 
 
 def test_a_fact_that_a_proposal_counts_on_stays():
-    waits = proposal("x", target={"op": "remove", "path": "/content/facts/0"})
-    plan = refresh({"facts": [OLD, OLD], "waiting": [waits]})
+    waits = proposal("x", target={"op": "remove", "path": "/content/facts/0"}, base={"facts": [OLD]})
+    plan = refresh({"facts": [OLD, {**OLD, "text": "older"}], "waiting": [waits]})
     assert len(plan.content["facts"]) == 1
     assert plan.held == 1
 

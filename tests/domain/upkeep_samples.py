@@ -10,12 +10,12 @@ from memnet.domain.draft import Governance
 from memnet.domain.json_text import canonical
 from memnet.domain.patch import apply, pointer
 from memnet.domain.path_policy import ROOT
+from memnet.domain.profile_check import PENDING_MEMBERS
 from memnet.domain.timestamps import to_text
 from memnet.domain.upkeep import Plan, Surroundings
 from tests.domain.samples import small_rules
 
 NOW = datetime(2026, 6, 1, tzinfo=UTC)
-PENDING_ITEM = ("id", "text", "confidence", "evidence", "proposed_at", "proposed_by", "target")
 SCHEMA = {
     "type": "object",
     "additionalProperties": False,
@@ -37,7 +37,7 @@ SCHEMA = {
                 },
             },
         },
-        "waiting": {"type": "array", "items": {"type": "object", "required": list(PENDING_ITEM)}},
+        "waiting": {"type": "array", "items": {"type": "object", "required": list(PENDING_MEMBERS)}},
     },
 }
 NOTES = {"section": "/notes", "merge": True, "keep": 2}
@@ -90,6 +90,11 @@ def proposal(text: str, **members: Any) -> dict[str, Any]:
         "evidence": None,
         "proposed_at": ago(5),
         "proposed_by": "svc-alice",
+        "profile_id": "p",
+        "binding_id": "b",
+        "on_behalf_of": None,
+        "proposed_on": None,
         "target": {"op": "add", "path": "/content/facts/-", "value": {"text": text}},
+        "base": {"facts": []},
         **members,
     }

@@ -117,6 +117,7 @@ class World:
             reason=Reason.REPLAY_UPDATE,
             evidence=evidence(taken, patch.message_ids),
             confidence=patch.confidence,
+            on_behalf_of=taken.service_id,
         )
 
     async def damage(self, profile: Profile) -> list[str]:
@@ -158,7 +159,7 @@ def _damage(before: Json, after: Json, profile: Profile, binding_id: str) -> Ite
 def _forged(before: Json, item: Json) -> Iterator[str]:
     if before is not None:
         yield "a pending item was changed"
-    elif item["proposed_by"] != WORKER.principal or item["confidence"] > 0.75:
+    elif (item["proposed_by"], item["on_behalf_of"]) != (WORKER.principal, "svc-a") or item["confidence"] > 0.75:
         yield "a pending item is forged"
 
 

@@ -10,9 +10,8 @@ import jsonpatch
 import pytest
 
 from memnet.catalog import CatalogError, load_catalog
+from memnet.domain.profile_check import PENDING_MEMBERS
 from memnet.domain.schema_check import DIALECT
-
-PENDING = ("id", "text", "confidence", "evidence", "proposed_at", "proposed_by", "target")
 
 SCHEMA: dict[str, Any] = {
     "$schema": DIALECT,
@@ -24,7 +23,7 @@ SCHEMA: dict[str, Any] = {
     "properties": {
         "plants": {"type": "array", "items": {"type": "string", "maxLength": 20}},
         "facts": {"type": "array", "items": {"type": "object"}},
-        "waiting": {"type": "array", "items": {"type": "object", "properties": dict.fromkeys(PENDING, True)}},
+        "waiting": {"type": "array", "items": {"type": "object", "properties": dict.fromkeys(PENDING_MEMBERS, True)}},
         "cramped": {"type": "array", "items": {"type": "object", "properties": {"id": {}, "text": {}}}},
         "soil": {"type": "object", "properties": {"ph": {"type": "number"}, "log": {"type": "array"}}},
         "beds": {

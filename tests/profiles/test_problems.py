@@ -96,7 +96,8 @@ PROFILE_PROBLEMS = [
     pytest.param([put("/pending_sections/garden", "/beds/*/names")], "/pending_sections/garden",
                  "must name one place, without * and -", id="pending section is many places"),
     pytest.param([put("/pending_sections/garden", "/cramped")], "/pending_sections/garden",
-                 "its items have no room for confidence, evidence, proposed_at, proposed_by, target",
+                 "its items have no room for profile_id, binding_id, confidence, evidence, proposed_at, proposed_by, "
+                 "on_behalf_of, proposed_on, target, base",
                  id="pending items of another shape"),
     pytest.param([put("/durable_sections/garden/0", "/waiting")], "/pending_sections/garden",
                  OVERLAP.format("/waiting"), id="pending is durable"),

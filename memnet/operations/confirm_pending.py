@@ -1,0 +1,36 @@
+"""Confirm a pending item."""
+
+from memnet.domain.catalog import Catalog
+from memnet.domain.confirmation import draft_confirmation
+from memnet.domain.draft import Draft
+from memnet.domain.envelope import Envelope
+from memnet.domain.errors import DocumentNotFound
+from memnet.domain.timestamps import to_text
+from memnet.domain.write import ConfirmPending, WriteResult
+from memnet.operations.commit_change import commit_change
+from memnet.ports import AuditLog, Background, Clock, DocumentStore, IdGenerator
+
+
+async def confirm_pending(
+    command: ConfirmPending,
+    *,
+    documents: DocumentStore,
+    audit: AuditLog,
+    catalog: Catalog,
+    clock: Clock,
+    ids: IdGenerator,
+    background: Background,
+) -> WriteResult:
+    """Apply what the item proposes to the newest version, exactly once, and take the item out.
+
+    Raises what `domain.confirmation.draft_confirmation` and `commit_change` raise; then nothing has changed.
+    """
+
+    def decide(head: Envelope | None) -> Draft:
+        if head is None:
+            raise DocumentNotFound()
+        return draft_confirmation(command, catalog, head, now=to_text(clock.now()))
+
+    return await commit_change(
+        command, decide, documents=documents, audit=audit, clock=clock, ids=ids, background=background
+    )

@@ -1,0 +1,35 @@
+"""Reject a pending item."""
+
+from memnet.domain.catalog import Catalog
+from memnet.domain.confirmation import draft_rejection
+from memnet.domain.draft import Draft
+from memnet.domain.envelope import Envelope
+from memnet.domain.errors import DocumentNotFound
+from memnet.domain.write import RejectPending, WriteResult
+from memnet.operations.commit_change import commit_change
+from memnet.ports import AuditLog, Background, Clock, DocumentStore, IdGenerator
+
+
+async def reject_pending(
+    command: RejectPending,
+    *,
+    documents: DocumentStore,
+    audit: AuditLog,
+    catalog: Catalog,
+    clock: Clock,
+    ids: IdGenerator,
+    background: Background,
+) -> WriteResult:
+    """Take the item out, exactly once; nothing else changes.
+
+    Raises what `domain.confirmation.draft_rejection` and `commit_change` raise; then nothing has changed.
+    """
+
+    def decide(head: Envelope | None) -> Draft:
+        if head is None:
+            raise DocumentNotFound()
+        return draft_rejection(command, catalog, head)
+
+    return await commit_change(
+        command, decide, documents=documents, audit=audit, clock=clock, ids=ids, background=background
+    )
