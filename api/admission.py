@@ -69,8 +69,9 @@ async def admit(request: Request, operation: str, *, history: bool = False) -> A
 
     With `history` the role must be one that may read earlier versions, instead of one that may run the operation.
 
-    Raises, in this order: Unauthenticated or Unavailable, RouteNotFound, InvalidIdentifier, TenantForbidden,
-    RoleRequired, QuotaExceeded; and ErasureRunning for those in FENCED.
+    Raises, in this order: Unauthenticated or Unavailable, Overloaded or QuotaExceeded if there is no place for the
+    request, RouteNotFound, InvalidIdentifier, TenantForbidden, RoleRequired, QuotaExceeded; and ErasureRunning for
+    those in FENCED.
     """
     identity, services = await _identify(request)
     parameters = request.path_params
@@ -110,6 +111,7 @@ async def _identify(request: Request) -> tuple[Identity, Services]:
     validator: TokenValidator = state.identity
     identity = await validator.identify(request.headers.getlist("authorization"))
     request.scope["memnet.principal"] = identity.actor.principal
+    request.scope["memnet.in_flight"].take(identity.actor.principal)
     if request.scope["path"].endswith("\n"):
         # The router's patterns end in $, which also matches before a last newline: not a path it should have taken.
         raise RouteNotFound

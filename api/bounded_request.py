@@ -1,22 +1,26 @@
-"""uvicorn's HTTP protocol, with a bound on what a request may say before its body, and after its answer.
+"""uvicorn's HTTP protocol, with bounds on the size of a request's head, and on the time of its head and its answer.
 
 The parser has none, and the time it takes grows with the square of a header's length: measured, 40 MB of one header,
 which needs no token, stop the process for two seconds. And what is left of a body after the answer is read and thrown
 away for as long as it comes; closing at once instead would cost the client the answer.
 
+uvicorn waits for a head, and for an answer to be read, as long as the client likes. Here each has a deadline.
+
 What the parser refuses never reaches the application, but is answered and logged as everything else is.
 """
 
+import asyncio
 from http import HTTPStatus
 from typing import ClassVar
 
 from starlette.types import Scope
-from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
+from uvicorn._types import ASGI3Application
+from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol, RequestResponseCycle
 
 from api.answer_headers import complete
 from api.problems import problem
 from api.telemetry import log_request
-from memnet.domain.errors import HeadTooLarge, MalformedRequest, MemnetError
+from memnet.domain.errors import HeadTooLarge, MalformedRequest, MemnetError, RequestTimeout
 from memnet.ports import IdGenerator
 
 MAX_HEAD_BYTES = 65_536
@@ -29,17 +33,40 @@ MAX_DISCARDED_BYTES = 16_777_216
 class BoundedRequest(HttpToolsProtocol):
     """Answers 431 (RFC 6585, section 5) and closes the connection when a request's head passes MAX_HEAD_BYTES.
 
-    Closes it, too, when more than MAX_DISCARDED_BYTES of a body come after the answer. Use `bounded_request`.
+    Closes it, too, when more than MAX_DISCARDED_BYTES of a body come after the answer. Answers 408 and closes it when
+    a head is not complete in time, and aborts it when an answer is not read in time. Use `bounded_request`.
     """
 
     ids: ClassVar[IdGenerator]
     """Names the requests that are refused here."""
+    head_seconds: ClassVar[float]
+    """How long a head may take, from when the connection waits for one."""
+    answer_seconds: ClassVar[float]
+    """How long the client may take to read an answer."""
+    _running: RequestResponseCycle | None = None
+    """The request that is being answered; of pipelined ones `cycle` is the newest."""
+    _head_deadline: asyncio.TimerHandle | None = None
+    _answer_deadline: asyncio.TimerHandle | None = None
     _in_head = False
     _head_bytes = 0
     """Of what the parser has reported."""
     _unreported_bytes = 0
     """Of what it was given while a head was open: a field is reported only when it ends."""
     _discarded_bytes = 0
+
+    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
+        """Wait for the first head."""
+        super().connection_made(transport)
+        self._await_head()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        """Tell every request of the connection that its client has left; uvicorn tells the newest alone."""
+        self._stop_deadlines()
+        for cycle in (self._running, *(queued for queued, _ in self.pipeline)):
+            if cycle is not None and not cycle.response_complete:
+                cycle.disconnected = True
+                cycle.message_event.set()
+        super().connection_lost(exc)
 
     def data_received(self, data: bytes) -> None:
         """Take what the connection brought."""
@@ -66,9 +93,31 @@ class BoundedRequest(HttpToolsProtocol):
         super().on_header(name, value)
 
     def on_headers_complete(self) -> None:
-        """Stop counting."""
+        """Stop counting, and stop the head's deadline."""
         self._in_head = False
+        if self._head_deadline is not None:
+            self._head_deadline.cancel()
         super().on_headers_complete()
+
+    def _start_asgi_task(self, cycle: RequestResponseCycle, app: ASGI3Application) -> None:
+        self._running = cycle
+        if self._answer_deadline is not None and not self.flow.write_paused:
+            self._answer_deadline.cancel()  # it was for an earlier answer
+            self._answer_deadline = None
+        super()._start_asgi_task(cycle, app)
+
+    def pause_writing(self) -> None:
+        """Begin the answer's deadline: the client reads slower than the service writes."""
+        super().pause_writing()
+        if self._answer_deadline is None:
+            self._await_reader()
+
+    def on_response_complete(self) -> None:
+        """Wait for the client to read what is left, and for the next head."""
+        self._await_reader()
+        super().on_response_complete()
+        if not self.transport.is_closing() and self._running is not None and self._running.response_complete:
+            self._await_head()
 
     def on_body(self, body: bytes) -> None:
         """Count what comes too late to be read."""
@@ -88,11 +137,43 @@ class BoundedRequest(HttpToolsProtocol):
             cycle.keep_alive = False
             self.flow.pause_reading()
             return
+        self._stop_deadlines()
         if cycle is None or cycle.response_complete or not cycle.response_started:
             is_too_large = max(self._head_bytes, self._unreported_bytes) > MAX_HEAD_BYTES
             error = HeadTooLarge() if is_too_large else MalformedRequest("The request is not HTTP that can be read.")
             self.transport.write(self._refusal(error))
         self.transport.close()
+        self._await_reader()
+
+    def _await_head(self) -> None:
+        if self._head_deadline is not None:
+            self._head_deadline.cancel()
+        self._head_deadline = self.loop.call_later(self.head_seconds, self._head_is_late)
+
+    def _head_is_late(self) -> None:
+        if self.transport.is_closing():
+            return
+        if self._in_head:
+            self.transport.write(self._refusal(RequestTimeout()))
+        self.transport.close()
+        self._await_reader()
+
+    def _await_reader(self) -> None:
+        if self._answer_deadline is not None:
+            self._answer_deadline.cancel()
+            self._answer_deadline = None
+        if self.transport.get_write_buffer_size():
+            self._answer_deadline = self.loop.call_later(self.answer_seconds, self._answer_is_late)
+
+    def _answer_is_late(self) -> None:
+        self._answer_deadline = None
+        if self.transport.get_write_buffer_size():
+            self.transport.abort()  # close() would wait for the reader
+
+    def _stop_deadlines(self) -> None:
+        for deadline in (self._head_deadline, self._answer_deadline):
+            if deadline is not None:
+                deadline.cancel()
 
     def _refusal(self, error: MemnetError) -> bytes:
         request_id = f"req_{self.ids.new()}"
@@ -109,6 +190,7 @@ class BoundedRequest(HttpToolsProtocol):
             raise ValueError("the head is too large")  # the parser hands it on as an error of its own
 
 
-def bounded_request(ids: IdGenerator) -> type[BoundedRequest]:
-    """Return the protocol as uvicorn takes it: a class, which has to know beforehand who names its refusals."""
-    return type("BoundedRequest", (BoundedRequest,), {"ids": ids})
+def bounded_request(ids: IdGenerator, *, head_seconds: float, answer_seconds: float) -> type[BoundedRequest]:
+    """Return the protocol as uvicorn takes it: a class, so what it needs to know has to be in the class."""
+    known = {"ids": ids, "head_seconds": head_seconds, "answer_seconds": answer_seconds}
+    return type("BoundedRequest", (BoundedRequest,), known)

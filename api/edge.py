@@ -8,13 +8,13 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from api import request_telemetry
 from api.answer_headers import complete
-from api.in_flight import InFlight
+from api.in_flight import InFlight, RequestPlace
 from api.measurements import Measurements
-from api.problems import problem, unexpected
+from api.problems import unexpected
 from api.telemetry import log_request
-from memnet.domain.errors import Overloaded
 from memnet.ports import IdGenerator, Span, Telemetry
 
+_CLOSE = (b"connection", b"close")
 _REQUEST_ID = re.compile(rb"[A-Za-z0-9._-]{1,128}")
 
 
@@ -26,7 +26,7 @@ class Edge:
     ) -> None:
         """`ids` names the requests that bring no usable X-Request-Id; `measurements` takes every answer's time.
 
-        `in_flight` says when there is no room for one more; `telemetry` is told of every request.
+        `in_flight` gives the request its place; `telemetry` records every request.
         """
         self._app = app
         self._ids = ids
@@ -49,23 +49,25 @@ class Edge:
             scope = {**scope, "method": "GET"}
         request_id = _given_request_id(scope) or f"req_{self._ids.new()}"
         scope["memnet.request_id"] = request_id
+        place = scope["memnet.in_flight"] = RequestPlace(self._in_flight)
         status: int | None = None
 
         async def answer(message: Message) -> None:
             nonlocal status
             if message["type"] == "http.response.start":
                 status = message["status"]
-                message["headers"] = complete(message.get("headers", ()), request_id) + self._in_flight.farewell
+                place.give_back()  # what remains is the client's to read
+                message["headers"] = complete(message.get("headers", ()), request_id)
+                # RFC 9112, section 9.6: the process is stopping. RFC 9110, section 15.5.9: the body is not awaited.
+                if self._in_flight.draining or status == 408:
+                    message["headers"].append(_CLOSE)
             elif is_head:
                 message = {**message, "body": b""}
             await send(message)
 
         started = perf_counter()
         try:
-            with self._in_flight.place(scope["path"]):
-                await self._app(scope, receive, answer)
-        except Overloaded as error:
-            await problem(error, scope)(scope, receive, answer)
+            await self._app(scope, receive, answer)
         except ClientDisconnect:
             pass  # nobody is left to be told; the log line has no status
         except Exception as error:
@@ -73,6 +75,7 @@ class Edge:
                 raise
             await unexpected(error, scope)(scope, receive, answer)
         finally:
+            place.give_back()
             seconds = perf_counter() - started
             self._measurements.record(getattr(scope.get("route"), "operation_id", None), status, seconds)
             request_telemetry.end(self._telemetry, span, scope, method, status, seconds)

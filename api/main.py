@@ -67,7 +67,9 @@ async def _serve(settings: Settings) -> int:
             app,
             host=settings.host,
             port=settings.port,
-            http=bounded_request(services.ids),
+            http=bounded_request(
+                services.ids, head_seconds=settings.head_seconds, answer_seconds=settings.answer_seconds
+            ),
             ws="none",
             lifespan="off",
             log_config=None,

@@ -44,7 +44,14 @@ ADMISSION_ERRORS = frozenset(
 ROLE_ERRORS = ADMISSION_ERRORS - {ErrorCode.INVALID_IDENTIFIER, ErrorCode.TENANT_FORBIDDEN}
 """The same for routes that concern no tenant."""
 
-BODY_ERRORS = frozenset({ErrorCode.MALFORMED_REQUEST, ErrorCode.BODY_TOO_LARGE, ErrorCode.UNSUPPORTED_MEDIA_TYPE})
+BODY_ERRORS = frozenset(
+    {
+        ErrorCode.MALFORMED_REQUEST,
+        ErrorCode.REQUEST_TIMEOUT,
+        ErrorCode.BODY_TOO_LARGE,
+        ErrorCode.UNSUPPORTED_MEDIA_TYPE,
+    }
+)
 
 ERROR: Schema = {
     "type": "object",

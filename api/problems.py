@@ -42,6 +42,7 @@ STATUS: Mapping[ErrorCode, int] = MappingProxyType(
         ErrorCode.CONFLICT_NOT_FOUND: 404,
         ErrorCode.ERASURE_NOT_FOUND: 404,
         ErrorCode.METHOD_NOT_ALLOWED: 405,
+        ErrorCode.REQUEST_TIMEOUT: 408,
         ErrorCode.IDEMPOTENCY_KEY_REUSED: 409,
         ErrorCode.EVENT_EXISTS: 409,
         ErrorCode.SNAPSHOT_EXISTS: 409,

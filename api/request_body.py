@@ -1,16 +1,24 @@
 """The request body: bounded, strict JSON, then a typed model; every fault is a MALFORMED_REQUEST with its place."""
 
+import asyncio
 import re
 from typing import TypeVar
 
 from pydantic import BaseModel, ValidationError
 from starlette.requests import Request
 
-from memnet.domain.errors import BodyTooLarge, MalformedRequest, UnsupportedMediaType
+from memnet.domain.errors import BodyTooLarge, MalformedRequest, RequestTimeout, UnsupportedMediaType
 from memnet.domain.json_text import parse
 
 _JSON_TYPE = re.compile(r"application/(?:json|[a-z0-9!#$&^_.-]+\+json)", re.IGNORECASE)
 MAX_PROBLEMS = 20
+"""How many faults an answer lists."""
+MAX_FAULTS = 1000
+"""A body with more faults gets none of them listed: describing each costs more than finding it."""
+LOWEST_RATE = 16_384
+"""Bytes per second. Each byte that arrives extends the deadline of its body accordingly, as Apache's MinRate does
+("mod_reqtimeout").
+"""
 
 Model = TypeVar("Model", bound=BaseModel)
 
@@ -19,16 +27,17 @@ async def read_body(request: Request, model: type[Model], *, max_bytes: int) -> 
     """Read, parse and check the body.
 
     Raises UnsupportedMediaType for a body that says it is not JSON, BodyTooLarge as soon as the limit is passed
-    (the rest is not read), and MalformedRequest with details.problems, which quote none of its values.
+    (the rest is not read), RequestTimeout for a body that comes too slowly, Overloaded or QuotaExceeded if there is
+    no place for the request, and MalformedRequest with details.problems, which quote none of its values.
     """
     _check_media_type(request)
-    value = parse(await _read(request, max_bytes))
+    with request.scope["memnet.in_flight"].receiving():
+        data = await _read(request, max_bytes, request.app.state.services.settings.body_seconds)
+    value = parse(data)
     try:
         return model.model_validate(value)
     except ValidationError as error:
-        faults = error.errors(include_url=False, include_context=False, include_input=False)
-        problems = [{"pointer": _pointer(fault["loc"]), "reason": fault["msg"]} for fault in faults[:MAX_PROBLEMS]]
-        raise MalformedRequest("The request body is not what this call takes.", problems=problems) from error
+        raise MalformedRequest("The request body is not what this call takes.", problems=_problems(error)) from error
 
 
 def _check_media_type(request: Request) -> None:
@@ -39,20 +48,31 @@ def _check_media_type(request: Request) -> None:
         raise UnsupportedMediaType("The request body must not be compressed.")
 
 
-async def _read(request: Request, max_bytes: int) -> bytes:
+async def _read(request: Request, max_bytes: int, seconds: float) -> bytes:
     announced = request.headers.get("content-length", "0")
     if not re.fullmatch(r"[0-9]{1,18}", announced):
         raise MalformedRequest("The Content-Length is not a number.")
     if int(announced) > max_bytes:
         raise BodyTooLarge(max_bytes=max_bytes)
-    chunks: list[bytes] = []
-    size = 0
-    async for chunk in request.stream():
-        size += len(chunk)
-        if size > max_bytes:
-            raise BodyTooLarge(max_bytes=max_bytes)
-        chunks.append(chunk)
-    return b"".join(chunks)
+    data = bytearray()
+    try:
+        async with asyncio.timeout(seconds) as deadline:
+            end = deadline.when() or 0.0
+            async for chunk in request.stream():
+                data += chunk
+                if len(data) > max_bytes:
+                    raise BodyTooLarge(max_bytes=max_bytes)
+                deadline.reschedule(end + len(data) / LOWEST_RATE)
+    except TimeoutError as error:
+        raise RequestTimeout from error
+    return bytes(data)
+
+
+def _problems(error: ValidationError) -> list[dict[str, str]]:
+    if error.error_count() > MAX_FAULTS:
+        return []
+    faults = error.errors(include_url=False, include_context=False, include_input=False)
+    return [{"pointer": _pointer(fault["loc"]), "reason": fault["msg"]} for fault in faults[:MAX_PROBLEMS]]
 
 
 def _pointer(location: tuple[int | str, ...]) -> str:

@@ -123,8 +123,15 @@ class Settings:
     """Who the audit names for what the workers write; a profile with allowed_principals must list it. It begins with
     memnet-, as no principal of a token does."""
     max_in_flight: int = 256
-    """Requests that this process has in hand at a time; what comes on top is answered 503 OVERLOADED at once. 0: any
-    number."""
+    """Requests that this process works on at a time; one more is refused with 503 OVERLOADED. One principal has at most
+    a quarter of them; one more is refused with 429 QUOTA_EXCEEDED. As many bodies are read at a time. 0: any number."""
+    head_seconds: float = 10.0
+    """How long a client may take to send the head of a request, from when it connects or has its last answer."""
+    body_seconds: float = 10.0
+    """How long a client may take to send a body, and one second more for each 16 KiB of it; then it gets 408."""
+    answer_seconds: float = 30.0
+    """How long a client may take to read what the service has ready for it (a public file: each 64 KiB of it); then its
+    connection is cut."""
     drain_seconds: float = 5.0
     """How long a process that is told to stop by SIGTERM goes on serving while /health/ready says 503 and each answer
     closes its connection: as long as a load balancer takes to notice. A second signal ends it."""

@@ -37,7 +37,7 @@ class Scale:
     minutes: float = 10.0
     users: int = 60
     step_seconds: float = 8.0
-    most_clients: int = 256
+    most_clients: int = 64
 
 
 SCALE = Scale()

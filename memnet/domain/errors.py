@@ -162,6 +162,12 @@ class MethodNotAllowed(MemnetError):
     code = ErrorCode.METHOD_NOT_ALLOWED
 
 
+class RequestTimeout(MemnetError):
+    """The request was not sent in time; nothing was done, repeat it on a new connection."""
+
+    code = ErrorCode.REQUEST_TIMEOUT
+
+
 class IdempotencyKeyReused(MemnetError):
     """The same principal used the Idempotency-Key on this document for another request."""
 
@@ -343,6 +349,6 @@ class VaultUnavailable(MemnetError):
 
 
 class Overloaded(MemnetError):
-    """The service has as many requests in hand as it takes; nothing was done, repeat the request a little later."""
+    """The service works on as many requests as it takes; nothing was done, repeat the request a little later."""
 
     code = ErrorCode.OVERLOADED

@@ -5,6 +5,7 @@ import socket
 import threading
 
 import uvicorn
+import uvloop
 from fastapi import FastAPI
 
 from api.bounded_request import bounded_request
@@ -17,8 +18,13 @@ class Served:
     def __init__(self, app: FastAPI, background: BackgroundTasks) -> None:
         self._background = background
         self._socket = socket.create_server(("127.0.0.1", 0))
+        # So that an answer that is not read fills the service's own buffer and not the kernel's.
+        self._socket.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, 16_384)
         self.url = f"http://127.0.0.1:{self._socket.getsockname()[1]}"
-        http = bounded_request(app.state.services.ids)
+        settings = app.state.services.settings
+        http = bounded_request(
+            app.state.services.ids, head_seconds=settings.head_seconds, answer_seconds=settings.answer_seconds
+        )
         config = uvicorn.Config(app, http=http, ws="none", lifespan="off", log_config=None, access_log=False)
         self._server = uvicorn.Server(config)
         self._thread = threading.Thread(target=self._run, name="served")
@@ -28,11 +34,26 @@ class Served:
             await self._server.serve(sockets=[self._socket])
             await self._background.drain()
 
-        asyncio.run(serve())
+        with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
+            runner.run(serve())
 
-    def connection(self) -> socket.socket:
-        """A connection of one's own, to be closed by who asked for it."""
-        return socket.create_connection(self._socket.getsockname(), timeout=60)
+    def connection(self, *, receive_buffer: int | None = None) -> socket.socket:
+        """A connection of one's own, to be closed by who asked for it; `receive_buffer` is in bytes."""
+        opened = socket.socket()
+        opened.settimeout(60)
+        if receive_buffer is not None:
+            opened.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, receive_buffer)
+        opened.connect(self._socket.getsockname())
+        return opened
+
+    def until_closed(self) -> None:
+        """Return when no connection is open and no request is served any more."""
+        state, waited = self._server.server_state, threading.Event()
+        for _ in range(6000):
+            if not state.connections and not state.tasks:
+                return
+            waited.wait(0.01)
+        raise AssertionError("a connection is still open")
 
     def __enter__(self) -> "Served":
         self._thread.start()

@@ -33,7 +33,7 @@ DOCUMENT = "/v1/tenants/{tenant_id}/users/{user_id}/documents/{namespace}/{path}
 BELOW_USER = {"400", "401", "403", "429", "500", "503"}
 WITHOUT_TENANT = BELOW_USER - {"400"}
 WRITE = BELOW_USER | {"200", "404", "409", "412", "428"}
-WITH_BODY = {"413", "415"}
+WITH_BODY = {"408", "413", "415"}
 EXPECTED = {
     "list_documents": BELOW_USER | {"200"},
     "get_document": BELOW_USER | {"200", "304", "404"},

@@ -1,9 +1,10 @@
-"""A storage that slows down: the service keeps so many requests in hand and no more, and sends the others away."""
+"""A storage that slows down: the service works on so many requests of one principal and refuses the others."""
 
 import asyncio
 
 import pytest
 
+from api.in_flight import SHARE
 from local.child import status_of
 from local.fault_proxy import Fault, Injection
 from tests.e2e.client import DYNAMIC, PACE_SECONDS, Answer, User, prefer
@@ -19,8 +20,8 @@ DEADLINE = 180
 
 @pytest.fixture(scope="module")
 def environment() -> dict[str, str]:
-    """So patient with the storage that only the bound can send anybody away."""
-    return {"MEMNET_MAX_IN_FLIGHT": str(MOST), "MEMNET_STORAGE_TIMEOUT_SECONDS": "120"}
+    """So patient with the storage that only the bound can refuse a request."""
+    return {"MEMNET_MAX_IN_FLIGHT": str(SHARE * MOST), "MEMNET_STORAGE_TIMEOUT_SECONDS": "120"}
 
 
 def slow(service: Service) -> Injection:
@@ -34,8 +35,8 @@ async def until_held(injection: Injection, count: int) -> None:
             await asyncio.sleep(PACE_SECONDS)
 
 
-def check_overloaded(answer: Answer) -> None:
-    assert (answer.status, answer.code) == (503, "OVERLOADED"), answer.text
+def check_refused(answer: Answer) -> None:
+    assert (answer.status, answer.code) == (429, "QUOTA_EXCEEDED"), answer.text
     assert int(answer.headers["Retry-After"]) >= 1
 
 
@@ -44,7 +45,7 @@ async def test_a_crowd_at_a_slow_storage_is_sent_away(service: Service) -> None:
     held = [asyncio.create_task(user.get(DYNAMIC)) for _ in range(MOST)]
     await until_held(injection, MOST)
     for answer in await asyncio.gather(*(user.get(DYNAMIC) for _ in range(CROWD))):
-        check_overloaded(answer)
+        check_refused(answer)
     # Nothing of the crowd has reached the storage, and the process still answers for itself.
     assert injection.seen == MOST
     for question in ("live", "ready"):
@@ -63,9 +64,9 @@ async def test_who_comes_again_gets_through_exactly_once(service: Service) -> No
     async def write(user: User) -> Answer:
         while True:
             answer = await user.patch(DYNAMIC, prefer("Be brief."), etag=None, key="k")
-            if answer.status != 503:
+            if answer.status != 429:
                 return answer
-            check_overloaded(answer)
+            check_refused(answer)
             refused.set()
             await asyncio.sleep(PACE_SECONDS)
 
@@ -86,13 +87,13 @@ async def test_those_who_leave_make_room(service: Service) -> None:
     injection, user = slow(service), service.user()
     leaving = [asyncio.create_task(user.get(DYNAMIC)) for _ in range(MOST)]
     await until_held(injection, MOST)
-    check_overloaded(await user.get(DYNAMIC))
+    check_refused(await user.get(DYNAMIC))
     for client in leaving:
         client.cancel()
     await asyncio.gather(*leaving, return_exceptions=True)
     injection.release()
     async with asyncio.timeout(DEADLINE):
-        while (answer := await user.get(DYNAMIC)).status == 503:
-            check_overloaded(answer)
+        while (answer := await user.get(DYNAMIC)).status == 429:
+            check_refused(answer)
             await asyncio.sleep(PACE_SECONDS)
     assert answer.code == "DOCUMENT_NOT_FOUND"
