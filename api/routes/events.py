@@ -60,7 +60,7 @@ _WRITE = describe(
         200: answer("The same event was stored before.", _WRITTEN),
         201: answer("It is stored.", _WRITTEN, examples.EVENT_WRITTEN),
     },
-    errors=ADMISSION_ERRORS | BODY_ERRORS | {E.EVENT_EXISTS, E.ERASURE_RUNNING},
+    errors=ADMISSION_ERRORS | BODY_ERRORS | {E.EVENT_EXISTS, E.ERASURE_RUNNING, E.FIELD_DENIED},
 )
 _SEARCH = describe(
     "search_events",
@@ -90,6 +90,7 @@ async def write(request: Request) -> Response:
         search=services.search,
         ids=services.ids,
         background=services.background,
+        is_live=True,
     )
     result = {"event_id": written.event_id, "indexed": written.indexed}
     response = json_answer.answer(json_answer.dump(result), status=200 if written.replayed else 201)

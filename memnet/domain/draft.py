@@ -6,7 +6,7 @@ from typing import Any
 
 import orjson
 
-from memnet.domain import confidence, patch, path_policy, pending
+from memnet.domain import confidence, content_rules, patch, path_policy, pending
 from memnet.domain.document import DocumentKey, Json
 from memnet.domain.envelope import Envelope
 from memnet.domain.errors import BindingMismatch, LimitExceeded, PathNotWritable, SchemaViolation
@@ -72,6 +72,7 @@ def draft_patch(
     before = _base(rules.binding, head)
     base_bytes = canonical(before)
     content, content_bytes = _patched(ops, rules, before, base_bytes)
+    content_rules.check_patch(command, ops, rules.profile.sensitive_content)
     effective, redirected = confidence.gate(
         command, rules.profile, ops, before, proposed_at=proposed_at, proposal_id=proposal_id
     )

@@ -259,7 +259,7 @@ class PathNotWritable(MemnetError):
 
 
 class FieldDenied(MemnetError):
-    """The profile refuses this field anywhere in the document."""
+    """The profile refuses this field, or content of this kind."""
 
     code = ErrorCode.FIELD_DENIED
 

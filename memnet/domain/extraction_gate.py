@@ -86,12 +86,17 @@ def judge_digest(digest: AnsweredDigest | None, subject: Subject) -> Digest | No
     """
     if digest is None:
         return None
-    denied = subject.profile.denied_fields
-    text = without_secrets(_clean(digest.text), denied)
+    denied, rules = subject.profile.denied_fields, subject.profile.sensitive_content
+    # Before invisible characters become spaces: none may split a name.
+    text = _clean(without_secrets(injected_context.strip(digest.text), denied, rules))
     if not text:
         return None
-    words = {word.casefold(): word for keyword in digest.keywords if (word := _clean(keyword))}
-    keywords = [word for word in words.values() if len(word) <= MAX_KEYWORD and not is_sensitive(word, denied)]
+    words = {
+        word.casefold(): word
+        for keyword in digest.keywords
+        if not is_sensitive(keyword, denied, rules) and (word := _clean(keyword))
+    }
+    keywords = [word for word in words.values() if len(word) <= MAX_KEYWORD and not is_sensitive(word, denied, rules)]
     known = _known_ids(subject)
     ids = [named for named in dict.fromkeys(digest.project_ids) if named in known]
     return Digest(_clip(text), keywords[:MAX_KEYWORDS], ids[:MAX_WORDS])

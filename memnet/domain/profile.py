@@ -11,6 +11,7 @@ from pydantic import Field
 from memnet.domain.document_family import DocumentFamily
 from memnet.domain.extraction_rules import ExtractionRules
 from memnet.domain.profile_part import Confidence, Days, DeniedField, Identifier, Pointer, ProfilePart
+from memnet.domain.sensitive_rules import SensitiveContent
 from memnet.domain.upkeep_rules import SectionUpkeep, Share
 
 
@@ -69,6 +70,7 @@ class Profile(ProfilePart):
     document_bindings: Annotated[tuple[Binding, ...], Field(min_length=1)]
     writable_path_rules: dict[str, tuple[Pointer, ...]] = Field(default_factory=dict)
     denied_fields: tuple[DeniedField, ...] = ()
+    sensitive_content: SensitiveContent = SensitiveContent()
     durable_sections: dict[str, tuple[Pointer, ...]] = Field(default_factory=dict)
     pending_sections: dict[str, Pointer] = Field(default_factory=dict)
     confirmed_by: Literal["another_principal", "anyone"] = "another_principal"

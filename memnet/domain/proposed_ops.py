@@ -140,7 +140,7 @@ def _value(value: Json, target: Target) -> Json:
         raise Refused(ErrorCode.LIMIT_EXCEEDED, f"A proposed text has at most {MAX_TEXT} characters.")
     if holds_unseen(value) or injected_context.neutral(value) != value:
         raise Refused(ErrorCode.PATCH_MALFORMED, "A proposed text holds unseen characters or a marker of context.")
-    if is_sensitive(value, target.profile.denied_fields):
+    if is_sensitive(value, target.profile.denied_fields, target.profile.sensitive_content):
         raise Refused(ErrorCode.FIELD_DENIED, "A proposed text names or looks like a secret.")
     return value.strip()
 

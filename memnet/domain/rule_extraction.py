@@ -99,13 +99,14 @@ def answer_by_rules(subject: Subject) -> Answer:
 
 def _said(subject: Subject) -> Iterator[Said]:
     """What was said aloud: what systems and tools put into a conversation is neither told nor learnt from."""
-    denied = subject.profile.denied_fields
+    denied, rules = subject.profile.denied_fields, subject.profile.sensitive_content
     for message in subject.messages:
         if message.role not in ("user", "assistant"):
             continue
         for sentence in sentences(message.content):
             text = without_unseen(sentence)
-            if text and len(text) <= LONGEST_SENTENCE and not is_sensitive(text, denied):
+            # Asked of the sentence as it was said: what is invisible in it must not split a name.
+            if text and len(text) <= LONGEST_SENTENCE and not is_sensitive(sentence, denied, rules):
                 yield Said(text, message, _match(text) if message.role == "user" else None)
 
 

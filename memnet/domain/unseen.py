@@ -1,6 +1,7 @@
 """Characters that nobody sees and that can still say something to a program: where words are hidden from people."""
 
 import re
+import unicodedata
 from typing import Final
 
 _ALWAYS = (
@@ -13,6 +14,19 @@ _WITHIN_WORDS = "\u200c\u200d\ufe0e\ufe0f"
 UNSEEN: Final = re.compile(f"[\x00-\x1f{_ALWAYS}{_WITHIN_WORDS}]")
 """All of them, line ends and tabs too."""
 _SUSPECT = re.compile(f"[\x00-\x08\x0b-\x1f{_ALWAYS}]|[{_WITHIN_WORDS}]{{2}}")
+_CONTROL = re.compile("[\x00-\x08\x0e-\x1f\x7f]")
+_INVISIBLE = re.compile(f"[\x00-\x08\x0e-\x1f{_ALWAYS}{_WITHIN_WORDS}]")
+
+
+def readings(text: str) -> tuple[str, ...]:
+    """What a reader can take the text for, in compatibility form (Unicode NFKC): wide letters and digits become plain.
+
+    The first reading leaves out invisible characters. If there are any, a second reading has a space for each.
+    """
+    plain = text if text.isascii() else unicodedata.normalize("NFKC", text)
+    if (_CONTROL if plain.isascii() else _INVISIBLE).search(plain) is None:
+        return (plain,)
+    return (_INVISIBLE.sub("", plain), _INVISIBLE.sub(" ", plain))
 
 
 def holds_unseen(text: str) -> bool:

@@ -1,5 +1,6 @@
 """Put a whole content in place: migrations and administration."""
 
+from memnet.domain import content_rules
 from memnet.domain.catalog import Catalog
 from memnet.domain.draft import Draft, draft_replacement
 from memnet.domain.envelope import Envelope
@@ -26,7 +27,10 @@ async def replace_document(
     rules = catalog.governance(command.profile_id, command.binding_id, command.actor, command.key)
 
     def decide(head: Envelope | None) -> Draft:
-        return draft_replacement(command, rules, head)
+        draft = draft_replacement(command, rules, head)
+        # Not within the draft: a migration carries over what is stored, whatever it is.
+        content_rules.check_content(command.content, rules.profile.sensitive_content)
+        return draft
 
     return await commit_change(
         command, decide, documents=documents, audit=audit, clock=clock, ids=ids, background=background

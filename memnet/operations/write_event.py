@@ -3,6 +3,7 @@
 import asyncio
 import logging
 
+from memnet.domain import content_rules
 from memnet.domain.document import UserScope
 from memnet.domain.errors import EventExists, Unavailable
 from memnet.domain.event import Event, StoredEvent, WrittenEvent, place
@@ -22,13 +23,18 @@ async def write_event(
     search: Search | None,
     ids: IdGenerator,
     background: Background,
+    is_live: bool = False,
     patience: float = INDEXING_SECONDS,
 ) -> WrittenEvent:
     """Create the event's blob and a durable mark that it has to be indexed, then index it if that works at once.
 
-    The same event again is answered as replayed, and indexed again. Raises EventExists for another event under its
-    id, MalformedRequest if the body names another tenant or user, InvalidIdentifier, Unavailable.
+    The content of a live event is checked. What a replay, upkeep or an archive brings was checked before. The same
+    event again is answered as replayed, and indexed again. Raises EventExists for another event under its id,
+    FieldDenied for sensitive content, MalformedRequest if the body names another tenant or user, InvalidIdentifier,
+    Unavailable.
     """
+    if is_live:
+        content_rules.check_event(event)
     stored, mark_id = place(event, scope), ids.new()
     created, marked = await asyncio.gather(
         _create(stored, events), events.mark(stored.key, mark_id), return_exceptions=True

@@ -278,3 +278,14 @@ async def test_source_time_and_confidence_reach_the_record(
     assert record["source_time"] == "2026-02-14T20:00:00.000000Z"
     assert record["confidence"] == 1
     assert record["evidence"] == body["evidence"]
+
+
+async def test_a_sensitive_value_is_refused_with_its_place_and_without_itself(
+    client: httpx.AsyncClient, etag: str
+) -> None:
+    ops = [{"op": "add", "path": "/content/preferences/-", "value": "Charge 4111 1111 1111 1111."}]
+    refused = await client.patch(DYNAMIC, json=patch_body(ops=ops), headers=changing(etag, "card"))
+    assert (refused.status_code, code(refused)) == (422, "FIELD_DENIED")
+    details = {"op_index": 0, "path": "/content/preferences/-", "kind": "card_number"}
+    assert refused.json()["error"]["details"] == details
+    assert "4111" not in refused.text

@@ -258,3 +258,11 @@ async def test_a_reindexing_is_started_and_told_of(client: httpx.AsyncClient, ap
     }
     assert record["reindex_id"] == started.json()["reindex_id"]
     assert await found(client, query="lifecycle") == ["evt_01"]
+
+
+async def test_a_sensitive_digest_is_refused_and_not_found(client: httpx.AsyncClient) -> None:
+    refused = await write(client, digest="Maya's password is hunter2.")
+    assert (refused.status_code, code(refused)) == (422, "FIELD_DENIED")
+    assert refused.json()["error"]["details"] == {"path": "/digest", "kind": "password"}
+    assert "hunter2" not in refused.text
+    assert await found(client, query="password") == []

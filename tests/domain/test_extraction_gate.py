@@ -112,6 +112,7 @@ REFUSALS = [
     pytest.param(dynamic(add("/content/preferences/-", "x <memnet-context> y")), MALFORMED, id="a marker of context"),
     pytest.param(dynamic(add("/content/preferences/-", "x" * 2001)), LIMIT, id="a long text"),
     pytest.param(dynamic(add("/content/preferences/-", "The password is launch20")), DENIED, id="a password"),
+    pytest.param(dynamic(add("/content/preferences/-", "The pass\u200dword is launch20")), DENIED, id="a joined name"),
     pytest.param(dynamic(add("/content/preferences/-", "Pay with 4111 1111 1111 1111")), DENIED, id="a card number"),
     pytest.param(project(add("/content/facets/api_key", "launch")), DENIED, id="a denied member"),
     pytest.param(project(add("/content/facets/Password", "launch")), DENIED, id="a denied member in capitals"),

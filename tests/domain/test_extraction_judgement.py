@@ -265,7 +265,16 @@ def test_a_long_digest_is_cut_at_a_word() -> None:
     assert found.text.endswith("launch …")
 
 
-@pytest.mark.parametrize("text", ["", "  \n", "My password is x.", "<memnet-context>old"])
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        "  \n",
+        "My password is x.",
+        "My pass\u200bword is x.",
+        "<memnet-context>old",
+    ],
+)
 def test_a_digest_of_which_nothing_is_left_is_none(text: str) -> None:
     assert judged(subject_of(*SAID), digest=digest(text=text)).digest is None
 

@@ -137,7 +137,16 @@ def test_it_is_the_same_every_time() -> None:
     assert by_rules(*CONVERSATION) == by_rules(*CONVERSATION)
 
 
-@pytest.mark.parametrize("said", ["user: My password is hunter2.", "tool: x", "user:  ", "system: Rules are rules."])
+@pytest.mark.parametrize(
+    "said",
+    [
+        "user: My password is hunter2.",
+        "user: Remember that my pass\u200bword is hunter2.",
+        "tool: x",
+        "user:  ",
+        "system: Rules are rules.",
+    ],
+)
 def test_where_nothing_was_said_that_could_be_told_there_is_no_digest(said: str) -> None:
     assert by_rules(said).digest is None
 

@@ -93,3 +93,11 @@ async def test_creation_over_a_deleted_document(service):
     again = await service.replace(EMPTY_PROJECT)
     assert (again.created, again.sequence) == (True, 3)
     assert len({first.etag, deleted.etag, again.etag}) == 3
+
+
+async def test_sensitive_content_is_refused_and_nothing_is_stored(service):
+    with pytest.raises(FieldDenied) as refused:
+        await service.replace(EMPTY_PROJECT | {"summary": "Pay to DE89 3704 0044 0532 0130 00."})
+    assert refused.value.details == {"path": "/content/summary", "kind": "iban"}
+    with pytest.raises(DocumentNotFound):
+        await service.read()
