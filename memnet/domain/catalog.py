@@ -66,12 +66,12 @@ class Catalog:
         if binding is None:
             raise BindingNotFound
         check_binding(key, binding)
-        return Governance(profile, binding, self.schema(binding.schema_id, binding.schema_version))
+        return Governance(profile, binding, self.schema(binding.schema_id, binding.schema_version), self.schemas)
 
     def covering(self, key: DocumentKey) -> list[Governance]:
         """The rules of every profile for the document, in the order of the profiles' ids."""
         return [
-            Governance(profile, binding, self.schema(binding.schema_id, binding.schema_version))
+            Governance(profile, binding, self.schema(binding.schema_id, binding.schema_version), self.schemas)
             for _, profile in sorted(self.profiles.items())
             for binding in profile.document_bindings
             if binding.covers(key)
