@@ -16,6 +16,8 @@ class ShownDocument:
     key: DocumentKey
     etag: ETag | None
     content: Json
+    schema: tuple[str, str] | None = None
+    """Its schema_id and schema_version; None: the binding's."""
 
 
 @dataclass(frozen=True, slots=True)
