@@ -129,6 +129,7 @@ SNAPSHOT = {
         },
     ],
 }
+PROFILE_SHA256 = "c2e94f0a6fc14339b5e51f7c049c42ff75f2db813be824f03b5d6e75a5338f3f"
 SNAPSHOT_URI = "blob://tenants/t1/users/u1/snapshots/c_123/s_1.json"
 REPLAY_ID = "rpl-6f1c2f0e3f0f4a539d3e0d1a2b3c4d5e"
 STORED = {"snapshot_id": "s_1", "snapshot_uri": SNAPSHOT_URI, "replay_id": REPLAY_ID, "queued": True}
@@ -137,6 +138,8 @@ SNAPSHOT_READ = {
     "snapshot_uri": SNAPSHOT_URI,
     "replay_id": REPLAY_ID,
     "service_id": "svc-a",
+    "profile_version": "1.1.0",
+    "profile_sha256": PROFILE_SHA256,
     **SNAPSHOT,
 }
 ACCESSES = {
@@ -169,6 +172,8 @@ REPLAYED = {
         "prompt_id": "project-copilot",
         "prompt_version": "1.0.0",
         "prompt_sha256": "b95b5bdb9f731ad5848e0f9b4a82dd5077ef1bb63da11d49709f00391967b8ad",
+        "profile_version": "1.1.0",
+        "profile_sha256": PROFILE_SHA256,
     },
     "created_at": "2026-02-14T20:00:05.000000Z",
     "updated_at": "2026-02-14T20:00:09.000000Z",

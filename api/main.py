@@ -19,7 +19,7 @@ from api.identity import TokenValidator
 from api.issuer_keys import open_issuer_keys
 from memnet import settings as environment
 from memnet.catalog import CatalogError
-from memnet.domain.errors import Unavailable
+from memnet.domain.errors import CatalogConflict, Unavailable
 from memnet.domain.search_layout import mismatch
 from memnet.log_redaction import OwnWords
 from memnet.operations.reconcile_events import ReconcileReport, reconcile_events
@@ -44,7 +44,7 @@ def main() -> int:
         telemetry.configure(settings.log_level)
         with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
             return runner.run(_serve(settings))
-    except (SettingsError, CatalogError) as error:
+    except (SettingsError, CatalogError, CatalogConflict) as error:
         print(error, file=sys.stderr)
         return 1
 
@@ -55,6 +55,7 @@ async def _serve(settings: Settings) -> int:
         telemetry.tell_traces(told.trace_id)
         services = await stack.enter_async_context(connect(settings, told))
         identity = await stack.enter_async_context(_identity(settings, services))
+        await _register(services)
         await _check_embeddings(services)
         await stack.enter_async_context(_repeated("sweep", services.settings.sweep_seconds, partial(_sweep, services)))
         if services.search is not None:
@@ -101,6 +102,17 @@ async def _identity(settings: Settings, services: Services) -> AsyncIterator[Tok
             tenant_claim=settings.tenant_claim,
             clock=services.clock,
         )
+
+
+async def _register(services: Services) -> None:
+    """Raise CatalogConflict if a version of the catalog was used before with another text.
+
+    While the storage does not answer, that is not known; the first write of a document asks again.
+    """
+    try:
+        await services.registration()
+    except Unavailable:
+        _log.warning("the versions of the catalog are not registered: the storage does not answer")
 
 
 async def _check_embeddings(services: Services) -> None:

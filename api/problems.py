@@ -73,6 +73,7 @@ STATUS: Mapping[ErrorCode, int] = MappingProxyType(
         ErrorCode.UNAVAILABLE: 503,
         ErrorCode.SEARCH_UNAVAILABLE: 503,
         ErrorCode.VAULT_UNAVAILABLE: 503,
+        ErrorCode.CATALOG_CONFLICT: 503,
         ErrorCode.OVERLOADED: 503,
     }
 )

@@ -47,7 +47,14 @@ def bootstrap(mode: str | None, identity: str, vault_read_only: bool, wait: int)
     async def work(services: Services) -> BootstrapReport:
         wanted = {"receives": identity == "workers", "writes_secrets": not vault_read_only}
         async with look_at(services.settings, services.clock, services.search, **wanted) as prerequisites:
-            run = partial(run_bootstrap, prerequisites=prerequisites, search=services.search, ids=services.ids)
+            run = partial(
+                run_bootstrap,
+                prerequisites=prerequisites,
+                search=services.search,
+                catalog=services.catalog,
+                texts=services.documents.texts,
+                ids=services.ids,
+            )
             report = await run(apply=False)
             _show(report, services)
             if mode == "apply" and report.to_create:

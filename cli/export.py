@@ -60,7 +60,6 @@ def export(tenant: str, user: str, out: Path, with_snapshots: bool, actor: str |
                 events=services.events,
                 records=services.records,
                 vault=services.vault,
-                catalog=services.catalog,
                 clock=services.clock,
             )
 

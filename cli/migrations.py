@@ -4,10 +4,8 @@ from pathlib import Path
 
 import click
 
-from cli.profiles import DIRECTORY, SCHEMAS, count, refuse
-from cli.schemas import write_released
-from memnet.catalog import RELEASED, CatalogError, load_migrations, read_released
-from memnet.domain.schema_release import release as released_with
+from cli.profiles import DIRECTORY, SCHEMAS, count, record_release, refuse
+from memnet.catalog import CatalogError, load_migrations, read_released
 from memnet.settings import ROOT
 
 MIGRATIONS = ROOT / "migrations"
@@ -51,10 +49,5 @@ def release(directory: Path, schemas_dir: Path) -> None:
         before = read_released(directory)
     except CatalogError as error:
         refuse(error)
-    after = released_with(before, {name: migration.digest() for name, migration in found.items()})
-    added = sorted(after.keys() - before.keys())
-    if added:
-        write_released(directory / RELEASED, after)
-    for name in added:
-        click.echo(f"released {name} {after[name]}")
-    click.echo(f"ok: {count(len(added), 'migration')} released, {len(before)} before")
+    digests = {name: migration.digest() for name, migration in found.items()}
+    record_release(directory, before, digests, "migration")

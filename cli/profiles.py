@@ -1,11 +1,14 @@
-"""memnet profiles: check profiles before a service is started with them."""
+"""memnet profiles: check profiles before a service is started with them, and release them for good."""
 
+import json
+from collections.abc import Mapping
 from pathlib import Path
 from typing import NoReturn
 
 import click
 
-from memnet.catalog import CatalogError, load_catalog
+from memnet.catalog import RELEASED, CatalogError, load_catalog, read_released
+from memnet.domain.schema_release import release as released_with
 from memnet.settings import ROOT
 
 PROFILES = ROOT / "profiles"
@@ -37,6 +40,38 @@ def check(directory: Path, schemas_dir: Path, prompts_dir: Path, retention_file:
     except CatalogError as error:
         refuse(error)
     click.echo(f"ok: {count(len(catalog.profiles), 'profile')}, {count(len(catalog.schemas), 'schema')}")
+
+
+@profiles.command()
+@click.argument("directory", type=DIRECTORY, default=PROFILES, metavar="[DIR]")
+@click.option("--schemas-dir", type=DIRECTORY, default=SCHEMAS, help="The schemas that the profiles name.")
+@click.option("--prompts-dir", type=DIRECTORY, default=PROMPTS, help="The prompts that the profiles name.")
+def release(directory: Path, schemas_dir: Path, prompts_dir: Path) -> None:
+    """Release the version of every profile in DIR that is not released yet: from then on it may not change.
+
+    Adds their digests to released.json and changes no entry there. Exits with 1, and changes nothing, if there are
+    problems.
+    """
+    try:
+        found = load_catalog(directory, schemas_dir, prompts_dir).profiles.values()
+        before = read_released(directory)
+    except CatalogError as error:
+        refuse(error)
+    digests = {f"{profile.profile_id}/{profile.version}": profile.sha256 for profile in found}
+    record_release(directory, before, digests, "profile")
+
+
+def record_release(directory: Path, before: Mapping[str, str], digests: Mapping[str, str], noun: str) -> None:
+    """Add the digests that are new to released.json, which a crash leaves as it was or as it will be; say which."""
+    after = released_with(before, digests)
+    added = sorted(after.keys() - before.keys())
+    if added:
+        draft = directory / f"{RELEASED}.new"
+        draft.write_text(json.dumps(after, indent=2, sort_keys=True) + "\n", encoding="utf-8")
+        draft.replace(directory / RELEASED)
+    for name in added:
+        click.echo(f"released {name} {after[name]}")
+    click.echo(f"ok: {count(len(added), noun)} released, {len(before)} before")
 
 
 def refuse(error: CatalogError) -> NoReturn:

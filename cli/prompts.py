@@ -4,10 +4,8 @@ from pathlib import Path
 
 import click
 
-from cli.profiles import DIRECTORY, PROMPTS, count, refuse
-from cli.schemas import write_released
-from memnet.catalog import RELEASED, CatalogError, load_prompts, read_released
-from memnet.domain.schema_release import release as released_with
+from cli.profiles import DIRECTORY, PROMPTS, count, record_release, refuse
+from memnet.catalog import CatalogError, load_prompts, read_released
 
 
 @click.group()
@@ -43,10 +41,4 @@ def release(directory: Path) -> None:
         before = read_released(directory)
     except CatalogError as error:
         refuse(error)
-    after = released_with(before, {"/".join(key): prompt.sha256 for key, prompt in found.items()})
-    added = sorted(after.keys() - before.keys())
-    if added:
-        write_released(directory / RELEASED, after)
-    for name in added:
-        click.echo(f"released {name} {after[name]}")
-    click.echo(f"ok: {count(len(added), 'prompt')} released, {len(before)} before")
+    record_release(directory, before, {"/".join(key): prompt.sha256 for key, prompt in found.items()}, "prompt")

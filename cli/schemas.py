@@ -1,15 +1,13 @@
 """memnet schemas: check schema versions, and release them for good."""
 
-import json
 from collections.abc import Mapping
 from pathlib import Path
 
 import click
 
-from cli.profiles import DIRECTORY, PROFILES, PROMPTS, SCHEMAS, count, refuse
-from memnet.catalog import RELEASED, CatalogError, load_catalog, load_schemas, read_released
+from cli.profiles import DIRECTORY, PROFILES, PROMPTS, SCHEMAS, count, record_release, refuse
+from memnet.catalog import CatalogError, load_catalog, load_schemas, read_released
 from memnet.domain.schema import Schema
-from memnet.domain.schema_release import release as released_with
 
 
 @click.group()
@@ -49,13 +47,7 @@ def release(directory: Path) -> None:
         before = read_released(directory)
     except CatalogError as error:
         refuse(error)
-    after = released_with(before, _digests(found))
-    added = sorted(after.keys() - before.keys())
-    if added:
-        write_released(directory / RELEASED, after)
-    for name in added:
-        click.echo(f"released {name} {after[name]}")
-    click.echo(f"ok: {count(len(added), 'schema')} released, {len(before)} before")
+    record_release(directory, before, _digests(found), "schema")
 
 
 def _check(directory: Path, profiles_dir: Path | None, prompts_dir: Path) -> str:
@@ -67,10 +59,3 @@ def _check(directory: Path, profiles_dir: Path | None, prompts_dir: Path) -> str
 
 def _digests(found: Mapping[tuple[str, str], Schema]) -> dict[str, str]:
     return {f"{schema_id}/{version}": schema.digest for (schema_id, version), schema in found.items()}
-
-
-def write_released(path: Path, released: Mapping[str, str]) -> None:
-    """Replace the file as a whole: a crash leaves the old one or the new one."""
-    draft = path.with_name(path.name + ".new")
-    draft.write_text(json.dumps(released, indent=2, sort_keys=True) + "\n", encoding="utf-8")
-    draft.replace(path)

@@ -2,11 +2,12 @@
 with every fault.
 
 profiles/<profile_id>.json
+profiles/released.json                         {"<profile_id>/<version>": SHA-256}: what may not change any more
 schemas/<schema_id>/<version>.json             a JSON Schema, Draft 2020-12
 schemas/<schema_id>/<version>.examples.json    {"valid": [...], "invalid": [...]}: contents it must take or refuse
-schemas/released.json                          {"<schema_id>/<version>": SHA-256}: what may not change any more
+schemas/released.json                          as for profiles
 prompts/<prompt_id>/<version>.md               what a model that extracts memory is told to do
-prompts/released.json                          as for schemas
+prompts/released.json                          as for profiles
 retention/ceilings.json                        how long anything may and must be kept, whatever a profile says
 migrations/<migration_id>.json                 which documents are made into which
 migrations/<migration_id>.examples.json        [{"sources": {...}, "targets": [...]}]: what it must make of what
@@ -162,7 +163,7 @@ def load_migrations(migrations_dir: Path, schemas_dir: Path) -> Mapping[str, Mig
 
 
 def read_released(directory: Path) -> dict[str, str]:
-    """The digests in released.json of schemas, prompts or migrations, by name; empty if there is no such file.
+    """The digests in the released.json of a directory, by name; empty if there is no such file.
 
     Raises CatalogError.
     """
@@ -180,7 +181,7 @@ def _read_profiles(
     prompts: Collection[PromptKey],
 ) -> dict[str, Profile]:
     profiles: dict[str, Profile] = {}
-    files = reading.files(directory)
+    files = [path for path in reading.files(directory) if path.name != RELEASED]
     if directory.is_dir() and not files:
         reading.report(directory, Problem("", "holds no profile"))
     for path in files:
@@ -191,6 +192,9 @@ def _read_profiles(
             reading.report(path, Problem("/profile_id", f'must be "{path.stem}", as the file\'s name says'))
         reading.report(path, *check_profile(profile, schemas, prompts, unusable))
         profiles[profile.profile_id] = profile
+    digests = {f"{profile.profile_id}/{profile.version}": profile.sha256 for profile in profiles.values()}
+    released = _read_released(reading, directory)
+    reading.report(directory / RELEASED, *check_released(released, digests, kind="profile", stays=False))
     return profiles
 
 

@@ -1,13 +1,15 @@
 """Which adapter plays which port. Every entry point starts here; `connections` opens what the settings name."""
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import AbstractContextManager, AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, replace
 from datetime import timedelta
+from functools import partial
 from pathlib import Path
 
 from memnet import connections
 from memnet.adapters.azure.blob_audit import BlobAuditLog
+from memnet.adapters.azure.blob_catalog_texts import BlobCatalogTexts
 from memnet.adapters.azure.blob_documents import BlobDocumentStore
 from memnet.adapters.azure.blob_erasures import BlobErasureStore
 from memnet.adapters.azure.blob_events import BlobEventStore
@@ -40,10 +42,12 @@ from memnet.adapters.process.measured_documents import MeasuredDocuments
 from memnet.adapters.process.measured_index import MeasuredIndex
 from memnet.adapters.process.no_semantic_router import NoSemanticRouter
 from memnet.adapters.process.no_telemetry import NoTelemetry
+from memnet.adapters.process.once import Once
 from memnet.adapters.process.quota import LimitsQuota, ProcessCounters
 from memnet.adapters.process.zip_archive import create_zip, open_zip
 from memnet.adapters.system import RandomIds, SystemClock
 from memnet.catalog import Catalog, load_catalog
+from memnet.operations.register_catalog import register_catalog
 from memnet.ports import (
     ArchiveReader,
     ArchiveWriter,
@@ -83,6 +87,8 @@ class Services:
     """Everything an entry point hands to the operations."""
 
     documents: DocumentStore
+    registration: Callable[[], Awaitable[None]]
+    """Registers the catalog, once. Raises CatalogConflict, Unavailable. No document is written before it succeeds."""
     audit: AuditLog
     events: EventStore
     search: Search | None
@@ -165,11 +171,13 @@ async def connect(settings: Settings, telemetry: Telemetry | None = None) -> Asy
         models = await connections.enter_models(stack, settings, clock)
         records = BlobRecordStore(container)
         vault = None if keys is None else Vault(records, keys[0], ids, clock, _data_key_cache(settings, clock))
-        documents = BlobDocumentStore(container, DocumentCache(settings.cache_bytes))
+        registration = Once(partial(register_catalog, catalog, texts=BlobCatalogTexts(container)))
+        documents = BlobDocumentStore(container, DocumentCache(settings.cache_bytes), registration)
         background = BackgroundTasks()
         stack.push_async_callback(background.drain, DRAIN_SECONDS)
         yield Services(
             documents=_measured(documents, telemetry, catalog),
+            registration=registration,
             audit=BlobAuditLog(container, vault),
             events=BlobEventStore(container),
             search=_measured_search(search, telemetry),
@@ -210,6 +218,7 @@ def in_memory(
     )
     return Services(
         documents=_measured(documents, telemetry, catalog),
+        registration=Once(partial(register_catalog, catalog, texts=documents.texts)),
         audit=audit,
         events=events,
         search=_measured_search(Search(MemoryEventIndex(), MemorySearchRegister(), fences, embedder), telemetry),

@@ -100,6 +100,8 @@ OUTCOMES: Mapping[ErrorCode, Outcome] = MappingProxyType(
         ErrorCode.SEAL_BROKEN: Outcome.DEAD_LETTER,
         ErrorCode.UNAVAILABLE: Outcome.RETRY,
         ErrorCode.SEARCH_UNAVAILABLE: Outcome.RETRY,
+        # Another release, with a raised version, can do the job.
+        ErrorCode.CATALOG_CONFLICT: Outcome.RETRY,
         ErrorCode.VAULT_UNAVAILABLE: Outcome.RETRY,
         ErrorCode.OVERLOADED: Outcome.RETRY,
     }

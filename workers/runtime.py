@@ -2,11 +2,12 @@
 
 import asyncio
 from collections.abc import AsyncIterator, Callable
-from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from contextlib import AbstractAsyncContextManager, asynccontextmanager, suppress
 from dataclasses import replace
 
 from memnet import log_redaction
 from memnet import settings as environment
+from memnet.domain.errors import Unavailable
 from memnet.settings import Settings, SettingsError
 from memnet.wiring import Services, connect, open_telemetry
 
@@ -26,7 +27,7 @@ class Connection:
         self._services: asyncio.Future[Services] | None = None
 
     async def services(self) -> Services:
-        """Return them. Raises SettingsError and CatalogError; the next call tries again."""
+        """Return them. Raises SettingsError, CatalogError and CatalogConflict; the next call tries again."""
         if self._services is None:
             self._services = asyncio.get_running_loop().create_future()
             self._holder = asyncio.create_task(self._hold(self._services), name="services")
@@ -76,6 +77,9 @@ async def _open(settings: Settings) -> AsyncIterator[Services]:
         open_telemetry(replace(settings, prometheus=None), "worker") as telemetry,
         connect(settings, telemetry) as services,
     ):
+        # While the storage does not answer, the first write of a document asks again.
+        with suppress(Unavailable):
+            await services.registration()
         yield services
 
 

@@ -45,7 +45,10 @@ _STORED: Schema = {
 }
 _SNAPSHOT: Schema = {
     "type": "object",
-    "required": ["conversation_id", "snapshot_id", "snapshot_uri", "replay_id", "profile_id", "service_id", "messages"],
+    "required": [
+        *("conversation_id", "snapshot_id", "snapshot_uri", "replay_id", "service_id", "messages"),
+        *("profile_id", "profile_version", "profile_sha256"),
+    ],
     "properties": {"messages": {"type": "array", "items": {"$ref": "#/components/schemas/Message"}}},
 }
 _ACCESSES: Schema = {
@@ -148,6 +151,8 @@ async def read(request: Request) -> Response:
         "snapshot_uri": snapshot.uri,
         "replay_id": snapshot.replay_id,
         "profile_id": snapshot.profile_id,
+        "profile_version": snapshot.profile_version,
+        "profile_sha256": snapshot.profile_sha256,
         "service_id": snapshot.service_id,
         "messages": [message.model_dump() for message in snapshot.messages],
     }

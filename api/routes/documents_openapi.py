@@ -121,6 +121,7 @@ PRECONDITION_ERRORS = frozenset(
         E.HISTORY_BROKEN,
         E.SEAL_BROKEN,
         E.VAULT_UNAVAILABLE,
+        E.CATALOG_CONFLICT,
     }
 )
 GOVERNANCE_ERRORS = frozenset(

@@ -70,7 +70,10 @@ _REPLAY: Schema = {
         "attempts": {"type": "integer", "minimum": 0, "description": "How often a worker has started on it."},
         "reason": {"type": ["string", "null"], "description": "Why it failed."},
         "event_id": {"type": ["string", "null"], "description": "The event that tells of the conversation."},
-        "extraction": {"type": ["object", "null"], "description": "Who extracted, by which prompt."},
+        "extraction": {
+            "type": ["object", "null"],
+            "description": "Who extracted, by which prompt and which version of the profile.",
+        },
         "patches": {"type": "array", "items": _PATCH, "description": "Those that are decided, in their order."},
     },
 }

@@ -106,7 +106,7 @@ class ArchivedDocument(_Part):
 
 
 class UsedProfile(_Part):
-    """A version of a profile that some record names; the digest is None if the exporting service did not have it."""
+    """A version of a profile that some record names, with the SHA-256 that the record names."""
 
     profile_id: Identifier
     version: Identifier
@@ -114,7 +114,7 @@ class UsedProfile(_Part):
 
 
 class UsedSchema(_Part):
-    """A version of a schema that some record names; the digest as of a profile."""
+    """A version of a schema that some record names; the SHA-256 is None if only deletions name the version."""
 
     schema_id: Identifier
     version: Identifier

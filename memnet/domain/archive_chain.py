@@ -4,6 +4,7 @@ Where old records have gone, a baseline stands for them, and is the first line.
 """
 
 from collections import deque
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 import orjson
@@ -26,9 +27,9 @@ class Chain:
 
     key: DocumentKey
     doc_id: str
-    profiles: set[tuple[str, str]] = field(default_factory=set)
-    schemas: set[tuple[str, str]] = field(default_factory=set)
-    """The versions of profiles and schemas that its records name."""
+    profiles: dict[tuple[str, str], str | None] = field(default_factory=dict)
+    schemas: dict[tuple[str, str], str | None] = field(default_factory=dict)
+    """The SHA-256 that its records name, by id and version; None: only a deletion names the version."""
     records: int = 0
     is_sealed: bool = False
     """Whether some record's values have to be sealed where it is stored."""
@@ -60,7 +61,7 @@ class Chain:
         if baseline.sequence < 1:
             raise BrokenChain(self._next, "the baseline is of no change")
         self.fold, self._newest = baseline.fold(), baseline.version()
-        self._note(baseline.schema_id, baseline.schema_version, baseline.actor)
+        self._note(baseline.schema_id, baseline.schema_version, baseline.schema_sha256, baseline.actor)
         self.records += 1
         return baselines.dump(baseline)
 
@@ -73,9 +74,9 @@ class Chain:
         try:
             version = self.fold.take(record)
             self._receipts.append(self._receipt(record))
-            self._note(record["schema_id"], record["schema_version"], record["actor"])
+            self._note(record["schema_id"], record["schema_version"], record["schema_sha256"], record["actor"])
             if record["profile_id"] is not None:
-                self.profiles.add((record["profile_id"], record["profile_version"]))
+                note_text(self.profiles, (record["profile_id"], record["profile_version"]), record["profile_sha256"])
                 self._written_by = (record["profile_id"], record["binding_id"])
         except (KeyError, TypeError, ValueError) as error:
             raise BrokenChain(named, "the record lacks a member or has one of another type") from error
@@ -162,8 +163,22 @@ class Chain:
             redirected=tuple(record["redirected"]),
         )
 
-    def _note(self, schema_id: str, schema_version: str, actor: str) -> None:
-        if not all(isinstance(text, str) for text in (schema_id, schema_version, actor)):
+    def _note(self, schema_id: str, schema_version: str, schema_sha256: str | None, actor: str) -> None:
+        texts = all(isinstance(text, str) for text in (schema_id, schema_version, actor))
+        if not (texts and isinstance(schema_sha256, str | None)):
             raise BrokenChain(self._next, "the record has a member of another type")
         self._schema, self._actor = (schema_id, schema_version), actor
-        self.schemas.add(self._schema)
+        note_text(self.schemas, self._schema, schema_sha256)
+
+
+def note_text(known: dict[tuple[str, str], str | None], version: tuple[str, str], sha256: str | None) -> None:
+    """Add a version and its SHA-256 to `known`. Raises ValueError if the version has another one there."""
+    if None not in (sha256, known.get(version)) and known[version] != sha256:
+        raise ValueError(f"{'/'.join(version)} has two texts")
+    known[version] = sha256 or known.get(version)
+
+
+def note_texts(known: dict[tuple[str, str], str | None], found: Mapping[tuple[str, str], str | None]) -> None:
+    """Add every version of `found` to `known`. Raises ValueError as `note_text`."""
+    for version, sha256 in found.items():
+        note_text(known, version, sha256)

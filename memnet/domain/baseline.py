@@ -46,6 +46,7 @@ class Baseline:
     actor: str
     schema_id: str
     schema_version: str
+    schema_sha256: str | None
     created_at: str
     created_sequence: int
     profile_id: str | None
@@ -121,6 +122,7 @@ def baseline_of(key: DocumentKey, record: Record, version: Version, profile_id: 
         actor=record["actor"],
         schema_id=record["schema_id"],
         schema_version=record["schema_version"],
+        schema_sha256=record["schema_sha256"],
         # Of a deleted document nobody is told when it was created.
         created_at="" if document is None else document["created_at"],
         created_sequence=version.created_sequence,
@@ -145,6 +147,7 @@ def clear_members(baseline: Baseline) -> dict[str, Any]:
         "actor": baseline.actor,
         "schema_id": baseline.schema_id,
         "schema_version": baseline.schema_version,
+        "schema_sha256": baseline.schema_sha256,
         "created_at": baseline.created_at,
         "created_sequence": baseline.created_sequence,
         "profile_id": baseline.profile_id,
@@ -179,6 +182,7 @@ def load(data: bytes) -> Baseline | None:
             actor=members["actor"],
             schema_id=members["schema_id"],
             schema_version=members["schema_version"],
+            schema_sha256=members["schema_sha256"],
             created_at=members["created_at"],
             created_sequence=members["created_sequence"],
             profile_id=members["profile_id"],
@@ -204,6 +208,5 @@ def _is_typed(members: dict[str, Any]) -> bool:
     texts = ("record_hash", "etag", "timestamp", "actor", "schema_id", "schema_version", "created_at", "doc_id")
     is_text = all(isinstance(members[name], str) for name in texts)
     is_number = all(type(members[name]) is int for name in ("sequence", "created_sequence"))
-    return (
-        is_text and is_number and isinstance(members["profile_id"], str | None) and isinstance(members["deleted"], bool)
-    )
+    is_optional = all(isinstance(members[name], str | None) for name in ("profile_id", "schema_sha256"))
+    return is_text and is_number and is_optional and isinstance(members["deleted"], bool)

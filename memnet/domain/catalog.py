@@ -9,7 +9,7 @@ from memnet.domain.document import Actor, DocumentKey
 from memnet.domain.draft import Governance, check_binding
 from memnet.domain.errors import BindingNotFound, ProfileForbidden, ProfileNotFound
 from memnet.domain.migration import Migration
-from memnet.domain.profile import Profile
+from memnet.domain.profile import Binding, Profile
 from memnet.domain.prompt import Prompt
 from memnet.domain.retention import Ceilings, RetentionPolicy
 from memnet.domain.schema import Schema
@@ -66,12 +66,16 @@ class Catalog:
         if binding is None:
             raise BindingNotFound
         check_binding(key, binding)
-        return Governance(profile, binding, self.schema(binding.schema_id, binding.schema_version))
+        return self.rules(profile, binding)
+
+    def rules(self, profile: Profile, binding: Binding) -> Governance:
+        """The rules of a profile's binding."""
+        return Governance(profile, binding, self.schema(binding.schema_id, binding.schema_version), self.schemas)
 
     def covering(self, key: DocumentKey) -> list[Governance]:
         """The rules of every profile for the document, in the order of the profiles' ids."""
         return [
-            Governance(profile, binding, self.schema(binding.schema_id, binding.schema_version))
+            self.rules(profile, binding)
             for _, profile in sorted(self.profiles.items())
             for binding in profile.document_bindings
             if binding.covers(key)

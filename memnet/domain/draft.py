@@ -1,7 +1,7 @@
 """What a write would make of a document, before anything is committed: the whole pipeline of checks, pure."""
 
-from collections.abc import Iterable
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import orjson
@@ -28,6 +28,33 @@ class Governance:
     profile: Profile
     binding: Binding
     schema: Schema
+    schemas: Mapping[tuple[str, str], Schema] = field(default_factory=dict)
+    """The schema versions that are known, by id and version."""
+
+    def at(self, schema_id: str, version: str) -> "Governance | None":
+        """The rules for a document under this schema version: by the newer of that version and the binding's.
+
+        None unless they are the same, or the newer is proven additive to the older, directly or over versions between.
+        """
+        stored = (schema_id, version)
+        if stored == (self.schema.schema_id, self.schema.version):
+            return self
+        if schema_id == self.schema.schema_id:
+            if self._is_additive(self.schema, version):
+                return self
+            newer = self.schemas.get(stored)
+            if newer is not None and self._is_additive(newer, self.schema.version):
+                return replace(self, schema=newer)
+        return None
+
+    def _is_additive(self, newer: Schema, older: str) -> bool:
+        passed, found = set[str](), newer
+        while found.additive_to is not None and found.version not in passed:
+            if found.additive_to == older:
+                return True
+            passed.add(found.version)
+            found = self.schemas.get((found.schema_id, found.additive_to), found)
+        return False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -36,6 +63,8 @@ class Draft:
 
     schema_id: str
     schema_version: str
+    schema_sha256: str | None
+    """None: the change is a deletion, which no schema judges."""
     content: Json
     ops: list[Op]
     """Folded over the version before, they give `content`: the audit record alone rebuilds it."""
@@ -45,6 +74,7 @@ class Draft:
     binding_id: str | None = None
     profile_id: str | None = None
     profile_version: str | None = None
+    profile_sha256: str | None = None
     note: str | None = None
     evidence: Evidence | None = None
     confidence: float | None = None
@@ -68,7 +98,8 @@ def draft_patch(
     LimitExceeded, BindingMismatch, ConfidenceTooLow, EvidenceRequired, PendingItemForged, ProposerCannotConfirm,
     PendingTargetChanged.
     """
-    ops = _permitted_ops(command, rules, head, rules.profile.writable_path_rules.get(rules.binding.binding_id, ()))
+    ops = _permitted_ops(command, rules, rules.profile.writable_path_rules.get(rules.binding.binding_id, ()))
+    rules = _rules_of_version(rules, head)
     before = _base(rules.binding, head)
     base_bytes = canonical(before)
     content, content_bytes = _patched(ops, rules, before, base_bytes)
@@ -105,7 +136,8 @@ def draft_within(command: PatchDocument, rules: Governance, head: Envelope | Non
 
     The gates for what a writer claims do not apply. Raises as `draft_patch`, but for those gates' own.
     """
-    ops = _permitted_ops(command, rules, head, writable)
+    ops = _permitted_ops(command, rules, writable)
+    rules = _rules_of_version(rules, head)
     before = _base(rules.binding, head)
     base_bytes = canonical(before)
     content, content_bytes = _patched(ops, rules, before, base_bytes)
@@ -127,6 +159,7 @@ def _draft(
     return Draft(
         schema_id=rules.schema.schema_id,
         schema_version=rules.schema.version,
+        schema_sha256=rules.schema.digest,
         content=content,
         ops=ops,
         hash_before=hash_before,
@@ -135,6 +168,7 @@ def _draft(
         binding_id=rules.binding.binding_id,
         profile_id=rules.profile.profile_id,
         profile_version=rules.profile.version,
+        profile_sha256=rules.profile.sha256,
         evidence=command.evidence,
         confidence=command.confidence,
         source_time=command.source_time,
@@ -144,12 +178,14 @@ def _draft(
 
 def draft_replacement(command: ReplaceDocument, rules: Governance, head: Envelope | None) -> Draft:
     """Decide a PUT over the version `head` (None: there is none). Raises as `draft_patch`, but for the patch's own."""
-    if (command.schema_id, command.schema_version) != (rules.schema.schema_id, rules.schema.version):
+    named = rules.at(command.schema_id, command.schema_version)
+    if named is None:
         raise BindingMismatch(
             "The binding takes documents of another schema or version.",
             schema_id=rules.schema.schema_id,
             schema_version=rules.schema.version,
         )
+    rules = named
     # A patch cannot nest deeper than it may, by the bounds of its operations.
     check_depth({ROOT: command.content}, MAX_DEPTH)
     content_bytes = _bounded(command.content, rules, b"")
@@ -158,6 +194,7 @@ def draft_replacement(command: ReplaceDocument, rules: Governance, head: Envelop
     return Draft(
         schema_id=rules.schema.schema_id,
         schema_version=rules.schema.version,
+        schema_sha256=rules.schema.digest,
         content=command.content,
         ops=[_whole(command.content)],
         hash_before=_hash_before(head),
@@ -166,6 +203,7 @@ def draft_replacement(command: ReplaceDocument, rules: Governance, head: Envelop
         binding_id=rules.binding.binding_id,
         profile_id=rules.profile.profile_id,
         profile_version=rules.profile.version,
+        profile_sha256=rules.profile.sha256,
         note=command.note,
         evidence=command.evidence,
     )
@@ -176,6 +214,7 @@ def draft_deletion(command: DeleteDocument, head: Envelope) -> Draft:
     return Draft(
         schema_id=head.schema_id,
         schema_version=head.schema_version,
+        schema_sha256=None,
         content=None,
         ops=[{"op": "remove", "path": f"/{ROOT}"}],
         hash_before=_hash_before(head),
@@ -186,9 +225,7 @@ def draft_deletion(command: DeleteDocument, head: Envelope) -> Draft:
     )
 
 
-def _permitted_ops(
-    command: PatchDocument, rules: Governance, head: Envelope | None, writable: Iterable[str]
-) -> list[Op]:
+def _permitted_ops(command: PatchDocument, rules: Governance, writable: Iterable[str]) -> list[Op]:
     profile, binding = rules.profile, rules.binding
     ops = patch.check_form(command.ops)
     if not ops:
@@ -198,15 +235,21 @@ def _permitted_ops(
     if binding.write_mode == "read_only":
         raise PathNotWritable("The binding is read-only.", binding_id=binding.binding_id)
     path_policy.check_writable(ops, writable)
-    if head and not head.deleted:
-        stored = (head.schema_id, head.schema_version)
-        if stored != (rules.schema.schema_id, rules.schema.version):
-            raise BindingMismatch(
-                "The document has another schema or version than the binding; it must be migrated first.",
-                schema_id=head.schema_id,
-                schema_version=head.schema_version,
-            )
     return ops
+
+
+def _rules_of_version(rules: Governance, head: Envelope | None) -> Governance:
+    """The rules for the version that is stored; a document that does not exist takes the binding's schema."""
+    if head is None or head.deleted:
+        return rules
+    found = rules.at(head.schema_id, head.schema_version)
+    if found is None:
+        raise BindingMismatch(
+            "The document has another schema or version than the binding; it must be migrated first.",
+            schema_id=head.schema_id,
+            schema_version=head.schema_version,
+        )
+    return found
 
 
 def _base(binding: Binding, head: Envelope | None) -> Json:

@@ -1,5 +1,6 @@
 """Every way memnet says no: one closed set of codes, one class a code, the docstring is the message."""
 
+from collections.abc import Sequence
 from inspect import getdoc
 from typing import Any, ClassVar
 
@@ -340,6 +341,19 @@ class SearchUnavailable(MemnetError):
     """There is no search index at the moment, or none is configured; events are stored all the same."""
 
     code = ErrorCode.SEARCH_UNAVAILABLE
+
+
+class CatalogConflict(MemnetError):
+    """A version of a profile, schema or prompt was used before with another text; raise the version."""
+
+    code = ErrorCode.CATALOG_CONFLICT
+
+    def __init__(self, versions: Sequence[str]) -> None:
+        """`versions` are those whose text is another one than before."""
+        named = ", ".join(versions)
+        super().__init__(
+            f"Used before with another text: {named}. Raise the version, or bring back the text.", versions=versions
+        )
 
 
 class VaultUnavailable(MemnetError):

@@ -16,6 +16,8 @@ class ShownDocument:
     key: DocumentKey
     etag: ETag | None
     content: Json
+    schema: tuple[str, str] | None = None
+    """Its schema_id and schema_version; None: the binding's."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +55,7 @@ class RejectedPatch:
 
 @dataclass(frozen=True, slots=True)
 class Provenance:
-    """Who extracted, by which prompt; part of the evidence of every patch, so of the audit."""
+    """Who extracted, by which prompt and profile; part of the evidence of every patch, so of the audit."""
 
     extractor: str
     """"model" or "rules"."""
@@ -61,6 +63,8 @@ class Provenance:
     prompt_id: str | None = None
     prompt_version: str | None = None
     prompt_sha256: str | None = None
+    profile_version: str | None = None
+    profile_sha256: str | None = None
     note: str | None = None
     """What else has to be known: why it was not the model where one is configured, what of the conversation was left
     out."""
@@ -73,6 +77,8 @@ class Provenance:
             "prompt_id": self.prompt_id,
             "prompt_version": self.prompt_version,
             "prompt_sha256": self.prompt_sha256,
+            "profile_version": self.profile_version,
+            "profile_sha256": self.profile_sha256,
             "note": self.note,
         }
         return {name: value for name, value in named.items() if value is not None}

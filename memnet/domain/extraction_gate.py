@@ -160,7 +160,9 @@ def _document(read: AnsweredPatch, subject: Subject) -> ShownDocument:
 def _target(document: ShownDocument, subject: Subject) -> Target:
     binding = subject.profile.binding(document.binding_id)
     assert binding is not None
-    schema = subject.catalog.schema(binding.schema_id, binding.schema_version)
+    rules = subject.catalog.rules(subject.profile, binding)
+    of_version = rules if document.schema is None else rules.at(*document.schema)
+    schema = None if of_version is None else of_version.schema
     return Target(document, subject.profile, schema, writable(subject.profile, document.binding_id))
 
 

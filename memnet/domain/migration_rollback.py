@@ -78,6 +78,7 @@ def restoration(
     draft = Draft(
         schema_id=command.schema_id,
         schema_version=command.schema_version,
+        schema_sha256=record["schema_sha256"],
         content=content,
         ops=[{"op": "add", "path": f"/{ROOT}", "value": content}],
         hash_before=NO_CONTENT_HASH if head.deleted else digest(canonical(head.content)),
@@ -86,6 +87,7 @@ def restoration(
         binding_id=record["binding_id"],
         profile_id=record["profile_id"],
         profile_version=record["profile_version"],
+        profile_sha256=record["profile_sha256"],
         note=command.note,
         evidence=command.evidence,
     )

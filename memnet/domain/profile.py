@@ -4,12 +4,15 @@ The shape is the JSON of profiles/<profile_id>.json. What a profile leaves out i
 path, no durable section, no redirection.
 """
 
-from typing import Annotated, Literal
+from collections.abc import Mapping
+from functools import cached_property
+from typing import Annotated, Any, Literal, Self
 
 from pydantic import Field
 
 from memnet.domain.document_family import DocumentFamily
 from memnet.domain.extraction_rules import ExtractionRules
+from memnet.domain.json_text import canonical, digest
 from memnet.domain.profile_part import Confidence, Days, DeniedField, Identifier, Pointer, ProfilePart
 from memnet.domain.sensitive_rules import SensitiveContent
 from memnet.domain.upkeep_rules import SectionUpkeep, Share
@@ -84,6 +87,23 @@ class Profile(ProfilePart):
     extraction: ExtractionRules | None = None
     upkeep_rules: dict[str, tuple[SectionUpkeep, ...]] = Field(default_factory=dict)
     upkeep_fill: Share = 0.8
+
+    @cached_property
+    def text(self) -> bytes:
+        """The canonical JSON of the members that the file has: a default is no part of a version's text."""
+        return canonical(self.model_dump(mode="json", exclude_unset=True))
+
+    @cached_property
+    def sha256(self) -> str:
+        """The SHA-256 of `text`, in 64 hexadecimal digits."""
+        return digest(self.text)
+
+    def model_copy(self, *, update: Mapping[str, Any] | None = None, deep: bool = False) -> Self:
+        """Pydantic's own, which copies cached properties too: a changed copy computes its text again."""
+        copied = super().model_copy(update=update, deep=deep)
+        for name in ("text", "sha256"):
+            copied.__dict__.pop(name, None)
+        return copied
 
     def binding(self, binding_id: str) -> Binding | None:
         """The binding of that id, or None."""

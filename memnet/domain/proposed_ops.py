@@ -49,7 +49,8 @@ class Target:
 
     document: ShownDocument
     profile: Profile
-    schema: Schema
+    schema: Schema | None
+    """None: this process does not know the document's schema version; the write finds out."""
     places: Sequence[str]
     """Where a replay may propose to, as pointer patterns below the content."""
 
@@ -259,6 +260,6 @@ def _check_outcome(ops: list[Op], before: Json, after: Json, target: Target) -> 
         path_policy.check_denied(ops, target.profile.denied_fields, before, after)
     except FieldDenied as error:
         raise Refused(error.code, error.message) from None
-    violations = target.schema.violations(after)
+    violations = target.schema.violations(after) if target.schema else None
     if violations:
         raise Refused(ErrorCode.SCHEMA_VIOLATION, f"The document would not match its schema: {violations[0].message}.")

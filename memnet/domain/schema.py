@@ -9,6 +9,7 @@ from jsonschema_rs import Draft202012Validator, RegexOptions
 from memnet.domain.document import Json
 from memnet.domain.json_text import canonical, digest
 from memnet.domain.problem import Problem
+from memnet.domain.schema_additive import ADDITIVE_TO
 from memnet.domain.schema_check import check_schema, registry, schema_uri
 from memnet.domain.schema_shape import Shape
 from memnet.domain.violation import Violation, Violations, collect
@@ -60,6 +61,11 @@ class Schema:
             offline=True,
         )
         return cls(schema_id, version, body, digest(canonical(body)), validator, Shape(known.resolver(uri), body))
+
+    @property
+    def additive_to(self) -> str | None:
+        """The older version that this one is proven additive to: it takes every content that the older one takes."""
+        return self.body.get(ADDITIVE_TO)
 
     def violations(self, instance: Json) -> Violations:
         """Everything wrong with `instance`, empty if it is valid.

@@ -9,6 +9,7 @@ from jsonschema_rs import Draft202012Validator, RegexOptions, Registry, Validati
 from memnet.domain.document import Json
 from memnet.domain.patch import pointer_text
 from memnet.domain.problem import Problem
+from memnet.domain.schema_additive import ADDITIVE_TO, check_additive
 from memnet.domain.schema_walk import KEYWORDS, REFERENCES, places, walk
 from memnet.domain.violation import collect
 
@@ -30,7 +31,25 @@ def schema_uri(schema_id: str, version: str) -> str:
 
 
 def check_schema(schema_id: str, version: str, body: Json, registered: Mapping[str, Json]) -> list[Problem]:
-    """Return every fault of the schema. `registered` holds the bodies, by URI, that it may refer to (its own too)."""
+    """Return every fault of the schema. `registered` holds the bodies, by URI, that it may refer to (its own too).
+
+    A schema that says it is additive to an older version has to be: see `check_additive`.
+    """
+    problems = _faults_alone(schema_id, version, body, registered)
+    if problems or ADDITIVE_TO not in body:
+        return problems
+    older = body[ADDITIVE_TO]
+    at = pointer_text([ADDITIVE_TO])
+    if not isinstance(older, str) or older == version or schema_uri(schema_id, older) not in registered:
+        return [Problem(at, f"must name another version of {schema_id} that is there")]
+    text = registered[schema_uri(schema_id, older)]
+    if _faults_alone(schema_id, older, text, registered):
+        return [Problem(at, f"version {older} has faults of its own")]
+    return [Problem(p.pointer, f"not additive to {older}: {p.reason}") for p in check_additive(text, body)]
+
+
+def _faults_alone(schema_id: str, version: str, body: Json, registered: Mapping[str, Json]) -> list[Problem]:
+    """The faults of the schema, whatever it says of older versions."""
     if not isinstance(body, dict):
         return [Problem("", "must be a JSON object")]
     problems = list(_head(schema_uri(schema_id, version), body))

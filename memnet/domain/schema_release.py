@@ -1,4 +1,4 @@
-"""What holds for schema versions in use: their examples stay true, and a released version never changes."""
+"""What holds for versions in use: the examples of a schema stay true, and a released version never changes."""
 
 from collections.abc import Collection, Iterator, Mapping
 
@@ -26,14 +26,20 @@ def check_examples(examples: Json, schema: Schema) -> Iterator[Problem]:
 
 
 def check_released(
-    released: Mapping[str, str], digests: Mapping[str, str], unusable: Collection[str] = (), *, kind: str = "schema"
+    released: Mapping[str, str],
+    digests: Mapping[str, str],
+    unusable: Collection[str] = (),
+    *,
+    kind: str = "schema",
+    stays: bool = True,
 ) -> Iterator[Problem]:
     """Yield each released version that changed or is gone; `unusable` ones have been reported already.
 
-    It holds for prompts, too: `kind` is what the problem calls them.
+    `kind` is what the problem calls them. `stays`: every released version has to be there; of a profile, only the
+    newest one is.
     """
     for name, digest in released.items():
-        if name in unusable:
+        if name in unusable or (name not in digests and not stays):
             continue
         if name not in digests:
             yield Problem(pointer_text([name]), f"is released but there is no such {kind} version")

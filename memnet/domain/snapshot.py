@@ -12,6 +12,7 @@ from memnet.domain.errors import SealBroken
 from memnet.domain.event import Time, Word
 from memnet.domain.identifiers import SEGMENT, check_identifier
 from memnet.domain.json_text import canonical, digest
+from memnet.domain.profile import Profile
 from memnet.domain.record import RecordKey, RecordKind
 
 MAX_MESSAGES = 2000
@@ -54,6 +55,9 @@ class Snapshot:
     conversation_id: str
     snapshot_id: str
     profile_id: str
+    profile_version: str
+    profile_sha256: str
+    """The text of the profile that the snapshot was taken under."""
     service_id: str
     """The principal that sent it."""
     messages: Sequence[Message]
@@ -84,6 +88,8 @@ class Snapshot:
                 "conversation_id": self.conversation_id,
                 "snapshot_id": self.snapshot_id,
                 "profile_id": self.profile_id,
+                "profile_version": self.profile_version,
+                "profile_sha256": self.profile_sha256,
                 "service_id": self.service_id,
                 "messages": [message.model_dump() for message in self.messages],
             }
@@ -102,14 +108,18 @@ def replay_id_of(key: RecordKey) -> str:
     return f"rpl-{digest(key.blob_name.encode())[:32]}"
 
 
-def take(conversation: Conversation, scope: UserScope, conversation_id: str, service_id: str) -> Snapshot:
-    """Put a conversation below its user. Without a snapshot_id of its own the content names it."""
+def take(
+    conversation: Conversation, scope: UserScope, conversation_id: str, service_id: str, profile: Profile
+) -> Snapshot:
+    """Put a conversation below its user, under its profile. Without a snapshot_id the content names the snapshot."""
     content = [conversation.profile_id, service_id, [message.model_dump() for message in conversation.messages]]
     return Snapshot(
         scope=scope,
         conversation_id=conversation_id,
         snapshot_id=conversation.snapshot_id or f"snp-{digest(canonical(content))[:32]}",
-        profile_id=conversation.profile_id,
+        profile_id=profile.profile_id,
+        profile_version=profile.version,
+        profile_sha256=profile.sha256,
         service_id=service_id,
         messages=conversation.messages,
     )

@@ -1,16 +1,25 @@
 """See whether everything the service needs is there, and make what it can make itself."""
 
-from memnet.domain.errors import Unavailable
+from memnet.domain.catalog import Catalog
+from memnet.domain.errors import CatalogConflict, Unavailable
 from memnet.domain.prerequisite import BootstrapReport, Finding, Standing
 from memnet.domain.search_layout import mismatch
 from memnet.operations.open_index import open_index
-from memnet.ports import IdGenerator, IndexMissing, Prerequisites, Search, StoreConflict
+from memnet.operations.register_catalog import register_catalog
+from memnet.ports import CatalogTexts, IdGenerator, IndexMissing, Prerequisites, Search, StoreConflict
 
 INDEX = "search: index of events"
+CATALOG = "catalog: versions used before"
 
 
 async def bootstrap(
-    *, apply: bool, prerequisites: Prerequisites, search: Search | None, ids: IdGenerator
+    *,
+    apply: bool,
+    prerequisites: Prerequisites,
+    search: Search | None,
+    catalog: Catalog,
+    texts: CatalogTexts,
+    ids: IdGenerator,
 ) -> BootstrapReport:
     """Look at everything; with `apply`, first make the container and the first index if they are missing.
 
@@ -27,6 +36,7 @@ async def bootstrap(
             pass  # the look that follows says why
         container = await prerequisites.container.check()
     findings = [container, *[await prerequisite.check() for prerequisite in prerequisites.others]]
+    findings.append(await _catalog(catalog, texts))
     if search is not None:
         index = await _index(search)
         if apply and _can_be_made(index):
@@ -38,6 +48,17 @@ async def bootstrap(
             index = await _index(search)
         findings.append(index)
     return BootstrapReport(tuple(findings), tuple(created))
+
+
+async def _catalog(catalog: Catalog, texts: CatalogTexts) -> Finding:
+    """Whether each version of the catalog that was used before still has its text; a process registers new ones."""
+    try:
+        await register_catalog(catalog, texts=texts, create=False)
+    except CatalogConflict as error:
+        return Finding(CATALOG, Standing.WRONG, error.message)
+    except Unavailable:
+        return Finding(CATALOG, Standing.UNKNOWN, "the storage has to answer first")
+    return Finding(CATALOG, Standing.READY)
 
 
 def _can_be_made(finding: Finding) -> bool:

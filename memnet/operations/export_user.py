@@ -4,7 +4,6 @@ import asyncio
 from collections.abc import AsyncIterator, Callable, Sequence
 from dataclasses import dataclass, field
 from hashlib import sha256
-from typing import Any
 
 from memnet.domain import envelope
 from memnet.domain.archive import (
@@ -23,14 +22,13 @@ from memnet.domain.archive import (
     document_file,
     files_digest,
 )
-from memnet.domain.archive_chain import Chain
+from memnet.domain.archive_chain import Chain, note_texts
 from memnet.domain.archive_entry import conflict_line, import_line, replay_line
 from memnet.domain.audit import BrokenChain, check_head
-from memnet.domain.catalog import Catalog
 from memnet.domain.document import Actor, DocumentKey, UserScope
 from memnet.domain.envelope import Envelope
 from memnet.domain.errors import HistoryBroken, LimitExceeded, SnapshotNotFound, Unavailable, VaultUnavailable
-from memnet.domain.json_text import canonical, digest
+from memnet.domain.json_text import digest
 from memnet.domain.record import RecordKey, RecordKind
 from memnet.domain.timestamps import to_text
 from memnet.operations.open_attachment import open_attachment
@@ -45,6 +43,8 @@ PARALLEL = 16
 BATCH = 64
 """So many records are in memory at a time."""
 REMOVED = "Retention removed old records while they were exported; run it again."
+Texts = dict[tuple[str, str], str | None]
+"""The SHA-256 of each version, by id and version."""
 LINES: dict[RecordKind, Callable[[RecordKey, bytes], bytes]] = {
     RecordKind.REPLAYS: lambda key, data: replay_line(data),
     RecordKind.CONFLICTS: lambda key, data: conflict_line(data),
@@ -97,7 +97,6 @@ async def export_user(
     events: EventStore,
     records: RecordStore,
     vault: Vault | None,
-    catalog: Catalog,
     clock: Clock,
 ) -> ExportReport:
     """Write the archive that docs/export.md describes, in bounded memory, and change nothing.
@@ -123,8 +122,14 @@ async def export_user(
         actor=None if snapshots_read_by is None else snapshots_read_by.principal,
         documents=sorted(rows, key=lambda row: f"{row.namespace}/{row.path}"),
         changed_meanwhile=await _changed(scope, rows, documents),
-        profiles=[_profile(catalog, *name) for name in sorted(profiles)],
-        schemas=[_schema(catalog, *name) for name in sorted(schemas)],
+        profiles=[
+            UsedProfile(profile_id=name, version=version, sha256=sha256)
+            for (name, version), sha256 in sorted(profiles.items())
+        ],
+        schemas=[
+            UsedSchema(schema_id=name, version=version, sha256=sha256)
+            for (name, version), sha256 in sorted(schemas.items())
+        ],
         counts=files.counts,
         files=sorted(files.written, key=lambda file: file.name),
         files_sha256=files_digest(sorted(files.written, key=lambda file: file.name)),
@@ -138,10 +143,10 @@ async def export_user(
 
 async def _documents(
     scope: UserScope, files: _Files, documents: DocumentStore, audit: AuditLog
-) -> tuple[list[ArchivedDocument], set[tuple[str, str]], set[tuple[str, str]]]:
-    """The documents that were written, and the versions of profiles and schemas that their records name."""
+) -> tuple[list[ArchivedDocument], Texts, Texts]:
+    """The documents that were written, and the profiles and schemas that their records name."""
     rows, seen, written = list[ArchivedDocument](), set[str](), 0
-    profiles, schemas = set[tuple[str, str]](), set[tuple[str, str]]()
+    profiles, schemas = Texts(), Texts()
     async for key in _keys(scope, documents):
         stored = await documents.get(key)
         if stored is None:
@@ -160,8 +165,11 @@ async def _documents(
             await files.add(document_file(head.doc_id), _one(chain.document()))
         except BrokenChain as error:
             raise HistoryBroken(change_id=error.change_id, reason=error.reason) from error
-        profiles |= chain.profiles
-        schemas |= chain.schemas
+        try:
+            note_texts(profiles, chain.profiles)
+            note_texts(schemas, chain.schemas)
+        except ValueError as error:
+            raise HistoryBroken(reason=str(error)) from error
     files.counts["records"] = written
     return rows, profiles, schemas
 
@@ -275,17 +283,6 @@ async def _changed(scope: UserScope, rows: Sequence[ArchivedDocument], documents
         cursor = page.next_cursor
         if cursor is None:
             return changed
-
-
-def _profile(catalog: Catalog, profile_id: str, version: str) -> UsedProfile:
-    known = catalog.profiles.get(profile_id)
-    body: Any = known.model_dump(mode="json") if known is not None and known.version == version else None
-    return UsedProfile(profile_id=profile_id, version=version, sha256=None if body is None else digest(canonical(body)))
-
-
-def _schema(catalog: Catalog, schema_id: str, version: str) -> UsedSchema:
-    known = catalog.schemas.get((schema_id, version))
-    return UsedSchema(schema_id=schema_id, version=version, sha256=None if known is None else known.digest)
 
 
 async def _one(part: bytes) -> AsyncIterator[bytes]:

@@ -40,7 +40,12 @@ async def extract_memory(
         answer, provenance = await _ask(subject, quoted, models)
     judgement = judge(answer or answer_by_rules(subject), subject)
     notes = [note for note in (provenance.note, quoted.note()) if note]
-    provenance = replace(provenance, note="; ".join(notes) or None)
+    provenance = replace(
+        provenance,
+        profile_version=profile.version,
+        profile_sha256=profile.sha256,
+        note="; ".join(notes) or None,
+    )
     return Extraction(judgement.digest, judgement.patches, judgement.rejected, provenance)
 
 

@@ -52,8 +52,10 @@ async def show_documents(
         key = binding.resolve(snapshot.scope, assembled.selected.get(variable or ""))
         there = found.get(binding.binding_id)
         etag = there.etag if there else None
-        content = orjson.loads(there.document)[ROOT] if there else binding.initial_content or {}
-        shown.append(ShownDocument(binding.binding_id, key, etag, content))
+        document = orjson.loads(there.document) if there else None
+        content = document[ROOT] if document else binding.initial_content or {}
+        schema = (document["schema_id"], document["schema_version"]) if document else None
+        shown.append(ShownDocument(binding.binding_id, key, etag, content, schema))
     return shown
 
 

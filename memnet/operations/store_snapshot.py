@@ -2,7 +2,7 @@
 
 import asyncio
 import logging
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from memnet.domain import replay as replays
 from memnet.domain.catalog import Catalog
@@ -10,7 +10,7 @@ from memnet.domain.document import Actor, UserScope
 from memnet.domain.errors import ProfileForbidden, SnapshotExists, Unavailable, VaultUnavailable
 from memnet.domain.job import Job, JobKind
 from memnet.domain.replay import Replay, ReplayStatus, new_replay, replay_key, requeued
-from memnet.domain.snapshot import Conversation, Snapshot, take
+from memnet.domain.snapshot import Conversation, Snapshot, load, take
 from memnet.operations.open_record import open_record
 from memnet.operations.seal_record import seal_record
 from memnet.operations.send_job import send_job
@@ -54,9 +54,10 @@ async def store_snapshot(
     a failed one tried anew; one that is over stays so. Raises ProfileNotFound, ProfileForbidden, InvalidIdentifier,
     SnapshotExists for another conversation under the id, SealBroken, VaultUnavailable, Unavailable.
     """
-    if not catalog.profile(conversation.profile_id).admits(actor.principal):
+    profile = catalog.profile(conversation.profile_id)
+    if not profile.admits(actor.principal):
         raise ProfileForbidden()
-    snapshot = take(conversation, scope, conversation_id, actor.principal)
+    snapshot = take(conversation, scope, conversation_id, actor.principal, profile)
     if vault is None:
         raise VaultUnavailable()
     stored, known = await asyncio.gather(
@@ -84,8 +85,13 @@ async def store_snapshot(
 
 
 async def _check_same(snapshot: Snapshot, stored: StoredDocument, vault: Vault) -> None:
-    """Raises SnapshotExists, SealBroken, VaultUnavailable, Unavailable."""
-    if await open_record(snapshot.key, stored.data, vault=vault) != snapshot.dump():
+    """Only the version of the profile may differ: it may change between two sendings of one conversation.
+
+    Raises SnapshotExists, SealBroken, VaultUnavailable, Unavailable.
+    """
+    first = load(snapshot.scope, await open_record(snapshot.key, stored.data, vault=vault))
+    again = replace(snapshot, profile_version=first.profile_version, profile_sha256=first.profile_sha256)
+    if first.dump() != again.dump():
         raise SnapshotExists(snapshot_id=snapshot.snapshot_id)
 
 

@@ -79,6 +79,8 @@ async def tend_document(
     head = await _newest(key, documents)
     if head is None:
         return Tended(*named, Outcome.UNTOUCHED)
+    # A document under an unknown schema version is planned for all the same, and the write refuses it.
+    rules = rules.at(head.schema_id, head.schema_version) or rules
     around = surroundings(catalog, key, head.commit.etag)
     plan = planner(head.content, rules, around, clock.now())
     if not plan.ops:

@@ -14,7 +14,7 @@ from memnet.domain.archive import (
     read_manifest,
     refuse,
 )
-from memnet.domain.archive_chain import Chain
+from memnet.domain.archive_chain import Chain, note_texts
 from memnet.domain.archive_entry import carried, entry_name, is_of_import, read_entry, was_sealed
 from memnet.domain.archive_import import is_valid
 from memnet.domain.audit import BrokenChain
@@ -57,18 +57,21 @@ async def verify_archive(archive: ArchiveReader, *, catalog: Catalog) -> Verifie
 async def _check_documents(archive: ArchiveReader, verified: VerifiedArchive, catalog: Catalog) -> bool:
     """Say whether some record's values were sealed."""
     manifest, is_sealed = verified.manifest, False
-    records, profiles, schemas = 0, set[tuple[str, str]](), set[tuple[str, str]]()
+    records, profiles, schemas = 0, dict[tuple[str, str], str | None](), dict[tuple[str, str], str | None]()
     for row in manifest.documents:
         chain = await _check_document(archive, verified, row, catalog)
         is_sealed = is_sealed or chain.is_sealed
         records += chain.records
-        profiles |= chain.profiles
-        schemas |= chain.schemas
+        try:
+            note_texts(profiles, chain.profiles)
+            note_texts(schemas, chain.schemas)
+        except ValueError as error:
+            refuse(str(error))
     if records != manifest.counts["records"]:
         refuse("the manifest counts another number of records", MANIFEST)
-    if profiles != {(used.profile_id, used.version) for used in manifest.profiles}:
+    if profiles != {(used.profile_id, used.version): used.sha256 for used in manifest.profiles}:
         refuse("the profiles that it lists are not those of its records", MANIFEST)
-    if schemas != {(used.schema_id, used.version) for used in manifest.schemas}:
+    if schemas != {(used.schema_id, used.version): used.sha256 for used in manifest.schemas}:
         refuse("the schemas that it lists are not those of its records", MANIFEST)
     if is_sealed and manifest.format_version == 1:
         refuse("its records are of a later format than it says", MANIFEST)

@@ -19,6 +19,7 @@ from memnet.ports.searching import (
 from memnet.ports.signing import SigningKeys
 from memnet.ports.storage import (
     AuditLog,
+    CatalogTexts,
     DocumentStore,
     EventStore,
     ListedDocument,
@@ -38,6 +39,7 @@ __all__ = [
     "ArchiveWriter",
     "AuditLog",
     "Background",
+    "CatalogTexts",
     "Clock",
     "CreatablePrerequisite",
     "DataKeyCache",

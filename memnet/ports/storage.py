@@ -11,6 +11,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Generic, Protocol, TypeVar
 
 from memnet.domain import envelope
+from memnet.domain.catalog_text import TextName
 from memnet.domain.document import DocumentKey, StorageETag, UserScope
 from memnet.domain.envelope import DocumentSummary, DocumentView
 from memnet.domain.event import EventKey
@@ -60,8 +61,28 @@ class Page(Generic[T]):
     next_cursor: str | None
 
 
+class CatalogTexts(Protocol):
+    """The blobs below catalog/: the text of every version of a profile, schema and prompt that was ever used.
+
+    A text is created once and never changed or removed, so one that was read may be kept.
+    """
+
+    async def read(self, name: TextName) -> bytes | None:
+        """Read a text; None if there is none. Raises Unavailable."""
+        ...
+
+    async def create(self, name: TextName, data: bytes) -> None:
+        """Create a text. Raises StoreConflict if there is one, and Unavailable when the outcome is unknown."""
+        ...
+
+
 class DocumentStore(Protocol):
     """The blobs below documents/. Reads are strongly consistent; every write is conditional."""
+
+    @property
+    def texts(self) -> CatalogTexts:
+        """The texts beside the documents: those of the schema versions that the documents name are among them."""
+        ...
 
     async def get(self, key: DocumentKey) -> StoredDocument | None:
         """Read the current bytes (validated with the store, one round trip). Raises Unavailable."""

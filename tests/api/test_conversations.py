@@ -127,6 +127,8 @@ async def test_it_is_read_back_as_it_was_sent_and_the_reading_is_listed(client: 
         "snapshot_uri": snapshot().uri,
         "replay_id": snapshot().replay_id,
         "service_id": "svc-a",
+        "profile_version": snapshot().profile_version,
+        "profile_sha256": snapshot().profile_sha256,
     }
     (access,) = await accesses(client)
     assert (access["principal"], access["conversation_id"], access["snapshot_id"]) == ("svc-a", "c_1", "s_1")

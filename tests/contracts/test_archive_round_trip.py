@@ -64,10 +64,10 @@ class Store:
         self.audit.vault = self.vault
 
     def ports(self) -> dict[str, Any]:
-        return {"documents": self.documents, "audit": self.audit, "clock": self.clock, "catalog": CATALOG}
+        return {"documents": self.documents, "audit": self.audit, "clock": self.clock}
 
     def writing(self) -> dict[str, Any]:
-        return {"ids": self.ids, "background": self.background}
+        return {"ids": self.ids, "background": self.background, "catalog": CATALOG}
 
     def all(self) -> dict[str, Any]:
         return {**self.ports(), "events": self.events, "records": self.records, "vault": self.vault}

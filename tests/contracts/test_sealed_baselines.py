@@ -37,6 +37,7 @@ def a_baseline(content: object) -> Baseline:
         actor="svc-a",
         schema_id="s",
         schema_version="1",
+        schema_sha256=None,
         created_at="2026-01-01T00:00:00.000000Z",
         created_sequence=1,
         profile_id=None,

@@ -4,6 +4,7 @@ from typing import Any
 
 from memnet.domain.document import UserScope
 from memnet.domain.snapshot import Conversation, Snapshot, take
+from tests.domain.samples import CATALOG
 
 SCOPE = UserScope("t1", "u1")
 SECRET_WORDS = "The launch code is zanzibar."
@@ -41,4 +42,5 @@ def snapshot(
     service_id: str = "svc-a",
 ) -> Snapshot:
     """The snapshot as it is stored."""
-    return take(conversation(snapshot_id, *contents), scope, conversation_id, service_id)
+    profile = CATALOG.profile("project-copilot-v1")
+    return take(conversation(snapshot_id, *contents), scope, conversation_id, service_id, profile)

@@ -13,7 +13,7 @@ from memnet.domain.draft import NO_CONTENT_HASH
 from memnet.domain.envelope import Envelope, Record, load
 from memnet.domain.json_text import canonical, digest
 from memnet.domain.write import Reason
-from tests.domain.samples import BOB, EVIDENCE, KEY, NOW, History, op, patch_command
+from tests.domain.samples import BOB, EVIDENCE, KEY, NOW, History, op, patch_command, small_rules
 
 LENGTH = 6
 
@@ -65,8 +65,10 @@ def test_a_record_says_who_what_when_why_and_by_which_rules():
         "binding_id": "b",
         "profile_id": "p",
         "profile_version": "1.0.0",
+        "profile_sha256": small_rules().profile.sha256,
         "schema_id": "any",
         "schema_version": "1.0.0",
+        "schema_sha256": small_rules().schema.digest,
         "pre_etag": None,
         "post_etag": load(LIFE.versions[0]).commit.etag,
         "ops": [op("add", "/content", value={}), op("add", "/content/a", value=[1])],
@@ -91,6 +93,7 @@ def test_the_other_members_of_other_changes():
     assert second["pre_etag"] == LIFE.records[0]["post_etag"]
     assert (third["reason"], third["note"]) == ("admin_migration", "a request")
     assert (third["binding_id"], third["profile_id"], third["content_hash"]) == (None, None, NO_CONTENT_HASH)
+    assert (third["profile_sha256"], third["schema_sha256"]) == (None, None)
     assert last["lineage"] == "k5"
 
 

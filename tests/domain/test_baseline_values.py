@@ -166,4 +166,4 @@ def test_an_open_one_is_written_as_it_always_was() -> None:
     written = orjson.loads(baselines.dump(at()))
     assert (written["baseline_version"], written["content"]) == (1, at().content)
     assert written["content_hash"] == digest(canonical(at().content))
-    assert len(written) == 20
+    assert len(written) == 21

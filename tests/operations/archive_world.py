@@ -116,7 +116,6 @@ async def exported(
             events=Watched("events", world.events, watch),
             records=Watched("records", world.records, watch),
             vault=world.vault if vault else None,
-            catalog=CATALOG,
             clock=world.clock,
         )
     return file.getvalue(), report

@@ -1,19 +1,24 @@
 """Looking at what the service needs, and making what it can."""
 
 from collections.abc import Callable
+from typing import Any
 
 import pytest
 
+from memnet.adapters.memory.catalog_texts import MemoryCatalogTexts
 from memnet.adapters.memory.erasures import MemoryErasureStore
 from memnet.adapters.memory.event_index import MemoryEventIndex
 from memnet.adapters.memory.ids import SequentialIds
 from memnet.adapters.memory.prerequisites import MemoryPrerequisite
 from memnet.adapters.memory.search_register import MemorySearchRegister
+from memnet.domain.catalog_text import TextKind, TextName
 from memnet.domain.errors import Unavailable
 from memnet.domain.prerequisite import BootstrapReport, Standing
 from memnet.domain.search_layout import LAYOUT, IndexVersion, Layout, dump_layout
+from memnet.operations import bootstrap as module
 from memnet.operations.bootstrap import INDEX, bootstrap
 from memnet.ports import Prerequisites, Search
+from tests.domain.samples import CATALOG
 
 
 class World:
@@ -22,12 +27,20 @@ class World:
     def __init__(self) -> None:
         self.container = MemoryPrerequisite("container", Standing.MISSING, creatable=True)
         self.queue = MemoryPrerequisite("queue")
+        self.texts = MemoryCatalogTexts()
         self.index, self.register, self.ids = MemoryEventIndex(), MemorySearchRegister(), SequentialIds()
 
     async def run(self, *, apply: bool, search: bool = True) -> BootstrapReport:
         found = Search(self.index, self.register, MemoryErasureStore()) if search else None
         prerequisites = Prerequisites(self.container, [self.queue])
-        return await bootstrap(apply=apply, prerequisites=prerequisites, search=found, ids=self.ids)
+        return await bootstrap(
+            apply=apply,
+            prerequisites=prerequisites,
+            search=found,
+            catalog=CATALOG,
+            texts=self.texts,
+            ids=self.ids,
+        )
 
     async def standing(self, subject: str) -> tuple[Standing, str]:
         report = await self.run(apply=False)
@@ -145,3 +158,21 @@ async def test_an_index_that_cannot_be_asked_is_unknown(
         monkeypatch.setattr(world.register, "recent", failing(0))
     assert await world.standing(INDEX) == (Standing.UNKNOWN, f"the {told} has to answer first")
     assert not (await world.run(apply=True)).ready
+
+
+async def test_a_text_that_was_changed_is_named_and_a_look_registers_nothing(world: World) -> None:
+    assert await world.standing(module.CATALOG) == (Standing.READY, "")
+    name = TextName(TextKind.SCHEMA, "memory.project", "1.0.0")
+    assert await world.texts.read(name) is None
+    await world.texts.create(name, b"{}")
+    standing, detail = await world.standing(module.CATALOG)
+    assert standing is Standing.WRONG
+    assert detail.startswith("Used before with another text: schema memory.project 1.0.0. Raise the version")
+
+
+async def test_without_an_answer_of_the_storage_the_texts_are_unknown(world: World, monkeypatch: Any) -> None:
+    async def read(name: TextName) -> bytes | None:
+        raise Unavailable
+
+    monkeypatch.setattr(world.texts, "read", read)
+    assert (await world.standing(module.CATALOG))[0] is Standing.UNKNOWN

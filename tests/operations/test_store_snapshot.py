@@ -6,6 +6,7 @@ from dataclasses import replace
 import pytest
 
 from memnet.domain import replay as replays
+from memnet.domain.catalog import Catalog
 from memnet.domain.document import Actor, UserScope
 from memnet.domain.errors import (
     InvalidIdentifier,
@@ -22,6 +23,7 @@ from memnet.domain.record import RecordKind
 from memnet.domain.replay import Replay, ReplayStatus, replay_key
 from memnet.domain.snapshot import snapshot_key
 from memnet.operations.open_record import open_record
+from memnet.operations.read_snapshot import read_snapshot
 from memnet.operations.store_snapshot import store_snapshot
 from tests.domain.samples import CATALOG
 from tests.domain.snapshot_samples import SCOPE, SECRET_WORDS, conversation, snapshot
@@ -205,6 +207,18 @@ async def test_another_conversation_under_its_id_is_refused_and_changes_nothing(
         await world.store(**other)  # type: ignore[arg-type]
     assert await world.records.read(SNAPSHOT.key) == before
     assert (world.queue.sent, await world.marked()) == ([], [])
+
+
+async def test_it_names_the_text_of_its_profile_and_stays_the_same_snapshot_when_the_profile_changes() -> None:
+    world = VaultWorld()
+    first = await world.store()
+    stored = await read_snapshot(SCOPE, "c_1", "s_1", actor=ACTOR, vault=world.vault)
+    profile = CATALOG.profile(stored.profile_id)
+    assert (stored.profile_version, stored.profile_sha256) == (profile.version, profile.sha256)
+    changed = profile.model_copy(update={"version": "9.0.0"})
+    assert changed.sha256 != profile.sha256
+    again = await world.store(catalog=Catalog({**CATALOG.profiles, profile.profile_id: changed}, CATALOG.schemas))
+    assert (again.replayed, again.replay_id) == (True, first.replay_id)
 
 
 async def test_the_same_id_in_another_conversation_is_another_snapshot() -> None:

@@ -11,6 +11,7 @@ from memnet.adapters.memory.job_marks import MemoryJobMarks
 from memnet.adapters.memory.records import MemoryRecordStore
 from memnet.adapters.memory.tenant_keys import MemoryTenantKeys
 from memnet.domain import data_keys
+from memnet.domain.catalog import Catalog
 from memnet.domain.data_keys import DataKeys, data_keys_key
 from memnet.domain.document import Actor, StorageETag, UserScope
 from memnet.domain.errors import Unavailable, VaultUnavailable
@@ -155,13 +156,14 @@ class VaultWorld:
         conversation_id: str = "c_1",
         actor: Actor = ACTOR,
         queue: SentJobs | None = None,
+        catalog: Catalog = CATALOG,
     ) -> StoredSnapshot:
         return await store_snapshot(
             scope,
             conversation_id,
             body or conversation(),
             actor=actor,
-            catalog=CATALOG,
+            catalog=catalog,
             vault=self.vault,
             marks=self.marks,
             queue=queue or self.queue,

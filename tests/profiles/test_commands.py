@@ -118,6 +118,43 @@ def test_a_changed_released_version_is_refused_and_never_released_again(workshop
     assert (workshop.schemas / "released.json").read_bytes() == released
 
 
+def test_a_released_profile_is_changed_only_with_its_version(workshop: Workshop) -> None:
+    def run(verb: str) -> Result:
+        dirs = ("--schemas-dir", workshop.schemas, "--prompts-dir", workshop.prompts)
+        return memnet("profiles", verb, workshop.profiles, *dirs)
+
+    file = workshop.profiles / "released.json"
+    assert run("release").exit_code == 0
+    first = json.loads(file.read_text(encoding="utf-8"))
+    assert first.keys() == {"gardener/1.0.0"}
+    workshop.write("profiles/gardener.json", json.dumps(PROFILE, indent=4))
+    assert run("release").output == "ok: 0 profiles released, 1 before\n"
+
+    changed = {"op": "add", "path": "/max_ops", "value": 49}
+    workshop.profile(changed)
+    for verb in ("check", "release"):
+        assert (run(verb).exit_code, run(verb).output) == (
+            1,
+            f"{file}: /gardener~11.0.0: is released and was changed since: make it a new version\n",
+        )
+    workshop.profile(changed, {"op": "add", "path": "/version", "value": "1.1.0"})
+    assert run("check").exit_code == 0
+    assert run("release").output.startswith("released gardener/1.1.0 ")
+    assert json.loads(file.read_text(encoding="utf-8")).items() > first.items()
+
+
+def test_a_schema_that_only_says_it_is_additive_is_refused_with_the_place(workshop: Workshop) -> None:
+    newer = {**SCHEMA, "$id": "memnet:garden:1.1.0", "x-additive-to": "1.0.0", "required": []}
+    workshop.write("schemas/garden/1.1.0.json", newer)
+    result = memnet("schemas", "check", workshop.schemas)
+    assert result.exit_code == 1
+    assert result.output.startswith(
+        f"{workshop.schemas}/garden/1.1.0.json: /required: not additive to 1.0.0: was changed"
+    )
+    workshop.write("schemas/garden/1.1.0.json", {**newer, "required": ["plants"]})
+    assert memnet("schemas", "check", workshop.schemas).output == "ok: 2 schemas\n"
+
+
 def test_the_installed_command_needs_no_setting(workshop: Workshop) -> None:
     workshop.write("profiles/gardener.json", {**PROFILE, "profile_id": "farmer"})
 

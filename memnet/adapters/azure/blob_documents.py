@@ -1,10 +1,12 @@
 """DocumentStore on Azure Blob Storage: one blob per document, guarded by its ETag, mirrored in a process's cache."""
 
+from collections.abc import Awaitable, Callable
 from datetime import datetime
 from typing import Protocol
 
 from azure.storage.blob import BlobProperties
 
+from memnet.adapters.azure.blob_catalog_texts import BlobCatalogTexts
 from memnet.adapters.azure.blob_container import BlobContainer
 from memnet.domain.document import DocumentKey, ETag, StorageETag, UserScope
 from memnet.domain.envelope import DocumentSummary
@@ -31,10 +33,17 @@ class Cache(Protocol):
 class BlobDocumentStore:
     """The DocumentStore port; errors as the port says."""
 
-    def __init__(self, container: BlobContainer, cache: Cache) -> None:
-        """`cache` is this process's own; what it holds is validated with the store on every `get`."""
+    def __init__(
+        self, container: BlobContainer, cache: Cache, before_writing: Callable[[], Awaitable[None]] | None = None
+    ) -> None:
+        """`cache` is this process's own; what it holds is validated with the store on every `get`.
+
+        `before_writing` is awaited by every `put`, which writes nothing if that raises.
+        """
+        self.texts = BlobCatalogTexts(container)
         self._container = container
         self._cache = cache
+        self._before_writing = before_writing
 
     async def get(self, key: DocumentKey) -> StoredDocument | None:
         """Read the current bytes; an unchanged document costs a 304 without a body. Raises Unavailable."""
@@ -61,7 +70,12 @@ class BlobDocumentStore:
         replaces: StorageETag | None,
         known_at: datetime | None = None,
     ) -> None:
-        """Write iff the stored tag still is `replaces`. Raises StoreConflict, ErasureRunning, Unavailable."""
+        """Write iff the stored tag still is `replaces`.
+
+        Raises StoreConflict, ErasureRunning, Unavailable, and what `before_writing` raises.
+        """
+        if self._before_writing is not None:
+            await self._before_writing()
         try:
             tag = await self._container.write(
                 key.blob_name,

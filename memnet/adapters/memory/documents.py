@@ -4,6 +4,7 @@ import asyncio
 from collections.abc import Mapping, Sequence
 from datetime import datetime
 
+from memnet.adapters.memory.catalog_texts import MemoryCatalogTexts
 from memnet.adapters.memory.erasures import MemoryErasureStore
 from memnet.adapters.memory.tags import Tags
 from memnet.domain import cursor as cursors
@@ -17,6 +18,7 @@ class MemoryDocumentStore:
 
     def __init__(self, fences: MemoryErasureStore | None = None) -> None:
         """Start empty; nothing is created for users who have a fence in `fences`."""
+        self.texts = MemoryCatalogTexts()
         self._fences = fences
         self._stored: dict[DocumentKey, StoredDocument] = {}
         self._summaries: dict[DocumentKey, DocumentSummary] = {}

@@ -6,7 +6,7 @@ from memnet.domain.catalog import Catalog
 from memnet.domain.document import DocumentKey, StorageETag, UserScope
 from memnet.domain.envelope import DocumentSummary
 from memnet.domain.metric import SIZE_RATIO
-from memnet.ports import DocumentStore, ListedDocument, Page, StoredDocument, Telemetry
+from memnet.ports import CatalogTexts, DocumentStore, ListedDocument, Page, StoredDocument, Telemetry
 
 
 class MeasuredDocuments:
@@ -17,6 +17,11 @@ class MeasuredDocuments:
         self._inner = inner
         self._telemetry = telemetry
         self._catalog = catalog
+
+    @property
+    def texts(self) -> CatalogTexts:
+        """The texts."""
+        return self._inner.texts
 
     async def get(self, key: DocumentKey) -> StoredDocument | None:
         """Read."""

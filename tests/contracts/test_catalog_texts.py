@@ -1,0 +1,66 @@
+"""The CatalogTexts contract, for every backend; and that no document is written before the texts are registered."""
+
+import asyncio
+
+import pytest
+
+from memnet.adapters.azure.blob_container import BlobContainer
+from memnet.adapters.azure.blob_documents import BlobDocumentStore
+from memnet.adapters.process.document_cache import DocumentCache
+from memnet.adapters.process.once import Once
+from memnet.domain.catalog_text import TextKind, TextName
+from memnet.domain.document import DocumentKey, ETag, UserScope
+from memnet.domain.envelope import DocumentSummary
+from memnet.domain.errors import CatalogConflict
+from memnet.ports import DocumentStore, StoreConflict
+from tests.contracts.conftest import Place
+
+NAME = TextName(TextKind.PROFILE, "p-1", "1.0.0")
+KEY = DocumentKey(UserScope("t1", "u1"), "n", "d.json")
+SUMMARY = DocumentSummary(ETag('"1-0"'), 1, "2026-02-14T20:00:00.000000Z", 2, deleted=False, outbox=0)
+
+
+async def test_a_text_is_created_once_and_stays(documents: DocumentStore) -> None:
+    texts = documents.texts
+    assert await texts.read(NAME) is None
+    await texts.create(NAME, '{"naïve": "文档"}'.encode())
+    for data in (b"{}", '{"naïve": "文档"}'.encode()):
+        with pytest.raises(StoreConflict):
+            await texts.create(NAME, data)
+    assert await texts.read(NAME) == '{"naïve": "文档"}'.encode()
+    assert await texts.read(TextName(TextKind.SCHEMA, "p-1", "1.0.0")) is None
+    assert await texts.read(TextName(TextKind.PROFILE, "p-1", "1.0.1")) is None
+
+
+async def test_many_creators_one_text(documents: DocumentStore) -> None:
+    outcomes = await asyncio.gather(
+        *(documents.texts.create(NAME, b"%d" % number) for number in range(5)), return_exceptions=True
+    )
+    assert [type(outcome) for outcome in outcomes if outcome] == [StoreConflict] * 4
+    assert await documents.texts.read(NAME) == b"%d" % outcomes.index(None)
+
+
+async def test_it_lies_below_catalog(container: BlobContainer, place: Place) -> None:
+    await BlobDocumentStore(container, DocumentCache(1)).texts.create(NAME, b"{}")
+    assert [name async for name in place.client.list_blob_names()] == ["catalog/profile/p-1/1.0.0.json"]
+
+
+async def test_nothing_is_written_until_the_registration_succeeds(container: BlobContainer) -> None:
+    calls = 0
+
+    async def register() -> None:
+        nonlocal calls
+        calls += 1
+        if calls < 3:
+            raise CatalogConflict(["profile p 1"])
+
+    documents = BlobDocumentStore(container, DocumentCache(1), Once(register))
+    for _ in range(2):
+        with pytest.raises(CatalogConflict):
+            await documents.put(KEY, b"{}", SUMMARY, replaces=None)
+    assert await documents.get(KEY) is None
+    await asyncio.gather(
+        documents.put(KEY, b"{}", SUMMARY, replaces=None),
+        documents.put(DocumentKey(KEY.scope, "n", "e.json"), b"{}", SUMMARY, replaces=None),
+    )
+    assert calls == 3
