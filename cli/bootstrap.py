@@ -35,9 +35,9 @@ def bootstrap(mode: str | None, identity: str, vault_read_only: bool, wait: int)
     """See whether everything the service needs is there, with the rights of the identity that runs this.
 
     Looks at the container, the index, the queues, the vault and every right the service has to have, each by the least
-    call that takes it and leaves no trace. It makes the container and the first index if they are missing, removes
-    nothing, and can be run at any time. Queues and roles are the deployment's: it says which are missing. A new role
-    takes Azure some minutes.
+    call that takes it, and at what the storage keeps of a blob that is deleted. It makes the container and the first
+    index if they are missing, removes nothing of the service, and can be run at any time. Queues and roles are the
+    deployment's: it says which are missing. A new role takes Azure some minutes.
 
     Where to look, the MEMNET_* settings say, else the local stack that runs here. Exits with 0 if all is ready, else 1.
     """

@@ -124,7 +124,8 @@ def _tell(receipt: Receipt, whose: str | None) -> None:
         click.echo(f"removed: {count} {kind}")
     for one in told["remains"]:
         until = f" until {one['until']}" if one["until"] else ""
-        click.echo(f"remains: {one['count']} {one['kind']}, {one['reason']} on the {one['covers']}{until}")
+        covers = f" on the {one['covers']}" if one["covers"] else ""
+        click.echo(f"remains: {one['count']} {one['kind']}, {one['reason']}{covers}{until}")
     if told["recoverable_until"]:
         click.echo(f"the storage's administrators can recover deleted bytes until {told['recoverable_until']}")
     if receipt.status is Status.PARTIAL:

@@ -282,7 +282,6 @@ var serviceSettings = {
   MEMNET_EMBEDDINGS: embeddings
   MEMNET_EMBEDDINGS_MODEL: embeddingsModel
   MEMNET_EMBEDDINGS_DIMENSIONS: string(embeddingsDimensions)
-  MEMNET_SOFT_DELETE_DAYS: string(softDeleteDays)
   MEMNET_TELEMETRY: 'azure_monitor'
 }
 // The workers' timers sweep and reconcile, so the API's processes need not list the storage for that.

@@ -4,7 +4,7 @@ from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager
 
 from memnet import connections
-from memnet.adapters.azure.blob_prerequisites import BlobAccess, ContainerPrerequisite
+from memnet.adapters.azure.blob_prerequisites import BlobAccess, ContainerPrerequisite, DeletionCheck
 from memnet.adapters.azure.key_vault import open_vault
 from memnet.adapters.azure.search_prerequisites import IndexDefinitionAccess, IndexDocumentAccess
 from memnet.adapters.azure.service_bus_prerequisites import QueuePrerequisite
@@ -28,7 +28,7 @@ async def look_at(
     """
     async with AsyncExitStack() as stack:
         container = await connections.enter_container(stack, settings, clock)
-        others: list[Prerequisite] = [BlobAccess(container)]
+        others: list[Prerequisite] = [BlobAccess(container), DeletionCheck(container)]
         if search is not None:
             others += [IndexDefinitionAccess(search.index), IndexDocumentAccess(search.index)]
         others += await _queues(stack, settings, receives)

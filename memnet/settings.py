@@ -110,8 +110,6 @@ class Settings:
     """How long what was begun before an erasure may still arrive, counted from when its fence was first seen to stand,
     or from when a hold stopped it. Azure Storage refuses what is dated more than 15 minutes ago; the rest is for clocks
     that differ."""
-    soft_delete_days: float = 0.0
-    """For how many days the storage account lets its administrators recover what was deleted; receipts tell it."""
     models: str = "none"
     """Who extracts memory from conversations: none (fixed rules, which propose little), or a JSON array of providers
     in the order in which they are asked, each {"url": ..., "model": ...} of an OpenAI-compatible API, on Azure

@@ -133,7 +133,6 @@ class Services:
             clock=self.clock,
             ids=self.ids,
             settle=timedelta(seconds=self.settings.erasure_settle_seconds),
-            soft_delete=timedelta(days=self.settings.soft_delete_days),
         )
 
 
@@ -190,7 +189,7 @@ async def connect(settings: Settings, telemetry: Telemetry | None = None) -> Asy
             users=BlobUserDirectory(container),
             holds=BlobHoldStore(container),
             erasures=BlobErasureStore(container),
-            user_storage=BlobUserStorage(container),
+            user_storage=BlobUserStorage(container, clock),
             catalog=catalog,
             clock=clock,
             ids=ids,

@@ -125,13 +125,13 @@ def _instances(source: Source, declared: Declaration) -> Iterator[tuple[str, dic
 
 def _settings(sources: dict[str, Source]) -> Iterator[Finding]:
     """Every variable is a setting, and every service gets those it cannot do without."""
-    known = {PREFIX + field.name.upper() for field in fields(Settings)} | {f"{PREFIX}SOFT_DELETE_DAYS"}
+    known = {PREFIX + field.name.upper() for field in fields(Settings)}
     for source in sources.values():
         for name, place in _variables(source):
             if name.startswith(PREFIX) and name not in known and "__" not in name:
                 yield Finding(source.name, place, _DIFFERS, f"memnet/settings.py has no {name}")
     needed = {PREFIX + field.name.upper() for field in fields(Settings) if field.default is MISSING}
-    needed |= {f"{PREFIX}{name}" for name in ("SEARCH_URL", "QUEUE_URL", "VAULT_URL", "SOFT_DELETE_DAYS")}
+    needed |= {f"{PREFIX}{name}" for name in ("SEARCH_URL", "QUEUE_URL", "VAULT_URL")}
     main = sources.get(f"{INFRA}/main.bicep")
     for declared in main.of("module") if main is not None else ():
         if main is not None and declared.target in SERVICES and declared.value is not None:

@@ -58,7 +58,7 @@ def _of_both(plan: Plan, names: Mapping[str, Any]) -> dict[str, Any]:
     insights = plan.the("Microsoft.Insights/components")
     search = plan.the("Microsoft.Search/searchServices")
     given = {"MODELS": "models", "EMBEDDINGS": "embeddings", "EMBEDDINGS_MODEL": "embeddingsModel"}
-    given |= {"EMBEDDINGS_DIMENSIONS": "embeddingsDimensions", "SOFT_DELETE_DAYS": "softDeleteDays"}
+    given |= {"EMBEDDINGS_DIMENSIONS": "embeddingsDimensions"}
     given |= {"ISSUER_URL": "issuerUrl", "AUDIENCE": "audience", "TENANT_CLAIM": "tenantClaim"}
     return {f"{PREFIX}{name}": str(plan[param]) for name, param in given.items()} | {
         "MEMNET_STORAGE_URL": f"https://{storage.name}.blob.core.windows.net/{container.pick('name')}",

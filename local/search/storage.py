@@ -40,6 +40,7 @@ class Storage:
             directory.mkdir(parents=True, exist_ok=True)
         path = ":memory:" if directory is None else str(directory / "search.sqlite3")
         self._database = sqlite3.connect(path, isolation_level=None, check_same_thread=False, timeout=2)
+        self._removed = False
         try:
             # What is deleted is overwritten, whatever this SQLite was built to do.
             own = ("foreign_keys=ON", "secure_delete=ON")
@@ -79,6 +80,7 @@ class Storage:
     def delete_index(self, number: int) -> None:
         """Remove an index with its documents."""
         self._database.execute("DELETE FROM indexes WHERE number = ?", (number,))
+        self._empty_log()
 
     def aliases(self) -> list[tuple[str, str, str]]:
         """Return name, ETag and index of every alias."""
@@ -124,8 +126,10 @@ class Storage:
         self._database.execute("BEGIN IMMEDIATE")
 
     def commit(self) -> None:
-        """Make the batch durable."""
+        """Make the batch durable. What it has removed or replaced is not in the file's log afterwards either."""
         self._database.execute("COMMIT")
+        if self._removed:
+            self._empty_log()
 
     def roll_back(self) -> None:
         """Undo the batch."""
@@ -144,7 +148,13 @@ class Storage:
 
     def delete(self, number: int, key: str) -> None:
         """Remove a document if it is there."""
-        self._database.execute("DELETE FROM documents WHERE number = ? AND key = ?", (number, key))
+        found = self._database.execute("DELETE FROM documents WHERE number = ? AND key = ?", (number, key))
+        self._removed = self._removed or found.rowcount > 0
+
+    def _empty_log(self) -> None:
+        """Move the write-ahead log into the file, and truncate it (SQLite, "PRAGMA wal_checkpoint")."""
+        self._database.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
+        self._removed = False
 
     def _put_vectors(self, rows: Iterable[tuple[int, str, bytes]]) -> None:
         self._database.executemany("INSERT INTO vectors VALUES (?, ?, ?)", rows)

@@ -6,6 +6,7 @@ and that one, if it still lives, stops at its next step.
 """
 
 import math
+import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -42,6 +43,9 @@ class Store(StrEnum):
 
 INDEXED, MESSAGES = "index_documents", "messages"
 """What is counted in the index and in the queues; in the blobs it goes by `kind_of`."""
+COPIES = "copies"
+"""What earlier versions and snapshots of blobs are counted as."""
+_COPY = re.compile(r"((versionid|snapshot)=[0-9A-Za-z:.-]{1,64})?")
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,6 +54,10 @@ class Found:
 
     name: str
     tag: StorageETag
+    copy: str = ""
+    """Empty for the blob itself, else which earlier copy of it: "versionid=..." or "snapshot=..."."""
+    kept_until: datetime | None = None
+    """Set for what is deleted already: until then the storage keeps it recoverable, and refuses to remove it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -61,7 +69,7 @@ class Erasure:
     requested_by: str
     accepted_at: str
     stores: tuple[Store, ...]
-    """Those that the process which accepted it knows of; all of them have to be found empty."""
+    """Those that any process which worked on it knows of; all of them have to be found empty."""
     settle_seconds: int
     """For how long whoever accepted it wants what was begun before to be waited for."""
     standing_since: str | None = None
@@ -168,6 +176,12 @@ def standing(erasure: Erasure, now: datetime) -> Erasure:
     return replace(erasure, standing_since=erasure.standing_since or to_text(now))
 
 
+def extended(erasure: Erasure, stores: Sequence[Store]) -> Erasure:
+    """Add the stores that this process knows and no process before it did. They have not been scanned yet."""
+    known = tuple(store for store in Store if store in {*erasure.stores, *stores})
+    return erasure if known == erasure.stores else replace(erasure, stores=known, clean_scans=0)
+
+
 def stopped(erasure: Erasure, covers: str, now: datetime) -> Erasure:
     """Note that a hold was found; the first one counts."""
     if erasure.stopped_at is not None:
@@ -187,7 +201,7 @@ def end_batch(erasure: Erasure, kept: Sequence[Found] = ()) -> Erasure:
 
 
 def _kinds(erasure: Erasure, found: Sequence[Found]) -> Counter[str]:
-    return Counter(kind_of(erasure.scope, one.name) for one in found)
+    return Counter(COPIES if one.copy else kind_of(erasure.scope, one.name) for one in found)
 
 
 def counted(erasure: Erasure, found: Mapping[str, int]) -> Erasure:
@@ -225,7 +239,7 @@ def dump(erasure: Erasure) -> bytes:
             "stopped_at": erasure.stopped_at,
             "stopped_by": erasure.stopped_by,
             "removed": dict(erasure.removed),
-            "batch": [[one.name, one.tag] for one in erasure.batch],
+            "batch": [[one.name, one.tag, one.copy] for one in erasure.batch],
             "clean_scans": erasure.clean_scans,
             "failing": dict(erasure.failing),
             "last_head_sha256": erasure.last_head_sha256,
@@ -248,7 +262,7 @@ def load(scope: UserScope, data: bytes) -> Erasure:
             stopped_at=_time(members["stopped_at"]),
             stopped_by=members["stopped_by"],
             removed=members["removed"],
-            batch=tuple(Found(name, StorageETag(tag)) for name, tag in members["batch"]),
+            batch=tuple(Found(name, StorageETag(tag), copy) for name, tag, copy in members["batch"]),
             clean_scans=members["clean_scans"],
             failing=members["failing"],
             last_head_sha256=members["last_head_sha256"],
@@ -273,5 +287,5 @@ def _is_sound(found: Erasure) -> bool:
         (found.stopped_at is None) == (found.stopped_by is None)
         and all(type(number) is int and number >= 0 for number in numbers)
         and all(isinstance(text, str) for text in texts)
-        and all(is_of(found.scope, one.name) for one in found.batch)
+        and all(is_of(found.scope, one.name) and _COPY.fullmatch(one.copy) for one in found.batch)
     )

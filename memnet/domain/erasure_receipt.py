@@ -4,7 +4,8 @@ It is verified offline, with the public keys of the service and, to know whose i
 holds a salted hash alone.
 """
 
-from collections.abc import Mapping, Sequence
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from datetime import datetime, timedelta
 from enum import StrEnum
@@ -15,7 +16,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from memnet.domain import signature
 from memnet.domain.document import UserScope
-from memnet.domain.erasure import Erasure
+from memnet.domain.erasure import Erasure, Found, kind_of
 from memnet.domain.errors import HistoryBroken
 from memnet.domain.identifiers import check_identifier
 from memnet.domain.json_text import canonical, digest
@@ -31,7 +32,8 @@ PURPOSE = "memnet-erasure-1"
 SALT_BYTES = 32
 SIGNATURE_BYTES = 64
 LEGAL_HOLD = "legal_hold"
-"""Why something remains."""
+SOFT_DELETE = "soft_delete"
+"""Why something remains: an order keeps it, or the storage keeps what was deleted for a while."""
 LATE = "late_writes"
 """What of a user under a hold may still arrive after the last look."""
 _Count = Annotated[int, Field(ge=0)]
@@ -52,8 +54,8 @@ class Remainder:
     kind: str
     count: int
     reason: str
-    covers: str
-    """What the hold that keeps it is on: "user" or "tenant"."""
+    covers: str | None
+    """What the hold that keeps it is on: "user" or "tenant"; None: no hold keeps it."""
     until: str | None = None
 
 
@@ -63,7 +65,7 @@ class _Remainder(BaseModel):
     kind: str
     count: _Count
     reason: str
-    covers: str
+    covers: str | None
     until: str | None
 
 
@@ -182,19 +184,27 @@ def held_back(kept: Mapping[str, int], covers: str) -> Sequence[Remainder]:
     ]
 
 
+def recoverable(scope: UserScope, found: Iterable[Found]) -> Sequence[Remainder]:
+    """What was deleted and the storage keeps recoverable, by kind, each until the last of it goes."""
+    counts, until = Counter[str](), dict[str, datetime]()
+    for one in found:
+        if one.kept_until is not None:
+            kind = kind_of(scope, one.name)
+            counts[kind] += 1
+            until[kind] = max(until.get(kind, one.kept_until), one.kept_until)
+    return [Remainder(kind, counts[kind], SOFT_DELETE, None, to_text(until[kind])) for kind in sorted(counts)]
+
+
 def make_receipt(
     erasure: Erasure,
     remains: Sequence[Remainder],
     *,
     finished_at: datetime,
-    soft_delete: timedelta,
     salt: bytes,
     key: SigningKey,
 ) -> bytes:
-    """Sign what became of the erasure: PARTIAL if something remains, else COMPLETE.
-
-    `soft_delete` is how long the storage lets its administrators recover what was deleted.
-    """
+    """Sign what became of the erasure: PARTIAL if something remains, else COMPLETE."""
+    kept = [one.until for one in remains if one.reason == SOFT_DELETE and one.until is not None]
     members: dict[str, Any] = {
         "receipt_version": RECEIPT_VERSION,
         "erasure_id": erasure.erasure_id,
@@ -209,7 +219,7 @@ def make_receipt(
         "removed": dict(erasure.removed),
         "remains": [asdict(one) for one in remains],
         "clean_scans": erasure.clean_scans,
-        "recoverable_until": to_text(finished_at + soft_delete) if soft_delete else None,
+        "recoverable_until": max(kept, default=None),
         "last_head_sha256": erasure.last_head_sha256,
         "key_id": key.public.key_id,
     }

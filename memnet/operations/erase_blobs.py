@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 
+from memnet.domain.erasure import Found
 from memnet.domain.hold import HoldChange
 from memnet.operations.find_holds import find_holds
 from memnet.operations.open_erasure import ErasureJournal
@@ -21,24 +22,37 @@ class Held(Exception):
 
 
 async def erase_blobs(*, journal: ErasureJournal) -> int:
-    """Remove all there is until a whole listing finds nothing; return how much it was.
+    """Remove all there is until a whole listing finds nothing that can be removed; return how much it was.
+
+    Blobs go first, then what the storage has kept of them: versions and snapshots. What is soft-deleted cannot be
+    removed before its time; `journal.kept` names it.
 
     Raises Held as soon as a legal hold covers the user, StoreConflict if another process has taken the erasure over,
     HistoryBroken if a hold cannot be read, Unavailable.
     """
     erasing, scope = journal.erasing, journal.erasure.scope
     await journal.finish_batch()
-    cursor: str | None = None
-    total = before = 0
+    total, copies_too = 0, False
     while True:
-        page = await erasing.storage.list(scope, limit=PAGE, cursor=cursor)
-        for start in range(0, len(page.items), BATCH):
-            holds = await find_holds(scope, holds=erasing.holds)
-            if holds:
-                raise Held(holds)
-            await journal.remove(page.items[start : start + BATCH])
-        total, cursor = total + len(page.items), page.next_cursor
-        if cursor is None:
-            if total == before:
-                return total
-            before = total
+        kept: list[Found] = []
+        removed = left = 0
+        cursor: str | None = None
+        while True:
+            page = await erasing.storage.list(scope, limit=PAGE, cursor=cursor)
+            kept += [one for one in page.items if one.kept_until is not None]
+            there = [one for one in page.items if one.kept_until is None]
+            wanted = [one for one in there if copies_too or not one.copy]
+            for start in range(0, len(wanted), BATCH):
+                holds = await find_holds(scope, holds=erasing.holds)
+                if holds:
+                    raise Held(holds)
+                await journal.remove(wanted[start : start + BATCH])
+            removed, left, cursor = removed + len(wanted), left + len(there) - len(wanted), page.next_cursor
+            if cursor is None:
+                break
+        total += removed
+        if not removed and not left:
+            journal.kept = kept
+            return total
+        # Removing a version takes a right of its own: without it, what is current is gone all the same.
+        copies_too = True

@@ -7,7 +7,7 @@ from datetime import datetime
 
 from memnet.domain import erasure as erasures
 from memnet.domain.document import StorageETag, UserScope
-from memnet.domain.erasure import Erasure, Found, begin_batch, end_batch, kind_of, standing
+from memnet.domain.erasure import Erasure, Found, Store, begin_batch, end_batch, extended, kind_of, standing
 from memnet.ports import Erasing, StoreConflict
 
 PARALLEL = 16
@@ -23,6 +23,13 @@ class ErasureJournal:
     known_at: datetime
     """Before that it was read or written. Whatever is removed is dated so: who was overtaken since, or stood still,
     removes nothing late."""
+    kept: Sequence[Found] = ()
+    """What the last whole listing showed as deleted and still recoverable."""
+
+    @property
+    def unknown(self) -> Sequence[Store]:
+        """The stores of the erasure that this process does not know: it can neither empty nor scan them."""
+        return [store for store in self.erasure.stores if store not in self.erasing.stores]
 
     async def note(self, erasure: Erasure) -> None:
         """Write it, if it says anything new. Raises StoreConflict if another process has, Unavailable."""
@@ -66,7 +73,9 @@ class ErasureJournal:
 
 
 async def open_erasure(scope: UserScope, *, erasing: Erasing) -> ErasureJournal | None:
-    """Read the record, and note that the fence stands if nobody has; None: there is no erasure of this user.
+    """Read the record, and note when the fence was first seen and the stores that only this process knows.
+
+    Returns None if there is no erasure of this user.
 
     Raises StoreConflict if another process is at it, HistoryBroken if the record cannot be read, Unavailable.
     """
@@ -75,5 +84,5 @@ async def open_erasure(scope: UserScope, *, erasing: Erasing) -> ErasureJournal 
     if stored is None:
         return None
     journal = ErasureJournal(erasing, erasures.load(scope, stored.data), stored.storage_etag, before)
-    await journal.note(standing(journal.erasure, erasing.clock.now()))
+    await journal.note(extended(standing(journal.erasure, erasing.clock.now()), erasing.stores))
     return journal

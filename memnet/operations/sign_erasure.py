@@ -19,7 +19,6 @@ async def sign_erasure(erasure: Erasure, remains: Sequence[Remainder], *, erasin
         erasure,
         remains,
         finished_at=erasing.clock.now(),
-        soft_delete=erasing.soft_delete,
         salt=erasing.ids.secret(SALT_BYTES),
         key=await erasing.signing.newest(),
     )

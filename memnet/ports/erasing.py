@@ -28,8 +28,6 @@ class Erasing:
     ids: IdGenerator
     settle: timedelta
     """How long after its fence was first seen, or a hold stopped it, what was begun before may still arrive."""
-    soft_delete: timedelta
-    """How long the storage lets its administrators recover what was deleted."""
 
     @property
     def stores(self) -> tuple[Store, ...]:

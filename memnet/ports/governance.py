@@ -103,7 +103,8 @@ class ErasureStore(Fences, Protocol):
 
 class UserStorage(Protocol):
     """Everything that the stores hold of one user, whatever it is: below the user's prefix, and the marks and the
-    changes of holds outside of it. Fences and receipts are not among it.
+    changes of holds outside of it; with the versions, the snapshots and the soft-deleted blobs that the storage keeps.
+    Fences and receipts are not among it.
     """
 
     async def list(self, scope: UserScope, *, limit: int, cursor: str | None) -> Page[Found]:
@@ -112,6 +113,8 @@ class UserStorage(Protocol):
 
     async def delete(self, scope: UserScope, found: Found, *, known_at: datetime) -> None:
         """Remove what `list` has found iff it still is that; a missing one is fine.
+
+        A blob goes with its snapshots; where the storage keeps versions, it is listed as one of them afterwards.
 
         It does not take effect much later than `known_at`, the moment at which the caller knew that it may be removed:
         Azure Storage refuses it 15 minutes after. Raises StoreConflict if something else stands there, ValueError for a

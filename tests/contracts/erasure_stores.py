@@ -24,6 +24,7 @@ from memnet.adapters.memory.job_marks import MemoryJobMarks
 from memnet.adapters.memory.records import MemoryRecordStore
 from memnet.adapters.memory.user_storage import MemoryUserStorage
 from memnet.adapters.process.document_cache import DocumentCache
+from memnet.adapters.system import SystemClock
 from memnet.domain.document import DocumentKey, ETag, UserScope
 from memnet.domain.envelope import DocumentSummary
 from memnet.domain.erasure import Found
@@ -82,7 +83,7 @@ def on_blobs(container: BlobContainer) -> Stores:
     """The Azure adapters."""
     return Stores(
         BlobErasureStore(container),
-        BlobUserStorage(container),
+        BlobUserStorage(container, SystemClock()),
         BlobDocumentStore(container, DocumentCache(1_000_000)),
         BlobAuditLog(container),
         BlobEventStore(container),

@@ -10,24 +10,28 @@ from hypothesis import strategies as st
 
 from memnet.domain import erasure as erasures
 from memnet.domain.audit_values import RecordPlace
-from memnet.domain.document import DocumentKey, UserScope
+from memnet.domain.document import DocumentKey, StorageETag, UserScope
 from memnet.domain.erasure import (
     CLEAN_SCANS,
     FENCES,
     INDEXED,
     MESSAGES,
+    Found,
     Store,
     begin_batch,
     begun,
     counted,
+    dump,
     end_batch,
     erasure_id_of,
+    extended,
     fence_name,
     fenced,
     fences_of,
     is_of,
     is_proven,
     kind_of,
+    load,
     prefixes_of,
     scanned,
     standing,
@@ -358,3 +362,21 @@ def test_other_members_are_broken(change: dict[str, object]) -> None:
     for name in change.keys() & members.keys():
         with pytest.raises(HistoryBroken):
             erasures.load(WHOSE, canonical({other: value for other, value in members.items() if other != name}))
+
+
+def test_a_store_that_is_added_undoes_the_scans_that_did_not_look_into_it() -> None:
+    alone = scanned(erasure(stores=(Store.BLOBS,)), clean=True)
+    assert extended(alone, (Store.BLOBS,)) is alone
+    both = extended(alone, (Store.QUEUES,))
+    assert (both.stores, both.clean_scans) == ((Store.BLOBS, Store.QUEUES), 0)
+
+
+@pytest.mark.parametrize("copy", ["versionid=2026-01-01T00:00:00.0000000Z&comp=lease", "versionid=", "x", 1])
+def test_a_copy_that_is_no_version_or_snapshot_cannot_be_read(copy: object) -> None:
+    name = f"{WHOSE.prefix}documents/a.json"
+    batch = dump(begin_batch(erasure(), [Found(name, StorageETag("t"), "snapshot=2026-01-01T00:00:00.0000000Z")]))
+    assert load(WHOSE, batch).batch[0].copy.startswith("snapshot=")
+    members = orjson.loads(batch)
+    members["batch"][0][2] = copy
+    with pytest.raises(HistoryBroken):
+        load(WHOSE, canonical(members))

@@ -3,6 +3,7 @@
 import base64
 import hashlib
 import json
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
@@ -26,6 +27,7 @@ from memnet.domain.erasure_receipt import (
     over,
     read_receipt,
     receipt_name,
+    recoverable,
     running,
     user_hash,
 )
@@ -47,13 +49,9 @@ def done() -> Erasure:
     return scanned(scanned(counted(end_batch(begun), {INDEXED: 2, MESSAGES: 1}), clean=True), clean=True)
 
 
-def receipt(
-    *remains: Remainder, of: Erasure | None = None, key: SigningKey = KEY, soft_delete: timedelta = timedelta(0)
-) -> bytes:
+def receipt(*remains: Remainder, of: Erasure | None = None, key: SigningKey = KEY) -> bytes:
     """The receipt of `done`."""
-    return make_receipt(
-        done() if of is None else of, remains, finished_at=FINISHED, soft_delete=soft_delete, salt=SALT, key=key
-    )
+    return make_receipt(done() if of is None else of, remains, finished_at=FINISHED, salt=SALT, key=key)
 
 
 def resigned(members: dict[str, Any], purpose: str = PURPOSE, key: SigningKey = KEY) -> bytes:
@@ -102,8 +100,21 @@ def test_what_remains_makes_it_partial_and_is_said() -> None:
 
 
 def test_until_when_the_storage_keeps_what_was_deleted_is_said() -> None:
-    told = read_receipt(receipt(soft_delete=timedelta(days=7)))
-    assert told.members["recoverable_until"] == "2026-01-08T00:17:00.000000Z"
+    kept = recoverable(
+        WHOSE,
+        [
+            *found(f"{WHOSE.prefix}events/live.json"),
+            *(
+                replace(one, copy=copy, kept_until=FINISHED + timedelta(days=days))
+                for days, copy in ((3, ""), (7, "snapshot=2026-01-01T00:00:00.0000000Z"))
+                for one in found(f"{WHOSE.prefix}documents/projects/{SECRET}.json")
+            ),
+        ],
+    )
+    until = "2026-01-08T00:17:00.000000Z"
+    assert kept == [Remainder("documents", 2, "soft_delete", None, until)]
+    told = read_receipt(receipt(*kept))
+    assert (told.status, told.members["recoverable_until"]) == (Status.PARTIAL, until)
 
 
 def test_anybody_can_verify_it_as_the_guide_says() -> None:
@@ -116,7 +127,7 @@ def test_anybody_can_verify_it_as_the_guide_says() -> None:
     assert hashlib.sha256(base64.b64decode(members["salt"]) + ids).hexdigest() == members["user_hash"]
 
 
-@pytest.mark.parametrize("data", [receipt(), receipt(HELD, soft_delete=timedelta(days=7))])
+@pytest.mark.parametrize("data", [receipt(), receipt(HELD, Remainder("audit", 1, "soft_delete", None, THEN))])
 def test_no_flipped_bit_is_left_unnoticed(data: bytes) -> None:
     for place in range(len(data)):
         for bit in range(8):

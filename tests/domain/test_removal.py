@@ -20,7 +20,6 @@ def receipt(name: str, began: int, ended: int, **removed: int) -> Receipt:
         erasure(erasure_id=name, accepted_at=at(began), removed=removed),
         [Remainder("audit", 1, "legal_hold", "user")],
         finished_at=from_text(at(ended)),
-        soft_delete=timedelta(0),
         salt=name.ljust(32).encode(),
         key=KEY,
     )

@@ -137,10 +137,6 @@ MISTAKES = {
     "a setting of nobody": Mistake(
         WORKERS, "AZURE_CLIENT_ID:", "AZURE_CLIENTID:", "setting", "nothing here is known to read it"
     ),
-    "the storage's days are another parameter's": Mistake(
-        MAIN, "MEMNET_SOFT_DELETE_DAYS: string(softDeleteDays)", "MEMNET_SOFT_DELETE_DAYS: string(logRetentionDays)",
-        "setting", "MEMNET_SOFT_DELETE_DAYS is", API,
-    ),
     "the container in the address is not the one that is made": Mistake(
         STORAGE, "primaryEndpoints.blob}${container.name}", "primaryEndpoints.blob}memory", "setting",
         "MEMNET_STORAGE_URL is", API,

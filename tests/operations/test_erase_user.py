@@ -301,17 +301,6 @@ async def test_a_store_that_fails_does_not_stop_the_others(world):
     assert await world.indexed(U1) == 5
 
 
-async def test_what_can_be_recovered_is_told(world):
-    erasure_id = (await world.request()).erasure_id
-    world.advance()
-    assert (
-        await erase_user(U1, erasing=replace(world.erasing(), settle=timedelta(0), soft_delete=timedelta(days=7)))
-        is Erased.FINISHED
-    )
-    receipt = await receipt_of(world, erasure_id)
-    assert receipt.members["recoverable_until"] > receipt.members["finished_at"]
-
-
 async def test_of_a_user_without_a_fence_nothing_is_touched(world):
     before = world.stored(U10)
     assert await world.run(U10) is Erased.NOTHING

@@ -125,6 +125,23 @@ def test_hidden_changes_are_durable_too(tmp_path: Path) -> None:
             assert client.get_document_count() == 1
 
 
+def test_what_is_deleted_is_in_no_file_while_it_runs(tmp_path: Path) -> None:
+    def files() -> bytes:
+        return b"".join(path.read_bytes() for path in tmp_path.iterdir())
+
+    with EmulatorProcess(tmp_path) as emulator:
+        with emulator.index_client() as indexes:
+            indexes.create_index(events_index("events"))
+        with emulator.search_client("events") as client:
+            client.upload_documents([{"id": name, "title": f"canary {name}"} for name in ("gone", "stays", "changed")])
+            assert b"canary gone" in files()
+            client.delete_documents([{"id": "gone"}])
+            client.upload_documents([{"id": "changed", "title": "other"}])
+        assert b"canary stays" in files()
+        assert b"canary gone" not in files()
+        assert b"canary changed" not in files()
+
+
 def test_sigterm_stops_in_order(tmp_path: Path) -> None:
     with EmulatorProcess(tmp_path) as emulator:
         with emulator.index_client() as indexes:

@@ -140,15 +140,27 @@ class BlobContainer:
             return
         raise _refused(response)
 
+    async def delete_copy(self, name: str, copy: str, *, known_at: datetime) -> None:
+        """Delete one version or snapshot; a missing one is fine. `copy` is its query parameter, as "versionid=...".
+
+        The request is dated `known_at`. Source: Delete Blob (REST API). Raises Unavailable.
+        """
+        place = f"{quote(name, safe=PATH)}?{quote(copy, safe='=:')}"
+        response = await self._send("DELETE", place, {}, dated=known_at)
+        is_missing = response.status_code == 404 and response.headers.get("x-ms-error-code") != "ContainerNotFound"
+        if response.status_code != 202 and not is_missing:
+            raise _refused(response)
+
     async def list(
-        self, prefix: str, *, limit: int, cursor: str | None, metadata: bool
+        self, prefix: str, *, limit: int, cursor: str | None, metadata: bool, copies: bool = False
     ) -> tuple[Sequence[BlobProperties], str | None]:
         """List Blobs: one page in name order, perhaps short, and the cursor of the next one.
 
-        Raises InvalidCursor, Unavailable.
+        With `copies` also what the storage keeps beside the blobs: versions, snapshots, soft-deleted blobs. Raises
+        InvalidCursor, Unavailable.
         """
         marker = None if cursor is None else cursors.decode(prefix, cursor)
-        include = ["metadata"] if metadata else []
+        include = [*(["metadata"] if metadata else []), *(["snapshots", "versions", "deleted"] if copies else [])]
         pages: Any = self._client.list_blobs(name_starts_with=prefix, include=include, results_per_page=limit).by_page(
             marker
         )

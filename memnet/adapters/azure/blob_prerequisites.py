@@ -12,6 +12,8 @@ from memnet.ports import StoreConflict
 ROLE = "Storage Blob Data Contributor"
 PROBE = "bootstrap/probe"
 """A blob that never comes to be."""
+DELETED = "bootstrap/deletion"
+"""A blob that is made and deleted at once."""
 NO_TAG = StorageETag('"0x0"')
 """The tag of no blob: a write that asks for it is authorized, and then refused with 412."""
 
@@ -58,3 +60,36 @@ class BlobAccess:
         except Unavailable as error:
             return refusal(subject, error, ROLE)
         return Finding(subject, Standing.READY)
+
+
+class DeletionCheck:
+    """Whether a deletion deletes: an erasure cannot end as complete while the account keeps versions or deleted blobs.
+
+    Creates one empty blob, deletes it, and lists what is left of it. Only the management interface tells the settings
+    themselves (Set Blob Service Properties, "Remarks"); the service has no right there.
+    """
+
+    def __init__(self, container: BlobContainer) -> None:
+        """Nothing is asked yet."""
+        self._container = container
+
+    async def check(self) -> Finding:
+        """Report versioning as wrong, and soft delete as what it means for erasures."""
+        subject = "storage: deletion"
+        try:
+            if not await self._container.exists():
+                return Finding(subject, Standing.UNKNOWN, "the container has to be there first")
+            with suppress(StoreConflict):  # an earlier check was interrupted before it deleted the blob
+                await self._container.write(DELETED, b"", replaces=None, metadata={})
+            await self._container.delete(DELETED)
+            left, _ = await self._container.list(DELETED, limit=1000, cursor=None, metadata=False, copies=True)
+        except Unavailable as error:
+            return refusal(subject, error, ROLE)
+        if any(blob.version_id is not None for blob in left):
+            told = "versioning keeps every deleted blob: turn it off, or no erasure can end as complete"
+            return Finding(subject, Standing.WRONG, told)
+        days = max((blob.remaining_retention_days or 0 for blob in left if blob.deleted), default=None)
+        if days is None:
+            return Finding(subject, Standing.READY)
+        told = f"soft delete keeps deleted blobs for {days + 1} days: until then an erasure is partial"
+        return Finding(subject, Standing.READY, told)

@@ -3,7 +3,7 @@
 import base64
 import hashlib
 import hmac
-from urllib.parse import urlsplit
+from urllib.parse import parse_qsl, urlsplit
 
 from azure.core.credentials import AzureNamedKeyCredential
 from azure.core.pipeline import PipelineRequest
@@ -44,7 +44,7 @@ def storage_policy(
 
 
 class SharedKeyPolicy(Policy):
-    """Signs requests without query parameters by "Authorize with Shared Key" of the Blob service's REST reference.
+    """Signs requests by "Authorize with Shared Key" of the Blob service's REST reference.
 
     The SDK's own policy for it is not public.
     """
@@ -78,6 +78,8 @@ class SharedKeyPolicy(Policy):
             del headers["content-length"]
         standard = "\n".join(headers.get(name.lower(), "") for name in self._SIGNED_HEADERS)
         own = "".join(f"{name}:{headers[name]}\n" for name in sorted(headers) if name.startswith("x-ms-"))
-        text = f"{http.method}\n{standard}\n{own}/{self._account}{urlsplit(http.url).path}"
+        url = urlsplit(http.url)
+        query = "".join(f"\n{name.lower()}:{value}" for name, value in sorted(parse_qsl(url.query)))
+        text = f"{http.method}\n{standard}\n{own}/{self._account}{url.path}{query}"
         signature = base64.b64encode(hmac.digest(self._key, text.encode(), hashlib.sha256)).decode()
         http.headers["Authorization"] = f"SharedKey {self._account}:{signature}"
