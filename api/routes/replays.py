@@ -50,6 +50,13 @@ _PATCH: Schema = {
         },
         "message_ids": {"type": "array", "items": TEXT, "description": "The messages that speak for it."},
         "confidence": {"type": "number"},
+        "supports": {
+            "type": "array",
+            "items": TEXT,
+            "description": "Where the document, or its pending section, says the same already: JSON Pointers. Absent "
+            "unless reason is already_there.",
+        },
+        "etag": {**TEXT, "description": "The version of the document that supports points into."},
     },
 }
 _REPLAY: Schema = {

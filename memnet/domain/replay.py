@@ -57,6 +57,10 @@ class PatchFate:
     conflict_id: str | None = None
     message_ids: Sequence[str] = ()
     confidence: float | None = None
+    supports: Sequence[str] = ()
+    """Of what is there already: pointers to it."""
+    etag: str | None = None
+    """The version that `supports` points into."""
 
     def members(self) -> dict[str, Any]:
         """What is known of it, by name."""
@@ -71,6 +75,8 @@ class PatchFate:
             "conflict_id": self.conflict_id,
             "message_ids": list(self.message_ids),
             "confidence": self.confidence,
+            "supports": list(self.supports) or None,
+            "etag": self.etag,
         }
         return {name: value for name, value in known.items() if value is not None}
 
@@ -161,7 +167,7 @@ def planned(
     *,
     extraction: Json,
     event_id: str | None,
-    rejected: Sequence[PatchFate],
+    settled: Sequence[PatchFate],
     sealed: Json,
     now: datetime,
 ) -> Replay:
@@ -170,7 +176,7 @@ def planned(
         replay,
         extraction=extraction,
         event_id=event_id,
-        patches=tuple(rejected),
+        patches=tuple(settled),
         sealed=sealed,
         updated_at=to_text(now),
     )
@@ -226,5 +232,5 @@ def load(data: bytes) -> Replay:
 
 
 def _fate(row: dict[str, Any]) -> PatchFate:
-    members = {**row, "status": PatchStatus(row["status"]), "message_ids": tuple(row["message_ids"])}
-    return PatchFate(**members)
+    lists = {name: tuple(row.get(name, ())) for name in ("message_ids", "supports")}
+    return PatchFate(**{**row, "status": PatchStatus(row["status"]), **lists})

@@ -41,7 +41,7 @@ async def extract_memory(
     judgement = judge(answer or answer_by_rules(subject), subject)
     notes = [note for note in (provenance.note, quoted.note()) if note]
     provenance = replace(provenance, note="; ".join(notes) or None)
-    return Extraction(judgement.digest, judgement.patches, judgement.rejected, provenance)
+    return Extraction(judgement.digest, judgement.patches, judgement.rejected, provenance, judgement.known)
 
 
 async def _ask(subject: Subject, quoted: Quoted, models: LanguageModels) -> tuple[Answer | None, Provenance]:
