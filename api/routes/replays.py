@@ -54,6 +54,13 @@ _PATCH: Schema = {
             "type": "boolean",
             "description": "true: another writer came first, and the patch was adapted to the newer version.",
         },
+        "supports": {
+            "type": "array",
+            "items": TEXT,
+            "description": "Where the document, or its pending section, says the same already: JSON Pointers. Absent "
+            "unless reason is already_there.",
+        },
+        "etag": {**TEXT, "description": "The version of the document that supports points into."},
     },
 }
 _REPLAY: Schema = {

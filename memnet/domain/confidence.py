@@ -8,6 +8,7 @@ from typing import Any
 
 import orjson
 
+from memnet.domain.added_source import source_ops
 from memnet.domain.document import Json
 from memnet.domain.errors import ConfidenceTooLow, EvidenceRequired, PendingItemForged
 from memnet.domain.json_text import canonical
@@ -37,7 +38,13 @@ def gate(
     does not fall short lacks evidence.
     """
     pending = profile.pending_sections.get(command.binding_id)
-    short = {index: lack for index, op in enumerate(ops) if (lack := _shortfall(command, profile, op)) is not None}
+    # A source says nothing new: what it supports is there already, and stays as it is.
+    sources = _source_ops(command, profile, ops, base)
+    short = {
+        index: lack
+        for index, op in enumerate(ops)
+        if index not in sources and (lack := _shortfall(command, profile, op)) is not None
+    }
     if short and pending is None:
         raise ConfidenceTooLow(op_index=min(short), required=short[min(short)])
     effective = list(ops)
@@ -97,6 +104,14 @@ def _shortfall(command: PatchDocument, profile: Profile, op: Op) -> float | None
     ):
         return rules.min_confidence_for_auto_apply
     return None
+
+
+def _source_ops(command: PatchDocument, profile: Profile, ops: list[Op], base: Json) -> frozenset[int]:
+    """The operations of a replay that only add a source to an entry. A live writer's sources are what it says."""
+    if command.reason is not Reason.REPLAY_UPDATE:
+        return frozenset()
+    rules = profile.upkeep_rules.get(command.binding_id, ())
+    return source_ops(ops, {ROOT: orjson.loads(canonical(base))}, rules)
 
 
 def _reaches(command: PatchDocument, threshold: float) -> bool:

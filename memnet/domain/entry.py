@@ -9,12 +9,14 @@ from memnet.domain.document import Json
 from memnet.domain.errors import MalformedRequest
 from memnet.domain.evidence import MAX_EVIDENCE_BYTES
 from memnet.domain.json_text import canonical
+from memnet.domain.patch import Pointer, pointer
 from memnet.domain.same_text import says
 from memnet.domain.timestamps import from_text
 from memnet.domain.upkeep_rules import Measure, SectionUpkeep
 
 ALSO = "also"
 """The member of evidence that holds the evidence of the entries that were merged."""
+_USUAL = SectionUpkeep(section="/any")
 _DATE = re.compile(r"\d{4}-\d\d-\d\d", re.ASCII)
 _EARLIEST = datetime.min.replace(tzinfo=UTC)
 
@@ -95,15 +97,62 @@ def with_origins_of(kept: Json, merged: Sequence[Json], rule: SectionUpkeep) -> 
         return []
     newest = max([kept, *merged], key=lambda entry: verified_at(entry, rule) or _EARLIEST)
     verified = kept if newest is kept else {**kept, rule.verified_field: newest[rule.verified_field]}
-    own = evidence_of(kept, rule)
-    every = {canonical(item): item for entry in [kept, *merged] for item in evidence_of(entry, rule)}
-    found = list(every.values())
-    candidates = [verified]
-    if len(found) > len(own):
-        evidence = found[0] if len(found) == 1 else {**found[0], ALSO: found[1:]}
-        if len(canonical(evidence)) <= MAX_EVIDENCE_BYTES:
-            candidates.insert(0, {**verified, rule.evidence_field: evidence})
+    evidence = joint_evidence(kept, merged, rule)
+    candidates = [verified] if evidence is None else [{**verified, rule.evidence_field: evidence}, verified]
     return [candidate for candidate in candidates if candidate is not kept]
+
+
+def joint_evidence(kept: Json, others: Sequence[Json], rule: SectionUpkeep) -> Json:
+    """The evidence of an entry together with that of others, which stands in it as `also`.
+
+    None if the others have none that the entry lacks, or if it would be longer than evidence may be.
+    """
+    every = {canonical(item): item for entry in [kept, *others] for item in evidence_of(entry, rule)}
+    if len(every) <= len(evidence_of(kept, rule)):
+        return None
+    first, *rest = every.values()
+    evidence = {**first, ALSO: rest} if rest else first
+    return evidence if len(canonical(evidence)) <= MAX_EVIDENCE_BYTES else None
+
+
+def rule_of(section: Pointer, rules: Sequence[SectionUpkeep]) -> SectionUpkeep:
+    """The rule of the array at `section` of the content; without one, a rule with the usual names of members."""
+    return next((rule for rule in rules if pointer(rule.section) == section), _USUAL)
+
+
+def covers(there: Json, entry: Json, rule: SectionUpkeep) -> bool:
+    """Whether `there` has all that `entry` says, its evidence included, so that nothing is lost without `entry`."""
+    if isinstance(entry, str) and says(entry) is not None:
+        return says(there, rule.text_field) == says(entry)
+    said, known = identity(entry, rule), {canonical(item) for item in evidence_of(there, rule)}
+    if said is None or said != identity(there, rule):
+        return canonical(there) == canonical(entry)
+    return known >= {canonical(item) for item in evidence_of(entry, rule)}
+
+
+def joins(entry: Json, entries: Sequence[Json], rule: SectionUpkeep) -> tuple[int, Json] | None:
+    """Which of the entries the evidence of `entry` joins, and the evidence of that one afterwards.
+
+    It joins one that differs from `entry` in its origin only (`identity`). None: there is none, or it has the evidence,
+    or has no room for it.
+    """
+    if any(covers(there, entry, rule) for there in entries):
+        return None
+    for position in twins(entry, entries, rule):
+        evidence = joint_evidence(entries[position], [entry], rule)
+        if evidence is not None:
+            return position, evidence
+    return None
+
+
+def twins(entry: Json, entries: Sequence[Json], rule: SectionUpkeep) -> list[int]:
+    """Where the objects are that differ from `entry` in their origin only."""
+    said = identity(entry, rule)
+    return [
+        position
+        for position, there in enumerate(entries)
+        if said is not None and isinstance(there, dict) and identity(there, rule) == said
+    ]
 
 
 def identity(entry: Json, rule: SectionUpkeep, proposed: Sequence[SectionUpkeep] | None = None) -> bytes | None:

@@ -43,6 +43,20 @@ class ProposedPatch:
 
 
 @dataclass(frozen=True, slots=True)
+class KnownPatch:
+    """What was left out of a proposal because the document says it already, and what it supports."""
+
+    binding_id: str
+    key: DocumentKey
+    etag: ETag | None
+    """The version that `supports` points into; None: the initial content."""
+    supports: Sequence[str]
+    """Pointers, one for each operation that was left out."""
+    confidence: float
+    message_ids: Sequence[str]
+
+
+@dataclass(frozen=True, slots=True)
 class RejectedPatch:
     """A proposal that was refused before it came to any document, and why."""
 
@@ -92,3 +106,4 @@ class Extraction:
     patches: Sequence[ProposedPatch]
     rejected: Sequence[RejectedPatch]
     provenance: Provenance
+    known: Sequence[KnownPatch] = ()

@@ -13,7 +13,7 @@ from memnet.domain import injected_context
 from memnet.domain.catalog import Catalog
 from memnet.domain.error_code import ErrorCode
 from memnet.domain.event import MAX_WORDS
-from memnet.domain.extraction import Digest, ProposedPatch, RejectedPatch, ShownDocument
+from memnet.domain.extraction import Digest, KnownPatch, ProposedPatch, RejectedPatch, ShownDocument
 from memnet.domain.extraction_answer import Answer, AnsweredDigest, AnsweredPatch, read_patch
 from memnet.domain.material import writable
 from memnet.domain.profile import Profile
@@ -58,6 +58,7 @@ class Judgement:
     digest: Digest | None
     patches: Sequence[ProposedPatch]
     rejected: Sequence[RejectedPatch]
+    known: Sequence[KnownPatch]
 
 
 def judge(answer: Answer, subject: Subject) -> Judgement:
@@ -66,6 +67,7 @@ def judge(answer: Answer, subject: Subject) -> Judgement:
     most = 0 if rules is None else rules.max_patches
     patches: list[ProposedPatch] = []
     rejected: list[RejectedPatch] = []
+    known: list[KnownPatch] = []
     for number, members in enumerate(answer.patches):
         read = read_patch(members)
         try:
@@ -73,10 +75,10 @@ def judge(answer: Answer, subject: Subject) -> Judgement:
                 raise Refused(ErrorCode.LIMIT_EXCEEDED, f"One replay proposes at most {most} patches.")
             if read is None:
                 raise Refused(ErrorCode.PATCH_MALFORMED, "It is not a patch of scalars by add and replace.")
-            patches.append(_judge_patch(read, subject, patches))
+            _judge_patch(read, subject, patches, known)
         except Refused as refusal:
             rejected.append(_rejection(read, refusal, subject))
-    return Judgement(judge_digest(answer.digest, subject), patches, rejected[:MAX_REJECTED])
+    return Judgement(judge_digest(answer.digest, subject), patches, rejected[:MAX_REJECTED], known)
 
 
 def judge_digest(digest: AnsweredDigest | None, subject: Subject) -> Digest | None:
@@ -121,7 +123,8 @@ def _known_ids(subject: Subject) -> set[str]:
     return {*routed_ids(subject), *entries}
 
 
-def _judge_patch(read: AnsweredPatch, subject: Subject, before: Sequence[ProposedPatch]) -> ProposedPatch:
+def _judge_patch(read: AnsweredPatch, subject: Subject, patches: list[ProposedPatch], known: list[KnownPatch]) -> None:
+    """Append what is let through to `patches`, and what is known already to `known`. Raises Refused."""
     document = _document(read, subject)
     cited = _cited(read, subject)
     confidence = _confidence(read, cited, subject.profile)
@@ -134,9 +137,13 @@ def _judge_patch(read: AnsweredPatch, subject: Subject, before: Sequence[Propose
         evidence(subject.snapshot, message_ids),
         max(message.timestamp for message in cited if message.role == "user"),
     )
-    others = [op for patch in before if patch.key == document.key for op in patch.ops]
-    ops = admit_ops(read.ops, _target(document, subject), source, others)
-    return ProposedPatch(document.binding_id, document.key, document.etag, ops, confidence, message_ids)
+    others = [op for patch in patches if patch.key == document.key for op in patch.ops]
+    admitted = admit_ops(read.ops, _target(document, subject), source, others)
+    place = (document.binding_id, document.key, document.etag)
+    if admitted.ops:
+        patches.append(ProposedPatch(*place, admitted.ops, confidence, message_ids))
+    if admitted.known:
+        known.append(KnownPatch(*place, admitted.known, confidence, message_ids))
 
 
 def evidence(snapshot: Snapshot, message_ids: Sequence[str]) -> dict[str, Any]:

@@ -10,6 +10,7 @@ import orjson
 
 from memnet.domain import injected_context, path_policy
 from memnet.domain.document import Json
+from memnet.domain.entry import covers, joins, rule_of
 from memnet.domain.entry_template import TEXT, Entry, fill, kept_by_service, renew
 from memnet.domain.error_code import ErrorCode
 from memnet.domain.errors import FieldDenied, MemnetError, PatchNotApplicable
@@ -20,12 +21,13 @@ from memnet.domain.patch import Op, Pointer, apply, pointer, pointer_text, resol
 from memnet.domain.path_policy import ROOT, lies_within, touches
 from memnet.domain.pending import carry
 from memnet.domain.profile import Profile
-from memnet.domain.proposal import ALREADY_THERE
 from memnet.domain.rebase import Translated
+from memnet.domain.same_element import count_items
 from memnet.domain.same_text import says
 from memnet.domain.schema import Schema
 from memnet.domain.sensitive import is_sensitive
 from memnet.domain.unseen import holds_unseen
+from memnet.domain.upkeep_rules import SectionUpkeep
 
 MAX_TEXT: Final = 2000
 """Characters of one proposed text."""
@@ -66,6 +68,10 @@ class Target:
         rules = self.profile.extraction
         return {} if rules is None else rules.items.get(self.document.binding_id, {})
 
+    def rule(self, section: Pointer) -> SectionUpkeep:
+        """Which members of the section's entries tell their origin."""
+        return rule_of(section, self.profile.upkeep_rules.get(self.document.binding_id, ()))
+
     @cached_property
     def kept(self) -> list[tuple[Pointer, frozenset[str]]]:
         """By section, the members of its entries that the service keeps."""
@@ -86,29 +92,47 @@ class Source:
     time: str
 
 
-def admit_ops(ops: Sequence[AnsweredOp], target: Target, source: Source, others: Sequence[Op]) -> list[Op]:
-    """The operations to apply, proposed on the content as it was shown. Raises Refused, also if nothing is left.
+@dataclass(frozen=True, slots=True)
+class Admitted:
+    """What is let through, and what is left out because it is known."""
 
-    What the document says already is left out, and so is what waits there or is among the `others` of this replay.
+    ops: list[Op]
+    known: list[str]
+    """Pointers to what the left-out operations support, as the operations before them leave the document."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Known:
+    """An operation says what stands there already."""
+
+    at: str
+
+
+def admit_ops(ops: Sequence[AnsweredOp], target: Target, source: Source, others: Sequence[Op]) -> Admitted:
+    """The operations to apply, proposed on the content as it was shown. Raises Refused.
+
+    What the document says already is left out, and so is what waits there or is among the `others` of this replay. An
+    entry that brings another source of what is there or waits is let through: the rebase adds its evidence.
     """
     before = target.document.content
-    known = [*_pending_targets(target), *others]
     state: Json = {ROOT: orjson.loads(canonical(before))}
-    admitted: list[Op] = []
+    admitted = Admitted([], [])
     for op in ops:
         made = _admit(op, state, target, source)
-        if made is not None and not any(_repeats(made, other, target) for other in known):
-            # Copied: what later operations make of the state is not what this one carries.
-            state = _applied(state, orjson.loads(canonical(made)))
-            admitted.append(made)
-    if not admitted:
-        raise Refused(ALREADY_THERE, "That is said already, or waits for a confirmation.")
-    _check_outcome(admitted, before, state[ROOT], target)
+        if not isinstance(made, _Known):
+            made = _waiting(made, target) or _repeated(made, others, target) or made
+        if isinstance(made, _Known):
+            admitted.known.append(made.at)
+            continue
+        # Copied: what later operations make of the state is not what this one carries.
+        state = _applied(state, orjson.loads(canonical(made)))
+        admitted.ops.append(made)
+    _check_outcome(admitted.ops, before, state[ROOT], target)
     return admitted
 
 
-def _admit(op: AnsweredOp, state: Json, target: Target, source: Source) -> Op | None:
-    """The operation to apply; None if it would change nothing."""
+def _admit(op: AnsweredOp, state: Json, target: Target, source: Source) -> Op | _Known:
+    """The operation to apply, or where the document says it already."""
     place = _place(op.path, target)
     value = _value(op.value, target)
     parent = _parent(state, place)
@@ -156,12 +180,12 @@ def _parent(state: Json, place: Pointer) -> Json:
     return parent
 
 
-def _in_object(verb: str, place: Pointer, value: Json, parent: dict[str, Json]) -> Op | None:
+def _in_object(verb: str, place: Pointer, value: Json, parent: dict[str, Json]) -> Op | _Known:
     name = place[-1]
     if name in parent:
         _check_overwriting(parent[name])
         if canonical(parent[name]) == canonical(value):
-            return None
+            return _Known(pointer_text((ROOT, *place)))
         return _op("replace", place, value)
     if verb == "replace":
         raise Refused(ErrorCode.PATCH_NOT_APPLICABLE, "It replaces a member that the document does not have.")
@@ -170,19 +194,22 @@ def _in_object(verb: str, place: Pointer, value: Json, parent: dict[str, Json]) 
     return _op("add", place, value)
 
 
-def _in_list(verb: str, place: Pointer, value: Json, entries: list[Json], target: Target, source: Source) -> Op | None:
+def _in_list(
+    verb: str, place: Pointer, value: Json, entries: list[Json], target: Target, source: Source
+) -> Op | _Known:
     section, index = place[:-1], _index(place[-1], len(entries), verb)
     template = target.templates.get(pointer_text(section))
     if template is not None and not isinstance(value, str):
         raise Refused(ErrorCode.PATCH_MALFORMED, "This list takes texts.")
     field = _text_field(template)
-    if isinstance(value, str) and any(says(entry, field) == says(value) for entry in entries):
-        return None
-    old = None if verb == "add" else entries[index]
+    text, old = value, None if verb == "add" else entries[index]
     if template is not None:
         entry = _entry(section, value, target, source)
         value = fill(template, entry) if verb == "add" else renew(old, template, entry)
-    else:
+    alike = [at for at, other in enumerate(entries) if isinstance(text, str) and says(other, field) == says(text)]
+    if alike and (verb == "replace" or joins(value, entries, target.rule(section)) is None):
+        return _Known(pointer_text((ROOT, *section, str(alike[0]))))
+    if template is None:
         _check_overwriting(old)
     # A list takes what is new at its end, wherever it was wanted: nothing else moves.
     return _op(verb, (*section, "-" if verb == "add" else str(index)), value)
@@ -219,29 +246,42 @@ def _text_field(template: dict[str, Json] | None) -> str:
     return next((name for name, value in (template or {}).items() if value == TEXT), "text")
 
 
-def _repeats(made: Op, other: dict[str, Json], target: Target) -> bool:
-    """Whether both put the same in the same place."""
-    field = _text_field(target.templates.get(pointer_text(pointer(made["path"])[1:-1])))
-    return all(other.get(name) == made[name] for name in ("op", "path")) and _same(
-        other.get("value"), made["value"], field
-    )
+def _waiting(made: Op, target: Target) -> _Known | None:
+    """Where in the pending section the same waits already, unless the operation brings another source of it."""
+    for at, proposed in _pending_targets(target):
+        if _is_about(made, proposed) and covers(proposed.get("value"), made["value"], _rule(made, target)):
+            return _Known(at)
+    return None
 
 
-def _pending_targets(target: Target) -> Iterator[dict[str, Json]]:
-    """The operations that wait in the pending section, as they would apply to the content that was shown."""
+def _repeated(made: Op, others: Sequence[Op], target: Target) -> _Known | None:
+    """Where an operation of the same replay puts the same, whatever messages it cites."""
+    field = _rule(made, target).text_field
+    for other in others:
+        if _is_about(made, other) and count_items(made["value"], [other["value"]], field):
+            return _Known(other["path"])
+    return None
+
+
+def _is_about(made: Op, other: dict[str, Json]) -> bool:
+    return all(other.get(name) == made[name] for name in ("op", "path"))
+
+
+def _rule(made: Op, target: Target) -> SectionUpkeep:
+    return target.rule(pointer(made["path"])[1:-1])
+
+
+def _pending_targets(target: Target) -> Iterator[tuple[str, dict[str, Json]]]:
+    """The operations that wait in the pending section, and where."""
+    section = (ROOT, *(target.pending or ()))
     try:
-        items = [] if target.pending is None else resolve(target.document.content, pointer_text(target.pending))
+        items = [] if target.pending is None else resolve({ROOT: target.document.content}, pointer_text(section))
     except PatchNotApplicable:
         return
-    for item in items if isinstance(items, list) else []:
+    for index, item in enumerate(items if isinstance(items, list) else []):
         carried = carry(item, target.document.content) if isinstance(item, dict) else None
         if isinstance(carried, Translated):
-            yield from carried.ops
-
-
-def _same(one: Json, other: Json, field: str) -> bool:
-    text = says(one, field)
-    return canonical(one) == canonical(other) if text is None else text == says(other, field)
+            yield from ((pointer_text((*section, str(index))), op) for op in carried.ops)
 
 
 def _op(verb: str, place: Pointer, value: Json) -> Op:

@@ -7,9 +7,11 @@ from enum import Enum, StrEnum
 from typing import Any, Final
 
 from memnet.domain.document import Json
-from memnet.domain.patch import Op, Pointer, apply, pointer, pointer_text, resolve
+from memnet.domain.entry import covers, evidence_of, joins, rule_of, twins
+from memnet.domain.patch import WITH_VALUE, Op, Pointer, apply, pointer, pointer_text, resolve
 from memnet.domain.path_policy import ROOT
 from memnet.domain.same_element import ID, Lost, count_items, counterpart, same_json
+from memnet.domain.upkeep_rules import SectionUpkeep
 
 
 class Absent(Enum):
@@ -39,6 +41,8 @@ class Translated:
     ops: list[Op]
     already_there: tuple[int, ...]
     """The indices of the proposed operations that were dropped, because what they make is there already."""
+    supports: tuple[str, ...] = ()
+    """Where in `theirs` that is: pointers, one for each dropped operation but removals."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,27 +73,35 @@ class Changed:
 Rebased = Translated | Changed
 
 
-def rebase(ops: Sequence[Op], base: Json, theirs: Json) -> Rebased:
+def rebase(ops: Sequence[Op], base: Json, theirs: Json, rules: Sequence[SectionUpkeep] = ()) -> Rebased:
     """Carry well-formed `ops`, proposed on the content `base`, over to the content `theirs`.
 
     Both contents stay as they are. An element of an array is followed to where it is now; what an operation touches
-    must be as it was, or be already as it would become. What is added to an array is there already if more entries
-    equal it, or say the same, than did in `base`. Raises what `patch.apply` raises if `ops` do not apply to `base`.
+    must be as it was, or be already as it would become.
+
+    An entry that is added to an array and says the same as one that is there is never dropped with something of its
+    own. If it brings evidence and differs in its origin only, its evidence joins the other entry's. If the other entry
+    has all of it, it is there already. If anything else differs and the other entry is new, they conflict. `rules` name
+    the members that tell the origin (`SectionUpkeep`), by section; a section without a rule has the usual names.
+
+    Raises what `patch.apply` raises if `ops` do not apply to `base`.
     """
     apply(_state(base), list(ops))
-    versions = _Versions(_state(base), _state(theirs))
+    versions = _Versions(_state(base), _state(theirs), rules)
     translated: list[Op] = []
     already_there: list[int] = []
+    supports: list[str] = []
     for index, op in enumerate(ops):
         try:
-            carried_over = versions.step(op)
+            carried_over, there = versions.step(op)
         except _Parted as parted:
             return Changed(index, pointer_text(parted.path), parted.why, parted.base, parted.theirs)
         if carried_over is None:
             already_there.append(index)
+            supports += there
         else:
             translated.append(carried_over)
-    return Translated(translated, tuple(already_there))
+    return Translated(translated, tuple(already_there), tuple(supports))
 
 
 def _state(content: Json) -> Json:
@@ -110,24 +122,32 @@ class _Versions:
 
     base: Json
     theirs: Json
+    rules: Sequence[SectionUpkeep]
 
-    def step(self, op: Op) -> Op | None:
-        """Take both over one operation and return it as theirs needs it; None: it is there already. Raises _Parted."""
-        carried_over = _carried_over(op, self.base, self.theirs)
+    def step(self, op: Op) -> tuple[Op | None, list[str]]:
+        """Take both over one operation and return it as theirs needs it. None: it is there already, and where.
+
+        Raises _Parted.
+        """
+        carried_over = _carried_over(op, self.base, self.theirs, self.rules)
+        there = _stands_at(op, self.base, self.theirs, self.rules) if carried_over is None else []
         self.base = apply(self.base, [op])
         if carried_over is not None:
             self.theirs = apply(self.theirs, [carried_over])
-        return carried_over
+        return carried_over, there
 
 
-def _carried_over(op: Op, base: Json, theirs: Json) -> Op | None:
+def _carried_over(op: Op, base: Json, theirs: Json, rules: Sequence[SectionUpkeep]) -> Op | None:
     path = pointer(op["path"])
     if op["op"] == "move":
-        return _moved(op, path, base, theirs)
+        return _moved(op, path, base, theirs, rules)
     if op["op"] == "copy":
-        return _copied(op, path, base, theirs)
+        return _copied(op, path, base, theirs, rules)
     if op["op"] == "add":
-        place = _to_add(path, op["value"], base, theirs)
+        joined = _joined(op, path, base, theirs, rules)
+        if joined is not None:
+            return joined
+        place = _to_add(path, op["value"], base, theirs, rules)
     elif op["op"] == "replace":
         place = _to_replace(path, op["value"], base, theirs)
     elif op["op"] == "remove":
@@ -137,13 +157,48 @@ def _carried_over(op: Op, base: Json, theirs: Json) -> Op | None:
     return None if place is None else {**op, "path": pointer_text(place)}
 
 
-def _copied(op: Op, path: Pointer, base: Json, theirs: Json) -> Op | None:
+def _stands_at(op: Op, base: Json, theirs: Json, rules: Sequence[SectionUpkeep]) -> list[str]:
+    """The pointer in theirs to what an operation need not write any more; none for what takes away or moves."""
+    if op["op"] not in WITH_VALUE:
+        return []
+    path = pointer(op["path"])
+    place, _, now = _located(path[:-1], base, theirs)
+    if not isinstance(now, list):
+        return [pointer_text((*place, *path[-1:]))]
+    rule = rule_of(path[1:-1], rules)
+    found = [index for index, item in enumerate(now) if covers(item, op["value"], rule)]
+    return [pointer_text((*place, str(found[-1])))]
+
+
+def _joined(op: Op, path: Pointer, base: Json, theirs: Json, rules: Sequence[SectionUpkeep]) -> Op | None:
+    """The operation that gives the added entry's evidence to an entry that says the same and lacks it; None: none does.
+
+    Raises _Parted, also if only base has such an entry: to add it would bring back what somebody removed.
+    """
+    rule = rule_of(path[1:-1], rules)
+    if not path or not evidence_of(op["value"], rule):
+        return None
+    place, before, now = _located(path[:-1], base, theirs)
+    if not isinstance(before, list) or not isinstance(now, list):
+        return None
+    if not twins(op["value"], now, rule):
+        for was in twins(op["value"], before, rule):
+            _untouched((*path[:-1], str(was)), base, theirs)
+    found = joins(op["value"], now, rule)
+    if found is None:
+        return None
+    position, evidence = found
+    # Add replaces a member that is there (RFC 6902, 4.1).
+    return {**op, "path": pointer_text((*place, str(position), rule.evidence_field)), "value": evidence}
+
+
+def _copied(op: Op, path: Pointer, base: Json, theirs: Json, rules: Sequence[SectionUpkeep]) -> Op | None:
     source = _untouched(pointer(op["from"]), base, theirs)
-    target = _to_add(path, resolve(base, op["from"]), base, theirs)
+    target = _to_add(path, resolve(base, op["from"]), base, theirs, rules)
     return None if target is None else {**op, "from": pointer_text(source), "path": pointer_text(target)}
 
 
-def _moved(op: Op, path: Pointer, base: Json, theirs: Json) -> Op | None:
+def _moved(op: Op, path: Pointer, base: Json, theirs: Json, rules: Sequence[SectionUpkeep]) -> Op | None:
     """A move is a removal and then an addition (RFC 6902, 4.4): both are to be done, or both are there already."""
     start = pointer(op["from"])
     if start == path:
@@ -152,7 +207,7 @@ def _moved(op: Op, path: Pointer, base: Json, theirs: Json) -> Op | None:
     value = resolve(base, op["from"])
     source = _to_remove(start, base, theirs)
     rest, their_rest = _without(start, base), theirs if source is None else _without(source, theirs)
-    target = _to_add(path, value, rest, their_rest)
+    target = _to_add(path, value, rest, their_rest, rules)
     if source is None and target is None:
         return None
     if source is None:
@@ -169,7 +224,7 @@ def _without(place: Pointer, state: Json) -> Json:
     return apply(deepcopy(state), [{"op": "remove", "path": pointer_text(place)}])
 
 
-def _to_add(path: Pointer, value: Json, base: Json, theirs: Json) -> Pointer | None:
+def _to_add(path: Pointer, value: Json, base: Json, theirs: Json, rules: Sequence[SectionUpkeep]) -> Pointer | None:
     """Where `value` is to be added in theirs; None: it is there already. Raises _Parted."""
     if not path:
         return _to_replace(path, value, base, theirs)
@@ -177,7 +232,7 @@ def _to_add(path: Pointer, value: Json, base: Json, theirs: Json) -> Pointer | N
     place, before, now = _located(parent, base, theirs)
     _check_kind(parent, before, now)
     if isinstance(before, list):
-        index = _to_insert(path, value, before, now)
+        index = _to_insert(path, value, before, now, rule_of(path[1:-1], rules))
         return None if index is None else (*place, index)
     if name in before:
         return _to_replace(path, value, base, theirs)
@@ -188,10 +243,14 @@ def _to_add(path: Pointer, value: Json, base: Json, theirs: Json) -> Pointer | N
     raise _Parted(path, Why.CHANGED, ABSENT, now[name])
 
 
-def _to_insert(path: Pointer, value: Json, before: list[Json], now: list[Json]) -> str | None:
+def _to_insert(path: Pointer, value: Json, before: list[Json], now: list[Json], rule: SectionUpkeep) -> str | None:
     """The index, or "-", at which `value` is to be added to an array; None: it is there already. Raises _Parted."""
-    if count_items(value, now) > count_items(value, before):
+    held = sum(covers(item, value, rule) for item in now)
+    if held and (evidence_of(value, rule) or held > sum(covers(item, value, rule) for item in before)):
         return None
+    if count_items(value, now, rule.text_field) > count_items(value, before, rule.text_field):
+        alike = [item for item in now if count_items(value, [item], rule.text_field)]
+        raise _Parted(path, Why.CHANGED, ABSENT, alike[-1])
     # Another entry under the same id: to add would make the id mean two things, to drop would lose what was proposed.
     namesakes = _by_id(value, now)
     if namesakes and not _by_id(value, before):

@@ -64,6 +64,10 @@ class PatchFate:
     confidence: float | None = None
     rebased: bool = False
     """Whether another writer came first, and the operations were adapted to the newer version."""
+    supports: Sequence[str] = ()
+    """Of what is there already: pointers to it."""
+    etag: str | None = None
+    """The version that `supports` points into."""
 
     @property
     def outcome(self) -> str:
@@ -86,6 +90,8 @@ class PatchFate:
             "message_ids": list(self.message_ids),
             "confidence": self.confidence,
             "rebased": self.rebased or None,
+            "supports": list(self.supports) or None,
+            "etag": self.etag,
         }
         return {name: value for name, value in known.items() if value is not None}
 
@@ -188,7 +194,7 @@ def planned(
     *,
     extraction: Json,
     event_id: str | None,
-    rejected: Sequence[PatchFate],
+    settled: Sequence[PatchFate],
     sealed: Json,
     now: datetime,
 ) -> Replay:
@@ -197,7 +203,7 @@ def planned(
         replay,
         extraction=extraction,
         event_id=event_id,
-        patches=tuple(rejected),
+        patches=tuple(settled),
         sealed=sealed,
         updated_at=to_text(now),
     )
@@ -253,5 +259,5 @@ def load(data: bytes) -> Replay:
 
 
 def _fate(row: dict[str, Any]) -> PatchFate:
-    members = {**row, "status": PatchStatus(row["status"]), "message_ids": tuple(row["message_ids"])}
-    return PatchFate(**members)
+    lists = {name: tuple(row.get(name, ())) for name in ("message_ids", "supports")}
+    return PatchFate(**{**row, "status": PatchStatus(row["status"]), **lists})

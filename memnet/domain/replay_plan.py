@@ -1,6 +1,6 @@
 """What a replay is going to do, settled once: the event, and each patch with its base and the request under way."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -15,8 +15,10 @@ from memnet.domain.identifiers import RESERVED
 from memnet.domain.injected_context import strip_messages
 from memnet.domain.json_text import canonical
 from memnet.domain.proposal import ALREADY_THERE, Dispute, Proposal, Request, load_proposal
+from memnet.domain.rebase import Translated, rebase
 from memnet.domain.replay import PatchFate, PatchStatus
 from memnet.domain.snapshot import Snapshot
+from memnet.domain.upkeep_rules import SectionUpkeep
 from memnet.domain.write import Evidence
 
 MAX_WORD = 128
@@ -32,7 +34,7 @@ class PlannedPatch:
     dispute: Dispute | None = None
     """Why it is in conflict, once it is."""
 
-    def fate(self, status: PatchStatus, **known: str | None) -> PatchFate:
+    def fate(self, status: PatchStatus, **known: Any) -> PatchFate:
         """Its fate, as the replay's record tells it."""
         proposal = self.proposal
         return PatchFate(
@@ -89,37 +91,65 @@ def load(scope: UserScope, data: bytes) -> Plan:
         raise SealBroken() from error
 
 
-def make_plan(snapshot: Snapshot, shown: Sequence[ShownDocument], extraction: Extraction) -> Plan:
-    """Settle what is done with an extraction from `snapshot` on the documents that were shown."""
+def make_plan(
+    snapshot: Snapshot,
+    shown: Sequence[ShownDocument],
+    extraction: Extraction,
+    rules: Mapping[str, Sequence[SectionUpkeep]],
+) -> Plan:
+    """Settle what is done with an extraction from `snapshot` on the documents that were shown.
+
+    The first patch of a document is sent on the version it was proposed on: as it is, but that the evidence of what the
+    document says already joins it there. `rules` are the profile's upkeep rules, by binding.
+    """
     contents = {(document.key, document.etag): document.content for document in shown}
     seen = set()
     patches = []
     for number, proposed in enumerate(extraction.patches, start=1):
         proposal = _proposal(snapshot, extraction, number, proposed, contents[proposed.key, proposed.base_etag])
-        request = None if proposed.key in seen else Request(0, proposed.base_etag, list(proposed.ops))
+        rebased = rebase(proposal.ops, proposal.base, proposal.base, rules.get(proposal.binding_id, ()))
+        request = None
+        if proposed.key not in seen and isinstance(rebased, Translated) and rebased.ops:
+            request = Request(0, proposed.base_etag, rebased.ops)
         seen.add(proposed.key)
         patches.append(PlannedPatch(proposal, request))
     return Plan(None if extraction.digest is None else _event(snapshot, extraction.digest), tuple(patches))
 
 
-def rejected_fates(extraction: Extraction, namespaces: dict[str, str]) -> list[PatchFate]:
-    """The fates of what was settled before it came to a document, numbered behind the patches.
+def settled_fates(extraction: Extraction, namespaces: dict[str, str]) -> list[PatchFate]:
+    """The fates of what was settled before it came to a document, numbered behind the patches: known, then rejected.
 
-    What is said there already has nothing to be refused for: it counts as applied, without a change.
-    `namespaces` says which namespace a binding is in; a proposal may name a binding that there is not.
+    What is known counts as applied, without a change; its fate says what it supports. `namespaces` says which namespace
+    a binding is in; a proposal may name a binding that there is not.
     """
     first = len(extraction.patches) + 1
-    return [
+    known = [
+        PatchFate(
+            number=number,
+            binding_id=found.binding_id,
+            namespace=found.key.namespace,
+            path=found.key.path,
+            status=PatchStatus.APPLIED,
+            reason=ALREADY_THERE,
+            message_ids=tuple(found.message_ids),
+            confidence=found.confidence,
+            supports=tuple(found.supports),
+            etag=found.etag,
+        )
+        for number, found in enumerate(extraction.known, start=first)
+    ]
+    rejected = [
         PatchFate(
             number=number,
             binding_id=refused.binding_id,
             namespace=namespaces.get(refused.binding_id, ""),
             path=refused.path,
-            status=PatchStatus.APPLIED if refused.code == ALREADY_THERE else PatchStatus.REJECTED,
-            reason=refused.code if refused.code == ALREADY_THERE else f"{refused.code}: {refused.reason}",
+            status=PatchStatus.REJECTED,
+            reason=f"{refused.code}: {refused.reason}",
         )
-        for number, refused in enumerate(extraction.rejected, start=first)
+        for number, refused in enumerate(extraction.rejected, start=first + len(known))
     ]
+    return known + rejected
 
 
 def _proposal(snapshot: Snapshot, extraction: Extraction, number: int, proposed: ProposedPatch, base: Json) -> Proposal:

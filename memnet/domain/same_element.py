@@ -28,10 +28,11 @@ def same_json(one: Json, other: Json) -> bool:
     return canonical(one) == canonical(other)
 
 
-def count_items(item: Json, elements: Sequence[Json]) -> int:
-    """How many of the elements equal `item` or say the same."""
-    said = says(item)
-    return sum(same_json(item, element) or (said is not None and said == says(element)) for element in elements)
+def count_items(item: Json, elements: Sequence[Json], text_field: str = "text") -> int:
+    """How many of the elements equal `item` or say the same; of an object the text is in its `text_field`."""
+    said = says(item, text_field)
+    alike = (same_json(item, other) or (said is not None and said == says(other, text_field)) for other in elements)
+    return sum(alike)
 
 
 def counterpart(index: int, elements: Sequence[Json], others: Sequence[Json]) -> int | Lost:

@@ -46,7 +46,7 @@ async def extract_memory(
         profile_sha256=profile.sha256,
         note="; ".join(notes) or None,
     )
-    return Extraction(judgement.digest, judgement.patches, judgement.rejected, provenance)
+    return Extraction(judgement.digest, judgement.patches, judgement.rejected, provenance, judgement.known)
 
 
 async def _ask(subject: Subject, quoted: Quoted, models: LanguageModels) -> tuple[Answer | None, Provenance]:

@@ -9,7 +9,7 @@ from memnet.domain.catalog import Catalog
 from memnet.domain.document import Actor
 from memnet.domain.errors import SealBroken, SnapshotNotFound
 from memnet.domain.replay import PatchFate, Replay
-from memnet.domain.replay_plan import Plan, make_plan, rejected_fates
+from memnet.domain.replay_plan import Plan, make_plan, settled_fates
 from memnet.domain.snapshot import Snapshot, snapshot_key
 from memnet.operations.extract_memory import extract_memory
 from memnet.operations.open_record import open_record
@@ -23,7 +23,8 @@ class PlannedReplay:
 
     plan: Plan
     extraction: dict[str, Any]
-    rejected: Sequence[PatchFate]
+    settled: Sequence[PatchFate]
+    """The fates of what comes to no document."""
 
 
 async def plan_replay(
@@ -48,9 +49,9 @@ async def plan_replay(
     extraction = await extract_memory(snapshot, shown, profile, catalog=catalog, models=models)
     namespaces = {binding.binding_id: binding.namespace for binding in profile.document_bindings}
     return PlannedReplay(
-        make_plan(snapshot, shown, extraction),
+        make_plan(snapshot, shown, extraction, profile.upkeep_rules),
         extraction.provenance.members(),
-        rejected_fates(extraction, namespaces),
+        settled_fates(extraction, namespaces),
     )
 
 

@@ -14,6 +14,7 @@ async def rebase_proposal(proposal: Proposal, *, documents: DocumentStore, catal
     A document that is not there is taken as the binding's initial content, as a patch would create it. Raises
     ProfileNotFound, BindingNotFound, HistoryBroken, Unavailable.
     """
+    profile = catalog.profile(proposal.profile_id)
     stored = await documents.get(proposal.key)
     head = envelope.load(stored.data) if stored else None
     if head is not None and not head.deleted:
@@ -22,8 +23,9 @@ async def rebase_proposal(proposal: Proposal, *, documents: DocumentStore, catal
         # Deleted since: to create it anew would bring back what somebody wanted gone.
         return Carried(None, None, Changed(0, "", Why.GONE, proposal.base, ABSENT))
     else:
-        binding = catalog.profile(proposal.profile_id).binding(proposal.binding_id)
+        binding = profile.binding(proposal.binding_id)
         if binding is None:
             raise BindingNotFound
         etag, content = None, binding.initial_content or {}
-    return Carried(etag, content, rebase(proposal.ops, proposal.base, content))
+    rules = profile.upkeep_rules.get(proposal.binding_id, ())
+    return Carried(etag, content, rebase(proposal.ops, proposal.base, content, rules))

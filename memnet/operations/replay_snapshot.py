@@ -16,6 +16,7 @@ from memnet.domain.event import Event
 from memnet.domain.job import Job
 from memnet.domain.json_text import canonical
 from memnet.domain.proposal import ALREADY_THERE, Carried, Dispute, Proposal, carry_on
+from memnet.domain.rebase import Translated
 from memnet.domain.replay import PatchFate, PatchStatus, Replay, ReplayStatus, replay_key
 from memnet.domain.replay_plan import Plan, PlannedPatch
 from memnet.operations.open_conflict import open_conflict
@@ -150,7 +151,7 @@ async def _plan(replay: Replay, tag: StorageETag, ports: _Ports) -> _Held:
         replay,
         extraction=made.extraction,
         event_id=made.plan.event and made.plan.event["event_id"],
-        rejected=made.rejected,
+        settled=made.settled,
         sealed=await _sealed(replay, made.plan, ports),
         now=ports.vault.clock.now(),
     )
@@ -193,7 +194,9 @@ async def _settle(held: _Held, number: int, ports: _Ports) -> _Held:
         following = 0 if patch.request is None else patch.request.number + 1
         step = carry_on(carried, following, most=MOST_REBASES, lost=lost)
         if step is None:
-            return await _decide(held, patch.fate(PatchStatus.APPLIED, reason=ALREADY_THERE), ports)
+            assert isinstance(carried.rebased, Translated)
+            known = {"reason": ALREADY_THERE, "supports": carried.rebased.supports, "etag": carried.etag}
+            return await _decide(held, patch.fate(PatchStatus.APPLIED, **known), ports)
         if isinstance(step, Dispute):
             return await _dispute(held, patch, step, ports)
         held = await _change_plan(held, number, ports, request=step)

@@ -10,6 +10,10 @@ from memnet.domain.rebase import ABSENT, Why
 
 TEA, COFFEE = "Likes tea.", "Likes coffee."
 F1, F2, F3 = ({"id": f"f{n}", "text": f"Fact {n}."} for n in (1, 2, 3))
+E1, E2 = ({"conversation_id": f"c{n}", "message_ids": ["m1"]} for n in (1, 2))
+BOTH = E1 | {"also": [E2]}
+LONG = {"conversation_id": "c" * 8170}
+SAID = {"id": "s", "text": TEA, "evidence": E1}
 F2_EDITED = F2 | {"text": "Fact two, edited."}
 
 
@@ -95,6 +99,88 @@ APPENDS = [
         {"a": [F2_EDITED]},
         {"a": [F1, F2_EDITED]},
         ([add(END, F2)], (), {"a": [F1, F2_EDITED, F2]}),
+    ),
+    (
+        "another source of what is there",
+        [add(END, SAID | {"evidence": E2})],
+        {"a": []},
+        {"a": [F1, SAID]},
+        ([add("/content/a/1/evidence", BOTH)], (), {"a": [F1, SAID | {"evidence": BOTH}]}),
+    ),
+    (
+        "another source under another id, surer and later",
+        [add(END, SAID | {"id": "o", "text": "likes TEA", "confidence": 1, "last_verified_at": "x", "evidence": E2})],
+        {"a": [SAID]},
+        {"a": [SAID, F1]},
+        ([add("/content/a/0/evidence", BOTH)], (), {"a": [SAID | {"evidence": BOTH}, F1]}),
+    ),
+    (
+        "the first source of what is there",
+        [add(END, SAID)],
+        {"a": []},
+        {"a": [{"id": "s", "text": TEA}]},
+        ([add("/content/a/0/evidence", E1)], (), {"a": [{"id": "s", "text": TEA, "evidence": E1}]}),
+    ),
+    there("a source that is there", [add(END, SAID)], {"a": []}, {"a": [SAID | {"evidence": BOTH}]}),
+    there("a source that one of two has", [add(END, SAID)], {"a": []}, {"a": [SAID | {"evidence": E2}, SAID]}),
+    there("a source that was there", [add(END, SAID)], {"a": [SAID]}, {"a": [SAID]}),
+    ("a source of a text", [add(END, SAID)], {"a": []}, {"a": [TEA]}, (0, END, Why.CHANGED, ABSENT, TEA)),
+    (
+        "a source of what is gone",
+        [add(END, SAID)],
+        {"a": [SAID]},
+        {"a": []},
+        (0, "/content/a/0", Why.GONE, SAID, ABSENT),
+    ),
+    (
+        "a source of what was changed",
+        [add(END, SAID | {"evidence": E2})],
+        {"a": [SAID]},
+        {"a": [SAID | {"text": COFFEE}]},
+        (0, "/content/a/0", Why.CHANGED, SAID, SAID | {"text": COFFEE}),
+    ),
+    (
+        "more sources than evidence may name",
+        [add(END, SAID | {"evidence": LONG})],
+        {"a": []},
+        {"a": [SAID]},
+        (0, END, Why.CHANGED, ABSENT, SAID),
+    ),
+    (
+        "the same with another expiry",
+        [add(END, SAID | {"expires_at": "2027-01-01"})],
+        {"a": []},
+        {"a": [SAID | {"expires_at": "2026-01-01"}]},
+        (0, END, Why.CHANGED, ABSENT, SAID | {"expires_at": "2026-01-01"}),
+    ),
+    (
+        "the same with an expiry",
+        [add(END, SAID | {"x": 1})],
+        {"a": []},
+        {"a": [SAID]},
+        (0, END, Why.CHANGED, ABSENT, SAID),
+    ),
+    (
+        "the same without the expiry",
+        [add(END, SAID)],
+        {"a": []},
+        {"a": [SAID | {"x": 1}]},
+        (0, END, Why.CHANGED, ABSENT, SAID | {"x": 1}),
+    ),
+    there("the text of an entry", [add(END, TEA)], {"a": []}, {"a": [SAID | {"x": 1}]}),
+    unchanged(
+        "beside what was there otherwise",
+        [add(END, SAID | {"x": 1})],
+        {"a": [SAID]},
+        {"a": [SAID]},
+        {"a": [SAID, SAID | {"x": 1}]},
+    ),
+    (
+        "copied to where another source is",
+        [copy("/content/b/0", END)],
+        {"a": [], "b": [SAID]},
+        {"a": [SAID | {"evidence": E2}], "b": [SAID]},
+        (0, END, Why.CHANGED, ABSENT, SAID | {"evidence": E2}),
     ),
     ("the array is gone", [add(END, 3)], {"a": [1]}, {}, (0, "/content/a", Why.GONE, [1], ABSENT)),
     ("the array is an object now", [add(END, 3)], {"a": []}, {"a": {}}, (0, "/content/a", Why.CHANGED, [], {})),

@@ -226,11 +226,12 @@ def test_etags_never_repeat_not_even_for_the_same_content_after_deletion_and_cre
 def test_rivals_for_one_version_have_different_etags():
     head = changes(1).head
     made = set()
-    for members in [{}, {"idempotency_key": "x"}, {"confidence": 0.5}, {"ops": [op("add", "/content/n", value=2)]}]:
+    others = [{"idempotency_key": "x"}, {"confidence": 0.5}, {"actor": Actor("svc-other", frozenset())}]
+    for members in [{}, *others, {"ops": [op("add", "/content/n", value=2)]}]:
         command = patch_command(SET, **{"precondition": IfMatch(head.commit.etag)} | members)
         draft = History().decide(command, head)
         made.add(commit.next_version(head, command, draft, now=NOW, new_doc_id="x", carried=()).commit.etag)
-    assert len(made) == 4
+    assert len(made) == 5
 
 
 def test_recorded_time_never_runs_back():

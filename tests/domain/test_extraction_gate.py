@@ -6,7 +6,6 @@ import pytest
 
 from memnet.domain.error_code import ErrorCode
 from memnet.domain.extraction_gate import MAX_OPS, UNKNOWN
-from memnet.domain.proposal import ALREADY_THERE
 from tests.domain.extraction_samples import (
     NOTE,
     PREFERENCE,
@@ -127,14 +126,6 @@ REFUSALS = [
     pytest.param(dynamic(message_ids=["m2"]), EVIDENCE_REQUIRED, id="the assistant alone"),
     pytest.param(dynamic(message_ids=["m2", "m3"]), EVIDENCE_REQUIRED, id="assistant and tool"),
     pytest.param(dynamic(message_ids=["m4"]), EVIDENCE_REQUIRED, id="a message of injected context alone"),
-    # what is known
-    pytest.param(dynamic(add("/content/preferences/-", "write in ENGLISH")), ALREADY_THERE, id="said already"),
-    pytest.param(dynamic(set_to("/content/preferences/0", "Write in English")), ALREADY_THERE, id="said elsewhere"),
-    pytest.param(dynamic(add("/content/durable_facts/-", "leads the retrieval team")), ALREADY_THERE, id="known"),
-    pytest.param(
-        dynamic(add("/content/durable_facts/-", "moved to Lisbon in January")), ALREADY_THERE, id="waiting already"
-    ),
-    pytest.param(project(set_to("/content/facets/status", "active")), ALREADY_THERE, id="the value it has"),
 ]  # fmt: skip
 
 

@@ -12,7 +12,6 @@ from memnet.domain.extraction_gate import MAX_CITED, MAX_DIGEST_TEXT, MAX_REJECT
 from memnet.domain.json_text import canonical
 from memnet.domain.patch import apply
 from memnet.domain.path_policy import ROOT, content_pointer, lies_within
-from memnet.domain.proposal import ALREADY_THERE
 from tests.domain.extraction_samples import (
     CONTENTS,
     COPILOT,
@@ -138,7 +137,10 @@ def test_what_another_patch_of_the_replay_proposes_is_not_proposed_again() -> No
     )
 
     assert len(judgement.patches) == 1
-    assert [r.code for r in judgement.rejected] == [ALREADY_THERE] * 2
+    assert [known.supports for known in judgement.known] == [
+        ["/content/durable_facts/-"],
+        ["/content/preferences/-", "/content/preferences/-"],
+    ]
 
 
 def test_a_later_operation_does_not_change_what_an_earlier_one_carries() -> None:

@@ -9,6 +9,7 @@ from memnet.domain.document import Json
 from memnet.domain.errors import PatchNotApplicable, PatchTestFailed
 from memnet.domain.patch import apply, check_form
 from memnet.domain.rebase import ABSENT, Changed, Translated, Why, rebase
+from memnet.domain.upkeep_rules import SectionUpkeep
 from tests.domain import rebase_cases as cases
 from tests.domain import rebase_member_cases as member_cases
 from tests.domain.rebase_cases import add, holds, remove
@@ -69,3 +70,30 @@ def test_a_conflict_says_what_is_known_of_it_and_null_is_not_absent() -> None:
         "why": "gone",
         "base": None,
     }
+
+
+@pytest.mark.parametrize(
+    ("ops", "theirs", "supports"),
+    [
+        ([add("/content/a/-", "LIKES tea")], {"a": ["x", "Likes tea."]}, ("/content/a/1",)),
+        ([cases.replace("/content/s", 2)], {"a": [], "s": 2}, ("/content/s",)),
+        (
+            [add("/content/a/-", cases.SAID)],
+            {"a": [cases.F1, cases.SAID | {"evidence": cases.BOTH}]},
+            ("/content/a/1",),
+        ),
+        ([remove("/content/s")], {"a": []}, ()),
+    ],
+)
+def test_what_is_there_already_is_pointed_at(ops: Any, theirs: Any, supports: Any) -> None:
+    assert rebase(ops, {"a": [], "s": 1}, theirs) == Translated([], (0,), supports)
+
+
+def test_the_rules_of_a_section_name_what_tells_the_origin() -> None:
+    note = {"words": "Likes tea.", "heard": "2026-01-01", "from": cases.E1}
+    rule = SectionUpkeep(section="/a", text_field="words", verified_field="heard", evidence_field="from")
+    later = add("/content/a/-", note | {"heard": "2026-02-01", "from": cases.E2})
+    assert rebase([later], {"a": []}, {"a": [note]}, [rule]) == Translated([add("/content/a/0/from", cases.BOTH)], ())
+    assert rebase([later], {"a": []}, {"a": [note]}) == Translated([later], ())
+    differing = add("/content/a/-", note | {"heard": "2026-02-01", "x": 1})
+    assert isinstance(rebase([differing], {"a": []}, {"a": [note]}, [rule]), Changed)

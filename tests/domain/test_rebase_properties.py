@@ -9,10 +9,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from memnet.domain.document import Json
+from memnet.domain.entry import covers
 from memnet.domain.json_text import canonical
 from memnet.domain.patch import Op, apply, check_form, pointer_text
 from memnet.domain.rebase import ABSENT, Changed, Translated, rebase
 from memnet.domain.same_element import count_items
+from memnet.domain.upkeep_rules import SectionUpkeep
 
 SCALARS = st.one_of(
     st.none(), st.booleans(), st.integers(0, 3), st.sampled_from(["", "x", "X!", "Likes tea.", "likes tea"])
@@ -262,7 +264,9 @@ def test_what_was_carried_over_is_there_when_it_is_carried_over_again(
     outcome = rebase(our_ops, base, now)
     if isinstance(outcome, Translated):
         after = applied(outcome.ops, now)
-        assert rebase(outcome.ops, now, after) == Translated([], tuple(range(len(outcome.ops))))
+        again = rebase(outcome.ops, now, after)
+        assert isinstance(again, Translated)
+        assert (again.ops, again.already_there) == ([], tuple(range(len(outcome.ops))))
 
 
 @given(two_editors())
@@ -285,3 +289,44 @@ def clash(mine: Edit, other: Edit) -> bool:
     # What changes an entry as a whole, or a part of what is gone or new, cannot go along with any other change; but
     # the text that is to be put may be the text that was put.
     return not (mine.verb == "change" and other.verb == "put" and mine.value == other.value)
+
+
+# Entries that are stated again, by others in the meantime or before.
+
+USUAL = SectionUpkeep(section="/facts")
+SOURCES = st.integers(1, 3).map(lambda number: {"conversation_id": f"c{number}"})
+STATED = st.builds(
+    lambda own, text, source, more: {"id": own, "text": text} | ({"evidence": source} if source else {}) | more,
+    st.sampled_from("klmn"),
+    st.sampled_from(["Likes tea.", "likes TEA", "Likes coffee."]),
+    st.none() | SOURCES,
+    st.sampled_from([{}, {}, {"expires_at": "2026-01-01"}, {"expires_at": "2027-01-01"}, {"confidence": 0.5}]),
+)
+
+
+@given(st.lists(STATED | st.just("Likes tea."), max_size=4), st.data())
+def test_no_added_entry_loses_anything_and_none_that_is_there_loses_a_source(
+    had: list[Json], data: st.DataObject
+) -> None:
+    added = data.draw(st.lists(STATED, min_size=1, max_size=3))
+    removed = data.draw(st.sets(st.integers(0, 3)))
+    others = [item for at, item in enumerate(had) if at not in removed] + data.draw(st.lists(STATED, max_size=3))
+    ops = [{"op": "add", "path": "/content/facts/-", "value": item} for item in added]
+    outcome = rebase(ops, {"facts": had}, {"facts": others})
+    if isinstance(outcome, Changed):
+        return
+    after = applied(outcome.ops, {"facts": others})["facts"]
+    for item in added + others:
+        assert any(covers(there, item, USUAL) for there in after)
+    assert len(after) <= len(others) + len(added)
+
+
+@given(st.lists(STATED, max_size=3), STATED.filter(lambda item: "evidence" in item))
+def test_an_entry_stated_again_has_both_sources_and_is_one(had: list[Json], entry: Json) -> None:
+    again = entry | {"id": "z", "evidence": {"conversation_id": "c9"}}
+    ops = [{"op": "add", "path": "/content/facts/-", "value": again}]
+    outcome = rebase(ops, {"facts": had}, {"facts": [*had, entry]})
+    assert isinstance(outcome, Translated)
+    after = applied(outcome.ops, {"facts": [*had, entry]})["facts"]
+    assert len(after) == len(had) + 1
+    assert any(covers(there, again, USUAL) for there in after)

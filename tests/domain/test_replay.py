@@ -41,7 +41,7 @@ def test_each_start_counts():
 
 def test_fates_are_kept_in_the_order_of_the_plan():
     replay = replays.planned(
-        running(), extraction={}, event_id=None, rejected=[fate(3, PatchStatus.REJECTED)], sealed={"sealed": 1}, now=NOW
+        running(), extraction={}, event_id=None, settled=[fate(3, PatchStatus.REJECTED)], sealed={"sealed": 1}, now=NOW
     )
     replay = replays.decided(replays.decided(replay, fate(1), NOW), fate(2), NOW)
     assert [one.number for one in replay.patches] == [1, 2, 3]

@@ -10,12 +10,21 @@ from memnet.domain.document import DocumentKey
 from memnet.domain.errors import SealBroken
 from memnet.domain.event import Event
 from memnet.domain.evidence import MAX_EVIDENCE_BYTES
-from memnet.domain.extraction import Digest, Extraction, ProposedPatch, Provenance, RejectedPatch, ShownDocument
+from memnet.domain.extraction import (
+    Digest,
+    Extraction,
+    KnownPatch,
+    ProposedPatch,
+    Provenance,
+    RejectedPatch,
+    ShownDocument,
+)
 from memnet.domain.injected_context import wrap
 from memnet.domain.json_text import canonical
 from memnet.domain.proposal import ALREADY_THERE, Request
 from memnet.domain.replay import PatchStatus
-from memnet.domain.replay_plan import Plan, make_plan, rejected_fates
+from memnet.domain.replay_plan import Plan, make_plan, settled_fates
+from memnet.domain.upkeep_rules import SectionUpkeep
 from tests.domain.replay_samples import ALPHA, BASE, FIRST, OPS, SCOPE, dispute, snapshot
 
 BETA = DocumentKey(SCOPE, "projects", "beta.json")
@@ -34,7 +43,7 @@ def extraction(*patches: ProposedPatch, digest: Digest | None = DIGEST) -> Extra
 
 
 def plan(*patches: ProposedPatch, digest: Digest | None = DIGEST) -> Plan:
-    return make_plan(snapshot(), SHOWN, extraction(*patches, digest=digest))
+    return make_plan(snapshot(), SHOWN, extraction(*patches, digest=digest), {})
 
 
 def test_patches_are_numbered_and_the_first_of_each_document_is_ready():
@@ -67,7 +76,7 @@ def test_the_event_follows_from_the_snapshot_and_the_digest():
 
 def test_the_evidence_of_a_long_conversation_is_bounded():
     rows = [(f"{number:03}-{'m' * 120}", "user", "x") for number in range(100)]
-    made = make_plan(snapshot(*rows), SHOWN, extraction(patch(ALPHA, *[name for name, _, _ in rows])))
+    made = make_plan(snapshot(*rows), SHOWN, extraction(patch(ALPHA, *[name for name, _, _ in rows])), {})
     Event.model_validate(made.event)
     for evidence in (made.event["evidence"], made.patches[0].proposal.evidence):
         assert MAX_EVIDENCE_BYTES - 200 < len(canonical(evidence)) <= MAX_EVIDENCE_BYTES
@@ -77,14 +86,32 @@ def test_the_evidence_of_a_long_conversation_is_bounded():
 
 def test_a_message_of_injected_context_alone_is_no_evidence_of_the_event():
     rows = [("ctx", "system", wrap("The summary.")), ("m1", "user", "The summary is the rewrite.")]
-    made = make_plan(snapshot(*rows), SHOWN, extraction(patch()))
+    made = make_plan(snapshot(*rows), SHOWN, extraction(patch()), {})
     assert made.event["evidence"]["message_ids"] == ["m1"]
 
 
 def test_what_is_said_there_already_is_no_refusal():
-    known = RejectedPatch("project_doc", "alpha.json", ALREADY_THERE, "said already")
-    (fate,) = rejected_fates(replace(extraction(), rejected=[known]), {"project_doc": "projects"})
+    known = KnownPatch("project_doc", ALPHA, FIRST, ["/content/recent_notes/0"], 0.75, ["m1"])
+    fate, refused = settled_fates(replace(extraction(patch()), known=[known]), {"project_doc": "projects"})
+    assert (fate.number, refused.number) == (2, 3)
     assert (fate.status, fate.reason, fate.change_id) == (PatchStatus.APPLIED, ALREADY_THERE, None)
+    assert (fate.namespace, fate.path, fate.message_ids) == ("projects", "alpha.json", ("m1",))
+    assert (fate.supports, fate.etag) == (("/content/recent_notes/0",), FIRST)
+
+
+def test_the_evidence_of_what_is_there_joins_it_on_the_version_that_was_shown():
+    note = {"text": "Due on Friday.", "noted_at": "2026-01-01T00:00:00Z", "evidence": {"conversation_id": "c0"}}
+    again = {"text": "due on FRIDAY", "noted_at": "2026-02-14T00:00:00Z", "evidence": {"conversation_id": "c1"}}
+    shown = [replace(SHOWN[0], content={**SHOWN[0].content, "recent_notes": [note]})]
+    ops = [{"op": "add", "path": "/content/recent_notes/-", "value": again}]
+    rules = {"project_doc": [SectionUpkeep(section="/recent_notes", verified_field="noted_at")]}
+    (made,) = make_plan(snapshot(), shown, extraction(replace(patch(), ops=ops)), rules).patches
+    joint = {"conversation_id": "c0", "also": [{"conversation_id": "c1"}]}
+    assert made.proposal.ops == ops
+    assert made.request == Request(0, FIRST, [{**ops[0], "path": "/content/recent_notes/0/evidence", "value": joint}])
+    ops = [{"op": "add", "path": "/content/recent_notes/-", "value": note}]
+    (made,) = make_plan(snapshot(), shown, extraction(replace(patch(), ops=ops)), rules).patches
+    assert made.request is None
 
 
 def test_it_is_read_as_it_was_written():
@@ -97,10 +124,10 @@ def test_a_document_of_several_patches_stands_in_it_once():
 
 
 def test_what_was_refused_before_is_numbered_behind():
-    (fate,) = rejected_fates(extraction(patch(), patch(BETA)), {"project_doc": "projects"})
+    (fate,) = settled_fates(extraction(patch(), patch(BETA)), {"project_doc": "projects"})
     assert (fate.number, fate.status, fate.namespace) == (3, PatchStatus.REJECTED, "projects")
     assert fate.reason == "PATH_NOT_WRITABLE: not there"
-    (fate,) = rejected_fates(extraction(), {})
+    (fate,) = settled_fates(extraction(), {})
     assert fate.namespace == ""
 
 

@@ -187,7 +187,7 @@ FORGERIES = [
             remember("Moved to Lisbon, confirmed"),
             dynamic(set_to("/content/pending_confirmations/0/confidence", 1.0)),
         ),
-        ["already_there", FORGED],
+        [FORGED],
     ),
     Injection(
         "a forged pending item",

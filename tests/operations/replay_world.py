@@ -225,13 +225,21 @@ class World:
             "background": self.background,
         }
 
-    async def store(self, snapshot_id: str = "s1", messages: Sequence[tuple[str, str, str]] = MESSAGES) -> Job:
+    async def store(
+        self,
+        snapshot_id: str = "s1",
+        messages: Sequence[tuple[str, str, str]] = MESSAGES,
+        conversation_id: str = "c1",
+    ) -> Job:
         """Store a snapshot and return the job of its replay."""
-        stored = await self.store_again(snapshot_id, messages)
+        stored = await self.store_again(snapshot_id, messages, conversation_id)
         return Job(JobKind.REPLAY, SCOPE.tenant_id, SCOPE.user_id, stored.replay_id)
 
     async def store_again(
-        self, snapshot_id: str = "s1", messages: Sequence[tuple[str, str, str]] = MESSAGES
+        self,
+        snapshot_id: str = "s1",
+        messages: Sequence[tuple[str, str, str]] = MESSAGES,
+        conversation_id: str = "c1",
     ) -> StoredSnapshot:
         rows = [
             {"message_id": name, "role": role, "content": text, "timestamp": f"2026-02-14T20:00:{number:02}Z"}
@@ -240,7 +248,7 @@ class World:
         members = {"snapshot_id": snapshot_id, "profile_id": PROFILE, "messages": rows}
         return await store_snapshot(
             SCOPE,
-            "c1",
+            conversation_id,
             Conversation.model_validate(members),
             actor=Actor("svc-chat", frozenset()),
             catalog=CATALOG,

@@ -37,7 +37,7 @@ async def test_the_first_patch_of_each_document_is_ready_to_be_sent():
     assert [patch.proposal.number for patch in found.plan.patches] == [1, 2, 3]
     assert found.plan.patches[0].proposal.base_etag is None
     assert found.plan.patches[1].proposal.base["summary"] == "Search as it was"
-    (rejected,) = found.rejected
+    (rejected,) = found.settled
     assert (rejected.number, rejected.namespace, rejected.path) == (4, "projects", "alpha.json")
     assert found.extraction["extractor"] == "model"
     assert found.plan.event["project_ids"] == ["alpha"]
