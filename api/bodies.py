@@ -16,6 +16,11 @@ from memnet.domain.timestamps import from_text, to_text
 
 MAX_NOTE = 256
 MAX_QUERY = 1000
+MAX_OPS = 1000
+"""Operations of a patch; a profile may allow fewer."""
+MAX_OP_MEMBERS = 16
+"""RFC 6902 defines four, and has others ignored."""
+MAX_HINTS = 32
 
 Name = Annotated[str, Field(min_length=1, max_length=128)]
 
@@ -41,7 +46,7 @@ class PatchBody(EvidentBody):
 
     profile_id: Name
     binding_id: Name
-    ops: list[dict[str, Any]]
+    ops: Annotated[list[Annotated[dict[str, Any], Field(max_length=MAX_OP_MEMBERS)]], Field(max_length=MAX_OPS)]
     reason: Literal["live_update", "replay_update", "admin_migration"]
     confidence: Annotated[float, Field(ge=0, le=1)] | None = None
     source_time: Annotated[str, Field(max_length=64, json_schema_extra={"format": "date-time"})] | None = None
@@ -86,7 +91,7 @@ class AssembleBody(Body):
     """
 
     profile_id: Name
-    conversation_hint: dict[str, str | None] = {}
+    conversation_hint: Annotated[dict[str, str | None], Field(max_length=MAX_HINTS)] = {}
     max_docs: Annotated[int, Field(ge=1)] | None = None
     max_chars_total: Annotated[int, Field(ge=1)] | None = None
     routing_debug: bool = False

@@ -96,6 +96,7 @@ SEARCHED = {
             "tenant_id": "t1",
             "user_id": "u1",
             "timestamp": "2026-02-14T20:00:00.000000Z",
+            "untrusted_quotation": True,
             "score": 1.83,
         }
     ],

@@ -22,7 +22,7 @@ from api.bodies import (
 from api.problems import STATUS
 from memnet.domain.error_code import ErrorCode
 from memnet.domain.errors import MemnetError
-from memnet.domain.identifiers import SEGMENT
+from memnet.domain.identifiers import MAX_PATH, SEGMENT
 
 USER_PREFIX = "/v1/tenants/{tenant_id}/users/{user_id}"
 Schema = dict[str, Any]
@@ -117,7 +117,7 @@ def parameter(place: str, name: str, schema: Schema, description: str, *, requir
 
 
 IDENTIFIER: Schema = {"type": "string", "pattern": f"^{SEGMENT.pattern}$"}
-PATH: Schema = {"type": "string", "pattern": rf"^{SEGMENT.pattern}(/{SEGMENT.pattern}){{0,7}}$"}
+PATH: Schema = {"type": "string", "maxLength": MAX_PATH, "pattern": rf"^{SEGMENT.pattern}(/{SEGMENT.pattern}){{0,7}}$"}
 TENANT_PREFIX = "/v1/tenants/{tenant_id}"
 TENANT_PARAMETERS = (parameter("path", "tenant_id", IDENTIFIER, "One of the tenants in the token.", required=True),)
 USER_PARAMETERS = (
@@ -131,7 +131,7 @@ DOCUMENT_PARAMETERS = (
         "path",
         "path",
         PATH,
-        "The document's path in the namespace: 1 to 8 segments.",
+        "The document's path in the namespace: 1 to 8 segments, together 512 characters at most.",
         required=True,
     ),
 )

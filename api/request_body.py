@@ -11,6 +11,8 @@ from memnet.domain.errors import BodyTooLarge, MalformedRequest, RequestTimeout,
 from memnet.domain.json_text import parse
 
 _JSON_TYPE = re.compile(r"application/(?:json|[a-z0-9!#$&^_.-]+\+json)", re.IGNORECASE)
+MAX_VALUES = 100_000
+"""How many values a body holds, at any depth."""
 MAX_PROBLEMS = 20
 """How many faults an answer lists."""
 MAX_FAULTS = 1000
@@ -33,7 +35,7 @@ async def read_body(request: Request, model: type[Model], *, max_bytes: int) -> 
     _check_media_type(request)
     with request.scope["memnet.in_flight"].receiving():
         data = await _read(request, max_bytes, request.app.state.services.settings.body_seconds)
-    value = parse(data)
+    value = parse(data, max_values=MAX_VALUES)
     try:
         return model.model_validate(value)
     except ValidationError as error:

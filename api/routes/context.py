@@ -13,6 +13,7 @@ from api.direct_route import DirectRoute
 from api.openapi import ADMISSION_ERRORS, BODY_ERRORS, USER_PARAMETERS, USER_PREFIX, Schema, answer, body, describe
 from api.request_body import read_body
 from api.routes.documents_openapi import DOCUMENT, TEXT
+from api.routes.events import UNTRUSTED_QUOTATION
 from memnet.domain.context import AssembleContext, ContextDocument, ContextEvents, Dropped, IncludeEvents, is_unreadable
 from memnet.domain.error_code import ErrorCode as E
 from memnet.domain.metric import UNREADABLE_DOCUMENTS
@@ -64,7 +65,7 @@ _ASSEMBLED: Schema = {
             "description": "Only if include_events is sent: whole events, best first.",
             "items": {
                 "type": "object",
-                "required": ["event_id", "timestamp", "digest", "score"],
+                "required": ["event_id", "timestamp", "digest", "untrusted_quotation", "score"],
                 "properties": {
                     "event_id": TEXT,
                     "timestamp": TEXT,
@@ -75,6 +76,7 @@ _ASSEMBLED: Schema = {
                     "project_ids": {"type": "array", "items": TEXT},
                     "snapshot_uri": TEXT,
                     "evidence": {"type": "object"},
+                    "untrusted_quotation": UNTRUSTED_QUOTATION,
                     "score": {"type": "number"},
                 },
             },

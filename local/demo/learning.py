@@ -101,7 +101,9 @@ class Learning:
             found = (await client.search({"top_k": 100})).expect(200).body["events"]
             for event in found:
                 if event["event_id"] == event_id:
-                    return {name: value for name, value in event.items() if name != "score"}
+                    return {
+                        name: value for name, value in event.items() if name not in ("score", "untrusted_quotation")
+                    }
             await asyncio.sleep(BETWEEN_LOOKS)
         raise Unexpected(f"event {event_id} was not found")
 

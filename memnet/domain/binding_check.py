@@ -6,7 +6,7 @@ from itertools import combinations
 
 from memnet.domain.document_family import DocumentFamily
 from memnet.domain.errors import FieldDenied, InvalidIdentifier
-from memnet.domain.identifiers import SEGMENT, check_path
+from memnet.domain.identifiers import MAX_PATH, MAX_SEGMENT, SEGMENT, check_path
 from memnet.domain.json_text import canonical
 from memnet.domain.path_policy import ROOT, check_content
 from memnet.domain.problem import Problem
@@ -16,7 +16,7 @@ from memnet.domain.schema import Schema
 VARIABLE = re.compile(r"\{([A-Za-z_][A-Za-z0-9_]*)\}", re.ASCII)
 SAMPLE = "x"
 """Stands for the variable's value where a template's own characters are checked."""
-PATH_REASON = f"is not 1 to 8 segments of {SEGMENT.pattern} joined by '/'"
+PATH_REASON = f"is not 1 to 8 segments of {SEGMENT.pattern} joined by '/', {MAX_PATH} characters at most"
 
 
 def check_bindings(profile: Profile) -> Iterator[Problem]:
@@ -56,6 +56,13 @@ def _check_template(at: str, template: str) -> Iterator[Problem]:
         yield Problem(at, f"needs exactly one {{variable}}, has {len(variables)}")
     elif not _is_path(rest):
         yield Problem(at, PATH_REASON)
+    elif _longest(template) > MAX_PATH:
+        yield Problem(at, f"makes paths of more than {MAX_PATH} characters when its variable is long")
+
+
+def _longest(template: str) -> int:
+    """The length of the longest path that the template makes: its variable fills up its segment."""
+    return len("/".join("x" * MAX_SEGMENT if VARIABLE.search(part) else part for part in template.split("/")))
 
 
 def _is_path(text: str) -> bool:

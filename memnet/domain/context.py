@@ -35,6 +35,8 @@ CITED = (
     "project_ids",
     "snapshot_uri",
     "evidence",
+    "untrusted_quotation",
+    "score",
 )
 """What of an event is in a context: enough to quote it and to go to its source. Whose it is, the route says."""
 
@@ -148,9 +150,9 @@ def pack(
 
 
 def cite(found: FoundEvent) -> bytes:
-    """What the answer says of an event: the canonical JSON of what is CITED and the score."""
-    members = orjson.loads(found.data)
-    return canonical({**{name: members[name] for name in CITED if name in members}, "score": found.score})
+    """What the answer says of an event: the canonical JSON of what is CITED."""
+    members = found.members()
+    return canonical({name: members[name] for name in CITED if name in members})
 
 
 def pack_events(

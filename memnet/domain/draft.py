@@ -264,11 +264,19 @@ def _whole(content: Json) -> Op:
 
 def _patched(ops: list[Op], rules: Governance, before: Json, base_bytes: bytes) -> tuple[Json, bytes]:
     """What `ops` make of `before`, which stays as it is, and the canonical bytes of it, once it obeys the rules."""
+    _check_values(ops, rules, base_bytes)
     content = _apply(orjson.loads(base_bytes), ops)
     data = _bounded(content, rules, base_bytes)
     path_policy.check_denied(ops, rules.profile.denied_fields, before, content)
     _check_shape(content, rules, before)
     return content, data
+
+
+def _check_values(ops: list[Op], rules: Governance, base_bytes: bytes) -> None:
+    """Raise LimitExceeded if what is added is longer than the document may become: asked before it is walked."""
+    found = sum(len(canonical(op["value"]).decode()) for op in ops if op["op"] in ("add", "replace"))
+    if found > max(rules.binding.max_chars, len(base_bytes.decode())):
+        raise LimitExceeded(limit="max_chars", allowed=rules.binding.max_chars, found=found)
 
 
 def _apply(base: Json, ops: list[Op]) -> Json:

@@ -26,7 +26,8 @@ class MalformedRequest(MemnetError):
 
 
 class InvalidIdentifier(MemnetError):
-    """Ids and segments: 1 to 128 of A-Z a-z 0-9 . _ -, first a letter or digit, last no dot; a path has 8 at most."""
+    """Ids and segments: 1 to 128 of A-Z a-z 0-9 . _ -, first a letter or digit, last no dot. A path has 1 to 8
+    segments, together 512 characters at most."""
 
     code = ErrorCode.INVALID_IDENTIFIER
 

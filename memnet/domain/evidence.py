@@ -2,11 +2,12 @@
 
 from typing import Annotated, Any
 
-from pydantic import AfterValidator, BaseModel, ConfigDict
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
 
 from memnet.domain.json_text import canonical
 
 MAX_EVIDENCE_BYTES = 8192
+MAX_MESSAGE_IDS = 1024
 
 
 class Span(BaseModel):
@@ -24,7 +25,7 @@ class Evidence(BaseModel):
     model_config = ConfigDict(strict=True, extra="allow", frozen=True)
 
     conversation_id: str | None = None
-    message_ids: list[str] | None = None
+    message_ids: Annotated[list[str], Field(max_length=MAX_MESSAGE_IDS)] | None = None
     snapshot_uri: str | None = None
     span: Span | None = None
 
@@ -33,11 +34,12 @@ class Evidence(BaseModel):
         return self.model_dump(exclude_unset=True)
 
 
-def _bounded(evidence: Evidence) -> Evidence:
-    if len(canonical(evidence.members())) > MAX_EVIDENCE_BYTES:
+def _bounded(evidence: Any) -> Any:
+    members = evidence.members() if isinstance(evidence, Evidence) else evidence
+    if len(canonical(members)) > MAX_EVIDENCE_BYTES:
         raise ValueError(f"must be at most {MAX_EVIDENCE_BYTES} bytes of JSON")
     return evidence
 
 
-BoundedEvidence = Annotated[Evidence, AfterValidator(_bounded)]
-"""Evidence of bounded size."""
+BoundedEvidence = Annotated[Evidence, BeforeValidator(_bounded)]
+"""Evidence of bounded size, which is checked before its members are."""

@@ -14,6 +14,11 @@ RESERVED = "memnet-"
 No token may name such a principal and no client may choose such an event id. So nobody else can use the Idempotency-Key
 or the event id of a job, although both follow from ids that clients know.
 """
+MAX_PATH = 512
+"""Characters of a path. With the longest tenant, user and namespace a blob's name so stays within the 1,024 characters
+that Azure takes ("Naming and referencing containers, blobs, and metadata").
+"""
+MAX_SEGMENT = 128
 
 
 def check_identifier(kind: str, value: str) -> str:
@@ -36,7 +41,10 @@ def check_not_reserved(kind: str, value: str) -> str:
 
 
 def check_path(value: str) -> str:
-    """Return `value` unchanged if it is 1 to 8 segments joined by '/'; raise InvalidIdentifier otherwise."""
+    """Return `value` unchanged if it is 1 to 8 segments joined by '/', together at most MAX_PATH characters.
+
+    Raises InvalidIdentifier.
+    """
     if not _is_path(value):
         raise InvalidIdentifier(kind="path")
     return value
@@ -51,4 +59,8 @@ def check_path_prefix(value: str) -> str:
 
 def _is_path(value: str) -> bool:
     segments = value.split("/")
-    return len(segments) <= MAX_SEGMENTS and all(SEGMENT.fullmatch(segment) for segment in segments)
+    return (
+        len(value) <= MAX_PATH
+        and len(segments) <= MAX_SEGMENTS
+        and all(SEGMENT.fullmatch(segment) for segment in segments)
+    )

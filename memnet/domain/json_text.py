@@ -2,6 +2,7 @@
 
 import json
 import math
+import re
 from hashlib import sha256
 from typing import Any
 
@@ -13,15 +14,19 @@ from memnet.domain.errors import MalformedRequest
 MAX_DEPTH = 64
 MAX_INTEGER = 2**64 - 1
 MIN_INTEGER = -(2**63)
+_STRING = re.compile(rb'"[^"\\]*+(?:\\.[^"\\]*+)*+"?', re.DOTALL)
+"""A string, or what begins one and never ends. It matches at every quote, so a search takes linear time."""
 
 
-def parse(data: bytes) -> Json:
-    """Read one JSON text (RFC 8259) as I-JSON (RFC 7493) wants it.
+def parse(data: bytes, *, max_values: int | None = None) -> Json:
+    """Read one JSON text (RFC 8259) as I-JSON (RFC 7493) wants it, of at most `max_values` values.
 
     Refuses with MalformedRequest what readers disagree on: other encodings than UTF-8, repeated member names,
     NaN and Infinity, integers beyond 64 bits, numbers that overflow a double, lone surrogates, more than MAX_DEPTH
-    levels. The message says which, never the content.
+    levels, too many values. The message says which, never the content.
     """
+    if max_values is not None:
+        _check_count(data, max_values)
     try:
         text = data.decode("utf-8")
         value = _DECODER.decode(text)
@@ -66,6 +71,19 @@ def containers(level: list[Json]) -> list[Json]:
 def children(level: list[Json]) -> list[Json]:
     """The members and elements of these arrays and objects."""
     return [child for node in level for child in (node.values() if isinstance(node, dict) else node)]
+
+
+def _check_count(data: bytes, limit: int) -> None:
+    """Raise MalformedRequest if a JSON text holds more values than `limit`; an empty array or object counts twice.
+
+    Before it is parsed, because a value takes a hundred times the memory of its text.
+    """
+    if _count(data) > limit and _count(_STRING.sub(b"", data)) > limit:
+        raise MalformedRequest(f"The JSON holds more than {limit} values.")
+
+
+def _count(data: bytes) -> int:
+    return 1 + data.count(b",") + data.count(b"[") + data.count(b"{")
 
 
 def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:

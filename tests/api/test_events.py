@@ -41,6 +41,7 @@ async def test_a_new_event_is_201_and_found(client: httpx.AsyncClient) -> None:
     response = await client.post(SEARCH, json={"query": "lifecycle"})
     (event,) = response.json()["events"]
     assert event.pop("score") > 0
+    assert event.pop("untrusted_quotation") is True
     assert event == json.loads(stored_event().data)
     assert (response.json()["next_cursor"], response.json()["mode"]) == (None, "lexical")
 

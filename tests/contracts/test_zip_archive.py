@@ -191,6 +191,12 @@ def test_a_zip_file_with_a_comment_is_refused() -> None:
     assert "after its end" in reason(data)
 
 
+@pytest.mark.parametrize("fill", [lambda archive: archive.writestr("a", b"x"), lambda archive: None])
+def test_a_zip_file_behind_something_else_is_refused(fill: Callable[[zipfile.ZipFile], None]) -> None:
+    """The library would read it: archives that extract themselves begin with a program."""
+    assert "before its first file" in reason(b"#!/bin/sh\n" + packed(fill))
+
+
 def test_the_smallest_zip_file_has_no_members() -> None:
     assert ZipArchiveReader(io.BytesIO(packed(lambda archive: None))).members == []
 

@@ -49,8 +49,23 @@ def test_a_citation_leads_to_the_source_and_repeats_no_owner() -> None:
         "project_ids": ["p"],
         "snapshot_uri": "blob://s",
         "evidence": evidence,
+        "untrusted_quotation": True,
         "score": 0.25,
     }
+
+
+@pytest.mark.parametrize(
+    ("members", "quotes"),
+    [
+        ({"snapshot_uri": "blob://s"}, True),
+        ({"evidence": {"conversation_id": "c1"}}, True),
+        ({"evidence": {"message_ids": ["m1"]}}, True),
+        ({"evidence": {"namespace": "user"}}, False),
+        ({"source_type": "compaction"}, False),
+    ],
+)
+def test_what_was_written_from_a_conversation_is_an_untrusted_quotation(members: dict[str, Any], quotes: bool) -> None:
+    assert orjson.loads(cite(found("e1", **members)))["untrusted_quotation"] is quotes
 
 
 def test_without_limits_top_k_are_in_it_in_their_order() -> None:

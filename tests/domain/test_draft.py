@@ -192,6 +192,20 @@ def test_max_chars_counts_characters_of_the_canonical_content_not_bytes():
     assert refused(LimitExceeded, rules, op("add", "/content/a", value="\n" * 7))["found"] == 22
 
 
+def test_values_that_are_together_too_long_are_refused_before_they_are_applied():
+    rules = small_rules(binding={"max_chars": 20})
+    # Applied, the second operation would fail: there is no such place.
+    ops = [op("add", "/content/a", value="x" * 9), op("add", "/content/no/such", value="y" * 8)]
+    with pytest.raises(LimitExceeded) as refusal:
+        draft(rules, patch_command(*ops))
+    assert refusal.value.details == {"limit": "max_chars", "allowed": 20, "found": 21}
+    with pytest.raises(PatchNotApplicable):
+        draft(rules, patch_command(ops[0], op("add", "/content/no/such", value="y" * 7)))
+    # A test adds nothing.
+    tested = op("test", "/content/a", value="x" * 9)
+    assert draft(rules, patch_command(ops[0], tested, tested)).content == {"a": "x" * 9}
+
+
 def test_what_is_over_a_limit_already_may_shrink_and_nothing_else():
     rules = small_rules(binding={"max_chars": 20}, compaction_rules={"b": {"max_q": 2}})
     long = {"a": "x" * 40, "b": "y"}

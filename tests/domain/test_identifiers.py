@@ -4,7 +4,16 @@ import pytest
 
 from memnet.domain.document import DocumentKey, UserScope
 from memnet.domain.errors import InvalidIdentifier
-from memnet.domain.identifiers import MAX_SEGMENTS, check_identifier, check_path, check_path_prefix
+from memnet.domain.event import MARKS, EventKey
+from memnet.domain.identifiers import (
+    MAX_PATH,
+    MAX_SEGMENT,
+    MAX_SEGMENTS,
+    check_identifier,
+    check_path,
+    check_path_prefix,
+)
+from memnet.domain.record import RecordKey, RecordKind
 
 HOSTILE = [
     "",
@@ -78,7 +87,21 @@ def test_no_path(segment, form):
 
 
 @pytest.mark.parametrize(
-    "value", ["/a", "a/", "a//b", "//", "/", "a/../b", "../a", "a/..", "./a", "a/b\n", "/".join("a" * 9)]
+    "value",
+    [
+        "/a",
+        "a/",
+        "a//b",
+        "//",
+        "/",
+        "a/../b",
+        "../a",
+        "a/..",
+        "./a",
+        "a/b\n",
+        "/".join("a" * 9),
+        "/".join(["a" * 128] * 4),
+    ],
 )
 def test_no_path_either(value):
     with pytest.raises(InvalidIdentifier) as refusal:
@@ -87,8 +110,22 @@ def test_no_path_either(value):
 
 
 def test_a_path_of_as_many_and_as_long_segments_as_may_be():
-    value = "/".join(["a" * 128] * MAX_SEGMENTS)
+    value = "/".join(["a" * 63] * MAX_SEGMENTS) + "a"
+    assert len(value) == MAX_PATH
     assert check_path(value) == value
+
+
+def test_the_longest_names_are_within_what_azure_takes():
+    longest = "a" * MAX_SEGMENT
+    scope = UserScope(longest, longest)
+    path = "/".join(["a" * 63] * MAX_SEGMENTS) + "a"
+    names = [
+        DocumentKey(scope, longest, path).blob_name,
+        EventKey(scope, longest).blob_name,
+        f"{MARKS}{longest}/{longest}/{longest}/{longest}",
+        *(RecordKey(scope, kind, path).blob_name for kind in RecordKind),
+    ]
+    assert max(map(len, names)) <= 1024
 
 
 @pytest.mark.parametrize(

@@ -154,6 +154,24 @@ def test_many_values_beside_each_other_are_no_depth():
     assert len(parse(b"[" + b"[]," * 300_000 + b"[]]")) == 300_001
 
 
+@pytest.mark.parametrize(
+    ("body", "values"),
+    [
+        (b"1", 1),
+        (b"[1,2,3]", 4),
+        (b'{"a":1,"b":[2]}', 4),
+        (rb'["a,b","[{,\\","\","]', 4),
+        (b'{"a,b":","}', 2),
+        # An empty array counts twice, so that counting needs no parser.
+        (b"[[],[]]", 5),
+    ],
+)
+def test_values_are_counted_outside_of_texts(body, values):
+    assert parse(body, max_values=values) == parse(body)
+    with pytest.raises(MalformedRequest, match=f"more than {values - 1} values"):
+        parse(body, max_values=values - 1)
+
+
 # The canonical form.
 
 TEXT = st.text(st.characters(exclude_categories=["Cs"]))

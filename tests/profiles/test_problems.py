@@ -10,7 +10,11 @@ from tests.profiles.conftest import SCHEMA, Workshop
 P = "profiles/gardener.json"
 S = "schemas/garden/1.0.0.json"
 FIRST, SECOND = "/document_bindings/0", "/document_bindings/1"
-SEGMENTS = "is not 1 to 8 segments of [A-Za-z0-9]([A-Za-z0-9._-]{0,126}[A-Za-z0-9_-])? joined by '/'"
+SEGMENTS = (
+    "is not 1 to 8 segments of [A-Za-z0-9]([A-Za-z0-9._-]{0,126}[A-Za-z0-9_-])? joined by '/', 512 characters at most"
+)
+LONG = f"{'a' * 128}/{'a' * 128}/{'a' * 126}/"
+"""With a variable of one character a path of 385 characters, with one that fills its segment one of 513."""
 BRACE = "has a brace that is not part of a {variable}; a variable is letters, digits and _"
 
 OVERLAP = 'overlaps the durable section "{}": nothing short of it could wait there'
@@ -55,6 +59,8 @@ PROFILE_PROBLEMS = [
                  "covers a document of /document_bindings/1: one document, one binding", id="path in a template"),
     pytest.param([binding(binding_id="x", path_template="beds/{bed_id}")], "/document_bindings/2/path_template",
                  "covers a document of /document_bindings/1: one document, one binding", id="templates meet"),
+    pytest.param([binding(binding_id="x", path_template=LONG + "{bed_id}")], "/document_bindings/2/path_template",
+                 "makes paths of more than 512 characters when its variable is long", id="template too long"),
     pytest.param([binding(binding_id="x", path="x", path_template="{bed_id}")], "/document_bindings/2",
                  "has path and path_template", id="both paths"),
     pytest.param([binding(binding_id="x")], "/document_bindings/2", "needs a path or a path_template", id="no path"),

@@ -68,6 +68,8 @@ class ZipArchiveReader:
         ]
         for info in self._archive.infolist():
             _check_member(info)
+        if min((info.header_offset for info in self._archive.infolist()), default=self._archive.start_dir):
+            refuse("it has something before its first file")
         if sum(member.size for member in self.members) > size:
             refuse("its files are together larger than itself")
 
