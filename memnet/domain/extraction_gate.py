@@ -32,6 +32,7 @@ MAX_REJECTED: Final = 50
 """Refusals that are told."""
 MAX_DIGEST_TEXT: Final = 2000
 MAX_KEYWORDS: Final = 12
+"""Also the most entities."""
 MAX_KEYWORD: Final = 80
 UNSURE_BY: Final = 0.01
 """How far below what a replay may apply by itself a proposal is put that none of the cited words bear out."""
@@ -90,11 +91,15 @@ def judge_digest(digest: AnsweredDigest | None, subject: Subject) -> Digest | No
     text = without_secrets(_clean(digest.text), denied)
     if not text:
         return None
-    words = {word.casefold(): word for keyword in digest.keywords if (word := _clean(keyword))}
-    keywords = [word for word in words.values() if len(word) <= MAX_KEYWORD and not is_sensitive(word, denied)]
+    keywords, entities = _words(digest.keywords, denied), _words(digest.entities, denied)
     known = _known_ids(subject)
     ids = [named for named in dict.fromkeys(digest.project_ids) if named in known]
-    return Digest(_clip(text), keywords[:MAX_KEYWORDS], ids[:MAX_WORDS])
+    return Digest(_clip(text), keywords, ids[:MAX_WORDS], entities)
+
+
+def _words(answered: Sequence[str], denied: Sequence[str]) -> list[str]:
+    words = {word.casefold(): word for one in answered if (word := _clean(one))}
+    return [w for w in words.values() if len(w) <= MAX_KEYWORD and not is_sensitive(w, denied)][:MAX_KEYWORDS]
 
 
 def routed_ids(subject: Subject) -> list[str]:
