@@ -139,6 +139,7 @@ class SearchBody(Body):
     service_id: Word | None = None
     project_id: Word | None = None
     source_type: Word | None = None
+    entity: Annotated[Word | None, Field(description="One of the event's entities, exactly as written.")] = None
     cursor: Annotated[str, Field(min_length=1, max_length=MAX_CURSOR)] | None = None
 
     def event_query(self, scope: UserScope) -> EventQuery:
@@ -152,4 +153,5 @@ class SearchBody(Body):
             service=self.service_id,
             project=self.project_id,
             source_type=self.source_type,
+            entity=self.entity,
         )

@@ -73,6 +73,7 @@ _ASSEMBLED: Schema = {
                     "source_type": TEXT,
                     "digest": TEXT,
                     "keywords": {"type": "array", "items": TEXT},
+                    "entities": {"type": "array", "items": TEXT},
                     "project_ids": {"type": "array", "items": TEXT},
                     "snapshot_uri": TEXT,
                     "evidence": {"type": "object"},

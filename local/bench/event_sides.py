@@ -74,7 +74,7 @@ class EventSide:
         found = await self._index.search(
             query.words,
             filter=odata_filter(query),
-            search_fields=["digest", "keywords"],
+            search_fields=["digest", "keywords", "entities"],
             select=["id", "event"],
             top=query.top,
         )

@@ -137,7 +137,8 @@ class Screen:
         self.fact("event", event["event_id"], indent=8)
         self.fact("digest", clip(event["digest"], LONGEST_DIGEST_SHOWN), indent=8)
         projects = f"project {', '.join(event['project_ids'])}; " if event["project_ids"] else ""
-        about = f"{projects}keywords {', '.join(event['keywords'])}; evidence {evidence(event['evidence'])}"
+        entities = f"entities {', '.join(event['entities'])}; " if event["entities"] else ""
+        about = f"{projects}keywords {', '.join(event['keywords'])}; {entities}evidence {evidence(event['evidence'])}"
         self.say(about, indent=20, style="dim")
 
     def progress(self, what: str, seconds: float) -> None:

@@ -32,6 +32,7 @@ CITED = (
     "source_type",
     "digest",
     "keywords",
+    "entities",
     "project_ids",
     "snapshot_uri",
     "evidence",

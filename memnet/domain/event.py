@@ -23,7 +23,7 @@ as long as the repairs that are due and not as long as the memory there is.
 """
 MAX_DIGEST = 8192
 MAX_WORDS = 64
-"""The most keywords, and the most projects, of one event."""
+"""The most keywords, the most entities and the most projects of one event."""
 
 Word = Annotated[str, Field(min_length=1, max_length=128, pattern=r"^[^\x00-\x1f\x7f]*$")]
 """A value that is filtered by; any characters but control characters."""
@@ -74,6 +74,8 @@ class Event(BaseModel):
     source_type: Word
     digest: Annotated[str, Field(min_length=1, max_length=MAX_DIGEST)]
     keywords: Annotated[list[Word], Field(max_length=MAX_WORDS)] = []
+    entities: Annotated[list[Word], Field(max_length=MAX_WORDS)] = []
+    """Names of people, organisations, places and things that the event is about."""
     project_ids: Annotated[list[Word], Field(max_length=MAX_WORDS)] = []
     snapshot_uri: Annotated[str, Field(max_length=2048)] | None = None
     evidence: BoundedEvidence | None = None
@@ -118,6 +120,7 @@ def place(event: Event, scope: UserScope) -> StoredEvent:
         "source_type": event.source_type,
         "digest": event.digest,
         "keywords": event.keywords,
+        "entities": event.entities,
         "project_ids": event.project_ids,
     }
     if event.snapshot_uri is not None:

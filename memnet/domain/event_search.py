@@ -41,6 +41,7 @@ class EventQuery:
     service: str | None = None
     project: str | None = None
     source_type: str | None = None
+    entity: str | None = None
 
     @property
     def words(self) -> str | None:
@@ -113,6 +114,7 @@ class IndexDocument:
             "timestamp": event.timestamp,
             "project_ids": event.project_ids,
             "keywords": event.keywords,
+            "entities": event.entities,
             "digest": event.digest,
             "event": self.stored.data.decode(),
         }
@@ -147,6 +149,8 @@ def odata_filter(query: EventQuery) -> str:
         parts.append(f"source_type eq {quote(query.source_type)}")
     if query.project is not None:
         parts.append(f"project_ids/any(p: p eq {quote(query.project)})")
+    if query.entity is not None:
+        parts.append(f"entities/any(e: e eq {quote(query.entity)})")
     if query.since is not None:
         parts.append(f"timestamp ge {to_text(query.since)}")
     if query.until is not None:
@@ -164,6 +168,7 @@ def listing(query: EventQuery) -> str:
         query.service,
         query.project,
         query.source_type,
+        query.entity,
     ]
     return f"{query.scope.prefix}events of {digest(canonical(asked))}"
 

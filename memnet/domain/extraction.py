@@ -27,6 +27,8 @@ class Digest:
     text: str
     keywords: Sequence[str]
     project_ids: Sequence[str]
+    entities: Sequence[str] = ()
+    """Names that the digest is about."""
 
 
 @dataclass(frozen=True, slots=True)

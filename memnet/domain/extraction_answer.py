@@ -41,7 +41,7 @@ _PATCH: Final[Json] = _object(
     confidence={"type": "number"},
     message_ids=_list(_TEXT),
 )
-_DIGEST: Final[Json] = _object(text=_TEXT, keywords=_list(_TEXT), project_ids=_list(_TEXT))
+_DIGEST: Final[Json] = _object(text=_TEXT, keywords=_list(_TEXT), entities=_list(_TEXT), project_ids=_list(_TEXT))
 SCHEMA: Final[Json] = _object(digest={"anyOf": [_DIGEST, {"type": "null"}]}, patches=_list(_PATCH))
 """In the subset of JSON Schema that providers enforce: every member required, no other allowed, no bounds. The bounds
 are this service's to hold, whoever enforces what.
@@ -62,6 +62,7 @@ class AnsweredDigest(_Part):
     text: str
     keywords: list[str]
     project_ids: list[str]
+    entities: list[str] = []
 
 
 class AnsweredOp(_Part):

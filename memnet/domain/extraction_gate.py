@@ -32,6 +32,7 @@ MAX_REJECTED: Final = 50
 """Refusals that are told."""
 MAX_DIGEST_TEXT: Final = 2000
 MAX_KEYWORDS: Final = 12
+"""Also the most entities."""
 MAX_KEYWORD: Final = 80
 UNSURE_BY: Final = 0.01
 """How far below what a replay may apply by itself a proposal is put that none of the cited words bear out."""
@@ -93,15 +94,20 @@ def judge_digest(digest: AnsweredDigest | None, subject: Subject) -> Digest | No
     text = _clean(without_secrets(injected_context.strip(digest.text), denied, rules))
     if not text:
         return None
-    words = {
-        word.casefold(): word
-        for keyword in digest.keywords
-        if not is_sensitive(keyword, denied, rules) and (word := _clean(keyword))
-    }
-    keywords = [word for word in words.values() if len(word) <= MAX_KEYWORD and not is_sensitive(word, denied, rules)]
+    keywords, entities = _words(digest.keywords, subject.profile), _words(digest.entities, subject.profile)
     known = _known_ids(subject)
     ids = [named for named in dict.fromkeys(digest.project_ids) if named in known]
-    return Digest(_clip(text), keywords[:MAX_KEYWORDS], ids[:MAX_WORDS])
+    return Digest(_clip(text), keywords, ids[:MAX_WORDS], entities)
+
+
+def _words(answered: Sequence[str], profile: Profile) -> list[str]:
+    """The words as they may stand in a digest: none twice, none too long, none that looks like a secret."""
+    words = {word.casefold(): word for one in answered if not _is_secret(one, profile) and (word := _clean(one))}
+    return [w for w in words.values() if len(w) <= MAX_KEYWORD and not _is_secret(w, profile)][:MAX_KEYWORDS]
+
+
+def _is_secret(text: str, profile: Profile) -> bool:
+    return is_sensitive(text, profile.denied_fields, profile.sensitive_content)
 
 
 def routed_ids(subject: Subject) -> list[str]:

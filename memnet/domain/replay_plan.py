@@ -188,6 +188,7 @@ def _event(snapshot: Snapshot, digest: Digest) -> Json:
         "source_type": SOURCE_TYPE,
         "digest": digest.text[:MAX_DIGEST],
         "keywords": list(digest.keywords)[:MAX_WORDS],
+        "entities": list(digest.entities)[:MAX_WORDS],
         "project_ids": list(digest.project_ids)[:MAX_WORDS],
         "snapshot_uri": snapshot.uri,
         "evidence": _bounded(

@@ -16,7 +16,7 @@ from memnet.domain.extraction_rules import RULES_CONFIDENCE, Cue
 from memnet.domain.patch import pointer, pointer_text
 from memnet.domain.path_policy import ROOT
 from memnet.domain.sensitive import is_sensitive
-from memnet.domain.sentences import sentences, words
+from memnet.domain.sentences import names, sentences, words
 from memnet.domain.snapshot import Message
 from memnet.domain.unseen import without_unseen
 
@@ -28,6 +28,7 @@ SHORTEST_SENTENCE: Final = 4
 MOST_SENTENCES: Final = 4_000
 """Of a longer conversation the last ones are looked at."""
 MOST_KEYWORDS: Final = 5
+MOST_ENTITIES: Final = 5
 SHORTEST_KEYWORD: Final = 5
 LONGEST_KEYWORD: Final = 40
 MOST_PER_MESSAGE: Final = 2
@@ -94,7 +95,9 @@ def answer_by_rules(subject: Subject) -> Answer:
     if not chosen:
         return Answer(None, patches)
     text = " ".join(one.text for one in chosen)
-    return Answer(AnsweredDigest(text=text, keywords=keywords, project_ids=routed_ids(subject)), patches)
+    entities = list(dict.fromkeys(name for one in chosen for name in names(one.text)))[:MOST_ENTITIES]
+    digest = AnsweredDigest(text=text, keywords=keywords, entities=entities, project_ids=routed_ids(subject))
+    return Answer(digest, patches)
 
 
 def _said(subject: Subject) -> Iterator[Said]:

@@ -2,11 +2,14 @@
 
 import re
 from collections.abc import Iterator
+from itertools import groupby
 
 from memnet.domain.routing import fold
 
 _SENTENCE_END = re.compile("(?<=[.!?])\\s+|(?<=[\u3002\uff01\uff1f])\\s*|\n+")
 _LETTERS = re.compile(r"[^\W\d_][\w'-]*")
+_STRETCH = re.compile(r"[^\W_][\w'-]*(?: [^\W_][\w'-]*)*")
+"""Words with nothing but a space between them."""
 SHORTEST_WORD = 4
 STEM = 5
 """Letters by which two forms of a word are taken for one: "prefer", "prefers", "preferred"."""
@@ -30,6 +33,25 @@ def sentences(text: str) -> Iterator[str]:
         sentence = " ".join(part.split())
         if sentence:
             yield sentence
+
+
+def names(sentence: str) -> list[str]:
+    """The names in a sentence, as far as capitals tell: capitalised words side by side.
+
+    The first word of a sentence is capitalised whatever it is, so what stands beside it is no name either.
+    """
+    found: list[str] = []
+    is_first = True
+    for stretch in _STRETCH.findall(sentence):
+        for is_name, run in groupby(stretch.split(), _is_capitalised):
+            if is_name and not is_first:
+                found.append(" ".join(run).removesuffix("'s"))
+            is_first = False
+    return found
+
+
+def _is_capitalised(word: str) -> bool:
+    return word[0].isupper() and word.partition("'")[0] != "I"
 
 
 def words(text: str) -> set[str]:

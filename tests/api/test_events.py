@@ -108,6 +108,8 @@ async def test_filters_narrow_and_pages_join(client: httpx.AsyncClient) -> None:
     assert await found(client, service_id="s0") == ["e4", "e2"]
     assert await found(client, project_id="project-alpha", top_k=2) == ["e5", "e4"]
     assert await found(client, project_id="project-beta") == []
+    assert await found(client, entity="Azure", top_k=2) == ["e5", "e4"]
+    assert await found(client, entity="azure") == []
     assert await found(client, source_type="mail") == []
     rows, cursor = [], None
     while True:
@@ -172,14 +174,18 @@ TEXTS = st.one_of(
 @settings(max_examples=40, suppress_health_check=list(HealthCheck))
 @given(
     text=TEXTS,
-    filters=st.dictionaries(st.sampled_from(["service_id", "project_id", "source_type", "query", "cursor"]), TEXTS),
+    filters=st.dictionaries(
+        st.sampled_from(["service_id", "project_id", "source_type", "entity", "query", "cursor"]), TEXTS
+    ),
 )
 async def test_nobody_gets_what_is_not_theirs(
     anonymous: httpx.AsyncClient, token: Token, text: str, filters: dict[str, str]
 ) -> None:
     headers = bearer(token(tid=["t1", "t2"]))
     for base in OTHERS:
-        body = event_body("secret", digest=f"secret {text}", service_id="secret", project_ids=["secret"])
+        body = event_body(
+            "secret", digest=f"secret {text}", service_id="secret", project_ids=["secret"], entities=["secret"]
+        )
         await anonymous.post(f"{base}/events", json=body, headers=headers)
     response = await anonymous.post(SEARCH, json={"query": text, **filters}, headers=headers)
     assert response.status_code in (200, 400)

@@ -43,9 +43,10 @@ async def test_what_was_uploaded_is_found_by_its_words(index):
         document("e1", digest="Retrieval latency of the search service."),
         document("e2", digest="Lunch plans.", keywords=["latency"]),
         document("e3", digest="Lunch plans.", keywords=[]),
+        document("e4", digest="Lunch plans.", keywords=[], entities=["Latency Inc"]),
     )
     found = await index.search(name, LIKE, None)
-    assert sorted(name_of(hit.data) for hit in found.items) == ["e1", "e2"]
+    assert sorted(name_of(hit.data) for hit in found.items) == ["e1", "e2", "e4"]
     assert not found.more
     assert all(hit.score > 0 for hit in found.items)
     assert found.items[0].score >= found.items[1].score
@@ -90,6 +91,9 @@ async def test_without_a_text_the_newest_come_first(index):
         ({"project": "p2"}, ["e2"]),
         ({"project": "p"}, []),
         ({"service": "a", "project": "p2"}, []),
+        ({"entity": "Maya"}, ["e1"]),
+        ({"entity": "O'Brien"}, ["e1", "e2"]),
+        ({"entity": "maya"}, []),
         ({"since": datetime(2026, 1, 2, tzinfo=UTC)}, ["e2"]),
         ({"until": datetime(2026, 1, 2, tzinfo=UTC)}, ["e1"]),
         ({"since": datetime(2026, 1, 1, tzinfo=UTC), "until": datetime(2026, 1, 3, tzinfo=UTC)}, ["e1", "e2"]),
@@ -106,6 +110,7 @@ async def test_filters(index, members, expected, text):
             service_id="a",
             source_type="chat",
             project_ids=["p1"],
+            entities=["Maya", "O'Brien"],
             timestamp="2026-01-01T00:00:00Z",
         ),
         document(
@@ -114,6 +119,7 @@ async def test_filters(index, members, expected, text):
             service_id="o'brien",
             source_type="mail",
             project_ids=["p1", "p2"],
+            entities=["O'Brien"],
             timestamp="2026-01-02T00:00:00Z",
         ),
     )

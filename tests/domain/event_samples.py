@@ -17,6 +17,7 @@ def event_body(event_id: str = "evt_01", **members: Any) -> dict[str, Any]:
         "source_type": "chat",
         "digest": "User asked to split memory by contention and lifecycle.",
         "keywords": ["memory", "config", "conflict"],
+        "entities": ["Azure", "Maya Quist"],
         "project_ids": ["project-alpha"],
         "snapshot_uri": "blob://snapshots/c_123/s_1.json",
         "evidence": {"message_ids": ["m12", "m13"], "span": {"start": 12, "end": 13}},

@@ -152,6 +152,7 @@ def test_an_event_of_another_user_is_refused() -> None:
             "timestamp": "2026-01-01T00:00:00.000000Z",
             "digest": "d",
             "keywords": [],
+            "entities": [],
             "project_ids": [],
         }
     )

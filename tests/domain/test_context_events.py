@@ -40,13 +40,13 @@ SIZE = len(cite(found("e1")).decode())
 
 def test_a_citation_leads_to_the_source_and_repeats_no_owner() -> None:
     evidence = {"message_ids": ["m1"], "span": {"start": 1, "end": 2}}
-    event = found("e1", "Said so.", 0.25, snapshot_uri="blob://s", evidence=evidence, keywords=["k"], project_ids=["p"])
+    words = {"keywords": ["k"], "entities": ["E"], "project_ids": ["p"]}
+    event = found("e1", "Said so.", 0.25, snapshot_uri="blob://s", evidence=evidence, **words)
     assert orjson.loads(cite(event)) == {
         "event_id": "e1",
         "timestamp": "T",
         "digest": "Said so.",
-        "keywords": ["k"],
-        "project_ids": ["p"],
+        **words,
         "snapshot_uri": "blob://s",
         "evidence": evidence,
         "untrusted_quotation": True,

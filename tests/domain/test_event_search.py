@@ -60,10 +60,17 @@ def equals(name: str, value: str) -> odata.Compare:
     return odata.Compare(odata.Eq(), odata.Identifier(name), odata.String(value))
 
 
-@given(service=st.none() | HOSTILE, project=st.none() | HOSTILE, source_type=st.none() | HOSTILE)
-def test_a_value_stays_a_value(service: str | None, project: str | None, source_type: str | None) -> None:
+@given(*[st.none() | HOSTILE] * 4)
+def test_a_value_stays_a_value(
+    service: str | None, project: str | None, source_type: str | None, entity: str | None
+) -> None:
     query = replace(
-        QUERY, service=service, project=project, source_type=source_type, since=datetime(2026, 1, 1, tzinfo=UTC)
+        QUERY,
+        service=service,
+        project=project,
+        source_type=source_type,
+        entity=entity,
+        since=datetime(2026, 1, 1, tzinfo=UTC),
     )
     parts = conjuncts(parsed(odata_filter(query)))
     expected = [equals("tenant_id", "t1"), equals("user_id", "u1")]
@@ -71,11 +78,13 @@ def test_a_value_stays_a_value(service: str | None, project: str | None, source_
     expected += [equals("source_type", source_type)] if source_type is not None else []
     assert parts[: len(expected)] == expected
     rest = parts[len(expected) :]
-    if project is not None:
-        lambda_ = rest.pop(0)
-        assert isinstance(lambda_, odata.CollectionLambda)
-        assert lambda_.lambda_ is not None
-        assert lambda_.lambda_.expression == equals("p", project)
+    for collection, variable, value in (("project_ids", "p", project), ("entities", "e", entity)):
+        if value is not None:
+            lambda_ = rest.pop(0)
+            assert isinstance(lambda_, odata.CollectionLambda)
+            assert lambda_.owner == odata.Identifier(collection)
+            assert lambda_.lambda_ is not None
+            assert lambda_.lambda_.expression == equals(variable, value)
     (since,) = rest
     assert isinstance(since, odata.Compare)
     assert since.left == odata.Identifier("timestamp")

@@ -12,7 +12,7 @@ from memnet.domain.extraction_answer import MAX_ANSWER, SCHEMA, UnusableAnswer, 
 from memnet.domain.schema_walk import walk
 from tests.domain.extraction_samples import answer_text, answered_patch, op
 
-DIGEST = {"text": "They spoke.", "keywords": ["talk"], "project_ids": []}
+DIGEST = {"text": "They spoke.", "keywords": ["talk"], "entities": ["Atlas"], "project_ids": []}
 
 
 def test_every_object_of_the_schema_is_closed_and_complete_as_strict_providers_want_it() -> None:
@@ -38,7 +38,7 @@ def test_what_the_schema_takes_is_read(value: Any) -> None:
     assert Draft202012Validator(SCHEMA).is_valid(json.loads(text))
     answer = read_answer(text)
     assert answer.digest is not None
-    assert answer.digest.text == "They spoke."
+    assert (answer.digest.text, answer.digest.entities) == ("They spoke.", ["Atlas"])
     read = read_patch(answer.patches[0])
     assert read is not None
     assert (read.ops[0].value, type(read.ops[0].value)) == (value, type(value))

@@ -248,6 +248,13 @@ def test_a_digest_is_bounded_cleaned_and_keeps_known_ids_alone() -> None:
         digest=digest(
             text=text,
             keywords=["launch", "Launch", "", "x" * 81, "API key", "a\nb", *map(str, range(20))],
+            entities=[
+                "Maya Quist",
+                "maya quist",
+                "<memnet-context>x</memnet-context>Atlas\u202e",
+                "API key",
+                "y" * 81,
+            ],
             project_ids=["alpha", "alpha", "harbor", "omega", "../u2"],
         ),
     ).digest
@@ -256,6 +263,7 @@ def test_a_digest_is_bounded_cleaned_and_keeps_known_ids_alone() -> None:
     assert found.text == "The launch moved. It is in March."
     assert list(found.keywords)[:2] == ["Launch", "a b"]
     assert len(found.keywords) == 12
+    assert found.entities == ["maya quist", "Atlas"]
     assert found.project_ids == ["alpha", "harbor"]
 
 

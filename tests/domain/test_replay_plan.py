@@ -29,7 +29,7 @@ from tests.domain.replay_samples import ALPHA, BASE, FIRST, OPS, SCOPE, dispute,
 
 BETA = DocumentKey(SCOPE, "projects", "beta.json")
 SHOWN = [ShownDocument("project_doc", ALPHA, FIRST, BASE), ShownDocument("project_doc", BETA, None, BASE)]
-DIGEST = Digest("The summary was spoken of.", ["summary"], ["alpha"])
+DIGEST = Digest("The summary was spoken of.", ["summary"], ["alpha"], ["Azure"])
 
 
 def patch(key: DocumentKey = ALPHA, *message_ids: str) -> ProposedPatch:
@@ -69,6 +69,7 @@ def test_the_event_follows_from_the_snapshot_and_the_digest():
     assert event.event_id == f"memnet-{snapshot().replay_id}"
     assert (event.timestamp, event.service_id) == ("2026-02-14T20:00:01.000000Z", "svc-chat")
     assert (event.digest, event.keywords, event.project_ids) == (DIGEST.text, ["summary"], ["alpha"])
+    assert event.entities == ["Azure"]
     assert event.evidence is not None
     assert event.evidence.message_ids == ["m1", "m2"]
     assert plan(digest=None).event is None

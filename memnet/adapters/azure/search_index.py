@@ -97,7 +97,7 @@ class SearchEventIndex:
         if query.words is None:
             return _hits(await self._search(name, body | {"search": "*", "orderby": "timestamp desc,id asc"}), query)
         if query.words:
-            body |= {"search": query.words, "searchFields": "digest,keywords", "searchMode": "any"}
+            body |= {"search": query.words, "searchFields": "digest,keywords,entities", "searchMode": "any"}
         if vector is not None:
             body["vectorQueries"] = [{"kind": "vector", "vector": vector, "fields": "digest_vector", "k": NEIGHBOURS}]
             return _hits(_settled(await self._search(name, body)), query)

@@ -107,6 +107,7 @@ def _matches(document: IndexDocument, query: EventQuery) -> bool:
         and query.service in (None, event.service_id)
         and query.source_type in (None, event.source_type)
         and (query.project is None or query.project in event.project_ids)
+        and (query.entity is None or query.entity in event.entities)
         and (query.since is None or time >= query.since)
         and (query.until is None or time < query.until)
     )
@@ -142,7 +143,7 @@ def _lexical(found: _Index, index: _Index, words: str) -> dict[str, float]:
 
 
 def _words(event: Event) -> set[str]:
-    return set(_WORD.findall(" ".join([event.digest, *event.keywords]).lower()))
+    return set(_WORD.findall(" ".join([event.digest, *event.keywords, *event.entities]).lower()))
 
 
 def _cosine(one: Sequence[float], other: Sequence[float]) -> float:
