@@ -5,6 +5,7 @@ from typing import Annotated, Any
 from pydantic import AfterValidator, BaseModel, ConfigDict
 
 from memnet.domain.json_text import canonical
+from memnet.domain.whole_number import Whole
 
 MAX_EVIDENCE_BYTES = 8192
 
@@ -14,8 +15,8 @@ class Span(BaseModel):
 
     model_config = ConfigDict(strict=True, extra="forbid", frozen=True)
 
-    start: int
-    end: int
+    start: Whole
+    end: Whole
 
 
 class Evidence(BaseModel):
