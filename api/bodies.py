@@ -4,7 +4,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, field_validator
 
-from api.query import MAX_CURSOR
+from api.query import CURSOR_PATTERN, MAX_CURSOR
 from memnet.domain.document import UserScope
 from memnet.domain.errors import MalformedRequest
 from memnet.domain.event import Event, Time, Word
@@ -13,6 +13,7 @@ from memnet.domain.evidence import BoundedEvidence
 from memnet.domain.hold import MAX_REASON
 from memnet.domain.snapshot import Conversation
 from memnet.domain.timestamps import from_text, to_text
+from memnet.domain.whole_number import Whole
 
 MAX_NOTE = 256
 MAX_QUERY = 1000
@@ -80,8 +81,8 @@ class ReplaceBody(EvidentBody):
 class IncludeEventsBody(Body):
     """How many events, and how many characters of them, go into the context."""
 
-    top_k: Annotated[int, Field(ge=1, le=50)]
-    max_chars: Annotated[int, Field(ge=1)] | None = None
+    top_k: Annotated[Whole, Field(ge=1, le=50)]
+    max_chars: Annotated[Whole, Field(ge=1)] | None = None
 
 
 class AssembleBody(Body):
@@ -92,8 +93,8 @@ class AssembleBody(Body):
 
     profile_id: Name
     conversation_hint: Annotated[dict[str, str | None], Field(max_length=MAX_HINTS)] = {}
-    max_docs: Annotated[int, Field(ge=1)] | None = None
-    max_chars_total: Annotated[int, Field(ge=1)] | None = None
+    max_docs: Annotated[Whole, Field(ge=1)] | None = None
+    max_chars_total: Annotated[Whole, Field(ge=1)] | None = None
     routing_debug: bool = False
     include_events: IncludeEventsBody | None = None
 
@@ -133,14 +134,16 @@ class SearchBody(Body):
     model_config = ConfigDict(strict=True, extra="forbid", frozen=True, populate_by_name=False)
 
     query: Annotated[str, Field(max_length=MAX_QUERY)] | None = None
-    top_k: Annotated[int, Field(ge=1, le=100)] = 10
+    top_k: Annotated[Whole, Field(ge=1, le=100)] = 10
     since: Annotated[Time | None, Field(alias="from", description="Not before this time.")] = None
     until: Annotated[Time | None, Field(alias="to", description="Before this time.")] = None
     service_id: Word | None = None
     project_id: Word | None = None
     source_type: Word | None = None
     entity: Annotated[Word | None, Field(description="One of the event's entities, exactly as written.")] = None
-    cursor: Annotated[str, Field(min_length=1, max_length=MAX_CURSOR)] | None = None
+    cursor: (
+        Annotated[str, Field(min_length=1, max_length=MAX_CURSOR, json_schema_extra={"pattern": CURSOR_PATTERN})] | None
+    ) = None
 
     def event_query(self, scope: UserScope) -> EventQuery:
         """The query, confined to `scope`."""

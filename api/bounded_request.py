@@ -20,7 +20,13 @@ from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol, RequestResp
 from api.answer_headers import complete
 from api.problems import problem
 from api.telemetry import log_request
-from memnet.domain.errors import HeadTooLarge, MalformedRequest, MemnetError, RequestTimeout
+from memnet.domain.errors import (
+    HeadTooLarge,
+    MalformedRequest,
+    MemnetError,
+    RequestTimeout,
+    TransferCodingUnsupported,
+)
 from memnet.ports import IdGenerator
 
 MAX_HEAD_BYTES = 65_536
@@ -53,6 +59,8 @@ class BoundedRequest(HttpToolsProtocol):
     _unreported_bytes = 0
     """Of what it was given while a head was open: a field is reported only when it ends."""
     _discarded_bytes = 0
+    _refused: MemnetError | None = None
+    """Why the request is refused, where the parser does not refuse it."""
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         """Wait for the first head."""
@@ -80,6 +88,7 @@ class BoundedRequest(HttpToolsProtocol):
     def on_message_begin(self) -> None:
         """Start counting."""
         self._in_head, self._head_bytes, self._unreported_bytes, self._discarded_bytes = True, 0, 0, 0
+        self._refused = None
         super().on_message_begin()
 
     def on_url(self, url: bytes) -> None:
@@ -93,10 +102,11 @@ class BoundedRequest(HttpToolsProtocol):
         super().on_header(name, value)
 
     def on_headers_complete(self) -> None:
-        """Stop counting, and stop the head's deadline."""
+        """Stop counting and stop the head's deadline; refuse what must not be served."""
         self._in_head = False
         if self._head_deadline is not None:
             self._head_deadline.cancel()
+        self._check_framing()
         super().on_headers_complete()
 
     def _start_asgi_task(self, cycle: RequestResponseCycle, app: ASGI3Application) -> None:
@@ -141,7 +151,7 @@ class BoundedRequest(HttpToolsProtocol):
         if cycle is None or cycle.response_complete or not cycle.response_started:
             is_too_large = max(self._head_bytes, self._unreported_bytes) > MAX_HEAD_BYTES
             error = HeadTooLarge() if is_too_large else MalformedRequest("The request is not HTTP that can be read.")
-            self.transport.write(self._refusal(error))
+            self.transport.write(self._refusal(self._refused or error))
         self.transport.close()
         self._await_reader()
 
@@ -183,6 +193,16 @@ class BoundedRequest(HttpToolsProtocol):
         rows = [*complete(answer.raw_headers, request_id), (b"connection", b"close")]
         head = f"HTTP/1.1 {answer.status_code} {HTTPStatus(answer.status_code).phrase}\r\n".encode("ascii")
         return b"".join((head, *(b"%b: %b\r\n" % row for row in rows), b"\r\n", answer.body))
+
+    def _check_framing(self) -> None:
+        """Refuse a transfer coding that is not undone here (RFC 9112, section 6.1), and a request without a version."""
+        codings = [value.strip().lower() for name, value in self.headers if name == b"transfer-encoding"]
+        if codings not in ([], [b"chunked"]):
+            self._refused = TransferCodingUnsupported()
+        elif self.parser.get_http_version() not in ("1.0", "1.1"):
+            self._refused = MalformedRequest("The request names no version of HTTP that is served here.")
+        if self._refused is not None:
+            raise ValueError("the head is refused")  # the parser hands it on as an error of its own
 
     def _count(self, size: int) -> None:
         self._head_bytes += size

@@ -4,8 +4,18 @@ from collections.abc import Callable, Coroutine
 from typing import Any
 
 from fastapi.routing import APIRoute
+from starlette.convertors import StringConvertor, register_url_convertor
 from starlette.requests import Request
 from starlette.responses import Response
+
+
+class _Id(StringConvertor):
+    """A segment of a path before a verb: without it, GET of `…/{id}` would take `…/{id}:retry` for another id."""
+
+    regex = "[^/:]+"
+
+
+register_url_convertor("id", _Id())
 
 
 class DirectRoute(APIRoute):

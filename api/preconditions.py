@@ -5,14 +5,16 @@ import re
 from starlette.datastructures import Headers
 
 from memnet.domain.document import ETag
-from memnet.domain.errors import IdempotencyKeyRequired, InvalidPrecondition, PreconditionRequired
+from memnet.domain.errors import ETagMismatch, IdempotencyKeyRequired, InvalidPrecondition, PreconditionRequired
 from memnet.domain.write import IfAbsent, IfMatch, Precondition
 
 _OPAQUE = r'"[\x21\x23-\x7e\x80-\xff]*"'
 _TAG = re.compile(rf"(?:W/)?{_OPAQUE}")
 _BARE_TAG = re.compile(r'[^\s",*][^\s",]*')
 """A tag whose quotes were lost on the way, as many client libraries hand them out."""
-_LISTED_TAG = re.compile(rf'(?:^|,)[ \t]*(?:(?:W/)?({_OPAQUE})|([^\s",*][^\s",]*))[ \t]*(?=,|$)')
+_LISTED_TAG = re.compile(rf'(?:^|,)[ \t]*(?:(W/)?({_OPAQUE})|([^\s",*][^\s",]*))[ \t]*(?=,|$)')
+IF_MATCH_PATTERN = rf"^(?:{_TAG.pattern}|{_BARE_TAG.pattern})$"
+"""What If-Match may be on a write."""
 _IDEMPOTENCY_KEY = re.compile(r"[\x20-\x7e]{1,255}")
 
 
@@ -38,12 +40,24 @@ def delete_precondition(headers: Headers) -> IfMatch:
     return precondition
 
 
+def check_match(headers: Headers, etag: ETag) -> None:
+    """Raise ETagMismatch if If-Match on a read names other versions only, by strong comparison; * names every version.
+
+    RFC 9110, sections 13.1.1 and 13.2.2: it is evaluated before If-None-Match.
+    """
+    fields = headers.getlist("if-match")
+    field = ", ".join(fields)
+    tags = [quoted or f'"{bare}"' for weak, quoted, bare in _LISTED_TAG.findall(field) if not weak]
+    if fields and field.strip() != "*" and etag not in tags:
+        raise ETagMismatch("If-Match does not match this version.", latest_etag=etag)
+
+
 def is_not_modified(headers: Headers, etag: ETag) -> bool:
     """Say whether If-None-Match on a read names this version, by weak comparison; * names every version."""
     field = ", ".join(headers.getlist("if-none-match"))
     if field.strip() == "*":
         return True
-    return any(etag in (quoted, f'"{bare}"') for quoted, bare in _LISTED_TAG.findall(field))
+    return any(etag in (quoted, f'"{bare}"') for _, quoted, bare in _LISTED_TAG.findall(field))
 
 
 def idempotency_key(headers: Headers) -> str:

@@ -67,6 +67,7 @@ STATUS: Mapping[ErrorCode, int] = MappingProxyType(
         ErrorCode.PRECONDITION_REQUIRED: 428,
         ErrorCode.QUOTA_EXCEEDED: 429,
         ErrorCode.HEAD_TOO_LARGE: 431,
+        ErrorCode.TRANSFER_CODING_UNSUPPORTED: 501,
         ErrorCode.INTERNAL: 500,
         ErrorCode.HISTORY_BROKEN: 500,
         ErrorCode.SEAL_BROKEN: 500,

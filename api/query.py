@@ -11,6 +11,7 @@ DEFAULT_LIMIT = 100
 MAX_LIMIT = 1000
 MAX_LENGTH = 1024
 MAX_CURSOR = 4096
+CURSOR_PATTERN = "^[A-Za-z0-9_-]+$"
 
 
 def text(request: Request, name: str, *, max_length: int = MAX_LENGTH) -> str | None:
@@ -24,7 +25,7 @@ def text(request: Request, name: str, *, max_length: int = MAX_LENGTH) -> str | 
 def cursor(request: Request) -> str | None:
     """Return the cursor, None if it is absent. Raises InvalidCursor if it cannot be one."""
     value = request.query_params.get("cursor")
-    if value is not None and not 0 < len(value) <= MAX_CURSOR:
+    if value is not None and (len(value) > MAX_CURSOR or not re.search(CURSOR_PATTERN, value)):
         raise InvalidCursor()
     return value
 

@@ -10,7 +10,8 @@ from starlette.requests import Request
 from memnet.domain.errors import BodyTooLarge, MalformedRequest, RequestTimeout, UnsupportedMediaType
 from memnet.domain.json_text import parse
 
-_JSON_TYPE = re.compile(r"application/(?:json|[a-z0-9!#$&^_.-]+\+json)", re.IGNORECASE)
+_JSON_TYPE = re.compile(r'application/json *(?:; *charset *= *"?utf-8"? *)?', re.IGNORECASE)
+"""RFC 8259, sections 8.1 and 11: JSON is sent in UTF-8, and the media type has no charset; some clients send one."""
 MAX_VALUES = 100_000
 """How many values a body holds, at any depth."""
 MAX_PROBLEMS = 20
@@ -43,8 +44,7 @@ async def read_body(request: Request, model: type[Model], *, max_bytes: int) -> 
 
 
 def _check_media_type(request: Request) -> None:
-    media_type = request.headers.get("content-type", "application/json").partition(";")[0].strip()
-    if not _JSON_TYPE.fullmatch(media_type):
+    if not _JSON_TYPE.fullmatch(request.headers.get("content-type", "application/json").strip()):
         raise UnsupportedMediaType()
     if request.headers.get("content-encoding", "identity").strip().lower() != "identity":
         raise UnsupportedMediaType("The request body must not be compressed.")

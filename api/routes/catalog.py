@@ -8,7 +8,7 @@ from api import examples, json_answer, query
 from api.admission import admit_anywhere
 from api.direct_route import DirectRoute
 from api.openapi import IDENTIFIER, ROLE_ERRORS, Schema, answer, describe, parameter
-from api.preconditions import is_not_modified
+from api.preconditions import check_match, is_not_modified
 from api.routes.documents_openapi import CURSOR, LIMIT, TEXT
 from memnet.domain.document import ETag
 from memnet.domain.error_code import ErrorCode as E
@@ -80,6 +80,7 @@ _SCHEMA: Schema = {
     },
 }
 _IF_NONE_MATCH = parameter("header", "If-None-Match", TEXT, "ETags the caller has: answered with 304 if one is it.")
+_IF_MATCH = parameter("header", "If-Match", TEXT, "ETags (or *): answered with 412 if none of them is this one's.")
 _NOT_MODIFIED: Schema = {"description": "The caller has it.", "headers": {"ETag": {"schema": TEXT}}}
 _LIST = describe(
     "list_profiles",
@@ -93,9 +94,9 @@ _GET = describe(
     "get_profile",
     tag="catalog",
     summary="Read a profile",
-    parameters=(parameter("path", "profile_id", IDENTIFIER, "Which one.", required=True), _IF_NONE_MATCH),
+    parameters=(parameter("path", "profile_id", IDENTIFIER, "Which one.", required=True), _IF_MATCH, _IF_NONE_MATCH),
     answers={200: answer("The profile.", _PROFILE, examples.PROFILE, etag=True), 304: _NOT_MODIFIED},
-    errors=ROLE_ERRORS | {E.INVALID_IDENTIFIER, E.PROFILE_NOT_FOUND, E.PROFILE_FORBIDDEN},
+    errors=ROLE_ERRORS | {E.INVALID_IDENTIFIER, E.PROFILE_NOT_FOUND, E.PROFILE_FORBIDDEN, E.ETAG_MISMATCH},
 )
 _GET_SCHEMA = describe(
     "get_schema",
@@ -104,10 +105,11 @@ _GET_SCHEMA = describe(
     parameters=(
         parameter("path", "schema_id", IDENTIFIER, "Which schema.", required=True),
         parameter("path", "schema_version", IDENTIFIER, "Which version of it.", required=True),
+        _IF_MATCH,
         _IF_NONE_MATCH,
     ),
     answers={200: answer("The schema.", _SCHEMA, examples.SCHEMA, etag=True), 304: _NOT_MODIFIED},
-    errors=ROLE_ERRORS | {E.INVALID_IDENTIFIER, E.SCHEMA_NOT_FOUND},
+    errors=ROLE_ERRORS | {E.INVALID_IDENTIFIER, E.SCHEMA_NOT_FOUND, E.ETAG_MISMATCH},
 )
 
 
@@ -154,6 +156,7 @@ async def get_schema_(request: Request) -> Response:
 
 
 def _answer(request: Request, etag: ETag, parts: dict[str, bytes]) -> Response:
+    check_match(request.headers, etag)
     if is_not_modified(request.headers, etag):
         return Response(status_code=304, headers={"ETag": etag})
     return json_answer.answer(json_answer.members({"etag": json_answer.dump(etag), **parts}), etag=etag)

@@ -9,7 +9,7 @@ from api.admission import admit, document_key
 from api.bodies import MAX_NOTE, PatchBody, ReplaceBody
 from api.direct_route import DirectRoute
 from api.openapi import USER_PREFIX, describe
-from api.preconditions import delete_precondition, idempotency_key, is_not_modified, write_precondition
+from api.preconditions import check_match, delete_precondition, idempotency_key, is_not_modified, write_precondition
 from api.request_body import read_body
 from api.request_telemetry import note_binding, note_result
 from api.routes import documents_openapi as docs
@@ -53,6 +53,7 @@ async def get(request: Request) -> Response:
         documents=admission.services.documents,
         audit=admission.services.audit,
     )
+    check_match(request.headers, view.etag)
     if is_not_modified(request.headers, view.etag):
         return Response(status_code=304, headers={"ETag": view.etag})
     body = json_answer.members({"etag": json_answer.dump(view.etag), "document": view.document})

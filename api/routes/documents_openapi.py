@@ -15,7 +15,8 @@ from api.openapi import (
     body,
     parameter,
 )
-from api.query import DEFAULT_LIMIT, MAX_CURSOR, MAX_LENGTH, MAX_LIMIT
+from api.preconditions import IF_MATCH_PATTERN
+from api.query import CURSOR_PATTERN, DEFAULT_LIMIT, MAX_CURSOR, MAX_LENGTH, MAX_LIMIT
 from memnet.domain.error_code import ErrorCode as E
 
 TAG = "documents"
@@ -31,13 +32,23 @@ LIMIT = parameter(
 CURSOR = parameter(
     "query",
     "cursor",
-    {"type": "string", "minLength": 1, "maxLength": MAX_CURSOR},
-    "The next_cursor of the page before.",
+    {"type": "string", "minLength": 1, "maxLength": MAX_CURSOR, "pattern": CURSOR_PATTERN},
+    "The next_cursor of the page before, of the same list.",
 )
 NAMESPACE = parameter("query", "namespace", IDENTIFIER, "Only this namespace.")
 DRY_RUN = parameter("query", "dry_run", FLAG, "Decide the write, and write nothing.")
-IF_MATCH = parameter("header", "If-Match", TEXT, "The ETag of the version the change is meant for; exactly one.")
-IF_ABSENT = parameter("header", "If-None-Match", {"type": "string", "enum": ["*"]}, "Create: only if it is absent.")
+IF_MATCH = parameter(
+    "header",
+    "If-Match",
+    {"type": "string", "pattern": IF_MATCH_PATTERN},
+    "The ETag of the version that the change is meant for. Without this and without If-None-Match the answer is 428.",
+)
+IF_ABSENT = parameter(
+    "header",
+    "If-None-Match",
+    {"type": "string", "enum": ["*"]},
+    "Create the document; refused if it exists. Exactly one of this and If-Match is required.",
+)
 KEY = parameter(
     "header",
     "Idempotency-Key",
@@ -187,6 +198,7 @@ GET: dict[str, Any] = {
             "An RFC 3339 time or a change_id: the version that was newest then, rebuilt from the audit records. "
             "Takes Memory.Audit or Memory.Admin, and no other role.",
         ),
+        parameter("header", "If-Match", TEXT, "ETags (or *): answered with 412 if none of them is this version's."),
         parameter("header", "If-None-Match", TEXT, "ETags the caller has (or *): answered with 304 if one is it."),
     ),
     "answers": {
@@ -194,7 +206,8 @@ GET: dict[str, Any] = {
         304: {"description": "The caller has this version.", "headers": {"ETag": {"schema": TEXT}}},
     },
     "errors": ADMISSION_ERRORS
-    | {E.MALFORMED_REQUEST, E.DOCUMENT_NOT_FOUND, E.VERSION_NOT_FOUND, E.HISTORY_BROKEN, E.VAULT_UNAVAILABLE},
+    | {E.MALFORMED_REQUEST, E.DOCUMENT_NOT_FOUND, E.VERSION_NOT_FOUND, E.ETAG_MISMATCH}
+    | {E.HISTORY_BROKEN, E.VAULT_UNAVAILABLE},
 }
 PATCH: dict[str, Any] = {
     "tag": TAG,
@@ -217,7 +230,7 @@ DELETE: dict[str, Any] = {
     "summary": "Delete a document; its history stays",
     "parameters": (
         *DOCUMENT_PARAMETERS,
-        {**IF_MATCH, "required": True},
+        {**IF_MATCH, "required": True, "description": "The ETag of the version that is deleted."},
         KEY,
         DRY_RUN,
         parameter("query", "reason", {"type": "string", "maxLength": MAX_NOTE}, "A note for the audit record."),

@@ -142,7 +142,7 @@ async def list_(request: Request) -> Response:
     return json_answer.answer(json_answer.dump({"replays": list(page.items), "next_cursor": page.next_cursor}))
 
 
-@router.get("/replays/{replay_id}", **_GET)
+@router.get("/replays/{replay_id:id}", **_GET)
 async def get(request: Request) -> Response:
     """Read its record, to which the workers write every step, and look after its conflicts."""
     admission = await admit(request, "get_replay")
@@ -150,7 +150,7 @@ async def get(request: Request) -> Response:
     return json_answer.answer(json_answer.dump(told))
 
 
-@router.post("/replays/{replay_id}:retry", **_RETRY)
+@router.post("/replays/{replay_id:id}:retry", **_RETRY)
 async def retry(request: Request) -> Response:
     """Have it wait for a worker again; what it had planned and applied stays as it is."""
     admission = await admit(request, "retry_replay")

@@ -90,11 +90,12 @@ async def apply(request: Request) -> Response:
     """Apply the profiles' rules within the organisation's limits; a timer does the same for everybody every night."""
     admission = await admit(request, "apply_retention")
     services = admission.services
+    is_dry_run, as_of = query.flag(request, "dry_run"), query.text(request, "as_of")
     asked = await _asked(request, services.settings.max_body_bytes)
     applied = await apply_retention(
         admission.scope,
-        as_of=_as_of(request, asked),
-        dry_run=asked.dry_run or query.flag(request, "dry_run"),
+        as_of=_as_of(as_of, asked),
+        dry_run=asked.dry_run or is_dry_run,
         documents=services.documents,
         audit=services.audit,
         events=services.events,
@@ -116,6 +117,7 @@ async def _asked(request: Request, max_bytes: int) -> RetentionBody:
     return await read_body(request, RetentionBody, max_bytes=max_bytes)
 
 
-def _as_of(request: Request, asked: RetentionBody) -> datetime | None:
-    given = asked.as_of if asked.as_of is not None else query.text(request, "as_of")
-    return None if given is None else from_text(given)
+def _as_of(given: str | None, asked: RetentionBody) -> datetime | None:
+    """Both are checked; that of the body counts. Raises MalformedRequest."""
+    by_query, by_body = (None if text is None else from_text(text) for text in (given, asked.as_of))
+    return by_body or by_query

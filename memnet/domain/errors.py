@@ -314,6 +314,12 @@ class HeadTooLarge(MemnetError):
     code = ErrorCode.HEAD_TOO_LARGE
 
 
+class TransferCodingUnsupported(MemnetError):
+    """The only transfer coding of a request body is chunked."""
+
+    code = ErrorCode.TRANSFER_CODING_UNSUPPORTED
+
+
 class Internal(MemnetError):
     """The service failed; the request may or may not have been applied."""
 

@@ -5,6 +5,7 @@ from typing import Annotated, Any
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
 
 from memnet.domain.json_text import canonical
+from memnet.domain.whole_number import Whole
 
 MAX_EVIDENCE_BYTES = 8192
 MAX_MESSAGE_IDS = 1024
@@ -15,8 +16,8 @@ class Span(BaseModel):
 
     model_config = ConfigDict(strict=True, extra="forbid", frozen=True)
 
-    start: int
-    end: int
+    start: Whole
+    end: Whole
 
 
 class Evidence(BaseModel):

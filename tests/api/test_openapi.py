@@ -36,7 +36,7 @@ WRITE = BELOW_USER | {"200", "404", "409", "412", "428"}
 WITH_BODY = {"408", "413", "415"}
 EXPECTED = {
     "list_documents": BELOW_USER | {"200"},
-    "get_document": BELOW_USER | {"200", "304", "404"},
+    "get_document": BELOW_USER | {"200", "304", "404", "412"},
     "patch_document": WRITE | WITH_BODY | {"201", "422"},
     "replace_document": WRITE | WITH_BODY | {"201", "422"},
     "delete_document": WRITE,
@@ -63,8 +63,8 @@ EXPECTED = {
     "release_tenant_hold": BELOW_USER | {"200"},
     "get_tenant_hold": BELOW_USER | {"200"},
     "list_profiles": WITHOUT_TENANT | {"200", "400"},
-    "get_profile": WITHOUT_TENANT | {"200", "304", "400", "404"},
-    "get_schema": WITHOUT_TENANT | {"200", "304", "400", "404"},
+    "get_profile": WITHOUT_TENANT | {"200", "304", "400", "404", "412"},
+    "get_schema": WITHOUT_TENANT | {"200", "304", "400", "404", "412"},
     "get_statistics": WITHOUT_TENANT | {"200", "400"},
     "request_erasure": BELOW_USER | {"202", "409"},
     "get_erasure": BELOW_USER | {"200", "404"},

@@ -65,11 +65,17 @@ def check(answer: bytes, status: int, code: str) -> None:
         b"GET / HTTP/1.1\r\nX-Bad : x\r\n\r\n",
         b"GET / HTTP/1.1\r\nContent-Length: x\r\n\r\n",
         b"GET / HTTP/1.1\r\nContent-Length: 1\r\nTransfer-Encoding: chunked\r\n\r\n",
+        b"GET /health/live\r\n\r\n",
         b"GET http:" + b"//[ HTTP/1.1\r\n\r\n",
     ],
 )
 def test_what_is_no_http_is_400_in_the_shape_of_every_refusal(served: Served, sent: bytes) -> None:
     check(exchange(served, sent), 400, "MALFORMED_REQUEST")
+
+
+def test_a_transfer_coding_that_is_not_undone_is_501(served: Served, token: Token) -> None:
+    answer = exchange(served, patch(token, "Transfer-Encoding: gzip, chunked\r\n") + b"2\r\n{}\r\n0\r\n\r\n")
+    check(answer, 501, "TRANSFER_CODING_UNSUPPORTED")
 
 
 @pytest.mark.parametrize(
