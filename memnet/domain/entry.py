@@ -8,6 +8,7 @@ from memnet.domain.document import Json
 from memnet.domain.errors import MalformedRequest
 from memnet.domain.evidence import MAX_EVIDENCE_BYTES
 from memnet.domain.json_text import canonical
+from memnet.domain.patch import pointer
 from memnet.domain.same_text import says
 from memnet.domain.timestamps import from_text
 from memnet.domain.upkeep_rules import SectionUpkeep
@@ -16,6 +17,13 @@ ALSO = "also"
 """The member of evidence that holds the evidence of the entries that were merged."""
 _DATE = re.compile(r"\d{4}-\d\d-\d\d", re.ASCII)
 _EARLIEST = datetime.min.replace(tzinfo=UTC)
+
+
+def entries_at(content: Json, section: str) -> list[Json]:
+    """The entries of a section; none if it is absent or no array."""
+    for segment in pointer(section):
+        content = content.get(segment) if isinstance(content, dict) else None
+    return content if isinstance(content, list) else []
 
 
 def moment(value: Json) -> datetime | None:

@@ -16,8 +16,10 @@ class SectionUpkeep(ProfilePart):
     `merge`: entries that say the same are folded into one. `keep`: the section gives way, but so many entries stay;
     the first in the array go first, after their detail was written to an event. `trim_below`: of them only those less
     sure than this; a durable section gives way in no other way. `expires_field`: an entry whose time this is has passed
-    goes, its detail to an event. `stale_after_days`: an entry not verified (`verified_field`) for so long goes back to
-    the pending section. The other fields say where an entry that is an object has its text and what belongs to it.
+    goes, its detail to an event. `ttl_field`: a written entry that names one of the profile's `ttl_classes` there gets
+    its `expires_field` from that class. `stale_after_days`: an entry not verified (`verified_field`) for so long goes
+    back to the pending section. The other fields say where an entry that is an object has its text and what belongs to
+    it.
     """
 
     section: Pointer
@@ -25,6 +27,7 @@ class SectionUpkeep(ProfilePart):
     keep: Annotated[int, Field(ge=0)] | None = None
     trim_below: Confidence | None = None
     expires_field: Identifier | None = None
+    ttl_field: Identifier | None = None
     stale_after_days: Annotated[int, Field(ge=1)] | None = None
     verified_field: Identifier = "last_verified_at"
     text_field: Identifier = "text"
