@@ -265,7 +265,7 @@ class ConfidenceTooLow(MemnetError):
 
 
 class EvidenceRequired(MemnetError):
-    """Durable sections and replays need evidence with at least one pointer, and a durable entry's new text new evidence."""
+    """Durable sections and replays need evidence with a pointer, and new text in a durable entry new evidence."""
 
     code = ErrorCode.EVIDENCE_REQUIRED
 
