@@ -63,6 +63,7 @@ STATUS: Mapping[ErrorCode, int] = MappingProxyType(
         ErrorCode.LIMIT_EXCEEDED: 422,
         ErrorCode.CONFIDENCE_TOO_LOW: 422,
         ErrorCode.EVIDENCE_REQUIRED: 422,
+        ErrorCode.ENTRY_EXPIRED: 422,
         ErrorCode.PENDING_ITEM_FORGED: 422,
         ErrorCode.PRECONDITION_REQUIRED: 428,
         ErrorCode.QUOTA_EXCEEDED: 429,

@@ -17,6 +17,7 @@ from api.routes.events import UNTRUSTED_QUOTATION
 from memnet.domain.context import AssembleContext, ContextDocument, ContextEvents, Dropped, IncludeEvents, is_unreadable
 from memnet.domain.error_code import ErrorCode as E
 from memnet.domain.metric import UNREADABLE_DOCUMENTS
+from memnet.domain.shown_content import GUIDANCE_NOTE
 from memnet.operations.assemble_context import assemble_context
 
 router = APIRouter(prefix=USER_PREFIX, route_class=DirectRoute)
@@ -44,8 +45,24 @@ _ASSEMBLED: Schema = {
                     "namespace": TEXT,
                     "path": TEXT,
                     "etag": TEXT,
+                    "left_out": {
+                        "type": "array",
+                        "items": TEXT,
+                        "description": "The places of expired entries in the stored document. If it is sent, read the "
+                        "document before you patch it by index.",
+                    },
                     "document": DOCUMENT,
                 },
+            },
+        },
+        "guidance_note": {"type": "string", "description": "Only with guidance: what guidance is and is not."},
+        "guidance": {
+            "type": "array",
+            "description": "The user's wishes, apart from the documents. Only if there are any.",
+            "items": {
+                "type": "object",
+                "required": ["binding_id", "pointer", "entries"],
+                "properties": {"binding_id": TEXT, "pointer": TEXT, "entries": {"type": "array"}},
             },
         },
         "dropped_bindings": {
@@ -132,6 +149,7 @@ async def assemble(request: Request) -> Response:
         catalog=services.catalog,
         semantic_router=services.semantic_router,
         search=services.search,
+        clock=services.clock,
     )
     for row in filter(is_unreadable, context.dropped_bindings):
         services.telemetry.record(UNREADABLE_DOCUMENTS, 1, profile_id=body.profile_id, binding_id=row["binding_id"])
@@ -141,6 +159,9 @@ async def assemble(request: Request) -> Response:
         "documents": json_answer.elements([_document(document) for document in context.documents]),
         "dropped_bindings": json_answer.dump(context.dropped_bindings),
     }
+    guidance = [section for document in context.documents for section in document.guidance]
+    if guidance:
+        parts |= {"guidance_note": json_answer.dump(GUIDANCE_NOTE), "guidance": json_answer.dump(guidance)}
     wanted = services.settings.routing_debug
     if wanted == "always" or (wanted == "on_request" and body.routing_debug):
         parts["routing_debug"] = json_answer.dump(context.routing_debug)
@@ -157,6 +178,8 @@ def _document(document: ContextDocument) -> bytes:
         "etag": document.etag,
     }
     parts = {name: json_answer.dump(value) for name, value in named.items()}
+    if document.left_out:
+        parts["left_out"] = json_answer.dump(document.left_out)
     return json_answer.members({**parts, "document": document.document})
 
 

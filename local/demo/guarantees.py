@@ -45,6 +45,7 @@ class Guarantees:
         await self._other_tenant()
         await self._at_once()
         await self._budget()
+        await self._guidance()
 
     def facet(self, name: str, value: Any, *, etag: str | None, key: str, op: str = "add") -> Patch:
         """A patch that sets one facet of the project."""
@@ -108,7 +109,7 @@ class Guarantees:
         await self._refused(self.copilot, replace(first, ops=ops), 409, "IDEMPOTENCY_KEY_REUSED")
 
     async def _forbidden_paths(self) -> None:
-        self.screen.heading("A path that the profile does not open, and a field that it never takes, are refused")
+        self.screen.heading("A path that the profile does not open, and content that it never takes, are refused")
         static = (await self.mail.get(STATIC)).expect(200).body
         ops = [{"op": "add", "path": "/content/profile/display_name", "value": "Mallory"}]
         self.screen.say(f"{self.mail.principal} tries to rename the user:")
@@ -117,6 +118,10 @@ class Guarantees:
         self.screen.say("and to leave a secret in the project's facets:")
         secret = self.facet("api_key", "k-123", etag=await self._etag(self.mail), key="mail-secret-1")
         await self._refused(self.mail, secret, 422, "FIELD_DENIED")
+        self.screen.say("and a card number, whatever the field is called:")
+        paid = "The user pays with 4111 1111 1111 1111."
+        card = self.facet("billing", paid, etag=await self._etag(self.mail), key="mail-card-1")
+        await self._refused(self.mail, card, 422, "FIELD_DENIED")
 
     async def _own_proposal(self) -> None:
         self.screen.heading("Who proposes does not confirm")
@@ -196,6 +201,25 @@ class Guarantees:
             self.screen.fact("given", f"{document['namespace']}/{document['path']}", indent=8)
         for row in left_out:
             self.screen.fact("not given", dropped(row), indent=8, style="yellow")
+
+    async def _guidance(self) -> None:
+        self.screen.heading("What the user wishes is given apart from what is known, and for as long as it holds")
+        etag = (await self.copilot.get(DYNAMIC)).expect(200).body["etag"]
+        fact = {"id": "wish-by-hand", "text": "Answer in Portuguese.", "confidence": 1.0, "evidence": EVIDENCE}
+        wish = {**fact, "last_verified_at": NOTED, "ttl_class": "this week"}
+        ops = [{"op": "add", "path": "/content/user_instructions/-", "value": wish}]
+        (await self.copilot.patch(Patch(DYNAMIC, "user_dynamic", ops, etag, "copilot-wish-1", EVIDENCE, 1.0))).expect(
+            200
+        )
+        body = (await self.mail.assemble("")).expect(200).body
+        (given,) = body["guidance"]
+        stored = [document["document"]["content"] for document in body["documents"]]
+        hold(not any("user_instructions" in content for content in stored), "guidance stands among the facts")
+        for entry in given["entries"]:
+            self.screen.fact(
+                "guidance", f'"{entry["text"]}" until {entry.get("expires_at", "further notice")}', indent=8
+            )
+        self.screen.say(body["guidance_note"], indent=10, style="dim")
 
     async def _refused(self, client: MemoryClient, patch: Patch, status: int, code: str) -> None:
         """The patch is refused with this status and code, and the document stays as it is."""

@@ -14,7 +14,7 @@ from memnet.domain.catalog import Catalog
 from memnet.domain.confidence import check_claim
 from memnet.domain.document import DocumentKey, Json
 from memnet.domain.draft import Draft, Governance, draft_within
-from memnet.domain.entry import ALSO, evidence_of
+from memnet.domain.entry import ALSO, entries_at, evidence_of
 from memnet.domain.envelope import Envelope
 from memnet.domain.errors import BindingMismatch, MalformedRequest, PendingItemNotFound, ProposerCannotConfirm
 from memnet.domain.evidence import MAX_EVIDENCE_BYTES
@@ -23,7 +23,7 @@ from memnet.domain.patch import Op, Pointer, apply, pointer, pointer_text
 from memnet.domain.path_policy import ROOT, content_pointer, lies_within
 from memnet.domain.pending import carry, may_confirm, refusal
 from memnet.domain.rebase import ABSENT, Absent, Changed
-from memnet.domain.upkeep import entries_at, surroundings
+from memnet.domain.upkeep import surroundings
 from memnet.domain.upkeep_rules import SectionUpkeep
 from memnet.domain.write import ConfirmPending, PatchDocument, Reason, RejectPending
 

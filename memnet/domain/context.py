@@ -1,7 +1,8 @@
 """Which documents go into an agent's context: what is asked, what fits, what was left out and why."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from datetime import datetime
 from enum import StrEnum
 from operator import itemgetter
 from typing import Any
@@ -11,7 +12,9 @@ import orjson
 from memnet.domain.document import Actor, DocumentKey, ETag, Json, UserScope
 from memnet.domain.event_search import FoundEvent
 from memnet.domain.json_text import canonical
+from memnet.domain.path_policy import ROOT
 from memnet.domain.profile import Binding, Profile
+from memnet.domain.shown_content import show
 
 
 class Dropped(StrEnum):
@@ -81,13 +84,19 @@ class ContextEvents:
 
 @dataclass(frozen=True, slots=True)
 class ContextDocument:
-    """A document in the answer; `document` is the canonical JSON of what clients see."""
+    """A document in the answer; `document` is the canonical JSON of what clients see.
+
+    `guidance` holds the sections that the profile classifies as guidance: they are not in `document`. `left_out` names
+    the expired entries by their places in the stored document: with any, indexes in `document` are not the stored ones.
+    """
 
     binding_id: str
     namespace: str
     path: str
     etag: ETag
     document: bytes
+    guidance: Sequence[Mapping[str, Any]] = ()
+    left_out: Sequence[str] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,8 +125,11 @@ class Candidate:
 
     @property
     def size(self) -> int:
-        """Characters of the canonical JSON of the content."""
-        return len(canonical(self.content).decode()) if self.found else 0
+        """Characters of the canonical JSON of the content, and of the entries of its guidance."""
+        if self.found is None:
+            return 0
+        parts = [self.content, *(section["entries"] for section in self.found.guidance)]
+        return sum(len(canonical(part).decode()) for part in parts)
 
 
 def routed_variable(profile: Profile) -> str | None:
@@ -128,6 +140,22 @@ def routed_variable(profile: Profile) -> str | None:
 def by_priority(profile: Profile) -> list[Binding]:
     """The bindings, most important first: lowest read_priority, then the profile's own order."""
     return sorted(profile.document_bindings, key=lambda binding: binding.read_priority)
+
+
+def as_shown(candidate: Candidate, profile: Profile, now: datetime) -> Candidate:
+    """The candidate as an agent is shown it: without expired entries, and with guidance apart."""
+    if candidate.found is None:
+        return candidate
+    shown = show(candidate.content, profile, candidate.binding.binding_id, now)
+    if not shown.guidance and not shown.left_out:
+        return candidate
+    found = replace(
+        candidate.found,
+        document=canonical({**orjson.loads(candidate.found.document), ROOT: shown.facts}),
+        guidance=shown.guidance,
+        left_out=shown.left_out,
+    )
+    return replace(candidate, found=found, content=shown.facts)
 
 
 def pack(

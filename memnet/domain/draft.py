@@ -8,6 +8,8 @@ import orjson
 
 from memnet.domain import confidence, content_rules, patch, path_policy, pending
 from memnet.domain.document import DocumentKey, Json
+from memnet.domain.entry_evidence import check_entry_evidence
+from memnet.domain.entry_lifetime import check_lifetimes, lifetime_ops
 from memnet.domain.envelope import Envelope
 from memnet.domain.errors import BindingMismatch, LimitExceeded, PathNotWritable, SchemaViolation
 from memnet.domain.json_text import MAX_DEPTH, canonical, check_depth, digest
@@ -15,6 +17,7 @@ from memnet.domain.patch import Op
 from memnet.domain.path_policy import ROOT
 from memnet.domain.profile import Binding, Profile
 from memnet.domain.schema import Schema
+from memnet.domain.timestamps import from_text
 from memnet.domain.write import DeleteDocument, Evidence, PatchDocument, Reason, ReplaceDocument
 
 NO_CONTENT_HASH = digest(b"")
@@ -95,27 +98,29 @@ def draft_patch(
     """Decide a PATCH on the version `head` (None: create from the binding's initial content).
 
     Raises PatchMalformed, PathNotWritable, FieldDenied, PatchNotApplicable, PatchTestFailed, SchemaViolation,
-    LimitExceeded, BindingMismatch, ConfidenceTooLow, EvidenceRequired, PendingItemForged, ProposerCannotConfirm,
-    PendingTargetChanged.
+    LimitExceeded, BindingMismatch, ConfidenceTooLow, EvidenceRequired, EntryExpired, PendingItemForged,
+    ProposerCannotConfirm, PendingTargetChanged.
     """
     ops = _permitted_ops(command, rules, rules.profile.writable_path_rules.get(rules.binding.binding_id, ()))
     rules = _rules_of_version(rules, head)
     before = _base(rules.binding, head)
     base_bytes = canonical(before)
-    content, content_bytes = _patched(ops, rules, before, base_bytes)
+    applied, content, content_bytes = _with_lifetimes(command, ops, rules, before, proposed_at)
     content_rules.check_patch(command, ops, rules.profile.sensitive_content)
+    check_lifetimes(before, content, rules.profile, rules.binding.binding_id, from_text(proposed_at))
     effective, redirected = confidence.gate(
         command, rules.profile, ops, before, proposed_at=proposed_at, proposal_id=proposal_id
     )
     if redirected:
-        content, content_bytes = _patched(effective, rules, before, base_bytes)
+        applied, content, content_bytes = _with_lifetimes(command, effective, rules, before, proposed_at)
+    check_entry_evidence(before, content, rules.profile, rules.binding.binding_id)
     pending.check_pending(command, rules.profile, ops, effective, before, content)
     created = head is None or head.deleted
     return _draft(
         command,
         rules,
         content,
-        [_whole(before), *effective] if created else effective,
+        [_whole(before), *applied] if created else applied,
         hash_before=NO_CONTENT_HASH if created else digest(base_bytes),
         hash_after=digest(content_bytes),
         redirected=redirected,
@@ -277,6 +282,19 @@ def _check_values(ops: list[Op], rules: Governance, base_bytes: bytes) -> None:
     found = sum(len(canonical(op["value"]).decode()) for op in ops if op["op"] in ("add", "replace"))
     if found > max(rules.binding.max_chars, len(base_bytes.decode())):
         raise LimitExceeded(limit="max_chars", allowed=rules.binding.max_chars, found=found)
+
+
+def _with_lifetimes(
+    command: PatchDocument, ops: list[Op], rules: Governance, before: Json, now: str
+) -> tuple[list[Op], Json, bytes]:
+    """The operations with those that set when entries expire, and what they come to, as `_patched` says."""
+    base_bytes = canonical(before)
+    content, data = _patched(ops, rules, before, base_bytes)
+    source_time = from_text(command.source_time or now)
+    more = lifetime_ops(before, content, rules.profile, rules.binding.binding_id, source_time)
+    if not more:
+        return ops, content, data
+    return [*ops, *more], *_patched([*ops, *more], rules, before, base_bytes)
 
 
 def _apply(base: Json, ops: list[Op]) -> Json:

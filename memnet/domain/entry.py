@@ -21,6 +21,13 @@ _DATE = re.compile(r"\d{4}-\d\d-\d\d", re.ASCII)
 _EARLIEST = datetime.min.replace(tzinfo=UTC)
 
 
+def entries_at(content: Json, section: str) -> list[Json]:
+    """The entries of a section; none if it is absent or no array."""
+    for segment in pointer(section):
+        content = content.get(segment) if isinstance(content, dict) else None
+    return content if isinstance(content, list) else []
+
+
 def moment(value: Json) -> datetime | None:
     """A point in time; a date lasts until its end, in UTC. None for anything else: it decides nothing."""
     if not isinstance(value, str):

@@ -285,9 +285,15 @@ class ConfidenceTooLow(MemnetError):
 
 
 class EvidenceRequired(MemnetError):
-    """A write to a durable section, and every replay, needs evidence with at least one pointer."""
+    """Durable sections and replays need evidence with a pointer, and new text in a durable entry new evidence."""
 
     code = ErrorCode.EVIDENCE_REQUIRED
+
+
+class EntryExpired(MemnetError):
+    """The write would leave a new or changed entry whose time has passed already."""
+
+    code = ErrorCode.ENTRY_EXPIRED
 
 
 class PendingItemForged(MemnetError):

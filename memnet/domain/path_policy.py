@@ -33,6 +33,18 @@ def touches(target: Pointer, rule: Pointer) -> bool:
     return all(_matches(r, t) for r, t in zip(rule, target, strict=False))
 
 
+def places(value: Json, place: Pointer, rule: Pointer) -> Iterator[tuple[Pointer, Json]]:
+    """Every place that the rule names below `place`, where `value` is, and what is there."""
+    if len(rule) <= len(place) or not touches(place, rule):
+        return
+    found = [(place, value)]
+    for segment in rule[len(place) :]:
+        found = [
+            ((*here, name), child) for here, node in found for name, child in _members(node) if _matches(segment, name)
+        ]
+    yield from found
+
+
 def check_writable(ops: Sequence[Op], allowed: Iterable[str]) -> None:
     """Raise PathNotWritable for the first operation that writes, moves from or copies from outside the rules.
 
@@ -102,7 +114,7 @@ def _denied_in(value: Json, place: Pointer, denied: Sequence[str]) -> Iterator[t
     yield from _denied_by_name(value, place, {rule.casefold() for rule in denied if not rule.startswith("/")})
     for rule in denied:
         if rule.startswith("/"):
-            yield from _denied_by_place(value, place, pointer(rule))
+            yield from places(value, place, pointer(rule))
 
 
 def _denied_by_name(value: Json, place: Pointer, names: set[str]) -> Iterator[tuple[Pointer, Json]]:
@@ -114,18 +126,6 @@ def _denied_by_name(value: Json, place: Pointer, names: set[str]) -> Iterator[tu
                 yield (*here, name), child
             if isinstance(child, (dict, list)):
                 waiting.append(((*here, name), child))
-
-
-def _denied_by_place(value: Json, place: Pointer, rule: Pointer) -> Iterator[tuple[Pointer, Json]]:
-    """What a rule names below `place`."""
-    if len(rule) <= len(place) or not touches(place, rule):
-        return
-    found = [(place, value)]
-    for segment in rule[len(place) :]:
-        found = [
-            ((*here, name), child) for here, node in found for name, child in _members(node) if _matches(segment, name)
-        ]
-    yield from found
 
 
 def _members(node: Json) -> Iterable[tuple[str, Json]]:

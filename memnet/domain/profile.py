@@ -13,7 +13,7 @@ from pydantic import Field
 from memnet.domain.document_family import DocumentFamily
 from memnet.domain.extraction_rules import ExtractionRules
 from memnet.domain.json_text import canonical, digest
-from memnet.domain.profile_part import Confidence, Days, DeniedField, Identifier, Pointer, ProfilePart
+from memnet.domain.profile_part import Confidence, Days, DeniedField, Duration, Identifier, Pointer, ProfilePart
 from memnet.domain.sensitive_rules import SensitiveContent
 from memnet.domain.upkeep_rules import SectionUpkeep, Share
 
@@ -87,6 +87,8 @@ class Profile(ProfilePart):
     extraction: ExtractionRules | None = None
     upkeep_rules: dict[str, tuple[SectionUpkeep, ...]] = Field(default_factory=dict)
     upkeep_fill: Share = 0.8
+    ttl_classes: dict[str, Duration] = Field(default_factory=dict)
+    guidance_sections: dict[str, tuple[Pointer, ...]] = Field(default_factory=dict)
 
     @cached_property
     def text(self) -> bytes:

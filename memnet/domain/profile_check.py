@@ -41,6 +41,7 @@ def check_profile(
         *_check_writable(profile, by_binding),
         *_check_durable(profile, by_binding),
         *_check_pending(profile, by_binding),
+        *_check_guidance(profile, by_binding),
         *_check_array_limits(profile, by_binding),
         *check_contents(profile, by_binding),
         *_check_thresholds(profile),
@@ -60,7 +61,8 @@ def _check_schemas(profile: Profile, known: frozenset[tuple[str, str]] | set[tup
 
 
 def _check_rule_bindings(profile: Profile) -> Iterator[Problem]:
-    for name in ("writable_path_rules", "durable_sections", "pending_sections", "compaction_rules", "upkeep_rules"):
+    rules = ("writable_path_rules", "durable_sections", "pending_sections", "compaction_rules", "upkeep_rules")
+    for name in (*rules, "guidance_sections"):
         for binding_id in getattr(profile, name):
             if profile.binding(binding_id) is None:
                 yield Problem(pointer_text([name, binding_id]), "is a rule for a binding that the profile lacks")
@@ -111,6 +113,21 @@ def _check_pending_shape(at: str, section: str, schema: Schema) -> Iterator[Prob
     lacking = [name for name in PENDING_MEMBERS if not schema.has(f"{section}/-/{name}")]
     if lacking:
         yield Problem(at, f"its items have no room for {', '.join(lacking)}")
+
+
+def _check_guidance(profile: Profile, schemas: Mapping[str, Schema]) -> Iterator[Problem]:
+    for binding_id, sections in profile.guidance_sections.items():
+        at = pointer_text(["guidance_sections", binding_id])
+        yield from _absent(at, sections, schemas.get(binding_id))
+        pending = profile.pending_sections.get(binding_id)
+        for index, section in enumerate(sections):
+            others = [pointer(other) for other in sections[:index]]
+            if not section or {"*", "-"} & set(pointer(section)):
+                yield Problem(f"{at}/{index}", "must name one place below the content, without * and -")
+            elif any(touches(pointer(section), other) for other in others):
+                yield Problem(f"{at}/{index}", "overlaps a section before it")
+            elif pending is not None and touches(pointer(section), pointer(pending)):
+                yield Problem(f"{at}/{index}", f'overlaps the pending section "{pending}"')
 
 
 def _check_array_limits(profile: Profile, schemas: Mapping[str, Schema]) -> Iterator[Problem]:

@@ -78,6 +78,7 @@ class Target:
         found = [(pointer(section), kept_by_service(template)) for section, template in self.templates.items()]
         for rule in self.profile.upkeep_rules.get(self.document.binding_id, ()):
             names = {rule.id_field, rule.evidence_field, rule.confidence_field, rule.verified_field, rule.expires_field}
+            names.add(rule.ttl_field)
             found.append((pointer(rule.section), frozenset(name for name in names if name is not None)))
         return found
 

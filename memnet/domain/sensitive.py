@@ -10,7 +10,6 @@ begin, over a bounded length, so the cost grows with the text and not faster.
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import lru_cache
-from string import ascii_uppercase
 from types import MappingProxyType
 from typing import Final
 
@@ -55,7 +54,9 @@ RU33 SA24 SC31 SD18 SE24 SI19 SK24 SM27 SO23 ST25 SV28 TL23 TN24 TR26 UA29 VA22 
 """
 _IBAN_CHARS = MappingProxyType({row[:2]: int(row[2:]) for row in _COUNTRIES.split()})
 """How long an IBAN is, by country (the IBAN registry of SWIFT, ISO 13616)."""
-_AS_DIGITS = MappingProxyType({ord(letter): str(value) for value, letter in enumerate(ascii_uppercase, 10)})
+_AS_DIGITS = MappingProxyType(
+    {ord(letter): str(value) for value, letter in enumerate("ABCDEFGHIJKLMNOPQRSTUVWXYZ", 10)}
+)
 """What stands for a letter where the check digits of an IBAN are worked out."""
 _SSN = re.compile(r"\d{3}-(?<![\w-]....)(?<!000-)(?<!666-)(?<!9..-)(?!00)\d\d-(?!0000)\d{4}(?![\w-])", re.ASCII)
 """US social security numbers that can have been given out."""

@@ -1,7 +1,7 @@
 """Points in time as text: RFC 3339 in UTC with six decimals, so that text order is time order."""
 
 import re
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 
 from memnet.domain.errors import MalformedRequest
 
@@ -23,3 +23,13 @@ def from_text(text: str) -> datetime:
         return datetime.fromisoformat(text.upper()).astimezone(UTC)
     except (ValueError, OverflowError) as error:
         raise MalformedRequest("A time must be an RFC 3339 date-time such as 2026-02-14T20:00:00Z.") from error
+
+
+def later(moment: datetime, duration: str) -> datetime:
+    """The moment plus a duration as `domain.profile_part.Duration` describes it; at most the end of the calendar."""
+    number, unit = int(duration.strip("PTDWH")), duration[-1]
+    span = timedelta(hours=number) if unit == "H" else timedelta(days=number * (7 if unit == "W" else 1))
+    try:
+        return moment + span
+    except OverflowError:
+        return datetime.max.replace(tzinfo=UTC)

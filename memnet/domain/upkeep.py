@@ -14,7 +14,7 @@ import orjson
 from memnet.domain.catalog import Catalog
 from memnet.domain.document import DocumentKey, ETag, Json
 from memnet.domain.draft import Governance
-from memnet.domain.entry import identity
+from memnet.domain.entry import entries_at, identity
 from memnet.domain.json_text import canonical
 from memnet.domain.patch import Op, Pointer, pointer
 from memnet.domain.path_policy import touches
@@ -125,13 +125,6 @@ def _are_among(found: list[Json], entries: list[Json], rule: SectionUpkeep) -> b
     same = {canonical(entry) for entry in found}
     said = {identity(entry, rule) for entry in found} - {None}
     return all(canonical(entry) in same or identity(entry, rule) in said for entry in entries)
-
-
-def entries_at(content: Json, section: str) -> list[Json]:
-    """The entries of a section; none if it is absent or no array."""
-    for segment in pointer(section):
-        content = content.get(segment) if isinstance(content, dict) else None
-    return content if isinstance(content, list) else []
 
 
 def _proposals(content: Json, pending: str | None) -> list[dict[str, Json]]:

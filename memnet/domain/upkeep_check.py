@@ -10,7 +10,15 @@ from memnet.domain.profile import Profile
 from memnet.domain.schema import Schema
 from memnet.domain.upkeep_rules import Measure, SectionUpkeep
 
-FIELDS = ("verified_field", "text_field", "confidence_field", "evidence_field", "id_field", "expires_field")
+FIELDS = (
+    "verified_field",
+    "text_field",
+    "confidence_field",
+    "evidence_field",
+    "id_field",
+    "expires_field",
+    "ttl_field",
+)
 
 
 def check_upkeep(profile: Profile, schemas: Mapping[str, Schema]) -> Iterator[Problem]:
@@ -42,6 +50,8 @@ def _check_apart(at: str, rules: tuple[SectionUpkeep, ...]) -> Iterator[Problem]
 def _check_rule(at: str, profile: Profile, binding_id: str, rule: SectionUpkeep) -> Iterator[Problem]:
     if not (rule.merge or rule.keep is not None or rule.expires_field or rule.stale_after_days):
         yield Problem(at, "says nothing: it needs merge, keep, expires_field or stale_after_days")
+    if rule.ttl_field is not None and (rule.expires_field is None or not profile.ttl_classes):
+        yield Problem(f"{at}/ttl_field", "needs expires_field, which it sets, and ttl_classes")
     yield from _check_trimming(at, profile, binding_id, rule)
     pending = profile.pending_sections.get(binding_id)
     if rule.stale_after_days is not None and pending is None:

@@ -27,7 +27,8 @@ class SectionUpkeep(ProfilePart):
     `merge`: entries that say the same are folded into one. `keep`: the section gives way, but so many entries stay.
     Entries with the lowest value by `trim_by` go first, of equal ones the first in the array; their detail is written
     to an event before. `trim_below`: only entries less sure than this give way; a durable section gives way in no
-    other way. `expires_field`: an entry whose time this is has passed goes, its detail to an event.
+    other way. `expires_field`: an entry whose time this is has passed goes, its detail to an event. `ttl_field`: a
+    written entry that names one of the profile's `ttl_classes` there gets its `expires_field` from that class.
     `stale_after_days`: an entry not verified (`verified_field`) for so long goes back to the pending section. The
     other fields say where an entry that is an object has its text and what belongs to it.
     """
@@ -38,6 +39,7 @@ class SectionUpkeep(ProfilePart):
     trim_below: Confidence | None = None
     trim_by: tuple[Measure, ...] = ()
     expires_field: Identifier | None = None
+    ttl_field: Identifier | None = None
     stale_after_days: Annotated[int, Field(ge=1)] | None = None
     verified_field: Identifier = "last_verified_at"
     text_field: Identifier = "text"

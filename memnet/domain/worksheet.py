@@ -8,12 +8,12 @@ import orjson
 
 from memnet.domain.document import Json
 from memnet.domain.draft import Governance
-from memnet.domain.entry import is_expired
+from memnet.domain.entry import entries_at, is_expired
 from memnet.domain.errors import PatchMalformed
 from memnet.domain.json_text import canonical
 from memnet.domain.patch import Op, pointer
 from memnet.domain.path_policy import ROOT
-from memnet.domain.upkeep import Detail, Fate, Plan, Step, Surroundings, entries_at
+from memnet.domain.upkeep import Detail, Fate, Plan, Step, Surroundings
 
 
 @dataclass(slots=True)

@@ -19,7 +19,7 @@ from memnet.domain.identifiers import check_identifier
 from memnet.domain.profile import Binding, Profile
 from memnet.domain.routing import Route, RoutingReason
 from memnet.operations.search_events import search_events
-from memnet.ports import DocumentStore, Search, SemanticRouter
+from memnet.ports import Clock, DocumentStore, Search, SemanticRouter
 
 EVENTS_SECONDS = 5.0
 """How long the documents wait for the events that go with them."""
@@ -34,8 +34,11 @@ async def assemble_context(
     catalog: Catalog,
     semantic_router: SemanticRouter,
     search: Search | None = None,
+    clock: Clock | None = None,
 ) -> AssembledContext:
     """Fetch the profile's documents in one parallel wave, a second one for what the first one routes to, and pack them.
+
+    With a clock, each document is as an agent is shown it. Without one it is as stored, as a replay needs it.
 
     Events, where they are asked for, are looked for beside the second wave. If that fails the answer says so; the
     documents are answered all the same. A document whose stored bytes cannot be read is left out, with its reason.
@@ -61,6 +64,8 @@ async def assemble_context(
     fetched |= more
 
     candidates = [fetched[b.binding_id] for b in bindings if b.binding_id in fetched]
+    if clock is not None:
+        candidates = [context.as_shown(candidate, profile, clock.now()) for candidate in candidates]
     packed, dropped = context.pack(candidates, max_docs=command.max_docs, max_chars_total=command.max_chars_total)
     unrouted = [context.not_routed(b) for b in bindings if b.binding_id not in fetched]
     kept = [candidate for candidate in candidates if candidate.found in packed]

@@ -27,6 +27,7 @@ REFUSALS = frozenset(
         ErrorCode.LIMIT_EXCEEDED,
         ErrorCode.CONFIDENCE_TOO_LOW,
         ErrorCode.EVIDENCE_REQUIRED,
+        ErrorCode.ENTRY_EXPIRED,
         ErrorCode.PENDING_ITEM_FORGED,
     }
 )

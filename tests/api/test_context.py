@@ -1,12 +1,26 @@
 """Context over HTTP: what is selected, what is left out, and what the answer says of it."""
 
+from datetime import timedelta
 from typing import Any, Literal
 
 import httpx
 import pytest
 
+from memnet.adapters.memory.clock import FrozenClock
 from memnet.settings import Settings
-from tests.api.conftest import AUDIENCE, ISSUER, USER, code, creating, patch_body
+from memnet.wiring import Services
+from tests.api.conftest import (
+    AUDIENCE,
+    DYNAMIC,
+    ISSUER,
+    USER,
+    Token,
+    bearer,
+    changing,
+    code,
+    creating,
+    patch_body,
+)
 from tests.api.test_documents import REPLACEMENT, STATIC
 
 ASSEMBLE = f"{USER}/context:assemble"
@@ -129,3 +143,38 @@ class TestRoutingDebug:
     async def test_it_is_shown_as_the_setting_says(self, client: httpx.AsyncClient, wanted: str, asked: bool) -> None:
         found = await assemble(client, routing_debug=asked)
         assert ("routing_debug" in found) is (wanted == "always" or (wanted == "on_request" and asked))
+
+
+async def test_guidance_stands_apart_and_what_has_expired_is_left_out(
+    client: httpx.AsyncClient, etag: str, services: Services, token: Token
+) -> None:
+    """One entry lives a day, by its class, and is over when the assembly is asked for."""
+
+    def entry(name: str, **members: Any) -> dict[str, Any]:
+        fixed = {"confidence": 1, "evidence": {"message_ids": [name]}, "last_verified_at": "2026-02-14T20:00:00Z"}
+        return {"id": name, "text": f"About {name}.", **fixed, **members}
+
+    ops = [
+        {"op": "add", "path": "/content/durable_facts/-", "value": entry("short", ttl_class="today")},
+        {"op": "add", "path": "/content/durable_facts/-", "value": entry("long")},
+        {"op": "add", "path": "/content/user_instructions/-", "value": entry("wish")},
+    ]
+    body = patch_body(*ops, confidence=1)
+    assert (await client.patch(DYNAMIC, json=body, headers=changing(etag, "facts"))).status_code == 200
+
+    before = await assemble(client)
+    assert isinstance(services.clock, FrozenClock)
+    services.clock.advance(timedelta(days=1))
+    client.headers.update(bearer(token()))
+    after = await assemble(client)
+
+    (was,), (found,) = before["documents"], after["documents"]
+    content = found["document"]["content"]
+    assert [fact["id"] for fact in was["document"]["content"]["durable_facts"]] == ["short", "long"]
+    assert [fact["id"] for fact in content["durable_facts"]] == ["long"]
+    assert (was.get("left_out"), found["left_out"]) == (None, ["/content/durable_facts/0"])
+    assert "user_instructions" not in content
+    assert after["guidance"] == [
+        {"binding_id": "user_dynamic", "pointer": "/content/user_instructions", "entries": [entry("wish")]}
+    ]
+    assert "no policy" in after["guidance_note"]

@@ -335,7 +335,7 @@ def test_the_draft_names_the_rules_it_was_made_by():
         source_time=NOW,
     )
     made = draft(shipped_rules(COPILOT, "user_dynamic"), command)
-    assert (made.profile_id, made.profile_version, made.binding_id) == (COPILOT, "1.1.0", "user_dynamic")
+    assert (made.profile_id, made.profile_version, made.binding_id) == (COPILOT, "1.2.0", "user_dynamic")
     assert (made.schema_id, made.schema_version) == ("memory.user.dynamic", "1.0.0")
     assert (made.confidence, made.evidence, made.source_time) == (0.9, EVIDENCE, NOW)
     assert made.reason is Reason.REPLAY_UPDATE

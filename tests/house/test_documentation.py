@@ -16,6 +16,7 @@ from cli.main import main
 from memnet.domain.extraction_rules import Cue, ExtractionRules
 from memnet.domain.metric import METRICS
 from memnet.domain.profile import Binding, ConfidenceRules, Profile, RetentionRules, RoutingRules
+from memnet.domain.sensitive_rules import SensitiveContent
 from memnet.domain.upkeep_rules import SectionUpkeep
 from tests.house import settings_page
 from tests.house.source_tree import PACKAGES, ROOT, texts
@@ -71,7 +72,16 @@ def defaults(model: type[BaseModel]) -> dict[str, str]:
 GUIDES = {
     **{
         (model, model.__name__): "docs/profiles.md"
-        for model in (Profile, Binding, ConfidenceRules, RoutingRules, RetentionRules, ExtractionRules, Cue)
+        for model in (
+            Profile,
+            Binding,
+            ConfidenceRules,
+            RoutingRules,
+            RetentionRules,
+            ExtractionRules,
+            Cue,
+            SensitiveContent,
+        )
     },
     (SectionUpkeep, "Rules"): "docs/upkeep.md",
 }

@@ -87,7 +87,7 @@ SPECIFIED = """{
 
 RELEASED = {
     "memory.project/1.0.0": "f60c7db76dfdea7fa139e53113bb6fd6ec2a77520210c009e3d1cc69a8637ac4",
-    "memory.user.dynamic/1.0.0": "033368d4feb39aa63717cfbfa6ffaa2a443e931c454b92bd312121da02e39d07",
+    "memory.user.dynamic/1.0.0": "61de62aa73d7a826c40cda3d611eb228776f38f45b919fcdb8bdbe45966ac2bd",
     "memory.user.static/1.0.0": "152c4008fde1f34d55ab129c7945cbb317258a8022776741c7a5a267498b2b32",
     "support.customer/1.0.0": "d05750d12f99ead1300b73069c2a82445560c229da6ac9ce936039cb1d52c263",
     "support.entitlements/1.0.0": "cd355f2b62fb2ce96432203d5a6ee06ca2a528a9c09f3bcd2be24800a1297c82",
