@@ -10,6 +10,7 @@ from memnet.domain.document import Actor, DocumentKey
 from memnet.domain.draft import Draft, Governance, draft_upkeep
 from memnet.domain.envelope import Envelope
 from memnet.domain.errors import (
+    CatalogConflict,
     DocumentNotFound,
     ErasureRunning,
     ETagMismatch,
@@ -73,7 +74,8 @@ async def tend_document(
 
     Another writer who is faster, or an erasure, postpones it to the next run. It is refused, with a line in the log, if
     a durable entry would be lost or a check of the write fails; then the document is as it was. On a dry run nothing is
-    written, and CHANGED means that it would be. Raises HistoryBroken, VaultUnavailable, Unavailable.
+    written, and CHANGED means that it would be. Raises HistoryBroken, VaultUnavailable,
+    CatalogConflict, Unavailable.
     """
     named = (rules.profile.profile_id, rules.binding.binding_id)
     head = await _newest(key, documents)
@@ -126,7 +128,7 @@ async def tend_document(
     except (ETagMismatch, DocumentNotFound, IdempotencyKeyReused, ErasureRunning):
         # The key can only have come with another body if another run saw this version at another time.
         return Tended(*named, Outcome.POSTPONED, plan)
-    except (Unavailable, VaultUnavailable, HistoryBroken):
+    except (Unavailable, VaultUnavailable, HistoryBroken, CatalogConflict):
         raise
     except MemnetError as error:
         return _refused(key, named, plan, error.code.value)

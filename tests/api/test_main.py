@@ -14,6 +14,8 @@ import httpx
 import pytest
 
 from local.azurite_server import ACCOUNT_KEY, container_client
+from memnet.domain.catalog_text import texts_of
+from tests.domain.samples import CATALOG
 
 ROOT = Path(__file__).parents[2]
 WORKING = {
@@ -110,6 +112,29 @@ def test_an_index_of_other_embeddings_stops_the_start_and_says_what_to_do(
 def test_a_search_service_that_cannot_be_one_is_named(variables: dict[str, str]) -> None:
     (line,) = failure(**WORKING, **variables)
     assert line.startswith("MEMNET_SEARCH_URL, MEMNET_SEARCH_INDEX: must be")
+
+
+def test_every_version_is_registered_and_another_text_under_one_stops_the_start(
+    container_url: str, tmp_path: Path
+) -> None:
+    account_url, _, name = container_url.rpartition("/")
+    variables = {**WORKING, "MEMNET_STORAGE_URL": container_url, "MEMNET_STORAGE_KEY": ACCOUNT_KEY}
+    with start(**variables) as process:
+        try:
+            assert Running(process).stop(signal.SIGTERM) == 0
+        finally:
+            process.kill()
+    version = CATALOG.profile("support-desk-v1").version
+    with container_client(account_url, name) as container:
+        registered = set(container.list_blob_names(name_starts_with="catalog/"))
+    assert registered == {text.blob_name for text in texts_of(CATALOG)}
+
+    for path in (ROOT / "profiles").glob("*-v1.json"):
+        changed = {**json.loads(path.read_text(encoding="utf-8")), "max_ops": 7}
+        (tmp_path / path.name).write_text(json.dumps(changed), encoding="utf-8")
+    line = failure(**variables, MEMNET_PROFILES_DIR=str(tmp_path))[-1]
+    assert line.startswith("Used before with another text: profile project-copilot-v1 ")
+    assert line.endswith(f", profile support-desk-v1 {version}. Raise the version, or bring back the text.")
 
 
 def test_every_fault_of_the_catalog_is_on_its_own_line(tmp_path: Path) -> None:

@@ -91,7 +91,7 @@ def test_from_nothing_to_ready_and_no_further(memnet: Memnet, nothing_yet: str) 
     again = memnet("bootstrap", "--apply")
     assert (again.exit_code, "made  " in again.stdout) == (0, False)
     ready = {line.split(None, 1)[1].partition(": ")[0] for line in again.stdout.splitlines()[:-1]}
-    assert ready == {"storage", "search", "queue", "vault"}
+    assert ready == {"storage", "search", "queue", "vault", "catalog"}
     assert index_name() == made
 
 

@@ -4,6 +4,7 @@ import asyncio
 from typing import Any
 
 import pytest
+from azure.storage.blob import ContainerClient
 
 from memnet.domain.document import Actor, DocumentKey
 from memnet.domain.write import IfAbsent, ReplaceDocument
@@ -116,3 +117,18 @@ def test_a_user_without_memory_has_nothing_to_keep_up(memnet: Memnet, storage: S
 
 def test_a_user_that_cannot_be_is_a_usage_error(memnet: Memnet, storage: Settings) -> None:
     assert memnet("compact", "--tenant", "t1", "--user", "../u").exit_code == 2
+
+
+def test_another_text_under_a_used_version_stops_every_command_that_writes(
+    memnet: Memnet, memory: Settings, blobs: ContainerClient
+) -> None:
+    before = version(memory)
+    name = "catalog/prompt/project-copilot/1.0.0.json"
+    blobs.upload_blob(name, b'"Another prompt."', overwrite=True)
+    result = memnet("compact", *USER)
+    assert (result.exit_code, result.stdout) == (1, "")
+    assert "CATALOG_CONFLICT: Used before with another text: prompt project-copilot 1.0.0. Raise" in result.stderr
+    assert version(memory) == before
+    checked = memnet("bootstrap", "--check")
+    assert checked.exit_code == 1
+    assert "wrong        catalog: versions used before: Used before with another text: prompt" in checked.stdout

@@ -89,7 +89,7 @@ def conversation(*said: str) -> list[Message]:
 
 def snapshot(messages: Sequence[Message], profile_id: str = COPILOT, scope: UserScope = SCOPE) -> Snapshot:
     """A snapshot of the conversation c1."""
-    return Snapshot(scope, "c1", "s1", profile_id, "svc-copilot", messages)
+    return Snapshot(scope, "c1", "s1", profile_id, "1.1.0", "0" * 64, "svc-copilot", messages)
 
 
 def shown_documents(profile_id: str = COPILOT, scope: UserScope = SCOPE, **contents: Json) -> list[ShownDocument]:

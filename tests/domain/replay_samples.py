@@ -41,6 +41,8 @@ def snapshot(*messages: tuple[str, str, str]) -> Snapshot:
         conversation_id="c1",
         snapshot_id="s1",
         profile_id="project-copilot-v1",
+        profile_version="1.1.0",
+        profile_sha256="0" * 64,
         service_id="svc-chat",
         messages=[_message(number, *row) for number, row in enumerate(rows)],
     )

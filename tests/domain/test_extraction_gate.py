@@ -1,5 +1,6 @@
 """What of an answer is refused: one table."""
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -7,6 +8,7 @@ import pytest
 from memnet.domain.error_code import ErrorCode
 from memnet.domain.extraction_gate import MAX_OPS, UNKNOWN
 from tests.domain.extraction_samples import (
+    CONTENTS,
     NOTE,
     PREFERENCE,
     SAID,
@@ -154,3 +156,18 @@ def test_a_refusal_quotes_nothing_of_the_answer() -> None:
         (UNKNOWN, UNKNOWN),
     ]
     assert not any(poison in f"{r.reason}{r.code}" for r in judgement.rejected)
+
+
+@pytest.mark.parametrize(
+    ("version", "codes"),
+    [("1.0.0", [ErrorCode.SCHEMA_VIOLATION]), ("1.1.0", [])],
+    ids=["known", "of another release"],
+)
+def test_the_write_judges_what_is_proposed_for_a_version_that_is_not_known_here(version: str, codes: list[str]) -> None:
+    content = {**CONTENTS["user_dynamic"], "later": "a member that only the other release knows"}
+    subject = subject_of(*SAID, user_dynamic=content)
+    schemas = {"user_dynamic": ("memory.user.dynamic", version)}
+    shown = [replace(document, schema=schemas.get(document.binding_id)) for document in subject.shown]
+    judgement = judged(replace(subject, shown=shown), dynamic(PREFERENCE))
+    assert [rejected.code for rejected in judgement.rejected] == codes
+    assert len(judgement.patches) == 1 - len(codes)

@@ -17,7 +17,7 @@ ORDINARY = frozenset({"account", "plan", "profile", "state", "subject", "summary
 def shipped_names() -> set[str]:
     """Ids, template variables and top-level sections of every shipped profile and schema."""
     names: set[str] = set()
-    for path in (ROOT / "profiles").glob("*.json"):
+    for path in (ROOT / "profiles").glob("*-v1.json"):
         profile = json.loads(path.read_text("utf-8"))
         names.add(profile["profile_id"])
         for binding in profile["document_bindings"]:

@@ -33,7 +33,7 @@ INTERNAL = frozenset(
     | {"list_baselines", "next_baseline", "open_baseline", "read_baseline", "read_history", "store_baseline"}
     | {"change_hold", "find_holds", "list_hold_changes", "list_holds", "read_hold", "tell_hold"}
     | {"list_users", "read_newest_head", "sign_head", "sign_heads", "verify_history"}
-    | {"tell_backlog"}
+    | {"tell_backlog", "register_catalog", "read_schema"}
 )
 """Verbs without a route: steps of other operations, and what the shell and the sweeper do. A new one is a decision."""
 OPERATIONS = {module.stem: module for module in modules("memnet/operations") if module.stem != "__init__"}

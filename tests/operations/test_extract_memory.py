@@ -40,6 +40,11 @@ async def extract(
     )
 
 
+def named(profile: Profile) -> dict[str, str]:
+    """How the provenance names a profile's text."""
+    return {"profile_version": profile.version, "profile_sha256": profile.sha256}
+
+
 def proposals(extraction: Extraction) -> list[tuple[Any, float]]:
     return [(patch.ops, patch.confidence) for patch in extraction.patches]
 
@@ -70,6 +75,7 @@ async def test_a_model_is_asked_once_by_the_profiles_prompt_and_its_answer_is_ju
         "prompt_id": "project-copilot",
         "prompt_version": "1.0.0",
         "prompt_sha256": prompt.sha256,
+        **named(CATALOG.profile(COPILOT)),
     }
 
 
@@ -85,7 +91,7 @@ async def test_without_models_the_rules_give_a_digest_and_candidates() -> None:
 
     assert extraction.digest is not None
     assert proposals(extraction) == [CANDIDATE]
-    assert extraction.provenance.members() == {"extractor": "rules"}
+    assert extraction.provenance.members() == {"extractor": "rules", **named(CATALOG.profile(COPILOT))}
 
 
 @pytest.mark.parametrize(
@@ -142,7 +148,7 @@ async def test_a_profile_without_rules_for_replays_gets_a_digest_and_asks_nobody
     assert models.asked == []
     assert extraction.digest is not None
     assert (extraction.patches, extraction.rejected) == ([], [])
-    assert extraction.provenance.members() == {"extractor": "rules"}
+    assert extraction.provenance.members() == {"extractor": "rules", **named(profile)}
 
 
 async def test_a_conversation_of_nothing_but_context_asks_nobody_and_gives_nothing() -> None:

@@ -9,9 +9,10 @@ from memnet.domain.catalog_text import TextKind, TextName
 from memnet.domain.document import ETag
 from memnet.domain.errors import BindingMismatch, SchemaViolation
 from memnet.domain.json_text import canonical
-from memnet.domain.write import WriteResult
+from memnet.domain.write import ReplaceDocument, WriteResult
 from memnet.operations.patch_document import patch_document
 from memnet.operations.register_catalog import register_catalog
+from memnet.operations.replace_document import replace_document
 from tests.operations.schema_versions import GARDEN, NEW, NEWEST, OLD, PLACE, THIRD, release
 from tests.operations.service import Service
 
@@ -110,3 +111,16 @@ async def test_a_newer_version_without_a_proof_is_refused_and_left_as_it_is(text
         await garden.grow(OLD, "plants/-", "rose", over=first.etag)
     assert refusal.value.details == {"schema_id": "garden", "schema_version": "1.2.0"}
     assert await garden.read(GARDEN) == before
+
+
+@pytest.mark.parametrize(("catalog", "named", "stored"), [(NEW, "1.0.0", "1.1.0"), (NEWEST, "1.1.0", "1.2.0")])
+async def test_a_put_of_an_older_version_is_stored_under_that_of_the_binding(
+    garden: Gardening, catalog: Catalog, named: str, stored: str
+) -> None:
+    place = {"key": GARDEN, "profile_id": "gardener", "binding_id": "garden"}
+    members = {**garden.common(None), **place, "schema_id": "garden", "schema_version": named, "content": {"tools": []}}
+    ports = garden.ports() | {"catalog": catalog}
+    with pytest.raises(BindingMismatch):
+        await replace_document(ReplaceDocument(**members | {"schema_version": "0.9.0"}), **ports)
+    await replace_document(ReplaceDocument(**members), **ports)
+    assert (await garden.read(GARDEN))["schema_version"] == stored

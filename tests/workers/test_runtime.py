@@ -4,6 +4,8 @@ import socket
 
 import pytest
 
+from local.azurite_server import ACCOUNT_KEY, container_client
+from memnet.domain.errors import CatalogConflict
 from memnet.settings import SettingsError
 from workers.runtime import Connection, connection
 
@@ -38,6 +40,26 @@ async def test_a_worker_serves_nothing_to_prometheus(monkeypatch: pytest.MonkeyP
         services = await connection.services()
         assert not services.telemetry.enabled
         await connection.close()
+
+
+async def test_another_text_under_a_used_version_stops_a_worker(
+    container_url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    account_url, _, name = container_url.rpartition("/")
+    with container_client(account_url, name) as container:
+        container.upload_blob("catalog/schema/memory.project/1.0.0.json", b"{}")
+    for variable, value in {
+        "STORAGE_URL": container_url,
+        "STORAGE_KEY": ACCOUNT_KEY,
+        "QUEUE_URL": "sb://127.0.0.1:9",
+        "QUEUE_KEY": "a2V5",
+        "VAULT_URL": "https://127.0.0.1:9",
+        "VAULT_TOKEN": "t",
+    }.items():
+        monkeypatch.setenv(f"MEMNET_{variable}", value)
+    with pytest.raises(CatalogConflict, match=r"schema memory\.project 1\.0\.0"):
+        await connection.services()
+    await connection.close()
 
 
 async def test_a_failed_opening_is_tried_again() -> None:
