@@ -6,7 +6,7 @@ from starlette.datastructures import Headers
 
 from memnet.domain.document import ETag
 from memnet.domain.errors import IdempotencyKeyRequired, InvalidPrecondition, PreconditionRequired
-from memnet.domain.write import IfAbsent, IfMatch, Precondition
+from memnet.domain.write import IfAbsent, IfExists, IfMatch, Precondition
 
 _OPAQUE = r'"[\x21\x23-\x7e\x80-\xff]*"'
 _TAG = re.compile(rf"(?:W/)?{_OPAQUE}")
@@ -35,6 +35,19 @@ def delete_precondition(headers: Headers) -> IfMatch:
     precondition = write_precondition(headers)
     if not isinstance(precondition, IfMatch):
         raise InvalidPrecondition("A deletion takes If-Match.")
+    return precondition
+
+
+def pending_precondition(headers: Headers) -> IfMatch | IfExists:
+    """Read which version a pending item may be decided on: the one that If-Match names, else the newest.
+
+    Raises as write_precondition does, but for PreconditionRequired.
+    """
+    if "if-match" not in headers and "if-none-match" not in headers:
+        return IfExists()
+    precondition = write_precondition(headers)
+    if not isinstance(precondition, IfMatch):
+        raise InvalidPrecondition("A decision takes If-Match or no precondition.")
     return precondition
 
 
