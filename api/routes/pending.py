@@ -25,6 +25,7 @@ from api.request_body import read_body
 from api.request_telemetry import note_result
 from api.routes.documents_openapi import (
     CURSOR,
+    DRY_RUN,
     GOVERNANCE_ERRORS,
     KEY,
     LIMIT,
@@ -32,6 +33,7 @@ from api.routes.documents_openapi import (
     TEXT,
     WRITTEN,
 )
+from memnet.domain.access import ROLES
 from memnet.domain.document import DocumentKey, Json
 from memnet.domain.error_code import ErrorCode as E
 from memnet.domain.identifiers import check_identifier
@@ -87,7 +89,7 @@ _CONFIRM = describe(
     "confirm_pending",
     tag=_TAG,
     summary="Apply what a pending item proposes to the newest version, and take the item out",
-    parameters=_ONE,
+    parameters=(*_ONE, DRY_RUN),
     body=body(ConfirmBody, confirm=examples.CONFIRM),
     answers={200: answer("Confirmed.", WRITTEN, examples.WRITTEN, etag=True)},
     errors=_DECIDED
@@ -127,7 +129,8 @@ async def confirm(request: Request) -> Response:
     An entry that is written gets this confidence, this evidence and the time of the confirmation, where its schema has
     them. 409 PENDING_TARGET_CHANGED if the entry was changed, is gone or cannot be told from another; `details` then
     hold `base`, `ours` and `theirs` if the token may read documents. Neither the proposer nor the principal that handed
-    in the conversation behind the proposal can confirm, unless the profile lets anyone.
+    in the conversation behind the proposal can confirm, unless the profile lets anyone. A dry run answers the document
+    as it would be, if the token may read documents.
     """
     admission = await admit(request, "confirm_pending")
     services = admission.services
@@ -143,6 +146,7 @@ async def confirm(request: Request) -> Response:
         confidence=sent.confidence,
         evidence=sent.evidence_members(),
         values=(sent.value,) if "value" in sent.model_fields_set else (),
+        dry_run=query.flag(request, "dry_run"),
     )
     result = await confirm_pending(
         command,
@@ -153,7 +157,7 @@ async def confirm(request: Request) -> Response:
         ids=services.ids,
         background=services.background,
     )
-    return _decided(request, result)
+    return _decided(request, result, shown=bool(admission.actor.roles & ROLES["get_document"]))
 
 
 @router.post("/pending/{pending_id}:reject", **_REJECT)
@@ -198,10 +202,16 @@ def _row(listed: ListedPending) -> dict[str, Json]:
     }
 
 
-def _decided(request: Request, result: WriteResult) -> Response:
+def _decided(request: Request, result: WriteResult, *, shown: bool = False) -> Response:
+    """Answer a decision; `shown`: on a dry run with the document as it would be."""
     note_result(request.scope, result)
-    parts = {"etag": result.etag, "change_id": result.change_id, "sequence": result.sequence}
-    response = json_answer.answer(json_answer.dump(parts), etag=result.etag)
+    named = {"etag": result.etag, "change_id": result.change_id, "sequence": result.sequence}
+    parts = {name: json_answer.dump(value) for name, value in named.items()}
+    if result.dry_run:
+        parts["dry_run"] = b"true"
+    if shown and result.document is not None:
+        parts["document"] = result.document
+    response = json_answer.answer(json_answer.members(parts), etag=result.etag)
     if result.replayed:
         response.headers["Idempotency-Replayed"] = "true"
     return response

@@ -116,6 +116,17 @@ async def test_a_changed_target_is_409_and_its_values_only_for_who_may_read(
     assert await content(client) == before
 
 
+async def test_a_dry_run_shows_the_outcome_to_who_may_read_and_changes_nothing(
+    client: httpx.AsyncClient, token: Token, waiting: dict[str, Any]
+) -> None:
+    url, before = f"{PENDING}/{waiting['item']['id']}:confirm", await content(client)
+    for roles in (("Memory.Read", "Memory.Write"), ("Memory.Write",)):
+        answer = await client.post(url, json=BY_REVIEWER, headers=reviewer(token, *roles), params={"dry_run": "true"})
+        assert (answer.status_code, answer.json()["dry_run"]) == (200, True)
+        assert ("document" in answer.json()) is (len(roles) == 2)
+    assert await content(client) == before
+
+
 async def test_the_proposer_rejects_and_does_not_confirm(client: httpx.AsyncClient, waiting: dict[str, Any]) -> None:
     url = f"{PENDING}/{waiting['item']['id']}"
     refused = await client.post(f"{url}:confirm", json=BY_REVIEWER, headers={"Idempotency-Key": "own"})
