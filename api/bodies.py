@@ -61,6 +61,23 @@ class PatchBody(EvidentBody):
             raise ValueError("must be an RFC 3339 date-time such as 2026-02-14T20:00:00Z") from error
 
 
+class ConfirmBody(EvidentBody):
+    """The document of a pending item, how sure the confirmation is, and by what."""
+
+    namespace: Name
+    path: Annotated[str, Field(min_length=1, max_length=1024)]
+    confidence: Annotated[float, Field(ge=0, le=1)]
+    value: Annotated[Any, Field(description="To write instead of the proposed value.")] = None
+
+
+class RejectBody(Body):
+    """The document of a pending item, and why it is rejected."""
+
+    namespace: Name
+    path: Annotated[str, Field(min_length=1, max_length=1024)]
+    note: Annotated[str, Field(max_length=MAX_NOTE)] | None = None
+
+
 class NewDocument(Body):
     """What a client may say of a whole document; the service owns the rest of the envelope."""
 

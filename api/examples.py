@@ -12,6 +12,23 @@ DOCUMENT = {
     "content": {"preferences": ["Use concise, direct answers."], "durable_facts": [], "pending_confirmations": []},
 }
 WRITTEN = {"etag": ETAG, "change_id": CHANGE_ID, "sequence": 2}
+CONFIRM = {
+    "namespace": "user",
+    "path": "user_dynamic.json",
+    "confidence": 0.95,
+    "evidence": {"conversation_id": "c_124", "message_ids": ["m3"]},
+}
+REJECT = {"namespace": "user", "path": "user_dynamic.json", "note": "The user moved back."}
+_ITEM = (
+    {"id": "6f2c2f0e-1111-4222-8333-444455556666", "text": "Lives in Lisbon.", "confidence": 0.4}
+    | {"profile_id": "project-copilot-v1", "binding_id": "user_dynamic"}
+    | {"evidence": {"conversation_id": "c_123", "message_ids": ["m7"]}, "proposed_on": ETAG}
+    | {"proposed_at": "2026-02-14T20:00:00.000000Z", "proposed_by": "memnet-worker", "on_behalf_of": "svc-a"}
+    | {"target": {"op": "replace", "path": "/content/durable_facts/0/text", "value": "Lives in Lisbon."}}
+    | {"base": {"durable_facts": [{"id": "fact-1", "text": "Lives in Bern."}]}}
+)
+_WAITS = {"namespace": "user", "path": "user_dynamic.json", "pointer": "/content/pending_confirmations/0"}
+PENDING = {"pending": [{**_WAITS, "etag": ETAG, "item": _ITEM}], "next_cursor": None}
 LISTED = {
     "documents": [
         {

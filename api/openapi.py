@@ -11,9 +11,11 @@ from pydantic import BaseModel
 
 from api.bodies import (
     AssembleBody,
+    ConfirmBody,
     EventBody,
     HoldBody,
     PatchBody,
+    RejectBody,
     ReplaceBody,
     RetentionBody,
     SearchBody,
@@ -174,7 +176,10 @@ def _document(app: FastAPI) -> Schema:
 
 def _body_schemas() -> Schema:
     schemas: Schema = {}
-    models = (PatchBody, ReplaceBody, AssembleBody, EventBody, SearchBody, SnapshotBody, RetentionBody, HoldBody)
+    models = (
+        *(PatchBody, ReplaceBody, ConfirmBody, RejectBody, AssembleBody),
+        *(EventBody, SearchBody, SnapshotBody, RetentionBody, HoldBody),
+    )
     for model in models:
         schema = model.model_json_schema(ref_template="#/components/schemas/{model}")
         schemas.update(schema.pop("$defs", {}))

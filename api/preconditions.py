@@ -6,7 +6,7 @@ from starlette.datastructures import Headers
 
 from memnet.domain.document import ETag
 from memnet.domain.errors import ETagMismatch, IdempotencyKeyRequired, InvalidPrecondition, PreconditionRequired
-from memnet.domain.write import IfAbsent, IfMatch, Precondition
+from memnet.domain.write import IfAbsent, IfExists, IfMatch, Precondition
 
 _OPAQUE = r'"[\x21\x23-\x7e\x80-\xff]*"'
 _TAG = re.compile(rf"(?:W/)?{_OPAQUE}")
@@ -50,6 +50,19 @@ def check_match(headers: Headers, etag: ETag) -> None:
     tags = [quoted or f'"{bare}"' for weak, quoted, bare in _LISTED_TAG.findall(field) if not weak]
     if fields and field.strip() != "*" and etag not in tags:
         raise ETagMismatch("If-Match does not match this version.", latest_etag=etag)
+
+
+def pending_precondition(headers: Headers) -> IfMatch | IfExists:
+    """Read which version a pending item may be decided on: the one that If-Match names, else the newest.
+
+    Raises as write_precondition does, but for PreconditionRequired.
+    """
+    if "if-match" not in headers and "if-none-match" not in headers:
+        return IfExists()
+    precondition = write_precondition(headers)
+    if not isinstance(precondition, IfMatch):
+        raise InvalidPrecondition("A decision takes If-Match or no precondition.")
+    return precondition
 
 
 def is_not_modified(headers: Headers, etag: ETag) -> bool:

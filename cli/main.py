@@ -18,6 +18,7 @@ COMMANDS: Final = {
     "keys": "cli.keys:keys",
     "migrate": "cli.migrate:migrate",
     "migrations": "cli.migrations:migrations",
+    "pending": "cli.pending:pending",
     "profiles": "cli.profiles:profiles",
     "prompts": "cli.prompts:prompts",
     "refresh": "cli.upkeep:refresh",

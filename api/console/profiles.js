@@ -109,25 +109,11 @@ export function pendingIn(content, rules) {
 const textOf = (value) => (typeof value === "string" ? value : "");
 const within = (path, place) => path === place || path.startsWith(`${place}/`);
 
-/** The threshold that a confirmation has to reach. */
-export function neededConfidence({ profile, binding, item }) {
-  const durable = profile.durable_sections[binding.binding_id] ?? [];
+/** The threshold that a confirmation has to reach, by the profile under which the item was proposed. */
+export function neededConfidence(profiles, item) {
+  const profile = profiles.find(({ profile_id: id }) => id === item.profile_id);
+  const durable = profile?.durable_sections[item.binding_id] ?? [];
   const path = textOf(item.target.path);
   const touches = durable.some((section) => within(path, `/content${section}`) || within(`/content${section}`, path));
   return touches ? profile.confidence_rules.min_confidence_for_durable_fact : 0;
-}
-
-/** The value that a proposal would write, verified now, with what the approver relies on. */
-export function verifiedValue({ profile, binding, item }, { confidence, evidence, at }) {
-  const { value, path } = item.target;
-  if (!value || typeof value !== "object" || Array.isArray(value) || isRaw(value)) return value;
-  const rule = (profile.upkeep_rules[binding.binding_id] ?? []).find(({ section }) =>
-    within(textOf(path), `/content${section}`),
-  );
-  const fields = [
-    [rule?.confidence_field ?? "confidence", confidence],
-    [rule?.evidence_field ?? "evidence", evidence],
-    [rule?.verified_field ?? "last_verified_at", at],
-  ];
-  return { ...value, ...Object.fromEntries(fields.filter(([name]) => Object.hasOwn(value, name))) };
 }

@@ -89,6 +89,11 @@ class Patch:
     confidence: float | None = None
     source_time: str | None = None
 
+    @property
+    def request(self) -> str:
+        """What is asked, in a few words."""
+        return f"PATCH {self.path}"
+
     def body(self) -> dict[str, Any]:
         """The request's body."""
         members = {
@@ -106,6 +111,28 @@ class Patch:
         """The headers that make it conditional and safe to repeat."""
         precondition = {"If-None-Match": "*"} if self.etag is None else {"If-Match": self.etag}
         return {**precondition, "Idempotency-Key": self.key}
+
+
+@dataclass(frozen=True, slots=True)
+class Confirmation:
+    """A confirmation of a pending item as it is sent."""
+
+    path: str
+    """Namespace and path of the document, with a slash between them."""
+    pending_id: str
+    key: str
+    evidence: dict[str, Any]
+    confidence: float
+
+    @property
+    def request(self) -> str:
+        """What is asked, in a few words."""
+        return "POST pending/…:confirm"
+
+    def body(self) -> dict[str, Any]:
+        """The request's body."""
+        namespace, _, path = self.path.partition("/")
+        return {"namespace": namespace, "path": path, "confidence": self.confidence, "evidence": self.evidence}
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,6 +156,24 @@ class MemoryClient:
         answer = await self._send(
             "PATCH", f"/documents/{patch.path}", body=patch.body(), headers=patch.headers(), params=params
         )
+        self.tally.count_write(answer)
+        return answer
+
+    async def pending(self) -> list[dict[str, Any]]:
+        """Read what waits for confirmation in all documents. Raises Unexpected if it is refused."""
+        rows: list[dict[str, Any]] = []
+        params: dict[str, str] = {}
+        while True:
+            page = (await self._send("GET", "/pending", params=params)).expect(200).body
+            rows += page["pending"]
+            if page["next_cursor"] is None:
+                return rows
+            params = {"cursor": page["next_cursor"]}
+
+    async def confirm(self, sent: Confirmation) -> Answer:
+        """Confirm a pending item."""
+        path, headers = f"/pending/{sent.pending_id}:confirm", {"Idempotency-Key": sent.key}
+        answer = await self._send("POST", path, body=sent.body(), headers=headers)
         self.tally.count_write(answer)
         return answer
 

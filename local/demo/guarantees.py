@@ -4,7 +4,7 @@ import asyncio
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
-from local.demo.client import MemoryClient, Patch, Unexpected, hold
+from local.demo.client import Confirmation, MemoryClient, Patch, Unexpected, hold
 from local.demo.difference import differences
 from local.demo.orchestrator import DYNAMIC
 from local.demo.screen import Screen, content_size, dropped, tag
@@ -131,12 +131,11 @@ class Guarantees:
         add = {"op": "add", "path": "/content/durable_facts/-", "value": {**fact, "last_verified_at": NOTED}}
         proposal = Patch(DYNAMIC, "user_dynamic", [add], etag, "copilot-guess-1", EVIDENCE, 0.4)
         (await self.copilot.patch(proposal)).expect(200, 201)
-        after = (await self.copilot.get(DYNAMIC)).expect(200).body
-        pending = after["document"]["content"]["pending_confirmations"]
         self.screen.say(f'{self.copilot.principal} proposed "{fact["text"]}" and tries to make it a fact itself:')
-        ops = [{"op": "remove", "path": f"/content/pending_confirmations/{len(pending) - 1}"}, pending[-1]["target"]]
-        confirm = Patch(DYNAMIC, "user_dynamic", ops, after["etag"], "copilot-own-1", EVIDENCE, 1.0)
-        await self._refused(self.copilot, confirm, 403, "PROPOSER_CANNOT_CONFIRM")
+        waiting = [row["item"]["id"] for row in await self.copilot.pending()]
+        confirm = Confirmation(DYNAMIC, waiting[-1], "copilot-own-1", EVIDENCE, 1.0)
+        refused = (await self.copilot.confirm(confirm)).expect(403, code="PROPOSER_CANNOT_CONFIRM")
+        self.screen.refusal(confirm.request, refused)
 
     async def _dry_run(self) -> None:
         self.screen.heading("A dry run goes through every check and writes nothing")

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
-from local.demo.client import Answer, MemoryClient, Patch
+from local.demo.client import Answer, Confirmation, MemoryClient, Patch
 from local.demo.conversation import LONGEST_HINT, Session, Turn
 from local.demo.difference import NOTHING, differences
 from local.demo.extraction import Kind, Proposal, is_about, is_consent, proposals, same, supersedes
@@ -160,19 +160,27 @@ class Orchestrator:
         await self._show(client, again, await client.patch(again))
 
     async def _confirm(self, client: MemoryClient, session: Session, turn: Turn, question: str) -> None:
-        """Turn pending items that the user was just asked about, and that another principal proposed, into facts."""
-        held = self._held.get(DYNAMIC)
-        pending = held.content["pending_confirmations"] if held else []
-        for index, item in enumerate(pending):
-            if held and item["proposed_by"] != client.principal and is_about(question, item["text"]):
-                old = next((n for n, fact in enumerate(held.content["durable_facts"]) if _outdated(fact, item)), None)
-                patch = _confirmation(held.etag, index, item, session, turn, old)
-                instead = "" if old is None else ", which takes the place of what was known before"
-                self._aside(f"{client.principal} confirms what {item['proposed_by']} proposed{instead}")
-                await self._show(client, patch, (await client.patch(patch)).expect(200))
-                return
+        """Turn a pending item that the user was just asked about, and that another principal proposed, into a fact.
 
-    async def _show(self, client: MemoryClient, patch: Patch, answer: Answer) -> None:
+        A fact that it makes untrue is removed after that.
+        """
+        for row in await client.pending():
+            item, path = row["item"], f"{row['namespace']}/{row['path']}"
+            if item["proposed_by"] == client.principal or not is_about(question, item["text"]):
+                continue
+            key = f"{session.conversation_id}-turn-{turn.number}-confirm"
+            self._aside(f"{client.principal} confirms what {item['proposed_by']} proposed")
+            sent = Confirmation(path, item["id"], key, _evidence(session, turn), CONFIRMED)
+            facts = self._held[path].content["durable_facts"]
+            old = next((n for n, fact in enumerate(facts) if _outdated(fact, item)), None)
+            await self._show(client, sent, (await client.confirm(sent)).expect(200))
+            if old is not None:
+                self._aside("and removes what was known before")
+                patch = _removal(self._held[path].etag, old, sent)
+                await self._show(client, patch, (await client.patch(patch)).expect(200))
+            return
+
+    async def _show(self, client: MemoryClient, patch: Patch | Confirmation, answer: Answer) -> None:
         answer.expect(200, 201)
         document = (await client.get(patch.path)).expect(200).body
         held = self._held.get(patch.path)
@@ -193,27 +201,16 @@ def _outdated(fact: dict[str, Any], item: dict[str, Any]) -> bool:
     return supersedes(item["text"], fact["text"])
 
 
-def _confirmation(
-    etag: str, index: int, item: dict[str, Any], session: Session, turn: Turn, outdated: int | None
-) -> Patch:
-    """Take the item out and put the fact in: at the end, or in the place of the one it makes untrue."""
-    place = f"/content/pending_confirmations/{index}"
-    confirmed = {"confidence": CONFIRMED, "evidence": _evidence(session, turn), "last_verified_at": _time(turn)}
-    value = {**item["target"]["value"], **confirmed}
-    fact = item["target"] if outdated is None else {"op": "replace", "path": f"/content/durable_facts/{outdated}"}
+def _removal(etag: str, outdated: int, sent: Confirmation) -> Patch:
+    """Take out the fact that a confirmed one makes untrue."""
     return Patch(
-        path=DYNAMIC,
+        path=sent.path,
         binding_id="user_dynamic",
-        ops=[
-            {"op": "test", "path": f"{place}/id", "value": item["id"]},
-            {"op": "remove", "path": place},
-            {**fact, "value": value},
-        ],
+        ops=[{"op": "remove", "path": f"/content/durable_facts/{outdated}"}],
         etag=etag,
-        key=f"{session.conversation_id}-turn-{turn.number}-confirm",
-        evidence=_evidence(session, turn),
-        confidence=CONFIRMED,
-        source_time=_time(turn),
+        key=f"{sent.key}-outdated",
+        evidence=sent.evidence,
+        confidence=sent.confidence,
     )
 
 

@@ -7,7 +7,7 @@ from typing import Any, Final
 from rich.console import Console
 from rich.text import Text
 
-from local.demo.client import Answer, Patch
+from local.demo.client import Answer, Confirmation, Patch
 from local.demo.conversation import Session, Turn
 from local.demo.difference import NOTHING, Difference
 from memnet.domain.json_text import canonical
@@ -161,15 +161,15 @@ class Screen:
             elif value not in ("", {}):
                 self._hang(Text(f"{'':16}{name}: ", "dim"), describe(value))
 
-    def patch(self, patch: Patch, answer: Answer, found: Iterable[Difference]) -> None:
-        """A patch that was applied: where, under which key, what for, and what is different now."""
+    def patch(self, patch: Patch | Confirmation, answer: Answer, found: Iterable[Difference]) -> None:
+        """A change that was applied: where, under which key, what for, and what is different now."""
         body = answer.body
         about = [f"key {patch.key}"]
         if patch.confidence is not None:
             about.append(f"confidence {patch.confidence:.2f}")
         if patch.evidence is not None:
             about.append(f"evidence {evidence(patch.evidence)}")
-        self.request(f"PATCH {patch.path}", answer.status, f"change {body['sequence']}, version {tag(body['etag'])}")
+        self.request(patch.request, answer.status, f"change {body['sequence']}, version {tag(body['etag'])}")
         self.say(", ".join(about), indent=10, style="dim")
         for redirection in body.get("redirected", ()):
             wanted, waits = (redirection[name].removeprefix("/content") for name in ("path", "to"))

@@ -223,14 +223,17 @@ def _kept(elements: list[Json], segment: str, op: Op, *, is_added: bool) -> tupl
 
 
 def _alike(one: Json, other: Json) -> bool:
-    """Whether one could be mistaken for the other: equal, the same text, or an identifying member in common."""
+    """Whether one could be mistaken for the other, the one that is meant.
+
+    They are equal, say the same, or have a member in common by which `counterpart` would know the other.
+    """
     said = says(other)
     if same_json(one, other) or (said is not None and said == says(one)):
         return True
     if not isinstance(one, dict) or not isinstance(other, dict):
         return False
-    names = [name for name in one if name == ID or name.endswith(ID_ENDINGS)]
-    return any(name in other and same_json(one[name], other[name]) for name in names)
+    names = [ID] if ID in other else [name for name in other if name.endswith(ID_ENDINGS)]
+    return any(name in one and same_json(one[name], other[name]) for name in names)
 
 
 def _has_an_equal(op: Op, base: Json) -> bool:

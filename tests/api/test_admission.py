@@ -35,6 +35,7 @@ VALUES = {
     "snapshot_id": "s_1",
     "replay_id": "rpl-1",
     "conflict_id": "cfl-1",
+    "pending_id": "p-1",
     "profile_id": "project-copilot-v1",
     "schema_id": "memory.project",
     "schema_version": "1.0.0",

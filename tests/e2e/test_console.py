@@ -97,7 +97,7 @@ async def test_a_proposal_is_approved_by_somebody_else(tab: Opens, maya: Maya) -
     assert fact["last_verified_at"] > "2026-02-14T20:00:00Z"
     *earlier, record = await audit(maya)
     assert earlier == before  # the preview has written nothing
-    assert (record["actor"], record["reason"], record["confidence"]) == (OPERATOR, "live_update", 1)
+    assert (record["actor"], record["reason"], record["confidence"]) == (OPERATOR, "confirmation", 1)
     assert record["idempotency_key"].startswith("console-")
 
 
@@ -110,7 +110,7 @@ async def test_too_little_confidence_is_told_before_and_the_proposer_is_refused(
     dialog = screen.page.get_by_role("dialog", name="Approve the proposal")
     await dialog.get_by_label("How sure it is").fill("0.4")
     await dialog.get_by_role("button", name="Try again without writing").click()
-    await expect(dialog.locator(".preview")).to_contain_text("it would wait again")
+    await expect(dialog.locator(".preview")).to_contain_text("422 CONFIDENCE_TOO_LOW")
     await screen.page.keyboard.press("Escape")
     own = screen.row("Prefers trains")
     await expect(own).to_contain_text("You proposed it")
@@ -126,15 +126,16 @@ async def test_too_little_confidence_is_told_before_and_the_proposer_is_refused(
     assert [item["text"] for item in waiting] == [PORTO]
 
 
-async def test_what_somebody_changed_meanwhile_is_not_overwritten(tab: Opens, maya: Maya) -> None:
+async def test_what_somebody_changed_meanwhile_stays(tab: Opens, maya: Maya) -> None:
     screen = await tab(maya.service.user_id)
     await screen.open("confirmations")
-    newer = await maya.service.patch(DYNAMIC, prefer("Use charts."), etag=await maya.etag(), key="newer")
+    await maya.service.patch(DYNAMIC, prefer("Use charts."), etag=await maya.etag(), key="newer")
     await screen.row(PORTO).get_by_role("button", name="Reject").click()
     dialog = screen.page.get_by_role("dialog")
     await dialog.get_by_role("button", name="Reject").click()
-    await expect(dialog.get_by_role("alert")).to_contain_text("412 ETAG_MISMATCH")
-    assert await maya.etag() == newer.etag
+    await expect(screen.status).to_contain_text("Rejected: change 6")
+    content = await maya.service.content(DYNAMIC)
+    assert (content["preferences"][-1], content["pending_confirmations"]) == ("Use charts.", [])
 
 
 async def test_a_conflict_shows_three_versions_and_is_decided(tab: Opens, stack: Stack, maya: Maya) -> None:

@@ -127,13 +127,19 @@ async def test_memory_that_is_markup_or_script_stays_text(
             "evidence": {"conversation_id": HOSTILE[1]},
             "proposed_at": HOSTILE[2],
             "proposed_by": HOSTILE[0],
+            "profile_id": "project-copilot-v1",
+            "binding_id": "user_dynamic",
+            "on_behalf_of": HOSTILE[1],
+            "proposed_on": HOSTILE[2],
+            "base": {HOSTILE[3]: [HOSTILE[0]]},
             "target": {"op": "add", "path": path, "value": {"text": HOSTILE[4], HOSTILE[0]: HOSTILE[1]}},
         }
         for number, path in enumerate(PATHS)
     ]
     items[0]["proposed_at"] = items[1]["proposed_at"] = "2026-02-14T20:00:00Z"
-    waiting = [add("/content/pending_confirmations/-", item) for item in items]
-    assert (await writer.patch(DYNAMIC, *waiting, etag=await maya.etag(), key="e2")).status == 200
+    content = {**await maya.service.content(DYNAMIC), "pending_confirmations": items}
+    put = await writer.put(DYNAMIC, content, "memory.user.dynamic", etag=await maya.etag(), key="e2")
+    assert put.status == 200, put.text
     await writer.send("PUT", "/legal-hold", json={"reason": HOSTILE[0]})
     screen = await tab(maya.service.user_id)
     await screen.main.get_by_role("button", name="user/user_dynamic.json").click()

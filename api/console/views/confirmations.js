@@ -1,47 +1,47 @@
-// What waits for somebody else than its proposer: looked at, tried, approved or rejected by an ordinary PATCH.
+// What waits for somebody else than its proposer: looked at, tried, confirmed or rejected.
 
-import { call, documentUrl, idempotencyKeys, now } from "../api.js";
-import { announce, badge, button, checkbox, el, facts, field, notice, put, select } from "../dom.js";
+import { all, call, documentUrl, get, idempotencyKeys, userUrl } from "../api.js";
+import { announce, badge, button, el, facts, field, notice, put } from "../dom.js";
 import { ask, refusal } from "../dialog.js";
 import { code, path, plural, scalar, time } from "../format.js";
 import { differences, inline, tree } from "../json_view.js";
-import { neededConfidence, verifiedValue } from "../profiles.js";
+import { loadProfiles, neededConfidence } from "../profiles.js";
 import { claims } from "../session.js";
-import { loadDocuments, nameOf } from "../subject.js";
-
-const REASONS = { live_update: "Memory.Write", admin_migration: "Memory.Admin" };
+import { incomplete, nameOf } from "../subject.js";
 
 export const confirmations = {
   id: "confirmations",
   title: "Confirmations",
-  about: "Proposals that were not sure enough. Whoever proposed one cannot approve it.",
+  about: "Proposals that were not sure enough. Neither the proposer nor who handed in the conversation can approve one.",
   needsSubject: true,
   render,
 };
 
 async function render({ subject, signal, reload }) {
-  const { documents } = await loadDocuments(subject, signal);
-  const waiting = documents.flatMap((entry) => entry.pending.map((proposal) => ({ entry, ...proposal })));
-  if (!waiting.length) return el("p", { class: "notice" }, "Nothing waits for a confirmation.");
-  waiting.sort((one, other) => (scalar(one.item.proposed_at) < scalar(other.item.proposed_at) ? -1 : 1));
+  const [{ rows, complete }, profiles] = await Promise.all([
+    all(`${userUrl(subject)}/pending`, "pending", { signal, exact: true }),
+    loadProfiles(signal),
+  ]);
+  if (!rows.length) return el("p", { class: "notice" }, "Nothing waits for a confirmation.");
+  rows.sort((one, other) => (scalar(one.item.proposed_at) < scalar(other.item.proposed_at) ? -1 : 1));
   const done = (text) => {
     reload();
     announce(text, true);
   };
   return [
-    el("p", { class: "muted" }, `${plural(waiting.length, "proposal")}, the oldest first.`),
+    el("p", { class: "muted" }, `${plural(rows.length, "proposal")}, the oldest first.`),
+    incomplete(complete, rows.length),
     el(
       "ol",
       { class: "feed", role: "list" },
-      waiting.map((proposal) => card(subject, proposal, done)),
+      rows.map((row) => card(subject, row, neededConfidence(profiles, row.item), done)),
     ),
   ];
 }
 
-function card(subject, proposal, done) {
-  const { entry, item, profile, binding, section } = proposal;
-  const own = item.proposed_by === claims().principal;
-  const needed = neededConfidence(proposal);
+function card(subject, row, needed, done) {
+  const { item } = row;
+  const own = [item.proposed_by, item.on_behalf_of].includes(claims().principal);
   return el(
     "li",
     { class: "panel proposal" },
@@ -51,17 +51,18 @@ function card(subject, proposal, done) {
       { class: "by" },
       "Proposed by ",
       el("strong", {}, scalar(item.proposed_by)),
+      item.on_behalf_of === null ? null : [" on behalf of ", el("strong", {}, scalar(item.on_behalf_of))],
       " ",
       time(item.proposed_at),
       " ",
       badge(item.confidence === null ? "no confidence" : `confidence ${scalar(item.confidence)}`, "warn"),
       needed ? ` needs ${needed}` : null,
     ),
-    own ? notice("warn", "You proposed it: the API will refuse your approval, and you can only withdraw it.") : null,
+    own ? notice("warn", "You proposed it: you can withdraw it. The API refuses your approval, unless the profile lets anyone.") : null,
     facts([
-      ["Document", nameOf(entry.listed)],
-      ["Section", code(section)],
-      ["Rules", `${profile.profile_id} / ${binding.binding_id}`],
+      ["Document", nameOf(row)],
+      ["Waits at", code(row.pointer)],
+      ["Rules", `${scalar(item.profile_id)} / ${scalar(item.binding_id)}`],
       ["Proposal", item.id === undefined ? null : code(scalar(item.id))],
     ]),
     el(
@@ -76,6 +77,12 @@ function card(subject, proposal, done) {
     el(
       "details",
       { class: "raw" },
+      el("summary", {}, "What it was proposed on"),
+      el("div", { class: "tree" }, tree(item.base)),
+    ),
+    el(
+      "details",
+      { class: "raw" },
       el("summary", {}, "Evidence"),
       item.evidence
         ? el("div", { class: "tree" }, tree(item.evidence))
@@ -84,58 +91,36 @@ function card(subject, proposal, done) {
     el(
       "div",
       { class: "actions" },
-      button("Approve …", () => approve(subject, proposal, done), { kind: "primary" }),
-      button(own ? "Withdraw …" : "Reject …", () => reject(subject, proposal, done)),
+      button("Approve …", () => approve(subject, row, needed, done), { kind: "primary" }),
+      button(own ? "Withdraw …" : "Reject …", () => reject(subject, row, done)),
     ),
   );
 }
 
-/** Out of the waiting section; the test holds it to this very proposal, as If-Match does. */
-function takeOut({ item, index, section }) {
-  const place = `/content${section}/${index}`;
-  const test = item.id === undefined ? [] : [{ op: "test", path: `${place}/id`, value: item.id }];
-  return [...test, { op: "remove", path: place }];
-}
-
-function reasonField() {
-  const { roles } = claims();
-  const first =
-    roles.includes(REASONS.live_update) || !roles.includes(REASONS.admin_migration) ? "live_update" : "admin_migration";
-  const control = select(
-    Object.keys(REASONS).map((reason) => [reason, reason]),
-    first,
-  );
-  const hint = Object.entries(REASONS).map(([reason, role]) => `${reason} takes ${role}`);
-  return { control, node: field("Recorded as", control, { hint: `${hint.join(", ")}.` }) };
-}
-
-function sender(subject, { entry, profile, binding }) {
+/** Sends a decision on the newest version: the API finds what was meant, or refuses. */
+function sender(subject, { namespace, path: documentPath, item }, verb) {
   const keyOf = idempotencyKeys();
   return (members, dryRun) => {
-    const body = { profile_id: profile.profile_id, binding_id: binding.binding_id, ...members };
-    const headers = { "If-Match": entry.etag, "Idempotency-Key": keyOf([body, dryRun]) };
-    return call("PATCH", documentUrl(subject, entry.listed.namespace, entry.listed.path), {
+    const body = { namespace, path: documentPath, ...members };
+    return call("POST", `${userUrl(subject)}/pending/${encodeURIComponent(scalar(item.id))}:${verb}`, {
       body,
-      headers,
+      headers: { "Idempotency-Key": keyOf([body, dryRun]) },
       exact: true,
       query: { dry_run: dryRun || null },
     });
   };
 }
 
-async function approve(subject, proposal, done) {
-  const { entry, item } = proposal;
+async function approve(subject, row, needed, done) {
+  const { item } = row;
   const given = item.evidence && typeof item.evidence === "object" ? item.evidence : {};
   const messages = Array.isArray(given.message_ids) ? given.message_ids.map(scalar).join(", ") : "";
   const confidence = el("input", { type: "number", min: 0, max: 1, step: "any", value: 1, required: true });
   const conversation = el("input", { type: "text", maxlength: 256, value: scalar(given.conversation_id ?? "") });
   const messageIds = el("input", { type: "text", maxlength: 2000, value: messages });
   const reference = el("input", { type: "text", maxlength: 256 });
-  const { box, node } = checkbox("Write it as verified now, with this confidence and evidence", { checked: true });
-  const reason = reasonField();
   const preview = el("div", { class: "preview", "aria-live": "polite" });
-  const send = sender(subject, proposal);
-  const at = new Date(now()).toISOString();
+  const send = sender(subject, row, "confirm");
   const request = () => {
     const ids = messageIds.value
       .split(",")
@@ -147,20 +132,13 @@ async function approve(subject, proposal, done) {
       approval_reference: reference.value.trim(),
     });
     const evidence = { ...given, ...Object.fromEntries(own.filter(([, value]) => value.length)) };
-    const sure = { confidence: Number(confidence.value), ...(Object.keys(evidence).length ? { evidence } : {}) };
-    const target = { ...item.target };
-    if (box.checked && "value" in target)
-      target.value = verifiedValue(proposal, { confidence: sure.confidence, evidence, at });
-    return { ops: [...takeOut(proposal), target], reason: reason.control.value, ...sure };
+    return { confidence: Number(confidence.value), ...(Object.keys(evidence).length ? { evidence } : {}) };
   };
   const look = async () => {
     try {
+      const before = await get(documentUrl(subject, row.namespace, row.path), { exact: true });
       const { body } = await send(request(), true);
-      put(
-        preview,
-        body.redirected?.length ? notice("warn", "With this confidence it would wait again.") : null,
-        differences(entry.document.content, body.document.content, "What would change"),
-      );
+      put(preview, differences(before.document.content, body.document.content, "What would change"));
     } catch (error) {
       put(preview, refusal(error));
     }
@@ -171,15 +149,11 @@ async function approve(subject, proposal, done) {
       el(
         "div",
         { class: "controls" },
-        field("How sure it is, 0 to 1", confidence, {
-          hint: neededConfidence(proposal) ? `At least ${neededConfidence(proposal)}, or it waits again.` : null,
-        }),
-        reason.node,
+        field("How sure it is, 0 to 1", confidence, { hint: needed ? `At least ${needed}.` : null }),
         field("Conversation it relies on", conversation),
         field("Messages, by comma", messageIds),
         field("Your reference", reference, { hint: "A case, a call; kept in the evidence." }),
       ),
-      node,
       el("h3", {}, "What would change"),
       preview,
     ],
@@ -189,27 +163,22 @@ async function approve(subject, proposal, done) {
   });
   look();
   const answer = await shown;
-  if (answer)
-    done(
-      answer.body.redirected?.length
-        ? "It waits again: the confidence was too low."
-        : `Approved: change ${answer.body.sequence} of ${nameOf(entry.listed)}.`,
-    );
+  if (answer) done(`Approved: change ${answer.body.sequence} of ${nameOf(row)}.`);
 }
 
-async function reject(subject, proposal, done) {
-  const { entry, item } = proposal;
-  const reason = reasonField();
-  const send = sender(subject, proposal);
+async function reject(subject, row, done) {
+  const { item } = row;
+  const note = el("input", { type: "text", maxlength: 256 });
+  const send = sender(subject, row, "reject");
   const answer = await ask("Reject the proposal", {
     body: [
       el("p", { class: "quoted" }, scalar(item.text ?? "")),
       el("p", {}, "It is taken out, and nothing is written in its place. The history keeps it."),
     ],
-    fields: [reason.node],
+    fields: [field("Why", note)],
     verb: "Reject",
     tone: "danger",
-    act: () => send({ ops: takeOut(proposal), reason: reason.control.value }, false),
+    act: () => send(note.value.trim() ? { note: note.value.trim() } : {}, false),
   });
-  if (answer) done(`Rejected: change ${answer.body.sequence} of ${nameOf(entry.listed)}.`);
+  if (answer) done(`Rejected: change ${answer.body.sequence} of ${nameOf(row)}.`);
 }

@@ -1,0 +1,163 @@
+"""Pending items over HTTP: listed over all documents, confirmed, rejected, and who may see and do what."""
+
+from typing import Any
+
+import httpx
+import pytest
+
+from tests.api.conftest import DYNAMIC, USER, Token, bearer, changing, code, creating
+
+PENDING = f"{USER}/pending"
+EVIDENCE = {"conversation_id": "c1", "message_ids": ["m1"]}
+BY_REVIEWER = {"namespace": "user", "path": "user_dynamic.json", "confidence": 0.95, "evidence": {"event_id": "e9"}}
+WHERE = {"namespace": "user", "path": "user_dynamic.json"}
+
+
+def fact(number: int, text: str) -> dict[str, Any]:
+    return {
+        "id": f"f{number}",
+        "text": text,
+        "confidence": 0.9,
+        "evidence": EVIDENCE,
+        "last_verified_at": "2026-01-01T00:00:00Z",
+    }
+
+
+FACTS = [fact(1, "Has a dog."), fact(2, "Lives in Bern."), fact(3, "Is allergic to penicillin.")]
+
+
+async def patch(
+    client: httpx.AsyncClient, headers: dict[str, str], *ops: dict[str, Any], sure: float
+) -> dict[str, Any]:
+    body = {"profile_id": "project-copilot-v1", "binding_id": "user_dynamic", "reason": "live_update"}
+    response = await client.patch(
+        DYNAMIC, json={**body, "ops": list(ops), "confidence": sure, "evidence": EVIDENCE}, headers=headers
+    )
+    assert response.is_success, response.text
+    answer: dict[str, Any] = response.json()
+    return answer
+
+
+@pytest.fixture
+async def waiting(client: httpx.AsyncClient) -> dict[str, Any]:
+    """Three facts, a proposal by svc-a that the second be another, and then a live removal of the first."""
+    adds = [{"op": "add", "path": "/content/durable_facts/-", "value": one} for one in FACTS]
+    made = await patch(client, creating(), *adds, sure=0.9)
+    guess = {"op": "replace", "path": "/content/durable_facts/1/text", "value": "Lives in Lisbon."}
+    made = await patch(client, changing(made["etag"], "guess"), guess, sure=0.4)
+    await patch(client, changing(made["etag"], "live"), {"op": "remove", "path": "/content/durable_facts/0"}, sure=0.9)
+    listed = await client.get(PENDING)
+    assert listed.status_code == 200
+    [row] = listed.json()["pending"]
+    return dict(row)
+
+
+def reviewer(token: Token, *roles: str) -> dict[str, str]:
+    return {**bearer(token(*(roles or ("Memory.Read", "Memory.Write")), oid="svc-b")), "Idempotency-Key": "decide"}
+
+
+async def content(client: httpx.AsyncClient) -> Any:
+    return (await client.get(DYNAMIC)).json()["document"]["content"]
+
+
+async def test_the_list_names_document_place_version_and_item(
+    client: httpx.AsyncClient, waiting: dict[str, Any]
+) -> None:
+    etag = (await client.get(DYNAMIC)).headers["ETag"]
+    assert {name: waiting[name] for name in waiting if name != "item"} == {
+        "namespace": "user",
+        "path": "user_dynamic.json",
+        "pointer": "/content/pending_confirmations/0",
+        "etag": etag,
+    }
+    assert waiting["item"]["base"] == {"durable_facts": [FACTS[1]]}
+    assert (waiting["item"]["proposed_by"], waiting["item"]["on_behalf_of"]) == ("svc-a", None)
+    page = (await client.get(PENDING, params={"limit": 1})).json()
+    assert len(page["pending"]) == 1
+    assert code(await client.get(PENDING, params={"cursor": "x" * 5000})) == "INVALID_CURSOR"
+
+
+async def test_a_confirmation_changes_the_entry_that_was_meant_and_is_answered_again(
+    client: httpx.AsyncClient, token: Token, waiting: dict[str, Any]
+) -> None:
+    url = f"{PENDING}/{waiting['item']['id']}:confirm"
+    first = await client.post(url, json=BY_REVIEWER, headers=reviewer(token))
+    assert (first.status_code, first.headers["ETag"]) == (200, first.json()["etag"])
+    found = await content(client)
+    lisbon, allergy = found["durable_facts"]
+    assert (found["pending_confirmations"], allergy) == ([], FACTS[2])
+    assert (lisbon["id"], lisbon["text"], lisbon["confidence"]) == ("f2", "Lives in Lisbon.", 0.95)
+    assert lisbon["evidence"] == {"event_id": "e9", "also": [EVIDENCE]}
+    assert lisbon["last_verified_at"] == "2026-01-01T00:00:00.000000Z"
+    again = await client.post(url, json=BY_REVIEWER, headers=reviewer(token))
+    assert (again.json(), again.headers["Idempotency-Replayed"]) == (first.json(), "true")
+    other = await client.post(url, json=BY_REVIEWER, headers={**reviewer(token), "Idempotency-Key": "other"})
+    assert (other.status_code, code(other)) == (404, "PENDING_ITEM_NOT_FOUND")
+    records = (await client.get(f"{USER}/audit", params=WHERE)).json()["records"]
+    newest = max(records, key=lambda record: record["sequence"])
+    assert (newest["reason"], newest["actor"], newest["confidence"]) == ("confirmation", "svc-b", 0.95)
+    assert newest["evidence"] == {"event_id": "e9", "pending_id": waiting["item"]["id"]}
+
+
+@pytest.mark.parametrize("roles", [("Memory.Write",), ("Memory.Read", "Memory.Write"), ("Memory.Admin",)])
+async def test_a_changed_target_is_409_and_its_values_only_for_who_may_read(
+    client: httpx.AsyncClient, token: Token, waiting: dict[str, Any], roles: tuple[str, ...]
+) -> None:
+    change = {"op": "replace", "path": "/content/durable_facts/0/text", "value": "Lives in Porto."}
+    await patch(client, changing(waiting["etag"], "porto"), change, sure=0.9)
+    before = await content(client)
+    url = f"{PENDING}/{waiting['item']['id']}:confirm"
+    refused = await client.post(url, json=BY_REVIEWER, headers=reviewer(token, *roles))
+    assert (refused.status_code, code(refused)) == (409, "PENDING_TARGET_CHANGED")
+    details = refused.json()["error"]["details"]
+    known = {"pending_id": waiting["item"]["id"], "why": "changed", "path": "/content/durable_facts/0/text"}
+    values = {"base": "Lives in Bern.", "ours": waiting["item"]["target"], "theirs": "Lives in Porto."}
+    assert details == (known if roles == ("Memory.Write",) else known | values)
+    assert await content(client) == before
+
+
+async def test_a_dry_run_shows_the_outcome_to_who_may_read_and_changes_nothing(
+    client: httpx.AsyncClient, token: Token, waiting: dict[str, Any]
+) -> None:
+    url, before = f"{PENDING}/{waiting['item']['id']}:confirm", await content(client)
+    for roles in (("Memory.Read", "Memory.Write"), ("Memory.Write",)):
+        answer = await client.post(url, json=BY_REVIEWER, headers=reviewer(token, *roles), params={"dry_run": "true"})
+        assert (answer.status_code, answer.json()["dry_run"]) == (200, True)
+        assert ("document" in answer.json()) is (len(roles) == 2)
+    assert await content(client) == before
+
+
+async def test_the_proposer_rejects_and_does_not_confirm(client: httpx.AsyncClient, waiting: dict[str, Any]) -> None:
+    url = f"{PENDING}/{waiting['item']['id']}"
+    refused = await client.post(f"{url}:confirm", json=BY_REVIEWER, headers={"Idempotency-Key": "own"})
+    assert (refused.status_code, code(refused)) == (403, "PROPOSER_CANNOT_CONFIRM")
+    stale = {"Idempotency-Key": "out", "If-Match": '"1-0000000000000000"'}
+    late = await client.post(f"{url}:reject", json={**WHERE, "note": "No."}, headers=stale)
+    assert (late.status_code, code(late)) == (412, "ETAG_MISMATCH")
+    gone = await client.post(f"{url}:reject", json={**WHERE, "note": "No."}, headers=changing(waiting["etag"], "out"))
+    assert gone.status_code == 200
+    found = await content(client)
+    assert (found["pending_confirmations"], found["durable_facts"]) == ([], FACTS[1:])
+
+
+async def test_what_is_not_sure_enough_malformed_or_elsewhere_is_refused(
+    client: httpx.AsyncClient, token: Token, waiting: dict[str, Any]
+) -> None:
+    url = f"{PENDING}/{waiting['item']['id']}:confirm"
+    for change, expected in [
+        ({"confidence": 0.5}, "CONFIDENCE_TOO_LOW"),
+        ({"evidence": None}, "EVIDENCE_REQUIRED"),
+        ({"confidence": None}, "MALFORMED_REQUEST"),
+        ({"value": 7}, "SCHEMA_VIOLATION"),
+        ({"path": "nothing.json"}, "DOCUMENT_NOT_FOUND"),
+        ({"namespace": ".."}, "INVALID_IDENTIFIER"),
+        ({"extra": 1}, "MALFORMED_REQUEST"),
+    ]:
+        assert code(await client.post(url, json=BY_REVIEWER | change, headers=reviewer(token))) == expected
+    unconditional = {**reviewer(token), "If-None-Match": "*"}
+    assert code(await client.post(url, json=BY_REVIEWER, headers=unconditional)) == "INVALID_PRECONDITION"
+    headers = reviewer(token)
+    del headers["Idempotency-Key"]
+    client.headers.pop("Idempotency-Key", None)
+    assert code(await client.post(url, json=BY_REVIEWER, headers=headers)) == "IDEMPOTENCY_KEY_REQUIRED"
+    assert len((await content(client))["pending_confirmations"]) == 1

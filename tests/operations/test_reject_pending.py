@@ -1,0 +1,27 @@
+"""Rejecting a pending item on memory stores."""
+
+import pytest
+
+from memnet.domain.errors import DocumentNotFound, PendingItemNotFound
+from memnet.domain.write import IfExists, RejectPending
+from memnet.operations.reject_pending import reject_pending
+from tests.operations.service import BOB, DYNAMIC, Service
+from tests.operations.test_confirm_pending import proposed
+
+
+async def test_the_item_goes_once_and_nothing_else_changes():
+    service = Service()
+    asked = {"key": DYNAMIC, "actor": BOB, "precondition": IfExists(), "idempotency_key": "k", "note": "No."}
+    command = RejectPending(pending_id=(await proposed(service)).pending_id, **asked)
+    first = await reject_pending(command, **service.ports())
+    again = await reject_pending(command, **service.ports())
+    assert (again.change_id, again.replayed) == (first.change_id, True)
+    content = (await service.head(DYNAMIC)).content
+    assert content == {"preferences": [], "durable_facts": [], "pending_confirmations": []}
+    record = await service.record(2, DYNAMIC)
+    assert (record["reason"], record["note"], record["actor"]) == ("rejection", "No.", BOB.principal)
+    with pytest.raises(PendingItemNotFound):
+        await reject_pending(RejectPending(pending_id="p9", **asked | {"idempotency_key": "k2"}), **service.ports())
+    with pytest.raises(DocumentNotFound):
+        await reject_pending(command, **Service().ports())
+    await service.background.drain()
