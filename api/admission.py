@@ -88,12 +88,17 @@ async def admit(request: Request, operation: str, *, history: bool = False) -> A
 
 
 async def admit_to_tenant(request: Request, operation: str) -> TenantAdmission:
-    """The same for a route that concerns no single user; the quota is the principal's alone."""
+    """The same for a route that concerns no single user; the quota is the principal's alone.
+
+    Raises also TenantEnded for what would write for the tenant.
+    """
     identity, services = await _identify(request)
     tenant_id = check_identifier("tenant_id", request.path_params["tenant_id"])
     permit(operation, identity.actor, identity.tenants, tenant_id)
     request.scope["memnet.tenant"] = tenant_id
     await services.quota.take_of_principal(tenant_id, identity.actor.principal)
+    if operation == "reindex_events":
+        await services.erasures.check_tenant(tenant_id)
     return TenantAdmission(tenant_id, identity, services)
 
 

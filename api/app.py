@@ -24,6 +24,7 @@ from api.routes import (
     replays,
     retention,
     statistics,
+    tenant_erasures,
 )
 from api.shared_look import SharedLook
 from memnet.wiring import Services
@@ -56,7 +57,7 @@ def create_app(services: Services, identity: TokenValidator) -> FastAPI:
     # Not include_router: that puts a wrapper around every route, which costs 6 µs a request and hides the methods.
     for module in (
         *(documents, pending, context, conversations, replays, conflicts, events, audit),
-        *(retention, legal_holds, erasures, reindexing, catalog, statistics, health),
+        *(retention, legal_holds, erasures, tenant_erasures, reindexing, catalog, statistics, health),
     ):
         app.router.routes.extend(module.router.routes)
     docs_page.install(app)

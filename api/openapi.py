@@ -87,6 +87,8 @@ def describe(
 ) -> dict[str, Any]:
     """Build the arguments of a router's method decorator from what the route takes and answers."""
     responses = {str(status): answer for status, answer in answers.items()}
+    # What is refused while a user's memory is erased is refused for a tenant that has ended, too.
+    errors = {*errors, *({ErrorCode.TENANT_ENDED} if ErrorCode.ERASURE_RUNNING in errors else ())}
     for status in sorted({STATUS[code] for code in errors}):
         responses[str(status)] = _error_answer([code for code in errors if STATUS[code] == status])
     extra: Schema = {"parameters": list(parameters), "responses": responses}
@@ -194,7 +196,8 @@ def _error_answer(codes: list[ErrorCode]) -> Schema:
 
 
 def _messages() -> dict[ErrorCode, str]:
-    return {kind.code: " ".join((getdoc(kind) or "").split()) for kind in MemnetError.__subclasses__()}
+    kinds = [kind for child in MemnetError.__subclasses__() for kind in (child, *child.__subclasses__())]
+    return {kind.code: " ".join((getdoc(kind) or "").split()) for kind in kinds}
 
 
 MESSAGES: Mapping[ErrorCode, str] = _messages()

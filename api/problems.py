@@ -49,6 +49,8 @@ STATUS: Mapping[ErrorCode, int] = MappingProxyType(
         ErrorCode.CONFLICT_CLOSED: 409,
         ErrorCode.PENDING_TARGET_CHANGED: 409,
         ErrorCode.ERASURE_RUNNING: 409,
+        ErrorCode.TENANT_ENDED: 409,
+        ErrorCode.TENANT_HELD: 409,
         ErrorCode.ETAG_MISMATCH: 412,
         ErrorCode.DOCUMENT_EXISTS: 412,
         ErrorCode.BODY_TOO_LARGE: 413,

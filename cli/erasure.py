@@ -1,20 +1,26 @@
 """`memnet erasure`: the erasures of a tenant, and whether a receipt is genuine."""
 
-from collections.abc import Sequence
+from collections.abc import Awaitable, Sequence
 from pathlib import Path
+from typing import Any
 
 import click
 
 from cli import storage
-from memnet.domain.document import UserScope
+from memnet.domain import tenant_erasure
+from memnet.domain.document import Actor, UserScope
 from memnet.domain.erasure import Erasure
 from memnet.domain.erasure_receipt import Receipt, Status, is_signed, read_receipt
 from memnet.domain.errors import HistoryBroken, InvalidIdentifier, MalformedRequest
 from memnet.domain.identifiers import check_identifier
 from memnet.domain.json_text import canonical, parse
 from memnet.domain.signature import by_id, from_pem
+from memnet.domain.tenant_erasure import TenantErasure
+from memnet.operations.erase_tenants import erase_tenants
 from memnet.operations.erase_users import erase_users
+from memnet.operations.get_tenant_erasure import get_tenant_erasure
 from memnet.operations.list_erasures import list_erasures
+from memnet.operations.request_tenant_erasure import request_tenant_erasure
 from memnet.wiring import Services
 
 _TENANT = click.option("--tenant", required=True, help="The tenant's id.")
@@ -22,7 +28,7 @@ _TENANT = click.option("--tenant", required=True, help="The tenant's id.")
 
 @click.group()
 def erasure() -> None:
-    """Erasures: all that is stored of a user, removed and signed for. They are requested over the API.
+    """Erasures: all that is stored of a user, or of a tenant, removed and signed for.
 
     Storage, search service, broker and vault are those of MEMNET_STORAGE_URL, MEMNET_SEARCH_URL, MEMNET_QUEUE_URL and
     MEMNET_VAULT_URL (and what belongs to them), else those of the local stack that runs here.
@@ -59,13 +65,16 @@ def list_(tenant: str) -> None:
 def run(tenant: str | None) -> None:
     """Go on with the erasures that run, as far as they get now. A worker does the same every twenty seconds.
 
-    Prints how many came how far. Exits with 0, or 1 if a store does not do its part.
+    Without --tenant those of whole tenants, too. Prints how many came how far. Exits with 0, or 1 if a store does not
+    do its part.
     """
     if tenant is not None:
         _check(tenant)
 
     async def operation(services: Services) -> dict[str, int]:
         found = await erase_users(tenant, erasing=services.erasing)
+        if tenant is None:
+            found += await erase_tenants(erasing=services.erasing)
         return {outcome.value: count for outcome, count in found.items()}
 
     found = storage.run(operation)
@@ -74,6 +83,33 @@ def run(tenant: str | None) -> None:
     click.echo(f"{sum(found.values())} erasure{'' if sum(found.values()) == 1 else 's'}")
     if found.get("failing"):
         raise SystemExit(1)
+
+
+@erasure.command()
+@_TENANT
+@click.option("--confirm", help="The tenant's id again, to end it; without it, tell how its erasure stands.")
+@click.option("--actor", help="Who ends it; recorded.")
+def tenant(tenant: str, confirm: str | None, actor: str | None) -> None:
+    """End a tenant for good: erase the memory of all its users, and refuse every further write.
+
+    Users under a legal hold are left; run it again after the release. Prints the erasure as JSON, with its receipt once
+    it is over. Exits with 0, or 1 if the tenant is under a legal hold or nothing was requested yet.
+    """
+    _check(tenant)
+    if confirm is not None and (confirm != tenant or actor is None):
+        raise click.UsageError("--confirm repeats the tenant's id, and goes with --actor")
+
+    async def operation(services: Services) -> TenantErasure:
+        if confirm is None or actor is None:
+            return await get_tenant_erasure(tenant, erasing=services.erasing)
+        return await request_tenant_erasure(tenant, actor=Actor(actor, frozenset()), erasing=services.erasing)
+
+    found = storage.run(lambda services: _members(operation(services), services))
+    click.echo(canonical(found).decode())
+
+
+async def _members(found: Awaitable[TenantErasure], services: Services) -> dict[str, Any]:
+    return (await found).members(services.erasing.settle)
 
 
 @erasure.command()
@@ -94,6 +130,9 @@ def verify(receipt: Path, public_key: Path, tenant: str | None, user: str | None
     """
     if (tenant is None) != (user is None):
         raise click.UsageError("--tenant and --user go together")
+    if (of_tenant := _read_of_tenant(receipt)) is not None:
+        _verify_of_tenant(of_tenant, public_key, tenant, user)
+        return
     found = _read(receipt)
     try:
         key = by_id(from_pem(public_key.read_text(encoding="utf-8"))).get(found.members["key_id"])
@@ -113,6 +152,34 @@ def _read(path: Path) -> Receipt:
         return read_receipt(canonical(parse(path.read_bytes())))
     except (HistoryBroken, MalformedRequest) as error:
         raise click.ClickException("the file is not a receipt as the service wrote it") from error
+
+
+def _read_of_tenant(path: Path) -> dict[str, Any] | None:
+    """The receipt of a tenant's erasure; None for a file that is not one."""
+    try:
+        return tenant_erasure.read_receipt(canonical(parse(path.read_bytes())))
+    except (HistoryBroken, MalformedRequest):
+        return None
+
+
+def _verify_of_tenant(receipt: dict[str, Any], public_key: Path, tenant: str | None, user: str | None) -> None:
+    try:
+        key = by_id(from_pem(public_key.read_text(encoding="utf-8"))).get(receipt["key_id"])
+        scope = None if tenant is None or user is None else UserScope(tenant, user)
+    except (ValueError, InvalidIdentifier) as error:
+        raise click.UsageError(str(error)) from error
+    if key is None or not tenant_erasure.is_signed(receipt, key):
+        raise click.ClickException("the receipt is not signed by any of these keys")
+    if tenant is not None and tenant != receipt["tenant_id"]:
+        raise click.ClickException(f"the receipt is genuine, and not of tenant {tenant}")
+    click.echo(f"genuine: erasure {receipt['erasure_id']} of tenant {receipt['tenant_id']}, {receipt['status']}")
+    click.echo(f"requested {receipt['accepted_at']} by {receipt['requested_by']}, over {receipt['finished_at']}")
+    click.echo(f"users: {receipt['users']} erased, {len(receipt['users_held'])} left under a legal hold")
+    if scope is not None:
+        is_left = tenant_erasure.holds_back(receipt, scope)
+        click.echo(f"user {user}: {'left under a legal hold' if is_left else 'not among those left'}")
+    if receipt["recoverable_until"]:
+        click.echo(f"the storage's administrators can recover deleted bytes until {receipt['recoverable_until']}")
 
 
 def _tell(receipt: Receipt, whose: str | None) -> None:

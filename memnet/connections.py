@@ -1,6 +1,7 @@
 """Opens what the settings name, each connection for as long as the stack it is given; `wiring` puts them together."""
 
 from contextlib import AsyncExitStack
+from datetime import timedelta
 from importlib.metadata import version
 from typing import TYPE_CHECKING
 
@@ -12,6 +13,7 @@ from memnet.adapters.azure.model_providers import parse_providers
 from memnet.adapters.process.local_embeddings import EmbeddingsNotInstalled, LocalEmbedder
 from memnet.adapters.process.no_telemetry import NoTelemetry
 from memnet.adapters.process.quota import LimitsQuota, open_quota
+from memnet.domain.tenant_erasure import look_every
 from memnet.ports import (
     Clock,
     Embedder,
@@ -55,6 +57,7 @@ async def enter_container(stack: AsyncExitStack, settings: Settings, clock: Cloc
         account_key=settings.storage_key,
         timeout_seconds=settings.storage_timeout_seconds,
         clock=clock,
+        look_every=look_every(timedelta(seconds=settings.erasure_settle_seconds)),
     )
     try:
         return await stack.enter_async_context(container)

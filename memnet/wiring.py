@@ -124,6 +124,7 @@ class Services:
         return Erasing(
             erasures=self.erasures,
             storage=self.user_storage,
+            users=self.users,
             documents=self.documents,
             records=self.records,
             holds=self.holds,
@@ -208,6 +209,7 @@ def in_memory(
     """Build the services on memory adapters: a clock that stands still, ids in order, nothing outlives the process."""
     telemetry = telemetry or NoTelemetry()
     clock, ids, fences = FrozenClock(), SequentialIds(), MemoryErasureStore()
+    register = MemorySearchRegister()
     records, marks, holds = MemoryRecordStore(fences), MemoryJobMarks(clock, fences), MemoryHoldStore()
     vault = Vault(records, MemoryTenantKeys(ids), ids, clock, _data_key_cache(settings, clock))
     documents, audit, events = (
@@ -220,7 +222,7 @@ def in_memory(
         registration=Once(partial(register_catalog, catalog, texts=documents.texts)),
         audit=audit,
         events=events,
-        search=_measured_search(Search(MemoryEventIndex(), MemorySearchRegister(), fences, embedder), telemetry),
+        search=_measured_search(Search(MemoryEventIndex(), register, fences, embedder), telemetry),
         records=records,
         vault=vault,
         signing=MemorySigningKeys(ids),
@@ -230,7 +232,7 @@ def in_memory(
         users=MemoryUserDirectory(documents.names, audit.names, events.names, records.names),
         holds=holds,
         erasures=fences,
-        user_storage=MemoryUserStorage(documents, audit, events, records, marks, holds),
+        user_storage=MemoryUserStorage(documents, audit, events, records, marks, holds, register),
         catalog=catalog,
         clock=clock,
         ids=ids,

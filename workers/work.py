@@ -14,6 +14,7 @@ from memnet.log_redaction import OwnWords
 from memnet.operations.apply_conflict import apply_conflict
 from memnet.operations.apply_retentions import apply_retentions
 from memnet.operations.compact_documents import compact_documents
+from memnet.operations.erase_tenants import erase_tenants
 from memnet.operations.erase_users import erase_users
 from memnet.operations.fail_replay import fail_replay
 from memnet.operations.reconcile_events import reconcile_events
@@ -195,7 +196,8 @@ async def reconcile(services: Services) -> object:
 
 async def erase(services: Services) -> object:
     """Go on with the erasures that run."""
-    return await erase_users(None, erasing=services.erasing)
+    tenants = await erase_tenants(erasing=services.erasing)
+    return tenants + await erase_users(None, erasing=services.erasing)
 
 
 async def retain(services: Services) -> object:

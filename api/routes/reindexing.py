@@ -41,7 +41,7 @@ _START = describe(
     summary="Refill the search index from the stored events of a tenant",
     parameters=TENANT_PARAMETERS,
     answers={202: answer("It runs; Location tells where to ask.", _REINDEXING, examples.REINDEXING)},
-    errors=ADMISSION_ERRORS | {E.SEARCH_UNAVAILABLE},
+    errors=ADMISSION_ERRORS | {E.SEARCH_UNAVAILABLE, E.TENANT_ENDED},
 )
 _GET = describe(
     "get_reindexing",

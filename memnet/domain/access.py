@@ -49,6 +49,8 @@ ROLES: Mapping[str, frozenset[Role]] = MappingProxyType(
         "apply_retention": frozenset({Role.ADMIN}),
         "request_erasure": frozenset({Role.ADMIN}),
         "get_erasure": frozenset({Role.ADMIN, Role.AUDIT}),
+        "request_tenant_erasure": frozenset({Role.ADMIN}),
+        "get_tenant_erasure": frozenset({Role.ADMIN, Role.AUDIT}),
         "place_hold": frozenset({Role.ADMIN}),
         "release_hold": frozenset({Role.ADMIN}),
         "get_hold": frozenset({Role.ADMIN}),

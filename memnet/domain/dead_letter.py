@@ -5,21 +5,24 @@ from typing import Any
 
 import orjson
 
-from memnet.domain.document import UserScope
+from memnet.domain.erasure import Whose
 from memnet.domain.errors import MalformedRequest
 from memnet.domain.job import load, session_of
 
 
-def is_about(scope: UserScope, body: bytes, session: str | None) -> bool:
-    """Whether a message is about the user: its job says so, or, if it holds no readable one, its session does."""
+def is_about(scope: Whose, body: bytes, session: str | None) -> bool:
+    """Whether a message is about the user, or about the tenant and none of its users.
+
+    Its job says so or, if it holds no readable one, its session does.
+    """
     try:
         job = load(body)
     except MalformedRequest:
-        return session == session_of(scope)
+        return session == session_of(scope.tenant_id, scope.user_id)
     return (job.tenant_id, job.user_id) == (scope.tenant_id, scope.user_id)
 
 
-def letter_is_about(scope: UserScope, letter: bytes) -> bool:
+def letter_is_about(scope: Whose, letter: bytes) -> bool:
     """Whether a dead letter of the workers is about the user; of one that is none nobody can tell: False."""
     try:
         members: Any = orjson.loads(letter)

@@ -19,12 +19,13 @@ import orjson
 from memnet.domain.document import StorageETag, UserScope
 from memnet.domain.errors import HistoryBroken, InvalidIdentifier, MalformedRequest
 from memnet.domain.event import MARKS as EVENT_MARKS
-from memnet.domain.hold import HoldPlace
+from memnet.domain.hold import HoldPlace, tenant_prefix
 from memnet.domain.identifiers import check_identifier
 from memnet.domain.job import MARKS as JOB_MARKS
 from memnet.domain.job import QUEUES
 from memnet.domain.json_text import canonical, digest
 from memnet.domain.record import RecordKind
+from memnet.domain.search_layout import REGISTER, tenant_record
 from memnet.domain.timestamps import from_text, to_text
 
 FENCES = "erasing/"
@@ -125,8 +126,39 @@ def erasure_id_of(scope: UserScope, idempotency_key: str) -> str:
     return digest(canonical(["erasure", scope.tenant_id, scope.user_id, idempotency_key]))[:32]
 
 
-def prefixes_of(scope: UserScope) -> Sequence[str]:
-    """Where anything of a user can lie, the keys first: without them what was sealed is dead at once."""
+@dataclass(frozen=True, slots=True)
+class TenantScope:
+    """A whole tenant, where a user could be named as well. Raises InvalidIdentifier."""
+
+    tenant_id: str
+    user_id: None = None
+
+    def __post_init__(self) -> None:
+        check_identifier("tenant_id", self.tenant_id)
+
+    @property
+    def prefix(self) -> str:
+        """Where the memory of the tenant's users lies."""
+        return f"tenants/{self.tenant_id}/"
+
+
+Whose = UserScope | TenantScope
+
+
+def prefixes_of(scope: Whose) -> Sequence[str]:
+    """Where anything of a user or tenant can lie, a user's keys first: without them what was sealed is dead at once.
+
+    What does not end in a slash is the name of a single blob.
+    """
+    if isinstance(scope, TenantScope):
+        tenant_id = scope.tenant_id
+        return (
+            scope.prefix,
+            f"{EVENT_MARKS}{tenant_id}/",
+            *(f"{JOB_MARKS}{kind}/{tenant_id}/" for kind in QUEUES),
+            tenant_prefix(tenant_id),
+            f"{REGISTER}{tenant_record(tenant_id)}.json",
+        )
     whose = f"{scope.tenant_id}/{scope.user_id}/"
     return (
         f"{scope.prefix}{RecordKind.KEYS}/",
@@ -137,9 +169,27 @@ def prefixes_of(scope: UserScope) -> Sequence[str]:
     )
 
 
-def is_of(scope: UserScope, name: str) -> bool:
-    """Whether a blob of this name is the user's; none is whose name would lead out of its folder in a URL."""
-    return any(name.startswith(prefix) for prefix in prefixes_of(scope)) and not {".", ".."} & set(name.split("/"))
+def is_of(scope: Whose, name: str) -> bool:
+    """Whether a blob of this name is the user's or tenant's; none is whose name leads out of its folder in a URL."""
+    is_below = any(name.startswith(one) if one.endswith("/") else name == one for one in prefixes_of(scope))
+    return is_below and not {".", ".."} & set(name.split("/"))
+
+
+def user_of(scope: TenantScope, name: str) -> UserScope | None:
+    """Whose of the tenant's users a blob is; None for what is the tenant's own."""
+    match name.split("/"):
+        case ["tenants" | "holds", scope.tenant_id, "users", user_id, *_]:
+            pass
+        case ["repairs", "events", scope.tenant_id, user_id, *_]:
+            pass
+        case ["repairs", "jobs", _, scope.tenant_id, user_id, *_]:
+            pass
+        case _:
+            return None
+    try:
+        return UserScope(scope.tenant_id, user_id)
+    except InvalidIdentifier:
+        return None
 
 
 def kind_of(scope: UserScope, name: str) -> str:

@@ -232,7 +232,7 @@ def read_receipt(data: bytes) -> Receipt:
     try:
         members: dict[str, Any] = orjson.loads(data)
         shape = _Members.model_validate(members)
-        texts = _is_whole(shape.salt, SALT_BYTES) and _is_whole(shape.signature, SIGNATURE_BYTES)
+        texts = is_whole(shape.salt, SALT_BYTES) and is_whole(shape.signature, SIGNATURE_BYTES)
         if texts and (shape.status == "partial") == bool(shape.remains) and canonical(members) == data:
             return Receipt(members, data)
     except ValueError:  # ValidationError is one, too.
@@ -240,7 +240,7 @@ def read_receipt(data: bytes) -> Receipt:
     raise HistoryBroken("The receipt of an erasure cannot be read.")
 
 
-def _is_whole(text: str, size: int) -> bool:
+def is_whole(text: str, size: int) -> bool:
     """Whether this is the one text of so many bytes: base64 has bits at its end that it does not look at."""
     raw = from_base64(text)
     return len(raw) == size and to_base64(raw) == text

@@ -206,6 +206,18 @@ class ErasureRunning(MemnetError):
     code = ErrorCode.ERASURE_RUNNING
 
 
+class TenantEnded(ErasureRunning):
+    """The tenant's memory is being erased or was erased; nothing is written for the tenant any more."""
+
+    code = ErrorCode.TENANT_ENDED
+
+
+class TenantHeld(MemnetError):
+    """A legal hold on the tenant keeps its memory from being erased; release it first."""
+
+    code = ErrorCode.TENANT_HELD
+
+
 class ETagMismatch(MemnetError):
     """If-Match does not match the latest document version."""
 

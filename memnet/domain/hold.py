@@ -168,7 +168,7 @@ def following(newest: HoldChange | None, place: HoldPlace) -> tuple[HoldKey, str
 def check_row(changes: Sequence[HoldChange]) -> None:
     """Raise HistoryBroken unless these are all changes of one place since the first that is left, unaltered, in order.
 
-    Only of a user may the first ones be gone: an erasure removes them, the oldest first.
+    The first ones may be gone: an erasure removes them, the oldest first.
     """
     before: HoldChange | None = None
     for change in changes:
@@ -186,6 +186,4 @@ def check_row(changes: Sequence[HoldChange]) -> None:
 
 def _can_begin(change: HoldChange) -> bool:
     is_first = change.key.number == FIRST_NUMBER
-    if not is_first and change.key.place.user_id is None:
-        return False
     return change.previous is None or (change.previous == FIRST_HASH) == is_first

@@ -1,7 +1,7 @@
 """A job for a worker: it names what to do and holds nothing of a memory."""
 
 import hashlib
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from types import MappingProxyType
@@ -92,9 +92,14 @@ def session_id(job: Job) -> str:
     return _shortened(job.session)
 
 
-def session_of(scope: UserScope) -> str:
-    """The session of all jobs of one user, as a queue takes it."""
-    return _shortened(f"{scope.tenant_id}/{scope.user_id}")
+def session_of(tenant_id: str, user_id: str | None) -> str:
+    """The session of all jobs of one user, or of the tenant's own, as a queue takes it."""
+    return _shortened(tenant_id if user_id is None else f"{tenant_id}/{user_id}")
+
+
+def kinds_of(user_id: str | None) -> Sequence[JobKind]:
+    """The kinds of jobs of one user, or of a tenant."""
+    return [kind for kind in JobKind if (kind in OF_USERS) == (user_id is not None)]
 
 
 def _shortened(text: str) -> str:

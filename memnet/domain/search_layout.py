@@ -14,6 +14,8 @@ LAYOUT = "layout"
 """The record that names the indexes."""
 STALLED_AFTER = timedelta(minutes=1)
 """A record that nobody has touched for so long is no longer worked on; a page takes seconds."""
+REGISTER = "search/"
+"""Where the records lie."""
 REBUILD = "rebuild"
 """The record of the newest rebuild of a whole index."""
 

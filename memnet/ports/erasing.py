@@ -1,10 +1,10 @@
-"""The ports that erasing a user takes, together."""
+"""The ports that erasing a user or a tenant takes, together."""
 
 from dataclasses import dataclass
 from datetime import timedelta
 
 from memnet.domain.erasure import Store
-from memnet.ports.governance import ErasureStore, HoldStore, UserStorage
+from memnet.ports.governance import ErasureStore, HoldStore, UserDirectory, UserStorage
 from memnet.ports.searching import Search
 from memnet.ports.signing import SigningKeys
 from memnet.ports.storage import DocumentStore, RecordStore
@@ -18,6 +18,7 @@ class Erasing:
 
     erasures: ErasureStore
     storage: UserStorage
+    users: UserDirectory
     documents: DocumentStore
     records: RecordStore
     holds: HoldStore

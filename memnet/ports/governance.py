@@ -1,10 +1,11 @@
 """What governing the memory takes: the legal holds, who has anything stored, and erasure."""
 
+from collections.abc import Sequence
 from datetime import datetime
 from typing import Protocol
 
 from memnet.domain.document import StorageETag, UserScope
-from memnet.domain.erasure import Found
+from memnet.domain.erasure import Found, Whose
 from memnet.domain.hold import HoldKey, HoldPlace
 from memnet.ports.storage import Page, StoredDocument
 
@@ -48,10 +49,21 @@ class UserDirectory(Protocol):
 
 
 class Fences(Protocol):
-    """Whose memory is being erased: of them nothing is written until their receipts stand."""
+    """Whose memory is being erased: of them nothing is written until their receipts stand. Of a tenant that was ended
+    nothing is written ever again.
+    """
 
     async def check(self, scope: UserScope) -> None:
-        """Ask the store (one round trip). Raises ErasureRunning while the user's memory is erased, Unavailable."""
+        """Ask the store (one round trip). Raises ErasureRunning while the user's memory is erased, Unavailable, and
+        TenantEnded as `check_tenant` does.
+        """
+        ...
+
+    async def check_tenant(self, tenant_id: str) -> None:
+        """Look for the end of the tenant; a process goes by its last look for up to `look_every`.
+
+        Raises TenantEnded from when the tenant's erasure was requested, InvalidIdentifier, Unavailable.
+        """
         ...
 
     async def erasing(self, tenant_id: str | None) -> frozenset[UserScope]:
@@ -86,6 +98,22 @@ class ErasureStore(Fences, Protocol):
         """
         ...
 
+    async def read_end(self, tenant_id: str) -> StoredDocument | None:
+        """Read the record of a tenant's end; None if there is none. Raises InvalidIdentifier, Unavailable."""
+        ...
+
+    async def write_end(self, tenant_id: str, data: bytes, *, replaces: StorageETag | None, runs: bool) -> StorageETag:
+        """Write that record iff its tag still is `replaces` (None: iff there is none); return the new tag.
+
+        `runs` is what `list_ending` goes by. Raises StoreConflict, InvalidIdentifier, and Unavailable when the outcome
+        is unknown.
+        """
+        ...
+
+    async def list_ending(self) -> Sequence[str]:
+        """Return the tenants whose erasure runs. Raises Unavailable."""
+        ...
+
     async def create_receipt(self, tenant_id: str, erasure_id: str, data: bytes) -> None:
         """Create the receipt, which is never changed. Raises StoreConflict if there is one, Unavailable."""
         ...
@@ -102,16 +130,16 @@ class ErasureStore(Fences, Protocol):
 
 
 class UserStorage(Protocol):
-    """Everything that the stores hold of one user, whatever it is: below the user's prefix, and the marks and the
-    changes of holds outside of it; with the versions, the snapshots and the soft-deleted blobs that the storage keeps.
-    Fences and receipts are not among it.
+    """Everything that the stores hold of one user, or of a whole tenant: below its prefix, and the marks and changes of
+    holds outside of it; with the versions, the snapshots and the soft-deleted blobs that the storage keeps. Fences and
+    receipts are not among it.
     """
 
-    async def list(self, scope: UserScope, *, limit: int, cursor: str | None) -> Page[Found]:
+    async def list(self, scope: Whose, *, limit: int, cursor: str | None) -> Page[Found]:
         """List it, the user's keys first; pages may be short or empty. Raises InvalidCursor, Unavailable."""
         ...
 
-    async def delete(self, scope: UserScope, found: Found, *, known_at: datetime) -> None:
+    async def delete(self, scope: Whose, found: Found, *, known_at: datetime) -> None:
         """Remove what `list` has found iff it still is that; a missing one is fine.
 
         A blob goes with its snapshots; where the storage keeps versions, it is listed as one of them afterwards.

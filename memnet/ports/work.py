@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Protocol
 
-from memnet.domain.document import UserScope
+from memnet.domain.erasure import Whose
 from memnet.domain.job import Job
 from memnet.ports.storage import Page
 
@@ -47,8 +47,9 @@ class MessageQueue(Protocol):
         """
         ...
 
-    async def purge(self, scope: UserScope) -> int:
-        """Remove every message that is about the user; return how many this call has removed.
+    async def purge(self, scope: Whose) -> int:
+        """Remove every message that is about the user, or about the tenant and none of its users; return how many this
+        call has removed.
 
         Those that wait and those that are scheduled, in every queue of users' jobs and among the dead letters; of a
         dead letter that names no user nobody can tell, and it stays. The messages of others keep their order. Raises

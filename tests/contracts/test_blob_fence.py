@@ -15,7 +15,7 @@ from memnet.adapters.azure.blob_container import BlobContainer, open_container
 from memnet.adapters.memory.clock import FrozenClock
 from memnet.domain.document import StorageETag, UserScope
 from memnet.domain.erasure import Found, fence_name
-from memnet.domain.errors import ErasureRunning, Unavailable
+from memnet.domain.errors import ErasureRunning, TenantEnded, Unavailable
 from memnet.domain.event import EventKey
 from memnet.domain.job import Job, JobKind
 from memnet.domain.record import RecordKey, RecordKind
@@ -49,14 +49,23 @@ class TickingServer(ScriptedServer):
 
 @asynccontextmanager
 async def against(*script: bytes, timeout_seconds: float = 10) -> AsyncIterator[tuple[BlobContainer, TickingServer]]:
-    server, clock = TickingServer(script), FrozenClock()
+    """A container that has just seen that the tenant has not ended, and goes by it for a day."""
+    server, clock = TickingServer((ABSENT,)), FrozenClock()
     server.clock = clock
     async with (
         serving(server),
         open_container(
-            server.url, account_key=KEY, timeout_seconds=timeout_seconds, clock=clock, backoff_seconds=0.01
+            server.url,
+            account_key=KEY,
+            timeout_seconds=timeout_seconds,
+            clock=clock,
+            backoff_seconds=0.01,
+            look_every=timedelta(days=1),
         ) as container,
     ):
+        await container.check_tenant("t1")
+        server.asked.clear()
+        server.script = script
         yield container, server
 
 
@@ -190,3 +199,35 @@ async def test_a_fence_that_another_process_took_down_is_no_conflict() -> None:
         await on_blobs(container).erasures.lift(ONE, tag=StorageETag('"0x1"'))
         assert asked(server) == [("DELETE", FENCE), ("GET", FENCE)]
         assert server.asked[0][1]["if-match"] == '"0x1"'
+
+
+ENDED = "/account/container/ended/t1.json"
+
+
+async def test_whether_a_tenant_has_ended_is_looked_for_once_in_a_while() -> None:
+    async with against(ABSENT) as (container, server):
+        for _ in range(3):
+            await container.check_tenant("t1")
+        assert asked(server) == []
+        server.clock.advance(timedelta(days=1))
+        for _ in range(3):
+            await container.check_tenant("t1")
+        assert asked(server) == [("GET", ENDED)]
+        # A clock that was set back makes no look count for longer.
+        server.clock.advance(-timedelta(days=2))
+        await container.check_tenant("t1")
+        assert len(server.asked) == 2
+
+
+@pytest.mark.parametrize("kind", [*KINDS, "a document that is there"])
+async def test_nothing_is_sent_for_a_tenant_that_has_ended(kind: str) -> None:
+    async with against(answer(200, body=b"{}", ETag='"0x1"')) as (container, server):
+        server.clock.advance(timedelta(days=1))
+        stores = on_blobs(container)
+        there = stores.documents.put(document_of(ONE), DATA, SUMMARY, replaces=StorageETag('"0x0"'))
+        call = writes(stores, ONE, "a")[kind]() if kind in KINDS else there
+        with pytest.raises(TenantEnded):
+            await call
+        assert {place for _, place in asked(server)} == {ENDED}
+        assert [method for method, _ in asked(server)] == ["GET"]
+        there.close()

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 import pytest
 
 from memnet.domain.document import StorageETag, UserScope
-from memnet.domain.errors import ErasureRunning, InvalidCursor, InvalidIdentifier
+from memnet.domain.errors import ErasureRunning, InvalidCursor, InvalidIdentifier, TenantEnded
 from memnet.domain.job import Job, JobKind
 from memnet.domain.record import RecordKey, RecordKind
 from memnet.ports import StoreConflict
@@ -243,3 +243,42 @@ async def test_fences_that_are_none_are_not_told(place: Place, container):
     await on_blobs(container).erasures.write(ONE, DATA, replaces=None)
     assert await on_blobs(container).erasures.erasing(None) == {ONE}
     assert await on_blobs(container).erasures.erasing("t1") == {ONE}
+
+
+class TestEnd:
+    """The record of a tenant's end, which is its fence for good."""
+
+    async def test_it_is_written_over_the_one_that_was_read_alone_and_listed_while_it_runs(self, stores):
+        erasures = stores.erasures
+        assert await erasures.read_end("t1") is None
+        assert await erasures.list_ending() == []
+        first = await erasures.write_end("t1", b"1", replaces=None, runs=True)
+        await erasures.write_end("t10", b"1", replaces=None, runs=True)
+        for stale in (None, StorageETag('"0x0"')):
+            with pytest.raises(StoreConflict):
+                await erasures.write_end("t1", b"2", replaces=stale, runs=True)
+        assert sorted(await erasures.list_ending()) == ["t1", "t10"]
+        await erasures.write_end("t1", DATA, replaces=first, runs=False)
+        assert await erasures.list_ending() == ["t10"]
+        assert (await erasures.read_end("t1")).data == DATA
+        with pytest.raises(InvalidIdentifier):
+            await erasures.read_end("t/1")
+
+    @pytest.mark.parametrize("kind", KINDS)
+    async def test_nothing_is_written_for_its_users_and_all_is_for_others(self, stores, kind):
+        await stores.erasures.write_end("t1", DATA, replaces=None, runs=False)
+        for scope in (ONE, UserScope("t1", "new")):
+            with pytest.raises(TenantEnded):
+                await writes(stores, scope, "a")[kind]()
+            with pytest.raises(TenantEnded):
+                await stores.erasures.check(scope)
+            assert await listed(stores.storage, scope) == []
+        await writes(stores, UserScope("t10", "u1"), "a")[kind]()
+
+    async def test_an_erasure_s_tombstone_is_not_kept_out(self, stores):
+        key = document_of(ONE)
+        await stores.documents.put(key, DATA, SUMMARY, replaces=None)
+        await stores.erasures.write_end("t1", DATA, replaces=None, runs=True)
+        stored = await stores.documents.get(key)
+        await stores.documents.put(key, b"3", SUMMARY, replaces=stored.storage_etag, known_at=now())
+        assert (await stores.documents.get(key)).data == b"3"

@@ -6,6 +6,7 @@ from datetime import timedelta
 import pytest
 
 from memnet.domain.document import UserScope
+from memnet.domain.erasure import TenantScope
 from memnet.domain.errors import Unavailable
 from memnet.domain.job import Job, JobKind, dump
 from tests.contracts.queue_ends import Ends, OnServiceBus
@@ -209,3 +210,18 @@ async def test_a_broker_that_is_killed_in_the_middle_leaves_the_rest_for_the_nex
     if isinstance(ends, OnServiceBus):
         assert max(await ends.received.deliveries()) <= 2
     assert await taken(ends, JobKind.REPLAY) == [replay(BOB, str(number)) for number in range(60)]
+
+
+async def test_of_a_tenant_what_is_about_none_of_its_users_goes(ends: Ends) -> None:
+    """Those of its users go with the users: one may be under a legal hold."""
+    tenant = TenantScope("t")
+    own, other = Job(JobKind.REINDEX, "t", None, "1"), Job(JobKind.REINDEX, "t2", None, "1")
+    await ends.queue.send(own)
+    await ends.queue.send(other)
+    await ends.queue.send(replay(ANN, "1"))
+    await ends.received.put_letters(letter(dump(own), "t"), letter(dump(replay(ANN, "2")), "t/ann"))
+    assert await ends.queue.purge(tenant) == 2
+    assert await ends.queue.purge(tenant) == 0
+    assert await taken(ends, JobKind.REINDEX) == [other]
+    assert await taken(ends, JobKind.REPLAY) == [replay(ANN, "1")]
+    assert await ends.received.letters() == [letter(dump(replay(ANN, "2")), "t/ann")]

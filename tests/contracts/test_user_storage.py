@@ -3,9 +3,9 @@
 import pytest
 
 from memnet.domain.document import StorageETag, UserScope
-from memnet.domain.erasure import Found, fence_name, is_of
+from memnet.domain.erasure import Found, TenantScope, fence_name, is_of, user_of
 from memnet.domain.errors import InvalidCursor
-from memnet.domain.hold import HoldPlace
+from memnet.domain.hold import HoldKey, HoldPlace
 from memnet.domain.job import Job, JobKind
 from memnet.domain.record import RecordKey, RecordKind
 from memnet.ports import StoreConflict
@@ -137,6 +137,32 @@ class TestUserStorage:
         assert sum([len(await listed(stores.storage, scope)) for scope in NEIGHBOURS]) == len(theirs)
         assert await stores.erasures.read(ONE) is not None
         assert len((await stores.marks.list(limit=100, cursor=None)).items) == 2 * len(NEIGHBOURS) + 1
+
+    async def test_a_tenant_is_listed_whole_with_what_is_nobody_s_and_removed(self, stores):
+        tenant, place = TenantScope("t1"), HoldPlace("t1")
+        for scope in (ONE, *NEIGHBOURS):
+            await fill(stores, scope, "a")
+            await stores.erasures.write(scope, DATA, replaces=None)
+        await stores.erasures.create_receipt("t1", "e1", DATA)
+        await stores.erasures.write_end("t1", DATA, replaces=None, runs=True)
+        await stores.marks.mark(Job(JobKind.REINDEX, "t1", None, "j1"))
+        await stores.marks.mark(Job(JobKind.REINDEX, "t10", None, "j1"))
+        await stores.holds.create(HoldKey(place, 1), b"{}")
+        users = [scope for scope in (ONE, *NEIGHBOURS) if scope.tenant_id == "t1"]
+        others = {scope: await listed(stores.storage, scope) for scope in NEIGHBOURS if scope not in users}
+        expected = {name for scope in users for name in await listed(stores.storage, scope)}
+        expected |= {f"{place.prefix}000000000001.json", "repairs/jobs/reindex/t1/-/j1"}
+        for limit in (3, 1000):
+            found = await found_in(stores.storage, tenant, limit)
+            assert sorted(one.name for one in found) == sorted(expected)
+        assert {user_of(tenant, one.name) for one in found} == {*users, None}
+        for one in found:
+            await stores.storage.delete(tenant, one, known_at=now())
+        assert await listed(stores.storage, tenant) == []
+        assert {scope: await listed(stores.storage, scope) for scope in others} == others
+        name = others[UserScope("t10", "u1")][0]
+        with pytest.raises(ValueError, match="not the user's"):
+            await stores.storage.delete(tenant, Found(name, StorageETag('"0x1"')), known_at=now())
 
     async def test_a_cursor_serves_its_own_list_only(self, stores):
         await fill(stores, ONE, "a")

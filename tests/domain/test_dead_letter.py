@@ -38,9 +38,9 @@ def test_a_tenants_job_is_no_users() -> None:
 def test_the_session_of_long_ids_is_the_one_that_their_jobs_have() -> None:
     longest = UserScope("t" * 128, "u" * 128)
     job = Job(JobKind.REPLAY, longest.tenant_id, longest.user_id, "r")
-    assert session_of(longest) == session_id(job)
-    assert len(session_of(longest)) <= MAX_ID
-    assert session_of(ANN) == session_id(HERS) == "t/ann"
+    assert session_of(longest.tenant_id, longest.user_id) == session_id(job)
+    assert len(session_of(longest.tenant_id, longest.user_id)) <= MAX_ID
+    assert session_of(ANN.tenant_id, ANN.user_id) == session_id(HERS) == "t/ann"
 
 
 def test_a_letter_is_about_whom_its_message_is_about() -> None:

@@ -19,6 +19,7 @@ INTERNAL = frozenset(
     | {"extract_memory", "plan_replay", "replay_snapshot", "show_documents", "try_proposal", "rebase_proposal"}
     | {"count_indexed", "erase_blobs", "erase_index", "erase_user", "erase_users", "fence_documents", "list_erasures"}
     | {"count_remaining", "find_indexes", "list_stored", "open_erasure", "sign_erasure"}
+    | {"erase_tenant", "erase_tenant_index", "erase_tenants"}
     | {"fail_replay", "find_due_job", "requeue_jobs", "send_job", "unmark_job"}
     | {"apply_conflict", "open_conflict", "read_conflict"}
     | {"compact_document", "compact_documents", "refresh_document", "refresh_documents"}

@@ -54,7 +54,7 @@ async def test_one_that_is_taken_out_or_altered_in_the_middle_is_told_to_whoever
                 await (world.place("anew") if place == PLACE else world.place_on_tenant("anew"))
 
 
-async def test_the_oldest_of_a_user_may_be_gone_for_an_erasure_takes_them_and_the_row_goes_on():
+async def test_the_oldest_may_be_gone_for_an_erasure_takes_them_and_the_row_goes_on():
     world = await filled(4)
     for number in (1, 2):
         world.holds.drop(HoldKey(PLACE, number).blob_name)
@@ -63,8 +63,7 @@ async def test_the_oldest_of_a_user_may_be_gone_for_an_erasure_takes_them_and_th
     assert [change.key.number for change in found] == [3, 4, 5]
     tenant = await filled(4, TENANT)
     tenant.holds.drop(HoldKey(TENANT, 1).blob_name)
-    with pytest.raises(HistoryBroken):
-        await list_hold_changes(TENANT, holds=tenant.holds)
+    assert len(await list_hold_changes(TENANT, holds=tenant.holds)) == 3
 
 
 @pytest.mark.parametrize("gone", [1, 2, 4])

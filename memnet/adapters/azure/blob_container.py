@@ -5,7 +5,7 @@ import io
 import logging
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
-from datetime import datetime
+from datetime import datetime, timedelta
 from email.utils import format_datetime
 from typing import Any
 from urllib.parse import quote
@@ -27,7 +27,8 @@ from memnet.adapters.azure.credentials import Credential, storage_credential, st
 from memnet.domain import cursor as cursors
 from memnet.domain.document import StorageETag, UserScope
 from memnet.domain.erasure import fence_name
-from memnet.domain.errors import ErasureRunning, InvalidCursor, Unavailable
+from memnet.domain.errors import ErasureRunning, InvalidCursor, TenantEnded, Unavailable
+from memnet.domain.tenant_erasure import LOOK_EVERY, ended_name
 from memnet.ports import Clock, StoreConflict, StoredDocument
 
 API_VERSION = "2026-06-06"
@@ -59,6 +60,7 @@ class BlobContainer:
         pipeline: AsyncPipeline[HttpRequest, AsyncHttpResponse],
         clock: Clock,
         timeout_seconds: float,
+        look_every: timedelta,
     ) -> None:
         """Use `open_container`."""
         self._client = client
@@ -66,6 +68,9 @@ class BlobContainer:
         self._pipeline = pipeline
         self._clock = clock
         self._timeout = timeout_seconds
+        self._look_every = look_every
+        self._seen_alive: dict[str, datetime] = {}
+        """The tenants that had not ended when this process last looked."""
 
     async def read(self, name: str, known: StoredDocument | None = None) -> StoredDocument | None:
         """Get Blob. Returns `known` itself while it is current, None if there is no such blob. Raises Unavailable."""
@@ -116,8 +121,24 @@ class BlobContainer:
             return StorageETag(response.headers["ETag"])
         raise _refused(response)
 
+    async def check_tenant(self, tenant_id: str) -> None:
+        """Look for the end of a tenant, unless the last look was less than `look_every` ago.
+
+        Raises TenantEnded, InvalidIdentifier, Unavailable.
+        """
+        now = self._clock.now()
+        seen = self._seen_alive.get(tenant_id)
+        # A clock that was set back makes no look count for longer.
+        if seen is not None and timedelta() <= now - seen < self._look_every:
+            return
+        if await self.read(ended_name(tenant_id)) is not None:
+            raise TenantEnded()
+        self._seen_alive = {one: at for one, at in self._seen_alive.items() if now - at < self._look_every}
+        self._seen_alive[tenant_id] = now
+
     async def check_fence(self, scope: UserScope) -> None:
-        """Look for the fence of an erasure. Raises ErasureRunning if there is one, Unavailable."""
+        """Look for the fence of an erasure. Raises ErasureRunning if there is one, TenantEnded, Unavailable."""
+        await self.check_tenant(scope.tenant_id)
         if await self.read(fence_name(scope)) is not None:
             raise ErasureRunning()
 
@@ -251,11 +272,18 @@ def tag_of(blob: BlobProperties) -> StorageETag:
 
 @asynccontextmanager
 async def open_container(
-    url: str, *, account_key: str | None, timeout_seconds: float, clock: Clock, backoff_seconds: float = 0.3
+    url: str,
+    *,
+    account_key: str | None,
+    timeout_seconds: float,
+    clock: Clock,
+    backoff_seconds: float = 0.3,
+    look_every: timedelta = LOOK_EVERY,
 ) -> AsyncIterator[BlobContainer]:
     """Connect to the container at `url`, with the account's key or, without one, an Entra identity.
 
-    `timeout_seconds` bounds one try, `backoff_seconds` is waited between tries, give or take a third.
+    `timeout_seconds` bounds one try, `backoff_seconds` is waited between tries, give or take a third. Whether a tenant
+    has ended is looked for once in `look_every`.
     Connections are pooled until the context ends. Nothing is sent before the first call. Raises ValueError for an
     Entra identity over plain http.
     """
@@ -269,7 +297,7 @@ async def open_container(
             policies: list[Any] = [_retry(backoff_seconds), storage_policy(credential)]
             pipeline: AsyncPipeline[HttpRequest, AsyncHttpResponse] = AsyncPipeline(transport, policies)
             client = _client(url, credential, transport, backoff_seconds)
-            yield BlobContainer(client, pipeline, clock, timeout_seconds)
+            yield BlobContainer(client, pipeline, clock, timeout_seconds, look_every)
         finally:
             if not hasattr(credential, "named_key"):
                 await credential.close()

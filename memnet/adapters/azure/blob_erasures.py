@@ -1,12 +1,17 @@
 """ErasureStore on Azure Blob Storage: one blob a running erasure, one a receipt, outside of the users' prefixes."""
 
+from collections.abc import Sequence
+
 from memnet.adapters.azure.blob_container import BlobContainer
 from memnet.domain.document import StorageETag, UserScope
 from memnet.domain.erasure import fence_name, fenced, fences_of
 from memnet.domain.erasure_receipt import receipt_name, receipts_of
+from memnet.domain.tenant_erasure import ENDED, ended_name
 from memnet.ports import Page, StoredDocument
 
 PAGE = 1000
+RUNS = "runs"
+"""The metadata of a tenant's record whose erasure runs."""
 
 
 class BlobErasureStore:
@@ -17,8 +22,32 @@ class BlobErasureStore:
         self._container = container
 
     async def check(self, scope: UserScope) -> None:
-        """Look for the user's fence. Raises ErasureRunning, Unavailable."""
+        """Look for the user's fence. Raises ErasureRunning, TenantEnded, Unavailable."""
         await self._container.check_fence(scope)
+
+    async def check_tenant(self, tenant_id: str) -> None:
+        """Look for the end of the tenant. Raises TenantEnded, InvalidIdentifier, Unavailable."""
+        await self._container.check_tenant(tenant_id)
+
+    async def read_end(self, tenant_id: str) -> StoredDocument | None:
+        """Read the record of a tenant's end. Raises InvalidIdentifier, Unavailable."""
+        return await self._container.read(ended_name(tenant_id))
+
+    async def write_end(self, tenant_id: str, data: bytes, *, replaces: StorageETag | None, runs: bool) -> StorageETag:
+        """Write it conditionally. Raises StoreConflict, InvalidIdentifier, Unavailable."""
+        metadata = {RUNS: "true"} if runs else {}
+        return await self._container.write(ended_name(tenant_id), data, replaces=replaces, metadata=metadata)
+
+    async def list_ending(self) -> Sequence[str]:
+        """List the records that run. Raises Unavailable."""
+        found: list[str] = []
+        cursor: str | None = None
+        while True:
+            blobs, cursor = await self._container.list(ENDED, limit=PAGE, cursor=cursor, metadata=True)
+            running = [str(blob.name) for blob in blobs if RUNS in (blob.metadata or {})]
+            found += [name.removeprefix(ENDED).removesuffix(".json") for name in running]
+            if cursor is None:
+                return found
 
     async def erasing(self, tenant_id: str | None) -> frozenset[UserScope]:
         """List the fences. Raises InvalidIdentifier, Unavailable."""

@@ -4,7 +4,7 @@ import asyncio
 
 from memnet.adapters.azure.blob_container import BlobContainer
 from memnet.domain.document import StorageETag
-from memnet.domain.search_layout import LAYOUT, Layout, load_layout
+from memnet.domain.search_layout import LAYOUT, REGISTER, Layout, load_layout
 from memnet.ports import StoredDocument
 
 
@@ -49,4 +49,4 @@ class BlobSearchRegister:
 
 
 def _name(name: str) -> str:
-    return f"search/{name}.json"
+    return f"{REGISTER}{name}.json"

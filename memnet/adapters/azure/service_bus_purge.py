@@ -22,7 +22,7 @@ from azure.servicebus.amqp import AmqpMessageBodyType
 from azure.servicebus.exceptions import MessageLockLostError, MessageNotFoundError
 
 from memnet.domain.dead_letter import is_about, letter_is_about
-from memnet.domain.document import UserScope
+from memnet.domain.erasure import Whose
 from memnet.domain.errors import Unavailable
 from memnet.domain.job import session_of
 
@@ -44,10 +44,11 @@ Cancel = Callable[[int], Awaitable[None]]
 class Purge:
     """Removes the messages of one user; its methods return how many, and raise Unavailable and the SDK's errors."""
 
-    def __init__(self, client: ServiceBusClient, scope: UserScope, timeout_seconds: float) -> None:
+    def __init__(self, client: ServiceBusClient, scope: Whose, timeout_seconds: float) -> None:
         """`timeout_seconds` bounds each step."""
         self._client = client
         self._scope = scope
+        self._session = session_of(scope.tenant_id, scope.user_id)
         self._timeout = timeout_seconds
 
     async def from_session(self, queue: str, cancel: Cancel) -> int:
@@ -56,7 +57,7 @@ class Purge:
         Unavailable while somebody else holds the session.
         """
         removed = fruitless = 0
-        async with self._opened(self._client.get_queue_receiver(queue, session_id=session_of(self._scope))) as receiver:
+        async with self._opened(self._client.get_queue_receiver(queue, session_id=self._session)) as receiver:
             while fruitless < FRUITLESS_ROUNDS:
                 shown = await self._soon(receiver.peek_messages(MOST_AT_ONCE, sequence_number=1))
                 gone = await self._remove(shown, receiver, cancel)

@@ -19,17 +19,17 @@ from azure.servicebus.aio import ServiceBusClient, ServiceBusSender
 from azure.servicebus.exceptions import MessageNotFoundError
 
 from memnet.adapters.azure.service_bus_purge import Purge
-from memnet.domain.document import UserScope
+from memnet.domain.erasure import Whose
 from memnet.domain.errors import Unavailable
 from memnet.domain.job import (
     ATTEMPT,
     DEAD_LETTERS,
-    OF_USERS,
     QUEUES,
     TRACEPARENT,
     Job,
     JobKind,
     dump,
+    kinds_of,
     message_id,
     session_id,
 )
@@ -86,14 +86,14 @@ class ServiceBusQueue:
         )
         await self._bounded(self._senders[job.kind].send(message), self._timeout)
 
-    async def purge(self, scope: UserScope) -> int:
-        """Empty the user's sessions, and take the user's out of all dead letters. Raises Unavailable.
+    async def purge(self, scope: Whose) -> int:
+        """Empty the sessions of the user or tenant, and take theirs out of all dead letters. Raises Unavailable.
 
         Each step is bounded, and the whole is as long as there is something. What fails in one place leaves the others
         to be done.
         """
         purge = Purge(self._client, scope, self._timeout)
-        kinds = [kind for kind in OF_USERS if kind in self._names]
+        kinds = [kind for kind in kinds_of(scope.user_id) if kind in self._names]
         removed = await asyncio.gather(
             *(self._part(purge.from_session, self._names[kind], self._senders[kind].cancel) for kind in kinds),
             *(self._part(purge.from_dead_letters, self._names[kind]) for kind in kinds),

@@ -48,9 +48,11 @@ class MemoryDocumentStore:
         replaces: StorageETag | None,
         known_at: datetime | None = None,
     ) -> None:
-        """Write iff the stored tag still is `replaces`. Raises StoreConflict, ErasureRunning."""
+        """Write iff the stored tag still is `replaces`. Raises StoreConflict, ErasureRunning, TenantEnded."""
         if replaces is None:
             await self.check(key.scope)
+        elif known_at is None and self._fences is not None:
+            await self._fences.check_tenant(key.scope.tenant_id)
         await asyncio.sleep(0)
         stored = self._stored.get(key)
         if (stored.storage_etag if stored else None) != replaces:

@@ -1,13 +1,15 @@
 """ErasureStore in a dict. Every call yields to the event loop first, so that races show."""
 
 import asyncio
+from collections.abc import Sequence
 
 from memnet.adapters.memory.tags import Tags
 from memnet.domain import cursor as cursors
 from memnet.domain.document import StorageETag, UserScope
 from memnet.domain.erasure_receipt import receipt_name, receipts_of
-from memnet.domain.errors import ErasureRunning
+from memnet.domain.errors import ErasureRunning, TenantEnded
 from memnet.domain.identifiers import check_identifier
+from memnet.domain.tenant_erasure import ENDED, ended_name
 from memnet.ports import Page, StoreConflict, StoredDocument
 
 
@@ -21,13 +23,39 @@ class MemoryErasureStore:
         """Start empty."""
         self._fences: dict[UserScope, StoredDocument] = {}
         self._receipts: dict[str, bytes] = {}
+        self._ends: dict[str, tuple[StoredDocument, bool]] = {}
         self._tags = Tags()
 
     async def check(self, scope: UserScope) -> None:
-        """Look for the user's fence. Raises ErasureRunning."""
-        await asyncio.sleep(0)
+        """Look for the user's fence. Raises ErasureRunning, TenantEnded."""
+        await self.check_tenant(scope.tenant_id)
         if scope in self._fences:
             raise ErasureRunning()
+
+    async def check_tenant(self, tenant_id: str) -> None:
+        """Look for the end of the tenant, each time. Raises TenantEnded, InvalidIdentifier."""
+        if await self.read_end(tenant_id) is not None:
+            raise TenantEnded()
+
+    async def read_end(self, tenant_id: str) -> StoredDocument | None:
+        """Read the record of a tenant's end. Raises InvalidIdentifier."""
+        name = ended_name(tenant_id)
+        await asyncio.sleep(0)
+        return self._ends[name][0] if name in self._ends else None
+
+    async def write_end(self, tenant_id: str, data: bytes, *, replaces: StorageETag | None, runs: bool) -> StorageETag:
+        """Write it conditionally. Raises StoreConflict, InvalidIdentifier."""
+        stored = await self.read_end(tenant_id)
+        if (stored.storage_etag if stored else None) != replaces:
+            raise StoreConflict
+        tag = self._tags.make()
+        self._ends[ended_name(tenant_id)] = StoredDocument(data, tag), runs
+        return tag
+
+    async def list_ending(self) -> Sequence[str]:
+        """List the records that run."""
+        await asyncio.sleep(0)
+        return [name.removeprefix(ENDED).removesuffix(".json") for name, (_, runs) in self._ends.items() if runs]
 
     async def erasing(self, tenant_id: str | None) -> frozenset[UserScope]:
         """List the fences. Raises InvalidIdentifier."""

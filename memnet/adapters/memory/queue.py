@@ -5,9 +5,9 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 from memnet.domain.dead_letter import letter_is_about
-from memnet.domain.document import UserScope
+from memnet.domain.erasure import Whose
 from memnet.domain.errors import Unavailable
-from memnet.domain.job import OF_USERS, Job, JobKind, message_id, session_id, session_of
+from memnet.domain.job import Job, JobKind, message_id, session_id, session_of
 from memnet.ports import Clock
 
 WINDOW = timedelta(minutes=10)
@@ -46,13 +46,14 @@ class MemoryQueue:
         self._seen[name] = now
         self._messages.append(_Message(job, attempt, now if due is None else max(now, due)))
 
-    async def purge(self, scope: UserScope) -> int:
+    async def purge(self, scope: Whose) -> int:
         """Remove what is about the user; raises Unavailable, removing nothing, while something of it is handed out."""
         await self.ping()
-        theirs = [m for m in self._messages if m.job.kind in OF_USERS and session_id(m.job) == session_of(scope)]
+        session = session_of(scope.tenant_id, scope.user_id)
+        theirs = [m for m in self._messages if session_id(m.job) == session]
         if any(message.handed_out for message in theirs):
             raise Unavailable(dependency="service_bus")
-        dead = [found for found in self.dead if session_id(found[0]) == session_of(scope)]
+        dead = [found for found in self.dead if session_id(found[0]) == session]
         letters = [letter for letter in self.letters if letter_is_about(scope, letter.encode())]
         self._messages = [message for message in self._messages if message not in theirs]
         self.dead = [found for found in self.dead if found not in dead]

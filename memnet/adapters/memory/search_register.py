@@ -1,10 +1,11 @@
 """SearchRegister in a dict. Every call yields to the event loop first, so that races show."""
 
 import asyncio
+from collections.abc import Mapping
 
 from memnet.adapters.memory.tags import Tags
 from memnet.domain.document import StorageETag
-from memnet.domain.search_layout import LAYOUT, Layout, load_layout
+from memnet.domain.search_layout import LAYOUT, REGISTER, Layout, load_layout
 from memnet.ports import StoreConflict, StoredDocument
 
 
@@ -37,3 +38,11 @@ class MemorySearchRegister:
         tag = self._tags.make()
         self._records[name] = StoredDocument(data, tag)
         return tag
+
+    def holdings(self) -> Mapping[str, object]:
+        """All that is stored, by the name of its blob."""
+        return {f"{REGISTER}{name}.json": stored for name, stored in self._records.items()}
+
+    def drop(self, name: str) -> None:
+        """Take it out; a missing one is fine."""
+        self._records.pop(name.removeprefix(REGISTER).removesuffix(".json"), None)

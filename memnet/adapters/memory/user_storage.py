@@ -7,8 +7,8 @@ from typing import Protocol
 
 from memnet.adapters.memory.tags import Tags
 from memnet.domain import cursor as cursors
-from memnet.domain.document import StorageETag, UserScope
-from memnet.domain.erasure import Found, is_of, prefixes_of
+from memnet.domain.document import StorageETag
+from memnet.domain.erasure import Found, Whose, is_of, prefixes_of
 from memnet.ports import Page, StoreConflict
 
 
@@ -33,7 +33,7 @@ class MemoryUserStorage:
         self._tagged: dict[str, tuple[object, StorageETag]] = {}
         self._tags = Tags()
 
-    async def list(self, scope: UserScope, *, limit: int, cursor: str | None) -> Page[Found]:
+    async def list(self, scope: Whose, *, limit: int, cursor: str | None) -> Page[Found]:
         """List it, the keys first. Raises InvalidCursor."""
         after = (-1, "") if cursor is None else _read(cursors.decode(scope.prefix, cursor))
         await asyncio.sleep(0)
@@ -47,7 +47,7 @@ class MemoryUserStorage:
             following = cursors.encode(scope.prefix, f"{rank}:{name}")
         return Page([Found(name, names[name]) for _, name in found[:limit]], following)
 
-    async def delete(self, scope: UserScope, found: Found, *, known_at: datetime) -> None:
+    async def delete(self, scope: Whose, found: Found, *, known_at: datetime) -> None:
         """Take it out of whichever store holds it; dates are not looked at. Raises StoreConflict, ValueError."""
         if not is_of(scope, found.name):
             raise ValueError("this is not the user's")

@@ -1,0 +1,49 @@
+"""Accept that all that is stored of a tenant is to be erased, and that the tenant ends."""
+
+from memnet.domain.document import Actor
+from memnet.domain.errors import TenantHeld, Unavailable, VaultUnavailable
+from memnet.domain.hold import HoldPlace
+from memnet.domain.tenant_erasure import TenantErasure, TenantStatus, dump, load, resumed
+from memnet.domain.timestamps import to_text
+from memnet.operations.read_hold import read_hold
+from memnet.ports import Erasing, StoreConflict
+
+ATTEMPTS = 4
+
+
+async def request_tenant_erasure(tenant_id: str, *, actor: Actor, erasing: Erasing) -> TenantErasure:
+    """Put the tenant's fence up: within `look_every` every process refuses to write for the tenant, for good.
+
+    The rest is `erase_tenant`. A tenant ends once, so a repeated request is answered with how its erasure stands; one
+    that ended partial runs again. Raises TenantHeld while a legal hold is on the tenant, VaultUnavailable or SealBroken
+    if no receipt could be signed, InvalidIdentifier, HistoryBroken, Unavailable.
+    """
+    if erasing.signing is None:
+        raise VaultUnavailable()
+    await erasing.signing.newest()
+    for _ in range(ATTEMPTS):
+        stored = await erasing.erasures.read_end(tenant_id)
+        found = None if stored is None else load(tenant_id, stored.data)
+        if found is not None and found.status is not TenantStatus.PARTIAL:
+            return found
+        hold = await read_hold(HoldPlace(tenant_id), holds=erasing.holds)
+        if hold is not None and hold.holds:
+            raise TenantHeld()
+        now = erasing.clock.now()
+        if found is None:
+            asked = TenantErasure(
+                tenant_id=tenant_id,
+                erasure_id=erasing.ids.new(),
+                requested_by=actor.principal,
+                accepted_at=to_text(now),
+                stores=erasing.stores,
+            )
+        else:
+            asked = resumed(found, by=actor.principal, at=now)
+        try:
+            tag = None if stored is None else stored.storage_etag
+            await erasing.erasures.write_end(tenant_id, dump(asked), replaces=tag, runs=True)
+        except StoreConflict:
+            continue
+        return asked
+    raise Unavailable(dependency="blob_storage")

@@ -1,0 +1,44 @@
+"""The end of a tenant over HTTP: who may, what it takes, and what every writer is answered then."""
+
+import httpx
+
+from memnet.operations.erase_tenants import erase_tenants
+from memnet.operations.erase_users import erase_users
+from memnet.wiring import Services
+from tests.api.conftest import USER, code
+from tests.api.erasing import advance, drain, live
+from tests.api.test_governance import event
+
+TENANT = "/v1/tenants/t1"
+
+
+async def test_it_ends_with_a_receipt_and_every_write_is_refused(
+    client: httpx.AsyncClient, services: Services, etag: str
+) -> None:
+    await live(client, services, etag)
+    assert code(await client.get(f"{TENANT}/erasure")) == "ERASURE_NOT_FOUND"
+    for query in ("", "?confirm=t2", "?confirm="):
+        response = await client.delete(f"{TENANT}/memory{query}")
+        assert (response.status_code, code(response)) == (400, "MALFORMED_REQUEST")
+    accepted = await client.delete(f"{TENANT}/memory?confirm=t1")
+    assert (accepted.status_code, accepted.json()["status"]) == (202, "running")
+    refused = [
+        await client.post(f"{USER}/events", json=event("e-9", "2026-01-01T00:00:00.000000Z")),
+        await client.post(f"{TENANT}/users/u9/events", json=event("e-9", "2026-01-01T00:00:00.000000Z")),
+        await client.post(f"{TENANT}/search:reindex"),
+    ]
+    assert [(one.status_code, code(one)) for one in refused] == [(409, "TENANT_ENDED")] * 3
+    for number in range(4):
+        advance(services, 960 if number else 0)
+        await drain(services)
+        await erase_tenants(erasing=services.erasing)
+        await erase_users(None, erasing=services.erasing)
+    told = (await client.get(f"{TENANT}/erasure")).json()
+    assert (told["status"], told["users"], told["receipt"]["users_held"]) == ("complete", 1, [])
+    assert (await client.delete(f"{TENANT}/memory?confirm=t1")).json() == told
+
+
+async def test_a_hold_on_the_tenant_refuses_it(client: httpx.AsyncClient) -> None:
+    assert (await client.put(f"{TENANT}/legal-hold", json={"reason": "litigation"})).status_code == 200
+    response = await client.delete(f"{TENANT}/memory?confirm=t1")
+    assert (response.status_code, code(response)) == (409, "TENANT_HELD")

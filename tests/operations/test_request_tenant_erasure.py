@@ -1,0 +1,59 @@
+"""Asking for the end of a tenant."""
+
+from dataclasses import replace
+
+import pytest
+
+from memnet.domain.errors import HistoryBroken, InvalidIdentifier, TenantEnded, TenantHeld, VaultUnavailable
+from memnet.domain.tenant_erasure import TenantStatus
+from memnet.operations.place_tenant_hold import place_tenant_hold
+from memnet.operations.request_tenant_erasure import request_tenant_erasure
+from tests.operations.erasure_world import ADMIN, ErasureWorld
+from tests.operations.replay_world import Watched
+from tests.operations.retention_world import Between
+
+
+@pytest.fixture
+def world() -> ErasureWorld:
+    return ErasureWorld()
+
+
+async def test_the_same_request_again_is_the_same_erasure(world):
+    erasing = world.services.erasing
+    first = await request_tenant_erasure("t1", actor=ADMIN, erasing=erasing)
+    assert (first.status, first.requested_by) == (TenantStatus.RUNNING, ADMIN.principal)
+    assert await request_tenant_erasure("t1", actor=ADMIN, erasing=erasing) == first
+    with pytest.raises(TenantEnded):
+        await erasing.erasures.check_tenant("t1")
+    await erasing.erasures.check_tenant("t10")
+
+
+async def test_of_two_at_once_one_stands(world):
+    erasing = world.services.erasing
+    found = []
+
+    async def other() -> None:
+        found.append(await request_tenant_erasure("t1", actor=ADMIN, erasing=erasing))
+
+    watched = replace(erasing, erasures=Watched("erasures", erasing.erasures, Between("erasures.write_end", other)))
+    assert [await request_tenant_erasure("t1", actor=ADMIN, erasing=watched)] == found
+
+
+async def test_a_hold_on_the_tenant_refuses_it_and_nothing_is_fenced(world):
+    services = world.services
+    await place_tenant_hold("t1", "litigation", actor=ADMIN, holds=services.holds, clock=services.clock)
+    with pytest.raises(TenantHeld):
+        await request_tenant_erasure("t1", actor=ADMIN, erasing=services.erasing)
+    await services.erasures.check_tenant("t1")
+
+
+async def test_nothing_is_accepted_that_could_not_be_signed_or_read(world):
+    erasing = world.services.erasing
+    with pytest.raises(VaultUnavailable):
+        await request_tenant_erasure("t1", actor=ADMIN, erasing=replace(erasing, signing=None))
+    await erasing.erasures.check_tenant("t1")
+    with pytest.raises(InvalidIdentifier):
+        await request_tenant_erasure("t/1", actor=ADMIN, erasing=erasing)
+    await erasing.erasures.write_end("t2", b"{}", replaces=None, runs=True)
+    with pytest.raises(HistoryBroken):
+        await request_tenant_erasure("t2", actor=ADMIN, erasing=erasing)
