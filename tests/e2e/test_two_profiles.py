@@ -100,15 +100,17 @@ async def test_what_falls_short_waits_until_another_principal_confirms_it(servic
     [item] = content["unverified"]
     assert (item["proposed_by"], item["confidence"], item["target"]) == ("svc-a", 0.85, cause)
 
-    def confirm(principal: User) -> Any:
-        ops = [{"op": "remove", "path": "/content/unverified/0"}, item["target"]]
-        key = f"confirm by {principal.token[-8:]}"
-        return principal.patch(ticket("T-17"), *ops, etag=proposed.etag, key=key, confidence=0.95, evidence=EVIDENCE)
-
-    own = await confirm(user)
+    ops = [{"op": "remove", "path": "/content/unverified/0"}, item["target"]]
+    own = await user.patch(ticket("T-17"), *ops, etag=proposed.etag, key="own", confidence=0.95, evidence=EVIDENCE)
     assert (own.status, own.code) == (403, "PROPOSER_CANNOT_CONFIRM")
     assert (await user.get(ticket("T-17"))).etag == proposed.etag
-    confirmed = await confirm(other)
+    [waits] = (await other.send("GET", "/pending")).body["pending"]
+    assert (waits["path"], waits["pointer"], waits["item"]) == ("tickets/T-17.json", "/content/unverified/0", item)
+    claim = {"namespace": "support", "path": waits["path"], "confidence": 0.95, "evidence": EVIDENCE}
+    url, headers = f"/pending/{item['id']}:confirm", {"Idempotency-Key": "confirm"}
+    own = await user.send("POST", url, json=claim, headers=headers)
+    assert (own.status, own.code) == (403, "PROPOSER_CANNOT_CONFIRM")
+    confirmed = await other.send("POST", url, json=claim, headers=headers)
     assert confirmed.status == 200, confirmed.text
     assert await user.content(ticket("T-17")) == {
         "subject": "",

@@ -11,6 +11,7 @@ import pytest
 from memnet.domain.document import DocumentKey
 from memnet.domain.injected_context import is_marked
 from memnet.domain.json_text import canonical
+from memnet.domain.patch import apply
 from memnet.domain.sensitive import is_sensitive
 from tests.domain.extraction_samples import COPILOT, add, answer_text, conversation, dynamic, set_to
 from tests.domain.samples import CATALOG
@@ -33,6 +34,11 @@ FORGED_ITEM = {
     "evidence": None,
     "proposed_at": "2026-02-14T20:00:00Z",
     "proposed_by": "svc-alice",
+    "profile_id": COPILOT,
+    "binding_id": "user_dynamic",
+    "on_behalf_of": None,
+    "proposed_on": None,
+    "base": {"durable_facts": []},
     "target": {"op": "add", "path": "/content/durable_facts/-", "value": FACT},
 }
 CORPUS = [*ORDERS, *FORGERIES]
@@ -138,10 +144,12 @@ DAMAGE = [
 
 @pytest.mark.parametrize(("namespace", "op", "found"), DAMAGE, ids=[found for _, _, found in DAMAGE])
 async def test_damage_is_seen(world: World, namespace: str, op: dict[str, Any], found: str) -> None:
-    """A live writer may do all this; so that the corpus proves something, it must not pass unnoticed."""
-    key = {"user": DYNAMIC, "projects": ALPHA}[namespace]
+    """An administrator may do all this; so that the corpus proves something, it must not pass unnoticed."""
+    key, binding_id = {"user": (DYNAMIC, "user_dynamic"), "projects": (ALPHA, "project_doc")}[namespace]
     head = await world.service.head(key)
-    await world.service.patch(op, over=head.commit.etag, key=key, confidence=1.0, evidence={"conversation_id": "c1"})
+    content = apply({"content": head.content}, [op])["content"]
+    schema = {"schema_id": head.schema_id, "schema_version": head.schema_version}
+    await world.service.replace(content, over=head.commit.etag, key=key, binding_id=binding_id, **schema)
 
     assert f"{key.blob_name}: {found}" in await world.damage(CATALOG.profile(COPILOT))
 

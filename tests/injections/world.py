@@ -159,7 +159,7 @@ def _damage(before: Json, after: Json, profile: Profile, binding_id: str) -> Ite
 def _forged(before: Json, item: Json) -> Iterator[str]:
     if before is not None:
         yield "a pending item was changed"
-    elif (item["proposed_by"], item["on_behalf_of"]) != (WORKER.principal, "svc-a") or item["confidence"] > 0.75:
+    elif (item["proposed_by"], item["on_behalf_of"]) != (WORKER.principal, "svc-copilot") or item["confidence"] > 0.75:
         yield "a pending item is forged"
 
 

@@ -138,6 +138,8 @@ PROFILE_PROBLEMS = [
                  id="thresholds the wrong way round"),
     pytest.param([put("/compaction_rules/garden/max_waiting", 0)], "/pending_sections/garden",
                  "can hold nothing: its array limit is 0", id="pending section without room"),
+    pytest.param([put("/durable_writes", "confirmed_only"), drop("/pending_sections")], "/durable_sections/garden",
+                 "takes confirmations only, and the binding has no pending section", id="confirmed only"),
     # routing
     pytest.param([put("/routing/source_binding", "park")], "/routing/source_binding",
                  "is no binding of the profile", id="routing from an unknown binding"),
