@@ -7,15 +7,16 @@ from typing import Any, TypeVar
 import click
 
 from cli import storage
-from memnet.domain.document import UserScope
+from memnet.domain.audit import Version
+from memnet.domain.document import DocumentKey, UserScope
 from memnet.domain.errors import InvalidIdentifier
 from memnet.domain.head import Head
 from memnet.domain.head_check import HeadsChecked
-from memnet.domain.history import Rebuilt
+from memnet.domain.history import Rebuilt, Visit
 from memnet.domain.json_text import canonical
 from memnet.domain.signature import PublicKey, PublicKeys, by_id, from_pem, to_pem
 from memnet.operations.read_newest_head import read_newest_head
-from memnet.operations.rebuild_documents import rebuild_documents
+from memnet.operations.rebuild_documents import Begin, rebuild_documents
 from memnet.operations.sign_head import Signed, sign_head
 from memnet.operations.sign_heads import SignReport, sign_heads
 from memnet.operations.verify_history import verify_history
@@ -24,6 +25,8 @@ from memnet.wiring import Services
 
 F = TypeVar("F", bound=Callable[..., Any])
 T = TypeVar("T")
+Place = tuple[str, DocumentKey | None]
+"""A document: its internal id, and where it is."""
 
 
 def _of_a_user(command: F) -> F:
@@ -77,7 +80,7 @@ def verify(tenant: str, user: str, public_key: Path | None, expect_head: Path | 
         return heads, found, services.signing is not None
 
     heads, found, has_vault = storage.run(operation)
-    _print_columns([(_name(rebuilt), _changes(len(rebuilt.versions)), _verdict(rebuilt)) for rebuilt in found])
+    _print_columns([(_name(rebuilt), _changes(rebuilt.changes), _verdict(rebuilt)) for rebuilt in found])
     if found or heads.count:
         click.echo(f"heads: {_told(heads, has_vault)}")
     if all(rebuilt.fault is None for rebuilt in found) and (heads.fault or not heads.is_checked):
@@ -102,13 +105,15 @@ def rebuild(tenant: str, user: str, out: Path | None) -> None:
     """
     if out is not None and out.exists() and any(out.iterdir()):
         raise click.BadParameter(f"{out} is not empty", param_hint="--out")
-    found = _rebuild(tenant, user)
+    rows: dict[Place, list[tuple[str, ...]]] = {}
+    files: dict[Place, int] = {}
+    found = _rebuild(tenant, user, _rows_in(rows) if out is None else _files_in(out, files))
     if not all(rebuilt.is_opened for rebuilt in found):
         raise click.ClickException("the records are sealed, and no key vault is configured: set MEMNET_VAULT_URL")
     if out is None:
-        _print_columns([row for rebuilt in found for row in _version_rows(rebuilt)])
+        _print_columns([row for one in found for row in rows.get((one.doc_id, one.key), ())])
     else:
-        written = _write(found, out)
+        written = sum(files.values())
         click.echo(f"{written} file{'' if written == 1 else 's'} below {out}")
     for rebuilt in found:
         if rebuilt.fault:
@@ -247,11 +252,11 @@ def _told(heads: HeadsChecked, has_vault: bool) -> str:
     return f"{found}, {'ok' if heads.is_checked else 'signatures not checked: no key vault and no --public-key'}"
 
 
-def _rebuild(tenant: str, user: str) -> Sequence[Rebuilt]:
+def _rebuild(tenant: str, user: str, begin: Begin) -> Sequence[Rebuilt]:
     scope = _scope(tenant, user)
 
     async def operation(services: Services) -> Sequence[Rebuilt]:
-        return await rebuild_documents(scope, documents=services.documents, audit=services.audit)
+        return await rebuild_documents(scope, documents=services.documents, audit=services.audit, begin=begin)
 
     return storage.run(operation)
 
@@ -265,7 +270,7 @@ def _verdict(rebuilt: Rebuilt) -> str:
 def _conclude(found: Sequence[Rebuilt], tenant: str, user: str) -> None:
     """The last line, and the exit code."""
     broken = sum(rebuilt.fault is not None for rebuilt in found)
-    changes = _changes(sum(len(rebuilt.versions) for rebuilt in found))
+    changes = _changes(sum(rebuilt.changes for rebuilt in found))
     documents = f"{len(found)} document{'' if len(found) == 1 else 's'}"
     if not found:
         click.echo(f"nothing is stored for user {user} of tenant {tenant}")
@@ -276,38 +281,53 @@ def _conclude(found: Sequence[Rebuilt], tenant: str, user: str) -> None:
         click.echo(f"ok: {documents}, {changes}")
 
 
-def _version_rows(rebuilt: Rebuilt) -> Sequence[tuple[str, ...]]:
-    return [
-        (
-            _name(rebuilt),
-            str(version.sequence),
-            version.timestamp,
-            version.etag.strip('"'),
-            "deleted" if version.document is None else f"{len(canonical(version.document).decode())} characters",
-        )
-        for version in rebuilt.versions
-    ]
+def _rows_in(rows: dict[Place, list[tuple[str, ...]]]) -> Begin:
+    """Put a row for each version into `rows`."""
+
+    def begin(doc_id: str, key: DocumentKey | None) -> Visit:
+        own = rows[doc_id, key] = []
+
+        def visit(version: Version) -> None:
+            data = version.document
+            told = "deleted" if data is None else f"{len(canonical(data).decode())} characters"
+            own.append((_named(doc_id, key), str(version.sequence), version.timestamp, version.etag.strip('"'), told))
+
+        return visit
+
+    return begin
 
 
-def _write(found: Sequence[Rebuilt], out: Path) -> int:
-    """Write the versions; return how many. What has no name of its own goes under its document's internal id."""
-    names: set[str] = set()
-    written = 0
-    for rebuilt in found:
-        name = _name(rebuilt) if _name(rebuilt) not in names else f"{_name(rebuilt)}.{rebuilt.doc_id}"
-        names.add(name)
-        for version in rebuilt.versions:
+def _files_in(out: Path, files: dict[Place, int]) -> Begin:
+    """Write each version below `out`, and count the files in `files`.
+
+    A second document with the same name goes under its internal id.
+    """
+    names: dict[str, Place] = {}
+
+    def begin(doc_id: str, key: DocumentKey | None) -> Visit:
+        place, name = (doc_id, key), _named(doc_id, key)
+        if names.setdefault(name, place) != place:
+            name = f"{name}.{doc_id}"
+        files[place] = 0
+
+        def visit(version: Version) -> None:
             if version.document is not None:
                 file = out / name / f"{version.sequence}.json"
                 file.parent.mkdir(parents=True, exist_ok=True)
                 file.write_bytes(canonical(version.document))
-                written += 1
-    return written
+                files[place] += 1
+
+        return visit
+
+    return begin
 
 
 def _name(rebuilt: Rebuilt) -> str:
-    key = rebuilt.key
-    return f"unknown/{rebuilt.doc_id}" if key is None else f"{key.namespace}/{key.path}"
+    return _named(rebuilt.doc_id, rebuilt.key)
+
+
+def _named(doc_id: str, key: DocumentKey | None) -> str:
+    return f"unknown/{doc_id}" if key is None else f"{key.namespace}/{key.path}"
 
 
 def _changes(number: int) -> str:

@@ -9,18 +9,17 @@ with one, whoever can write to the storage could put any history in the place of
 What an erasure has removed is no fault, if a head says so that was signed after it, or the erasure's own receipt.
 """
 
-from collections.abc import Iterable, Sequence
+from collections import defaultdict
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from memnet.domain.audit import FIRST_HASH, Version
+from memnet.domain.audit import FIRST_HASH
 from memnet.domain.document import UserScope
-from memnet.domain.draft import NO_CONTENT_HASH
 from memnet.domain.envelope import change_id
 from memnet.domain.erasure_receipt import Receipt
 from memnet.domain.head import DataKeys, Head, HeadEntry, head_key, is_signed, read_head, vouches
 from memnet.domain.history import Left, Rebuilt
-from memnet.domain.json_text import canonical, digest
-from memnet.domain.path_policy import ROOT
+from memnet.domain.json_text import digest
 from memnet.domain.removal import DOCUMENTS, HEADS, Explanations, Gone
 from memnet.domain.signature import PublicKeys
 
@@ -62,8 +61,9 @@ def check_heads(
 
     `stored` was read before the histories were; else a head may be ahead of them. `data_keys` are those of the user
     that the heads name and that open; None: there is no vault, and contents are held against plain hashes alone.
-    `expected` is a head that was kept elsewhere. A document that a head has and the storage has not is a history of
-    its own, without versions. `receipts` are those of this user's erasures, and their signatures hold.
+    `expected` is a head that was kept elsewhere. The histories have the marks of `changes_of` all these. A document
+    that a head has and the storage has not is a history of its own, without versions. `receipts` are those of this
+    user's erasures, and their signatures hold.
     """
     explanations = Explanations(receipts)
     trusted, fault = _chain(scope, stored, public_keys, explanations)
@@ -75,8 +75,17 @@ def check_heads(
     signed = {one.doc_id: one.sequence for one in newest.documents} if newest else {}
     is_checked = public_keys is not None or not (stored or expected)
     there = [one for one in found if one.removed_by is None]
-    since = sum(version.sequence > signed.get(one.doc_id, 0) for one in there for version in one.versions)
+    since = sum(max(0, one.last - max(signed.get(one.doc_id, 0), one.first - 1)) for one in there)
     return HeadsChecked(len(stored), newest, fault, is_checked, since), found
+
+
+def changes_of(heads: Iterable[bytes]) -> Mapping[str, Collection[int]]:
+    """The changes that these heads name, by document, whether or not the heads can be trusted."""
+    found: dict[str, set[int]] = defaultdict(set)
+    for head in filter(None, map(read_head, heads)):
+        for entry in head.documents:
+            found[entry.doc_id].add(entry.sequence)
+    return found
 
 
 def _chain(
@@ -176,7 +185,7 @@ def _against(trusted: Iterable[Head], histories: Sequence[Rebuilt], keys: DataKe
 def _lost(entry: HeadEntry, head: Head) -> Rebuilt:
     reason = f"head {head.sequence} has the document up to {entry.change_id}, and nothing of it is stored"
     fault = _told_change(entry.doc_id, 1, reason)
-    return Rebuilt(entry.doc_id, head.place(entry), (), fault, left=Left({}, "", None))
+    return Rebuilt(entry.doc_id, head.place(entry), 0, fault, left=Left({}, "", None))
 
 
 def _removed(trusted: Iterable[Head], histories: Sequence[Rebuilt], explanations: Explanations) -> Sequence[Rebuilt]:
@@ -236,8 +245,7 @@ def _fault_of_left(left: Left, doc_id: str, heads: Iterable[Head]) -> str | None
 
 def _fault(entry: HeadEntry, head: Head, history: Rebuilt, keys: DataKeys | None, is_newest: bool) -> str | None:
     """What a head shows of a history that holds in itself. For a baseline, the newest head must vouch."""
-    first = history.versions[0].sequence if history.versions else 1
-    last = first + len(history.versions) - 1
+    first, last = history.first, history.last
     if entry.sequence < first:
         reason = (
             f"the history begins here, and head {head.sequence}, the newest, has the document up to {entry.change_id}"
@@ -246,26 +254,22 @@ def _fault(entry: HeadEntry, head: Head, history: Rebuilt, keys: DataKeys | None
     if entry.sequence > last:
         reason = f"the record is missing: head {head.sequence} has the document up to {entry.change_id}"
         return _told_change(entry.doc_id, last + 1, reason)
-    version = history.versions[entry.sequence - first]
-    if version.record_hash != entry.record_hash:
+    mark = history.marks[entry.sequence]
+    if mark.record_hash != entry.record_hash:
         reason = f"the history is not the one of head {head.sequence}, which has another record there"
         return _told_change(entry.doc_id, entry.sequence, reason)
-    wrong = _content_fault(entry, head, version, keys) if history.is_opened else None
+    wrong = None if mark.content_hash is None else _content_fault(entry, head, mark.content_hash, keys)
     return None if wrong is None else _told_change(entry.doc_id, entry.sequence, wrong)
 
 
-def _content_fault(entry: HeadEntry, head: Head, version: Version, keys: DataKeys | None) -> str | None:
+def _content_fault(entry: HeadEntry, head: Head, content_hash: str, keys: DataKeys | None) -> str | None:
     """Why the content is not what the head has; None if it is, or if the head does not say or there is no vault."""
-    holds = vouches(entry, head.scope, _content_hash(version), keys or {})
+    holds = vouches(entry, head.scope, content_hash, keys or {})
     if holds is False:
         return f"the content is not the one of head {head.sequence}"
     if holds is None and keys is not None and entry.content_key_id is not None:
         return f"the data key that head {head.sequence} has the content under does not open"
     return None
-
-
-def _content_hash(version: Version) -> str:
-    return NO_CONTENT_HASH if version.document is None else digest(canonical(version.document[ROOT]))
 
 
 def _told(name: str, reason: str) -> str:

@@ -1,8 +1,7 @@
 """Earlier versions of a document, and whether its history holds."""
 
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
-from itertools import pairwise
+from collections.abc import Callable, Collection, Iterable, Mapping
+from dataclasses import dataclass, field
 
 from memnet.domain.audit import (
     FIRST_HASH,
@@ -16,24 +15,43 @@ from memnet.domain.audit import (
 )
 from memnet.domain.baseline import Baseline
 from memnet.domain.document import DocumentKey, ETag
+from memnet.domain.draft import NO_CONTENT_HASH
 from memnet.domain.envelope import DocumentView, Envelope, Record, change_id, visible
 from memnet.domain.errors import HistoryBroken, VersionNotFound
-from memnet.domain.json_text import canonical
+from memnet.domain.json_text import canonical, digest
+from memnet.domain.path_policy import ROOT
 from memnet.domain.timestamps import from_text, to_text
 
 Moment = int | str
 """A sequence, or a time in the form of memnet.domain.timestamps."""
 
+Visit = Callable[[Version], None]
+"""Gets the versions of a document in their order."""
+
+
+@dataclass(frozen=True, slots=True)
+class Mark:
+    """What a signed head is held against: the hashes of a change's record and of the content that it left."""
+
+    record_hash: str
+    content_hash: str | None
+    """None: the records were not opened."""
+
 
 @dataclass(frozen=True, slots=True)
 class Rebuilt:
-    """One document, rebuilt from its records: every version up to the first fault, and that fault."""
+    """What was found when one document was rebuilt from its records, up to the first fault."""
 
     doc_id: str
     key: DocumentKey | None
     """None if no record could be read that says which document it was."""
-    versions: Sequence[Version]
+    changes: int
+    """How many versions were rebuilt, that of a baseline included."""
     fault: str | None
+    first: int = 1
+    """The number of the first of them."""
+    marks: Mapping[int, Mark] = field(default_factory=dict)
+    """By the number of the change, for the changes that were asked for."""
     is_opened: bool = True
     """False: records are sealed and there is no vault. Only their chain was checked, and no version has its content."""
     left: "Left | None" = None
@@ -41,13 +59,18 @@ class Rebuilt:
     removed_by: str | None = None
     """The erasure that has removed the document, lawfully; what is left of its history holds."""
 
+    @property
+    def last(self) -> int:
+        """The number of the newest version that was rebuilt; one less than `first` if none was."""
+        return self.first + self.changes - 1
+
 
 @dataclass(frozen=True, slots=True)
 class Left:
     """Records without their document, of which some may be gone."""
 
     hashes: Mapping[int, str]
-    """By the number of the change."""
+    """By the number of the change, for the changes that were asked for."""
     newest_at: str
     """When the newest of them was made; empty if there is none."""
     fault: str | None
@@ -98,60 +121,138 @@ def _is_after(version: Version, moment: Moment) -> bool:
     return version.sequence > moment if isinstance(moment, int) else version.timestamp > moment
 
 
-def rebuild(
-    doc_id: str,
-    key: DocumentKey | None,
-    records: Sequence[Record],
-    head: Envelope | None,
-    baseline: Baseline | None = None,
-) -> Rebuilt:
-    """Fold the whole history, or what follows `baseline`, and hold it against the document's own blob.
+class Rebuilding:
+    """Rebuilds one document from its records, given one after the other, and keeps one version at a time.
 
-    Without a blob (lost, or never read) only the chain itself is checked, and the fault says so.
+    The result is held against the document's own blob. Without a blob (lost, or never read) only the chain itself is
+    checked, and the fault says so. Where the records are not opened, their chain is all that is checked.
     """
-    chain, versions = Fold(doc_id), list[Version]()
-    try:
+
+    def __init__(
+        self,
+        doc_id: str,
+        key: DocumentKey | None,
+        head: Envelope | None,
+        baseline: Baseline | None = None,
+        *,
+        is_opened: bool = True,
+        wanted: Collection[int] = (),
+        visit: Visit | None = None,
+    ) -> None:
+        """Begin with `baseline`, or before the first record. `wanted` are the changes to keep the marks of.
+
+        `visit` gets each version in its order.
+        """
+        self._key, self._head, self._baseline = key, head, baseline
+        self._is_opened, self._wanted, self._visit = is_opened, wanted, visit
+        self._marks: dict[int, Mark] = {}
+        self._changes = 0
+        self._newest: Version | None = None
+        self._broken: tuple[BrokenLink, str] | None = None
+        self._fault: str | None = None
+        self._chain: Fold | _Links = Fold(doc_id) if is_opened else _Links(doc_id)
         if baseline is not None:
-            _check_baseline(baseline, doc_id, key)
-            chain, versions = baseline.fold(), [baseline.version()]
-        for record in records:
-            version = chain.take(record)
-            check_place(record, version, key)
-            versions.append(version)
-        if head is not None:
-            check_head(chain, head)
-            _check_visible(versions, head)
-    except BrokenLink as error:
-        return Rebuilt(doc_id, key, versions, str(_blame(error, records, head, baseline)))
-    except BrokenChain as error:
-        return Rebuilt(doc_id, key, versions, str(error))
-    return Rebuilt(doc_id, key, versions, None if head else "there is no document for these records")
+            try:
+                _check_baseline(baseline, doc_id, key)
+                self._chain = baseline.fold() if is_opened else _Links(doc_id, baseline.sequence, baseline.record_hash)
+                self._keep(baseline.version())
+            except BrokenChain as error:
+                self._fault = str(error)
+
+    @property
+    def is_over(self) -> bool:
+        """Whether there is a fault, so that further records change nothing."""
+        return self._fault is not None
+
+    def take(self, record: Record) -> None:
+        """Check the next record."""
+        if self._broken is not None:
+            self._blame(record.get("previous_record_hash"))
+        if self._fault is not None:
+            return
+        try:
+            version = self._chain.take(record)
+            check_place(record, version, self._key)
+        except BrokenLink as error:
+            # The record after this one tells which of the two was altered.
+            self._broken = error, record_hash(record)
+        except BrokenChain as error:
+            self._fault = str(error)
+        else:
+            self._keep(version)
+
+    def finish(self) -> Rebuilt:
+        """Hold the end of the chain against the document; return what was found."""
+        if self._broken is not None:
+            self._blame(self._head.commit.record_hash if self._head else None)
+        if self._fault is None:
+            self._fault = self._fault_of_end()
+        return Rebuilt(
+            self._chain.doc_id,
+            self._key,
+            self._changes,
+            self._fault,
+            first=1 if self._baseline is None else self._baseline.sequence,
+            marks=self._marks,
+            is_opened=self._is_opened,
+        )
+
+    def _fault_of_end(self) -> str | None:
+        if self._head is None:
+            return "there is no document for these records"
+        try:
+            if isinstance(self._chain, Fold):
+                check_head(self._chain, self._head)
+                _check_visible(self._newest, self._head)
+            else:
+                check_end(self._head, self._chain.sequence, self._chain.previous_hash)
+        except BrokenChain as error:
+            return str(error)
+        return None
+
+    def _keep(self, version: Version) -> None:
+        self._changes += 1
+        self._newest = version
+        if version.sequence in self._wanted:
+            self._marks[version.sequence] = Mark(version.record_hash, _content_hash(version, self._is_opened))
+        if self._visit is not None:
+            self._visit(version)
+
+    def _blame(self, vouched: object) -> None:
+        """Say which of two records with a broken link was altered: the first, if what follows vouches for the second.
+
+        The first of two can be the baseline. `vouched` is the hash that what follows names for the second.
+        """
+        assert self._broken is not None
+        (error, second), self._broken = self._broken, None
+        begins = 0 if self._baseline is None else self._baseline.sequence
+        if vouched != second or self._chain.sequence == 0:
+            self._fault = str(error)
+        else:
+            first = change_id(self._chain.doc_id, self._chain.sequence)
+            which = "baseline" if self._chain.sequence == begins else "record"
+            self._fault = str(BrokenChain(first, f"the {which} was altered"))
 
 
-def follow(
-    doc_id: str,
-    key: DocumentKey | None,
-    records: Sequence[Record],
-    head: Envelope | None,
-    baseline: Baseline | None = None,
-) -> Rebuilt:
-    """Check what needs no key: that the records, sealed or not, form one chain, and the document's own blob its end."""
-    versions, sequence, newest_hash = list[Version](), 0, FIRST_HASH
-    try:
-        if baseline is not None:
-            _check_baseline(baseline, doc_id, key)
-            versions, sequence, newest_hash = [baseline.version()], baseline.sequence, baseline.record_hash
-        for record in records:
-            versions.append(_link(doc_id, sequence + 1, newest_hash, record))
-            check_place(record, versions[-1], key)
-            sequence, newest_hash = sequence + 1, versions[-1].record_hash
-        if head is not None:
-            check_end(head, sequence, newest_hash)
-    except BrokenLink as error:
-        return Rebuilt(doc_id, key, versions, str(_blame(error, records, head, baseline)), is_opened=False)
-    except BrokenChain as error:
-        return Rebuilt(doc_id, key, versions, str(error), is_opened=False)
-    return Rebuilt(doc_id, key, versions, None if head else "there is no document for these records", is_opened=False)
+@dataclass(slots=True)
+class _Links:
+    """Follows a chain of records without their values."""
+
+    doc_id: str
+    sequence: int = 0
+    previous_hash: str = FIRST_HASH
+
+    def take(self, record: Record) -> Version:
+        """Return what can be told of the version. Raises BrokenChain."""
+        version = _link(self.doc_id, self.sequence + 1, self.previous_hash, record)
+        self.sequence, self.previous_hash = version.sequence, version.record_hash
+        return version
+
+
+def _content_hash(version: Version, is_opened: bool) -> str | None:
+    if not is_opened:
+        return None
+    return NO_CONTENT_HASH if version.document is None else digest(canonical(version.document[ROOT]))
 
 
 def _check_baseline(baseline: Baseline, doc_id: str, key: DocumentKey | None) -> None:
@@ -185,36 +286,10 @@ def check_place(record: Record, version: Version, key: DocumentKey | None) -> No
         raise BrokenChain(version.change_id, "the record speaks of another document")
 
 
-def _check_visible(versions: Sequence[Version], head: Envelope) -> None:
+def _check_visible(newest: Version | None, head: Envelope) -> None:
     """Raise BrokenChain if the document's own members differ, for which nothing else vouches after a baseline."""
-    newest = versions[-1].document if versions else None
-    if newest is not None and canonical(newest) != visible(head):
-        raise BrokenChain(versions[-1].change_id, "the document's envelope is not what its records give")
-
-
-def _blame(
-    broken: BrokenLink, records: Sequence[Record], head: Envelope | None, baseline: Baseline | None
-) -> BrokenChain:
-    """Say which of two records with a broken link was altered: the first, if what follows vouches for the second.
-
-    The first of two can be the baseline.
-    """
-    doc_id, _, number = broken.change_id.rpartition("-")
-    before = int(number) - 1
-    index = before - (baseline.sequence if baseline else 0)
-    if index + 1 < len(records):
-        vouched = records[index + 1].get("previous_record_hash")
-    else:
-        vouched = head.commit.record_hash if head else None
-    if vouched != record_hash(records[index]) or (index == 0 and baseline is None):
-        return broken
-    return BrokenChain(change_id(doc_id, before), f"the {'record' if index else 'baseline'} was altered")
-
-
-def part(records: Mapping[str, Record], baseline: Baseline) -> tuple[dict[str, Record], dict[str, Record]]:
-    """Part a document's records, by change, into those the baseline stands for and the others."""
-    own = {change: record for change, record in records.items() if is_covered(change, baseline)}
-    return own, {change: record for change, record in records.items() if change not in own}
+    if newest is not None and newest.document is not None and canonical(newest.document) != visible(head):
+        raise BrokenChain(newest.change_id, "the document's envelope is not what its records give")
 
 
 def is_covered(change: str, baseline: Baseline) -> bool:
@@ -223,44 +298,48 @@ def is_covered(change: str, baseline: Baseline) -> bool:
     return len(number) == 12 and number.isascii() and number.isdecimal() and 1 <= int(number) <= baseline.sequence
 
 
-def fault_of_covered(covered: Mapping[str, Record], baseline: Baseline) -> str | None:
-    """The first fault of records that a baseline stands for and that are not removed yet; None if they hold.
+class Remains:
+    """Checks records that no version is rebuilt from: those that a baseline stands for, or those without a document.
 
-    Some may be gone. What lies side by side must be linked, the newest to the baseline.
+    Some may be gone. What lies side by side must be linked, and the newest that the baseline stands for to it.
     """
-    fault = _fault_of_links(baseline.doc_id, covered)
-    if fault is not None:
-        return fault
-    last = covered.get(baseline.change_id)
-    if last is not None and record_hash(last) != baseline.record_hash:
+
+    def __init__(self, doc_id: str, baseline: Baseline | None, *, wanted: Collection[int] = ()) -> None:
+        """`wanted` are the changes to keep the hashes of."""
+        self.fault: str | None = None
+        self._doc_id, self._baseline, self._wanted = doc_id, baseline, wanted
+        self._hashes: dict[int, str] = {}
+        self._newest_at = "" if baseline is None else baseline.timestamp
+        self._before: tuple[int, str, str] | None = None
+
+    def take(self, change: str, record: Record) -> None:
+        """Check the next record, in the order of the changes' names."""
+        if self.fault is not None:
+            return
+        sequence = record.get("sequence")
+        is_own = record.get("change_id") == change and record.get("doc_id") == self._doc_id
+        if not is_own or type(sequence) is not int or change_id(self._doc_id, sequence) != change:
+            self.fault = f"{change}: the record is another's or cannot be read"
+            return
+        own_hash, named = record_hash(record), record.get("previous_record_hash")
+        if self._before is not None and sequence == self._before[0] + 1 and named != self._before[1]:
+            self.fault = f"{self._before[2]}: the record was altered, or the one after it"
+        elif self._baseline is not None:
+            self.fault = _fault_beside(self._baseline, sequence, own_hash, named)
+        self._before = sequence, own_hash, change
+        self._newest_at = max(self._newest_at, str(record.get("timestamp")))
+        if sequence in self._wanted:
+            self._hashes[sequence] = own_hash
+
+    def left(self) -> Left:
+        """What is left of a history that has no document."""
+        return Left({}, "", self.fault) if self.fault else Left(self._hashes, self._newest_at, None)
+
+
+def _fault_beside(baseline: Baseline, sequence: int, own_hash: str, named: object) -> str | None:
+    """What is wrong with a record that should be the one of the baseline, or the one after it."""
+    if sequence == baseline.sequence and own_hash != baseline.record_hash:
         return f"{baseline.change_id}: the record is not the one that the baseline stands for"
-    return None
-
-
-def what_is_left(doc_id: str, records: Mapping[str, Record], baseline: Baseline | None) -> Left:
-    """Look through the records, by change, of a history that has no document: what lies side by side must be linked."""
-    fault = _fault_of_links(doc_id, records)
-    if fault is not None:
-        return Left({}, "", fault)
-    if baseline is not None:
-        covered, others = part(records, baseline)
-        following = others.get(change_id(doc_id, baseline.sequence + 1))
-        fault = fault_of_covered(covered, baseline)
-        if following is not None and following.get("previous_record_hash") != baseline.record_hash:
-            fault = fault or f"{baseline.change_id}: the baseline was altered, or the record after it"
-    times = [str(record.get("timestamp")) for record in records.values()]
-    times += [] if baseline is None else [baseline.timestamp]
-    hashes = {record["sequence"]: record_hash(record) for record in records.values()}
-    return Left(hashes, max(times, default=""), fault)
-
-
-def _fault_of_links(doc_id: str, records: Mapping[str, Record]) -> str | None:
-    for change, record in sorted(records.items()):
-        is_own = record.get("change_id") == change and record.get("doc_id") == doc_id
-        if not is_own or type(record.get("sequence")) is not int or change_id(doc_id, record["sequence"]) != change:
-            return f"{change}: the record is another's or cannot be read"
-    for (one, first), (_, second) in pairwise(sorted(records.items())):
-        adjoins = second["sequence"] == first["sequence"] + 1
-        if adjoins and second.get("previous_record_hash") != record_hash(first):
-            return f"{one}: the record was altered, or the one after it"
+    if sequence == baseline.sequence + 1 and named != baseline.record_hash:
+        return f"{baseline.change_id}: the baseline was altered, or the record after it"
     return None

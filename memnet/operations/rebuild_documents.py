@@ -1,8 +1,11 @@
-"""Rebuild every version of a user's documents from storage alone, and check that nothing is missing or altered."""
+"""Rebuild every version of a user's documents from storage alone, and check that nothing is missing or altered.
+
+Records are read a window at a time, and one version of one document is kept at a time: the memory that this takes does
+not grow with the number of changes.
+"""
 
 import asyncio
-from collections import defaultdict
-from collections.abc import AsyncIterator, Iterable, Mapping
+from collections.abc import AsyncIterator, Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from memnet.domain import audit_values, envelope, history
@@ -14,7 +17,7 @@ from memnet.domain.baseline_values import BaselinePlace
 from memnet.domain.document import DocumentKey, UserScope
 from memnet.domain.envelope import Envelope, Record
 from memnet.domain.errors import HistoryBroken, InvalidIdentifier, SealBroken
-from memnet.domain.history import Rebuilt
+from memnet.domain.history import Rebuilding, Rebuilt, Remains, Visit
 from memnet.domain.sealing import DataKey
 from memnet.operations.list_baselines import list_baselines
 from memnet.operations.open_baseline import open_baseline
@@ -23,92 +26,135 @@ from memnet.operations.read_stored_records import PARALLEL
 from memnet.ports import AuditLog, DocumentStore, StoredDocument, Vault
 
 PAGE = 1000
+Begin = Callable[[str, DocumentKey | None], Visit]
+"""Is called with a document before its first version; returns what gets its versions."""
 
 
-@dataclass(frozen=True, slots=True)
-class _Stored:
-    """What stands in audit/ and baselines/, by document."""
+@dataclass(slots=True)
+class _Work:
+    """One run over one user."""
 
     scope: UserScope
-    records: Mapping[str, dict[str, Record]]
-    """By change; an empty one where what stands there was not written by us."""
-    baselines: dict[str, Baseline] = field(default_factory=dict)
-    unreadable: dict[str, str] = field(default_factory=dict)
-    """The changes whose baselines cannot be read."""
+    audit: AuditLog
+    wanted: Mapping[str, Collection[int]]
+    begin: Begin | None
+    keys: dict[str, DataKey] = field(default_factory=dict)
+    """Those that were opened."""
 
 
-async def rebuild_documents(scope: UserScope, *, documents: DocumentStore, audit: AuditLog) -> list[Rebuilt]:
+async def rebuild_documents(
+    scope: UserScope,
+    *,
+    documents: DocumentStore,
+    audit: AuditLog,
+    wanted: Mapping[str, Collection[int]] | None = None,
+    begin: Begin | None = None,
+) -> list[Rebuilt]:
     """Return one entry per history found in audit/ or in a document, sorted by document; `fault` is None if it holds.
+
+    The entries hold the marks of the changes in `wanted`, by document. `begin` is called for each document, and once
+    more for a document that changed meanwhile: then its versions are given again from the first one.
 
     Reads listings, documents and records, and trusts none of them; writers may go on meanwhile. Where records or
     a baseline are sealed and no vault is configured, the chain alone is checked. Raises VaultUnavailable, Unavailable.
     """
-    found, seen = list[Rebuilt](), set[str]()
-    stored = await _stored(scope, "", audit)
+    found, work = list[Rebuilt](), _Work(scope, audit, wanted or {}, begin)
+    # Before the documents: what is created meanwhile is not taken for records without a document.
+    orphans = await _doc_ids(scope, audit)
     async for key, head in _heads(scope, documents):
         if head is None:
-            found.append(Rebuilt("", key, (), "the document cannot be read"))
+            found.append(Rebuilt("", key, 0, "the document cannot be read"))
             continue
-        seen.add(head.doc_id)
-        rebuilt = await _rebuild(head.doc_id, key, head, stored, audit)
-        found.append(rebuilt if rebuilt.fault is None else await _look_again(key, head, documents, audit))
-    for doc_id in (stored.records.keys() | stored.baselines.keys() | stored.unreadable.keys()) - seen:
-        rebuilt = await _rebuild(doc_id, None, None, stored, audit)
-        left = history.what_is_left(doc_id, stored.records.get(doc_id, {}), stored.baselines.get(doc_id))
-        if doc_id in stored.unreadable:
-            left = replace(left, fault=rebuilt.fault)
-        found.append(replace(rebuilt, left=left))
+        orphans.discard(head.doc_id)
+        found.append(await _rebuild_document(key, head, documents, work))
+    for doc_id in orphans:
+        found.append(await _rebuild_orphan(doc_id, work))
     return sorted(found, key=lambda rebuilt: (rebuilt.key.blob_name if rebuilt.key else "", rebuilt.doc_id))
 
 
+async def _rebuild_document(key: DocumentKey, head: Envelope, documents: DocumentStore, work: _Work) -> Rebuilt:
+    """Tell a fault from a change that was made between two of the reads: a fault is still there when nothing moved."""
+    while True:
+        baseline, unreadable = await _baseline(head.doc_id, work)
+        rebuilt = await _rebuild(head.doc_id, key, head, baseline, unreadable, work)
+        if rebuilt.fault is None:
+            return rebuilt
+        newest = _read(await documents.get(key))
+        same_baseline = (await _baseline(head.doc_id, work)) == (baseline, unreadable)
+        if newest is None or (newest.commit == head.commit and same_baseline):
+            return rebuilt
+        head = newest
+
+
+async def _rebuild_orphan(doc_id: str, work: _Work) -> Rebuilt:
+    """Rebuild what has no document, and say what is left of it."""
+    baseline, unreadable = await _baseline(doc_id, work)
+    key = await _first_key(doc_id, work) if baseline is None else baseline.key
+    rebuilt = await _rebuild(doc_id, key, None, baseline, unreadable, work)
+    remains = Remains(doc_id, baseline, wanted=work.wanted.get(doc_id, ()))
+    async for change_id, record in _records(doc_id, work):
+        remains.take(change_id, record)
+    left = remains.left()
+    return replace(rebuilt, left=replace(left, fault=rebuilt.fault) if unreadable else left)
+
+
 async def _rebuild(
-    doc_id: str, key: DocumentKey | None, head: Envelope | None, stored: _Stored, audit: AuditLog
+    doc_id: str,
+    key: DocumentKey | None,
+    head: Envelope | None,
+    baseline: Baseline | None,
+    unreadable: str | None,
+    work: _Work,
 ) -> Rebuilt:
-    """Rebuild one document; without `key` it is the one that its baseline or its records name."""
-    records, baseline, faults = stored.records.get(doc_id, {}), stored.baselines.get(doc_id), list[str]()
-    if doc_id in stored.unreadable:
-        faults.append(f"{stored.unreadable[doc_id]}: the baseline cannot be read")
-    if baseline is not None:
-        covered, records = history.part(records, baseline)
-        faults.append(history.fault_of_covered(covered, baseline) or "")
-        key = key or baseline.key
-    merged, fault = _merge(records, head, baseline)
-    key = key or _key(merged.values())
-    is_sealed = any(map(audit_values.is_sealed, merged.values())) or (baseline is not None and baseline.is_sealed)
-    if audit.vault is None and is_sealed:
-        rebuilt = history.follow(doc_id, key, list(merged.values()), head, baseline)
-    else:
-        rebuilt = history.rebuild(doc_id, key, await _opened(merged, stored.scope, audit.vault), head, baseline)
-    first = min((f for f in (*faults, fault, rebuilt.fault) if f), default=None)
+    rebuilding = Rebuilding(
+        doc_id,
+        key,
+        head,
+        baseline,
+        is_opened=not await _is_sealed(doc_id, head, baseline, work),
+        wanted=work.wanted.get(doc_id, ()),
+        visit=work.begin(doc_id, key) if work.begin else None,
+    )
+    outbox = {record["change_id"]: record for record in (head.commit.outbox if head else ())}
+    covered, faults = Remains(doc_id, baseline), [unreadable]
+    async for change_id, record in _records(doc_id, work, outbox):
+        if baseline is not None and history.is_covered(change_id, baseline):
+            covered.take(change_id, record)
+            continue
+        if outbox.get(change_id, record) != record:
+            faults.append(f"{change_id}: the record in audit/ is not the one the document carries")
+        rebuilding.take(await _opened(change_id, record, work))
+        if rebuilding.is_over:
+            break
+    rebuilt = rebuilding.finish()
+    first = min((fault for fault in (*faults, covered.fault, rebuilt.fault) if fault), default=None)
     return replace(rebuilt, fault=first)
 
 
-async def _opened(records: Mapping[str, Record], scope: UserScope, vault: Vault | None) -> list[Record]:
-    """The records in their open form; what does not open is left as it is, and the rebuilding tells."""
-    keys: Mapping[str, DataKey] = {}
-    if vault is not None and (key_ids := audit_values.data_key_ids(records.values())):
-        keys = await open_data_keys(scope, key_ids, vault=vault)
-
-    def one(change_id: str, record: Record) -> Record:
-        if not audit_values.must_be_sealed(record):
-            return record
-        try:
-            return audit_values.opened(record, RecordPlace(scope, change_id), keys)
-        except SealBroken:
-            # One that is open where it should be sealed was not written by us.
-            return record if audit_values.is_sealed(record) else {}
-
-    return [one(change_id, record) for change_id, record in records.items()]
+async def _is_sealed(doc_id: str, head: Envelope | None, baseline: Baseline | None, work: _Work) -> bool:
+    """Whether there is something that a vault opens, and no vault."""
+    if work.audit.vault is not None:
+        return False
+    if any(map(audit_values.is_sealed, head.commit.outbox if head else ())) or (baseline and baseline.is_sealed):
+        return True
+    async for _, record in _records(doc_id, work):
+        if audit_values.is_sealed(record):
+            return True
+    return False
 
 
-async def _look_again(key: DocumentKey, head: Envelope, documents: DocumentStore, audit: AuditLog) -> Rebuilt:
-    """Tell a fault from a change that was made between two of the reads: a fault is still there when nothing moved."""
-    while True:
-        rebuilt = await _rebuild(head.doc_id, key, head, await _stored(key.scope, head.doc_id, audit), audit)
-        newest = _read(await documents.get(key))
-        if rebuilt.fault is None or newest is None or newest.commit == head.commit:
-            return rebuilt
-        head = newest
+async def _opened(change_id: str, record: Record, work: _Work) -> Record:
+    """The record in its open form; one that does not open is left as it is, and the rebuilding tells."""
+    if work.audit.vault is None or not audit_values.must_be_sealed(record):
+        return record
+    missing = audit_values.data_key_ids([record]) - work.keys.keys()
+    if missing:
+        work.keys |= await open_data_keys(work.scope, missing, vault=work.audit.vault)
+    try:
+        return audit_values.opened(record, RecordPlace(work.scope, change_id), work.keys)
+    except SealBroken:
+        # One that is open where it should be sealed was not written by us.
+        return record if audit_values.is_sealed(record) else {}
 
 
 async def _heads(scope: UserScope, documents: DocumentStore) -> AsyncIterator[tuple[DocumentKey, Envelope | None]]:
@@ -132,49 +178,71 @@ def _read(stored: StoredDocument | None) -> Envelope | None:
         return None
 
 
-async def _records(scope: UserScope, doc_id: str, audit: AuditLog) -> dict[str, dict[str, Record]]:
-    """Every record by document and change; an empty one where what stands there was not written by us.
-
-    Of one document, or of all of them where `doc_id` is empty.
-    """
-    records: dict[str, dict[str, Record]] = defaultdict(dict)
-    gate = asyncio.Semaphore(PARALLEL)
+async def _doc_ids(scope: UserScope, audit: AuditLog) -> set[str]:
+    """Every document that has a record or a baseline."""
+    found = set(await list_baselines(scope, audit=audit))
     cursor: str | None = None
-
-    async def one(change_id: str) -> None:
-        async with gate:
-            try:
-                data = await audit.read(scope, change_id)
-            except InvalidIdentifier:
-                # Somebody else's blob: no change of ours has such a name.
-                data = b""
-        if data is not None:
-            records[change_id.rpartition("-")[0]][change_id] = read_record(data) or {}
-
     while True:
-        page = await audit.list(scope, doc_id, limit=PAGE, cursor=cursor)
-        await asyncio.gather(*map(one, page.items))
+        page = await audit.list(scope, "", limit=PAGE, cursor=cursor)
+        found |= {change_id.rpartition("-")[0] for change_id in page.items}
         cursor = page.next_cursor
         if cursor is None:
-            return records
+            return found
 
 
-async def _stored(scope: UserScope, doc_id: str, audit: AuditLog) -> _Stored:
-    """The records first: one that is removed after it was listed has a baseline by then."""
-    stored = _Stored(scope, await _records(scope, doc_id, audit))
-    for of, known in (await list_baselines(scope, doc_id, audit=audit)).items():
-        data = await audit.read_baseline(scope, known[-1])
-        while data is None and known:
+async def _records(
+    doc_id: str, work: _Work, outbox: Mapping[str, Record] | None = None
+) -> AsyncIterator[tuple[str, Record]]:
+    """Every record of a document in the order of its changes, those of the outbox that are not in audit/ among them.
+
+    An empty one where what is stored there was not written by us.
+    """
+    waiting = sorted(outbox or {})
+    cursor: str | None = None
+    while True:
+        page = await work.audit.list(work.scope, doc_id, limit=PAGE, cursor=cursor)
+        names = [name for name in page.items if name.rpartition("-")[0] == doc_id]
+        for start in range(0, len(names), PARALLEL):
+            for change_id, record in await _window(names[start : start + PARALLEL], work):
+                while waiting and waiting[0] <= change_id:
+                    earlier = waiting.pop(0)
+                    if outbox and earlier != change_id:
+                        yield earlier, outbox[earlier]
+                yield change_id, record
+        cursor = page.next_cursor
+        if cursor is None:
+            break
+    for change_id in waiting:
+        if outbox:
+            yield change_id, outbox[change_id]
+
+
+async def _window(names: Sequence[str], work: _Work) -> list[tuple[str, Record]]:
+    """Read some records at once; one that is gone is left out."""
+
+    async def one(change_id: str) -> bytes | None:
+        try:
+            return await work.audit.read(work.scope, change_id)
+        except InvalidIdentifier:
+            # Somebody else's blob: no change of ours has such a name.
+            return b""
+
+    data = await asyncio.gather(*map(one, names))
+    return [(name, read_record(raw) or {}) for name, raw in zip(names, data, strict=True) if raw is not None]
+
+
+async def _baseline(doc_id: str, work: _Work) -> tuple[Baseline | None, str | None]:
+    """The newest baseline of a document, opened if it opens; or the fault if it cannot be read."""
+    while known := (await list_baselines(work.scope, doc_id, audit=work.audit)).get(doc_id):
+        data = await work.audit.read_baseline(work.scope, known[-1])
+        if data is None:
             # A newer one has taken its place.
-            known = (await list_baselines(scope, of, audit=audit)).get(of, [])
-            data = await audit.read_baseline(scope, known[-1]) if known else None
-        if known:
-            found = baselines.load(data or b"")
-            if found is None or found.change_id != known[-1]:
-                stored.unreadable[of] = known[-1]
-            else:
-                stored.baselines[of] = await _open(found, scope, audit.vault)
-    return stored
+            continue
+        found = baselines.load(data)
+        if found is None or found.change_id != known[-1]:
+            return None, f"{known[-1]}: the baseline cannot be read"
+        return await _open(found, work.scope, work.audit.vault), None
+    return None, None
 
 
 async def _open(baseline: Baseline, scope: UserScope, vault: Vault | None) -> Baseline:
@@ -187,26 +255,9 @@ async def _open(baseline: Baseline, scope: UserScope, vault: Vault | None) -> Ba
         return baseline
 
 
-def _merge(
-    stored: dict[str, Record], head: Envelope | None, baseline: Baseline | None
-) -> tuple[dict[str, Record], str | None]:
-    """The records by change and in order, those of the outbox among them; and a fault if the two places disagree.
-
-    Those that the baseline stands for are left out.
-    """
-    merged = dict(stored)
-    fault = None
-    for record in head.commit.outbox if head else ():
-        change_id = record["change_id"]
-        if baseline is not None and history.is_covered(change_id, baseline):
-            continue
-        if merged.setdefault(change_id, record) != record and fault is None:
-            fault = f"{change_id}: the record in audit/ is not the one the document carries"
-    return dict(sorted(merged.items())), fault
-
-
-def _key(records: Iterable[Record]) -> DocumentKey | None:
-    for record in records:
+async def _first_key(doc_id: str, work: _Work) -> DocumentKey | None:
+    """The document that the first readable record names."""
+    async for _, record in _records(doc_id, work):
         try:
             scope = UserScope(record["tenant_id"], record["user_id"])
             return DocumentKey(scope, record["namespace"], record["path"])

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 
 from memnet.domain.document import UserScope
 from memnet.domain.head import DataKeys, content_key_ids, read_head
-from memnet.domain.head_check import HeadsChecked, StoredHead, check_heads
+from memnet.domain.head_check import HeadsChecked, StoredHead, changes_of, check_heads
 from memnet.domain.history import Rebuilt
 from memnet.domain.record import RecordKey, RecordKind
 from memnet.domain.signature import PublicKeys, by_id
@@ -40,8 +40,9 @@ async def verify_history(
     stored = await _heads(scope, records)
     if public_keys is None and keys is not None and (stored or expected is not None):
         public_keys = by_id(await keys.public_keys())
-    histories = await rebuild_documents(scope, documents=documents, audit=audit)
-    data_keys = await _data_keys(scope, [*(one.data for one in stored), expected or b""], audit)
+    given = [*(one.data for one in stored), expected or b""]
+    histories = await rebuild_documents(scope, documents=documents, audit=audit, wanted=changes_of(given))
+    data_keys = await _data_keys(scope, given, audit)
     heads, found = check_heads(
         scope, stored, histories, public_keys=public_keys, data_keys=data_keys, expected=expected
     )

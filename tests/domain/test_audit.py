@@ -6,13 +6,14 @@ from typing import Any
 import orjson
 import pytest
 
-from memnet.domain import audit, history
+from memnet.domain import audit
 from memnet.domain.audit import BrokenChain, Fold, lineage, read_record, record_bytes, record_hash
 from memnet.domain.document import DocumentKey, UserScope
 from memnet.domain.draft import NO_CONTENT_HASH
 from memnet.domain.envelope import Envelope, Record, load
 from memnet.domain.json_text import canonical, digest
 from memnet.domain.write import Reason
+from tests.domain.rebuilding import rebuild
 from tests.domain.samples import BOB, EVIDENCE, KEY, NOW, History, op, patch_command, small_rules
 
 LENGTH = 6
@@ -36,7 +37,7 @@ assert HEAD is not None
 
 
 def fault(records: list[Record], head: Envelope | None = HEAD) -> str | None:
-    return history.rebuild("doc-1", KEY, records, head).fault
+    return rebuild("doc-1", KEY, records, head).fault
 
 
 def named(number: int) -> str:
@@ -230,7 +231,7 @@ def test_a_record_of_another_document_is_named():
     ],
 )
 def test_a_whole_history_moved_under_another_name_is_named(elsewhere):
-    assert history.rebuild("doc-1", elsewhere, LIFE.records, HEAD).fault.startswith(named(1))
+    assert rebuild("doc-1", elsewhere, LIFE.records, HEAD).fault.startswith(named(1))
 
 
 def test_a_forged_last_record_that_fits_in_itself_is_named_by_the_head():
@@ -307,11 +308,11 @@ def test_a_fault_holds_nothing_of_the_content():
 def test_every_version_before_the_fault_is_rebuilt():
     records = copy.deepcopy(LIFE.records)
     records[3]["ops_hash"] = "0" * 64
-    assert [version.sequence for version in history.rebuild("doc-1", KEY, records, HEAD).versions] == [1, 2, 3]
+    assert [version.sequence for version in rebuild("doc-1", KEY, records, HEAD).versions] == [1, 2, 3]
 
 
 def test_without_a_document_the_chain_itself_is_checked_and_the_lack_is_told():
-    rebuilt = history.rebuild("doc-1", KEY, LIFE.records, None)
+    rebuilt = rebuild("doc-1", KEY, LIFE.records, None)
     assert rebuilt.fault == "there is no document for these records"
     assert len(rebuilt.versions) == LENGTH
     altered = copy.deepcopy(LIFE.records)

@@ -10,7 +10,7 @@ from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memnet.domain import audit_values, commit, history
+from memnet.domain import audit_values, commit
 from memnet.domain.audit import BrokenChain, Fold, read_record, record_bytes, record_hash
 from memnet.domain.audit_values import (
     CLEAR,
@@ -30,6 +30,7 @@ from memnet.domain.envelope import Record
 from memnet.domain.errors import SealBroken
 from memnet.domain.json_text import canonical, digest
 from memnet.domain.sealing import DataKey
+from tests.domain.rebuilding import follow, rebuild
 from tests.domain.samples import EVIDENCE, KEY, NOW, SCOPE, History, op, patch_command
 
 DATA_KEY = DataKey("key-1", bytes(range(32)))
@@ -96,7 +97,7 @@ def test_what_is_opened_is_what_was_written() -> None:
     assert first["ops_hash"] == digest(canonical(first["ops"]))
     assert (first["idempotency_key"], first["lineage"]) == ("key-of-ada#rebase-1", "key-of-ada")
     assert third["note"] == "asked by her"
-    assert history.rebuild("doc-1", KEY, LIFE.opened(), HEAD).fault is None
+    assert rebuild("doc-1", KEY, LIFE.opened(), HEAD).fault is None
 
 
 def test_it_opens_by_hand() -> None:
@@ -112,7 +113,7 @@ def test_it_opens_by_hand() -> None:
 
 def test_the_chain_holds_without_any_key() -> None:
     """Also when the keys are destroyed: no operation needs a key to check that records follow one another."""
-    found = history.follow("doc-1", KEY, LIFE.records, HEAD)
+    found = follow("doc-1", KEY, LIFE.records, HEAD)
     assert (found.fault, len(found.versions), found.is_opened) == (None, 4, False)
     assert [one.record_hash for one in found.versions] == [record_hash(record) for record in LIFE.opened()]
 
@@ -208,8 +209,8 @@ def test_one_chain_may_hold_both_versions() -> None:
     keyed, made.data_key = made.opened(), None
     made.patch(op("add", "/content/d", value=4))
     assert [record["record_version"] for record in made.records] == [1, 2, 2, 1]
-    assert history.rebuild("doc-1", KEY, [*keyed, made.records[-1]], made.head).fault is None
-    assert history.follow("doc-1", KEY, made.records, made.head).fault is None
+    assert rebuild("doc-1", KEY, [*keyed, made.records[-1]], made.head).fault is None
+    assert follow("doc-1", KEY, made.records, made.head).fault is None
 
 
 @given(st.text(min_size=1, max_size=20), st.text(min_size=1, max_size=20))

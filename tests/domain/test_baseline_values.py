@@ -18,6 +18,7 @@ from memnet.domain.document import UserScope
 from memnet.domain.errors import HistoryBroken, SealBroken
 from memnet.domain.json_text import canonical, digest
 from memnet.domain.sealing import DataKey
+from tests.domain.rebuilding import follow, rebuild
 from tests.domain.samples import KEY, SCOPE, History, op
 
 DATA_KEY = DataKey("key-1", bytes(range(32)))
@@ -97,13 +98,13 @@ def test_what_stays_in_clear_is_what_the_chain_needs() -> None:
     assert (found.sequence, found.record_hash, found.etag) == (at().sequence, at().record_hash, at().etag)
     version = found.version()
     assert version == replace(at().version(), document=None)
-    assert history.follow("doc-1", KEY, LIFE.records[2:], LIFE.head, found).fault is None
+    assert follow("doc-1", KEY, LIFE.records[2:], LIFE.head, found).fault is None
 
 
 def test_what_is_not_opened_is_nowhere_taken_for_content() -> None:
     with pytest.raises(BrokenChain, match="do not open"):
         sealed().fold()
-    fault = history.rebuild("doc-1", KEY, LIFE.records[2:], LIFE.head, sealed()).fault
+    fault = rebuild("doc-1", KEY, LIFE.records[2:], LIFE.head, sealed()).fault
     assert fault == "doc-1-000000000002: the values of the baseline do not open"
     with pytest.raises(HistoryBroken) as caught:
         history.version_at(2, LIFE.head, LIFE.records[2:], sealed())  # type: ignore[arg-type]

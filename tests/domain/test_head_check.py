@@ -9,7 +9,7 @@ from memnet.domain.document import DocumentKey, UserScope
 from memnet.domain.draft import NO_CONTENT_HASH
 from memnet.domain.head import Head, HeadEntry
 from memnet.domain.head_check import HeadsChecked, StoredHead, check_heads
-from memnet.domain.history import Rebuilt
+from memnet.domain.history import Mark, Rebuilt
 from memnet.domain.json_text import canonical, digest
 from memnet.domain.signature import SigningKey, by_id
 from tests.domain.head_samples import DATA_KEYS, KEY, SCOPE, THEN, entry, signed, signed_before, standing
@@ -31,7 +31,18 @@ def of(sequence: int, doc_id: str = "d1") -> HeadEntry:
 
 def history(first: int, last: int, doc_id: str = "d1", fault: str | None = None) -> Rebuilt:
     key = DocumentKey(SCOPE, "projects", f"{doc_id}.json")
-    return Rebuilt(doc_id, key, [version(n, doc_id) for n in range(first, last + 1)], fault)
+    return with_versions(Rebuilt(doc_id, key, 0, fault), [version(n, doc_id) for n in range(first, last + 1)])
+
+
+def with_versions(one: Rebuilt, versions: list[Version], *, is_opened: bool = True) -> Rebuilt:
+    hashes = {one.sequence: content_hash(one) if is_opened else None for one in versions}
+    marks = {one.sequence: Mark(one.record_hash, hashes[one.sequence]) for one in versions}
+    first = versions[0].sequence if versions else 1
+    return replace(one, changes=len(versions), first=first, marks=marks, is_opened=is_opened)
+
+
+def content_hash(one: Version) -> str:
+    return NO_CONTENT_HASH if one.document is None else digest(canonical(one.document["content"]))
 
 
 def chain(*states: tuple[HeadEntry, ...]) -> list[Head]:
@@ -136,7 +147,7 @@ def test_a_cut_end_is_named_by_the_first_change_that_is_missing(last: int) -> No
 def test_a_document_of_which_nothing_is_left_is_named() -> None:
     heads, found = checked(stored(HEADS), [HISTORIES[0]])
     assert heads.fault is None
-    assert [(one.doc_id, one.key and one.key.path, len(one.versions)) for one in found] == [
+    assert [(one.doc_id, one.key and one.key.path, one.changes) for one in found] == [
         ("d1", "d1.json", 5),
         ("d2", "d2.json", 0),
     ]
@@ -146,7 +157,7 @@ def test_a_document_of_which_nothing_is_left_is_named() -> None:
 
 def test_a_history_that_was_written_anew_is_named_at_the_first_head_it_does_not_fit() -> None:
     versions = [version(n) if n == 1 else replace(version(n), record_hash=f"new-{n}") for n in range(1, 6)]
-    _, [one, _] = faults(stored(HEADS), [replace(HISTORIES[0], versions=versions), HISTORIES[1]])
+    _, [one, _] = faults(stored(HEADS), [with_versions(HISTORIES[0], versions), HISTORIES[1]])
     assert one == "d1-000000000002: the history is not the one of head 2, which has another record there"
 
 
@@ -182,16 +193,16 @@ def test_a_baseline_newer_than_the_newest_head_is_named() -> None:
 def test_a_baseline_that_was_made_up_is_named() -> None:
     """It gives the hash of the record in whose place it stands, and another content."""
     baseline = version(4, content="forged")
-    _, [one, _] = faults(stored(HEADS), [replace(HISTORIES[0], versions=[baseline]), HISTORIES[1]])
+    _, [one, _] = faults(stored(HEADS), [with_versions(HISTORIES[0], [baseline]), HISTORIES[1]])
     assert one == "d1-000000000004: the content is not the one of head 3"
 
 
 def test_without_a_vault_a_content_that_was_made_up_is_not_seen_and_the_record_s_hash_is() -> None:
     baseline = version(4, content="forged")
-    _, [one, _] = faults(stored(HEADS), [replace(HISTORIES[0], versions=[baseline]), HISTORIES[1]], data_keys=None)
+    _, [one, _] = faults(stored(HEADS), [with_versions(HISTORIES[0], [baseline]), HISTORIES[1]], data_keys=None)
     assert one is None
     other = replace(baseline, record_hash="another")
-    _, [one, _] = faults(stored(HEADS), [replace(HISTORIES[0], versions=[other]), HISTORIES[1]], data_keys=None)
+    _, [one, _] = faults(stored(HEADS), [with_versions(HISTORIES[0], [other]), HISTORIES[1]], data_keys=None)
     assert one == "d1-000000000004: the history is not the one of head 3, which has another record there"
 
 
@@ -211,14 +222,14 @@ def test_a_head_of_before_still_shows_a_content_that_was_made_up(keys) -> None: 
     """Its plain hash takes no key."""
     before = signed_before(standing(1, content_hash=digest(canonical(1))))
     assert faults(stored([before]), [HISTORIES[0]], data_keys=keys) == (None, [None])
-    forged = [version(1, content="forged"), *HISTORIES[0].versions[1:]]
-    _, [one] = faults(stored([before]), [replace(HISTORIES[0], versions=forged)], data_keys=keys)
+    forged = [version(1, content="forged"), *map(version, range(2, 6))]
+    _, [one] = faults(stored([before]), [with_versions(HISTORIES[0], forged)], data_keys=keys)
     assert one == "d1-000000000001: the content is not the one of head 1"
     assert faults(stored([before, signed(before, of(2))]), [HISTORIES[0]]) == (None, [None])
 
 
 def test_a_deletion_is_what_the_head_says() -> None:
-    gone = [replace(HISTORIES[0], versions=[replace(version(1), document=None)])]
+    gone = [with_versions(HISTORIES[0], [replace(version(1), document=None)])]
     assert faults(stored(chain((entry(1, content_hash=NO_CONTENT_HASH),))), gone) == (None, [None])
     assert faults(stored(chain((of(1),))), gone)[1] != [None]
 
@@ -274,9 +285,10 @@ def test_a_head_that_was_kept_and_does_not_hold_proves_nothing(kept: bytes, reas
 def test_of_what_was_not_opened_the_record_s_hash_alone_is_held_against_the_head() -> None:
     """Without a key nobody knows the content; the record's hash stands for it."""
     heads = chain((of(2),))
-    unopened = replace(history(1, 3), versions=[replace(version(n), document=None) for n in (1, 2, 3)], is_opened=False)
+    versions = [replace(version(n), document=None) for n in (1, 2, 3)]
+    unopened = with_versions(history(1, 3), versions, is_opened=False)
     checked, (found,) = check_heads(SCOPE, stored(heads), [unopened], public_keys=KEYS, data_keys=DATA_KEYS)
     assert (checked.fault, checked.since, found.fault, found.is_opened) == (None, 1, None, False)
-    altered = replace(unopened, versions=[replace(one, record_hash="another") for one in unopened.versions])
+    altered = with_versions(unopened, [replace(one, record_hash="another") for one in versions], is_opened=False)
     _, (found,) = check_heads(SCOPE, stored(heads), [altered], public_keys=KEYS)
     assert found.fault is not None

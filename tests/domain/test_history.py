@@ -18,6 +18,7 @@ from memnet.domain.json_text import canonical, digest
 from memnet.domain.patch import pointer_text
 from memnet.domain.sealing import DataKey
 from memnet.domain.write import IfMatch
+from tests.domain.rebuilding import follow, rebuild
 from tests.domain.samples import KEY, History, delete_command, op, replace_command, small_rules
 
 RULES = small_rules(
@@ -74,7 +75,7 @@ def test_the_records_fold_to_every_version_byte_for_byte(steps):
             assert version.document is None
         else:
             assert canonical(version.document) == visible(stored)
-    rebuilt = history.rebuild("doc-1", KEY, made.records, made.head)
+    rebuilt = rebuild("doc-1", KEY, made.records, made.head)
     assert rebuilt.fault is None or not made.records
 
 
@@ -205,10 +206,10 @@ def sealed_history() -> History:
 )
 def test_the_chain_alone_names_every_record_that_was_altered(number: int, damage: dict[str, Any]) -> None:
     made = sealed_history()
-    assert history.follow("doc-1", KEY, made.records, made.head).fault is None
+    assert follow("doc-1", KEY, made.records, made.head).fault is None
     records = [*made.records]
     records[number] = records[number] | damage
-    fault = history.follow("doc-1", KEY, records, made.head).fault
+    fault = follow("doc-1", KEY, records, made.head).fault
     named = f"doc-1-{number + 1:012d}"
     # Of the first two records nothing vouches for the first but the link that follows it.
     assert fault is not None
@@ -220,7 +221,7 @@ def test_the_chain_alone_names_what_is_missing_or_out_of_order() -> None:
     first, second, third, fourth, fifth = made.records
 
     def fault(*records: Any) -> str | None:
-        return history.follow("doc-1", KEY, records, made.head).fault
+        return follow("doc-1", KEY, records, made.head).fault
 
     for records, named in [
         ((second, third, fourth, fifth), 1),
@@ -233,8 +234,8 @@ def test_the_chain_alone_names_what_is_missing_or_out_of_order() -> None:
         found = fault(*records)
         assert found is not None
         assert found.startswith(f"doc-1-{named:012d}"), found
-    assert history.follow("doc-1", KEY, made.records, None).fault == "there is no document for these records"
-    assert history.follow("doc-1", None, made.records, made.head).fault is not None
+    assert follow("doc-1", KEY, made.records, None).fault == "there is no document for these records"
+    assert follow("doc-1", None, made.records, made.head).fault is not None
 
 
 def test_the_chain_alone_goes_on_from_a_baseline() -> None:
@@ -242,11 +243,11 @@ def test_the_chain_alone_goes_on_from_a_baseline() -> None:
     fold = Fold("doc-1")
     versions = [fold.take(record) for record in made.opened()]
     baseline = baseline_of(KEY, made.records[1], versions[1], None)
-    found = history.follow("doc-1", KEY, made.records[2:], made.head, baseline)
+    found = follow("doc-1", KEY, made.records[2:], made.head, baseline)
     assert (found.fault, [version.sequence for version in found.versions]) == (None, [2, 3, 4, 5])
     other = dataclasses.replace(baseline, record_hash="0" * 64)
     assert "000000000002: the baseline was altered" in str(
-        history.follow("doc-1", KEY, made.records[2:], made.head, other).fault
+        follow("doc-1", KEY, made.records[2:], made.head, other).fault
     )
     strange = dataclasses.replace(baseline, doc_id="doc-2")
-    assert "another document" in str(history.follow("doc-1", KEY, made.records[2:], made.head, strange).fault)
+    assert "another document" in str(follow("doc-1", KEY, made.records[2:], made.head, strange).fault)

@@ -236,7 +236,7 @@ async def check_storage(stack: Stack, everything: dict[str, list[Sent]]) -> None
             histories = await rebuild_documents(
                 UserScope("t1", user_id), documents=services.documents, audit=services.audit
             )
-            assert [(len(history.versions), history.fault) for history in histories] == [(FACTS * len(sent), None)]
+            assert [(history.changes, history.fault) for history in histories] == [(FACTS * len(sent), None)]
 
         async def nothing_is_due() -> bool:
             return not (await services.marks.list(limit=1, cursor=None)).items

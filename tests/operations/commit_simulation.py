@@ -15,7 +15,7 @@ from typing import Any
 
 import orjson
 
-from memnet.domain import audit_values, envelope, history
+from memnet.domain import audit_values, envelope
 from memnet.domain.audit_values import RecordPlace
 from memnet.domain.document import Actor, DocumentKey, StorageETag, UserScope
 from memnet.domain.draft import Governance, draft_patch
@@ -26,6 +26,7 @@ from memnet.domain.schema import Schema
 from memnet.domain.sealing import KEY_BYTES, DataKey
 from memnet.domain.write import IfAbsent, IfMatch, PatchDocument, Reason
 from memnet.ports import ListedDocument, Page, StoreConflict, StoredDocument, Vault
+from tests.domain.rebuilding import rebuild
 
 KEY = DocumentKey(UserScope("t", "u"), "n", "d.json")
 CONTENT = {
@@ -353,7 +354,7 @@ class Simulation:
         ]
         if head.commit.outbox:
             self.faults["sweeper left an outbox"] += 1
-        if history.rebuild(head.doc_id, KEY, records, head).fault:
+        if rebuild(head.doc_id, KEY, records, head).fault:
             self.faults["unaudited or forked"] += 1
         applied = collections.Counter(head.content["log"])
         if max(applied.values()) > 1:

@@ -17,7 +17,6 @@ from memnet.adapters.process.background import BackgroundTasks
 from memnet.domain.access import Role
 from memnet.domain.document import Actor, DocumentKey, UserScope
 from memnet.domain.event import Event, EventKey
-from memnet.domain.history import Rebuilt
 from memnet.domain.record import RecordKey, RecordKind
 from memnet.domain.retention import Ceilings
 from memnet.domain.snapshot import snapshot_key
@@ -25,11 +24,11 @@ from memnet.operations.apply_retention import AppliedRetention, apply_retention
 from memnet.operations.get_document import get_document
 from memnet.operations.place_hold import place_hold
 from memnet.operations.read_snapshot import read_snapshot
-from memnet.operations.rebuild_documents import rebuild_documents
 from memnet.operations.sweep_outboxes import sweep_outboxes
 from memnet.operations.write_event import write_event
 from memnet.ports import Search, Vault
 from tests.domain.samples import CATALOG
+from tests.operations.rebuilt import History, rebuilt_histories
 from tests.operations.replay_world import (
     ALPHA,
     DYNAMIC,
@@ -153,8 +152,8 @@ class RetentionWorld(World):
     async def sweep(self) -> None:
         await sweep_outboxes(documents=self.documents, audit=self.audit, clock=self.clock, quiet=timedelta(0))
 
-    async def rebuilt(self) -> dict[DocumentKey | None, Rebuilt]:
-        found = await rebuild_documents(SCOPE, documents=self.documents, audit=self.audit)
+    async def rebuilt(self) -> dict[DocumentKey | None, History]:
+        found = await rebuilt_histories(SCOPE, documents=self.documents, audit=self.audit)
         return {rebuilt.key: rebuilt for rebuilt in found}
 
     async def names(self, kind: RecordKind) -> list[str]:

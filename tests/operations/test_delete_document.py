@@ -7,7 +7,7 @@ import pytest
 
 from memnet.domain.document import ETag
 from memnet.domain.errors import DocumentNotFound, ETagMismatch, IdempotencyKeyReused
-from memnet.operations.rebuild_documents import rebuild_documents
+from tests.operations.rebuilt import rebuilt_histories
 from tests.operations.service import SCOPE, note
 
 
@@ -87,6 +87,6 @@ async def test_lives_follow_each_other_in_one_history(service):
         etags |= {created.etag, deleted.etag}
     await service.background.drain()
     assert len(etags) == 6
-    [rebuilt] = await rebuild_documents(SCOPE, documents=service.documents, audit=service.audit)
+    [rebuilt] = await rebuilt_histories(SCOPE, documents=service.documents, audit=service.audit)
     assert rebuilt.fault is None
     assert [version.document is None for version in rebuilt.versions] == [False, True] * 3

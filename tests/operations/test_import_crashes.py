@@ -56,7 +56,7 @@ async def state(world: World, scope: UserScope) -> Any:
         normal(
             {
                 "faults": [found.fault for found in rebuilt],
-                "versions": [len(found.versions) for found in rebuilt],
+                "versions": [found.changes for found in rebuilt],
                 "contents": [await world.content(key) for key in keys],
                 "blobs": sorted(normal(orjson.loads(data)) for data in blobs.values()),
                 "marked": sorted(key.event_id for key in await marked(world)),

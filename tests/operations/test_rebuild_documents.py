@@ -1,27 +1,32 @@
 """Rebuilding from storage alone, which may be damaged in any way."""
 
+import gc
+import itertools
+from collections import Counter
 from datetime import timedelta
 
 import orjson
 import pytest
 
 from memnet.domain import envelope
-from memnet.domain.audit import record_bytes
+from memnet.domain.audit import Version, record_bytes
 from memnet.domain.audit_values import RecordPlace, seal
 from memnet.domain.data_keys import data_keys_key
 from memnet.domain.document import DocumentKey, UserScope
 from memnet.domain.errors import VaultUnavailable
 from memnet.domain.json_text import canonical
+from memnet.operations.read_stored_records import PARALLEL
 from memnet.operations.rebuild_documents import rebuild_documents
 from memnet.operations.sweep_outboxes import sweep_outboxes
 from memnet.operations.take_current_key import take_current_key
+from tests.operations.rebuilt import rebuilt_histories
 from tests.operations.service import ALPHA, SCOPE, Service, note
 
-BETA = DocumentKey(SCOPE, "projects", "beta.json")
+BETA, GAMMA = DocumentKey(SCOPE, "projects", "beta.json"), DocumentKey(SCOPE, "projects", "gamma.json")
 
 
 async def rebuilt(service: Service, scope=SCOPE):
-    return await rebuild_documents(scope, documents=service.documents, audit=service.audit)
+    return await rebuilt_histories(scope, documents=service.documents, audit=service.audit)
 
 
 async def overwrite(service: Service, key: DocumentKey, data: bytes) -> None:
@@ -47,8 +52,8 @@ async def filled(service):
 
 async def test_every_version_of_every_document_of_the_user(filled):
     alpha, beta = await rebuilt(filled)
-    assert (alpha.key, alpha.fault, len(alpha.versions)) == (ALPHA, None, 5)
-    assert (beta.key, beta.fault, len(beta.versions)) == (BETA, None, 3)
+    assert (alpha.key, alpha.fault, alpha.changes) == (ALPHA, None, 5)
+    assert (beta.key, beta.fault, beta.changes) == (BETA, None, 3)
     assert [version.document["content"]["summary"] for version in beta.versions] == ["note 0", "note 1", "note 2"]
     assert canonical(alpha.versions[-1].document) == envelope.visible(await filled.head())
 
@@ -64,7 +69,7 @@ async def test_what_is_not_flushed_is_taken_from_the_document(service):
     await service.background.drain()
     service.audit.down = False
     [alpha] = await rebuilt(service)
-    assert (alpha.fault, len(alpha.versions)) == (None, 2)
+    assert (alpha.fault, alpha.changes) == (None, 2)
 
 
 async def test_a_lost_document_is_rebuilt_from_its_records_alone(filled):
@@ -135,14 +140,14 @@ async def test_the_first_fault_is_told_though_there_are_several(filled):
         filled.audit.tamper(SCOPE, filled.alpha[number].change_id, b"{}")
     alpha, _ = await rebuilt(filled)
     assert alpha.fault.startswith(filled.alpha[1].change_id)
-    assert len(alpha.versions) == 1
+    assert alpha.changes == 1
 
 
 @pytest.mark.parametrize("data", [b"", b"{", b"null", b"{}", b"\xff", b'{"commit":{"sequence":1,"outbox":[1]}}'])
 async def test_an_unreadable_document_is_told_and_its_records_are_rebuilt(filled, data):
     await overwrite(filled, ALPHA, data)
     found = await rebuilt(filled)
-    assert [(one.key, one.fault, len(one.versions)) for one in found] == [
+    assert [(one.key, one.fault, one.changes) for one in found] == [
         (ALPHA, "the document cannot be read", 0),
         (ALPHA, "there is no document for these records", 5),
         (BETA, None, 3),
@@ -213,7 +218,29 @@ async def test_a_stray_record_is_told(filled, name):
 
 async def test_more_than_one_page(filled, monkeypatch):
     monkeypatch.setitem(rebuild_documents.__globals__, "PAGE", 2)
-    assert [(one.fault, len(one.versions)) for one in await rebuilt(filled)] == [(None, 5), (None, 3)]
+    assert [(one.fault, one.changes) for one in await rebuilt(filled)] == [(None, 5), (None, 3)]
+
+
+async def test_what_it_keeps_does_not_grow_with_the_number_of_changes(filled):
+    """One version at a time, and no more records than one window reads."""
+    await filled.count_up(100, key=GAMMA)
+    filled.audit.calls.clear()
+    most = Counter()
+
+    def begin(doc_id, key):
+        before, taken = filled.audit.calls["read"], itertools.count(1)
+
+        def visit(version):
+            waiting = filled.audit.calls["read"] - before - next(taken)
+            alive = sum(type(one) is Version for one in gc.get_objects())
+            most["records"], most["versions"] = max(most["records"], waiting), max(most["versions"], alive)
+
+        return visit
+
+    found = await rebuild_documents(SCOPE, documents=filled.documents, audit=filled.audit, begin=begin)
+    assert [(one.changes, one.fault, one.marks) for one in found] == [(5, None, {}), (3, None, {}), (100, None, {})]
+    assert most["records"] <= PARALLEL
+    assert most["versions"] <= 3
 
 
 @pytest.mark.parametrize("changes", [1, 3])
@@ -235,13 +262,13 @@ async def test_changes_made_while_it_reads_are_no_fault(filled, changes):
     filled.audit.list = list_then_change
     alpha, beta = await rebuilt(filled)
     assert (alpha.fault, beta.fault) == (None, None)
-    assert changes == 0 or len(alpha.versions) > 5
+    assert changes == 0 or alpha.changes > 5
 
 
 async def test_without_a_vault_the_chain_alone_is_checked(filled):
     filled.audit.vault = None
     alpha, beta = await rebuilt(filled)
-    assert [(one.fault, len(one.versions)) for one in (alpha, beta)] == [(None, 5), (None, 3)]
+    assert [(one.fault, one.changes) for one in (alpha, beta)] == [(None, 5), (None, 3)]
     assert {alpha.is_opened, beta.is_opened} == {False}
     assert {version.document for version in alpha.versions} == {None}
     assert (alpha.key, alpha.versions[-1].record_hash) == (ALPHA, (await filled.head()).commit.record_hash)

@@ -37,7 +37,7 @@ async def world():
 async def test_what_holds(world):
     heads, found = await world.verify()
     assert (heads.count, heads.newest.sequence, heads.fault, heads.is_checked, heads.since) == (3, 3, None, True, 0)
-    assert [(one.key, len(one.versions), one.fault) for one in found] == [(ALPHA, 5, None), (BETA, 2, None)]
+    assert [(one.key, one.changes, one.fault) for one in found] == [(ALPHA, 5, None), (BETA, 2, None)]
 
 
 async def test_nothing_signed_and_nothing_there():
@@ -166,7 +166,7 @@ async def test_a_baseline_takes_nothing_from_the_heads(world, sequence):
     """Records up to a change have given way to a baseline; heads from before it hold by their signature."""
     await retain(world, ALPHA, sequence)
     heads, [alpha, _] = await world.verify()
-    assert (heads.fault, alpha.fault, alpha.versions[0].sequence) == (None, None, sequence)
+    assert (heads.fault, alpha.fault, alpha.first) == (None, None, sequence)
     await world.put_back(ALPHA, None)
     assert (await world.faults())[1] is not None
 

@@ -1,0 +1,51 @@
+"""What `Rebuilding` and `Remains` find in records that are all at hand, with every version."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from memnet.domain.audit import Version
+from memnet.domain.baseline import Baseline
+from memnet.domain.document import DocumentKey
+from memnet.domain.envelope import Envelope, Record
+from memnet.domain.history import Rebuilding, Remains
+
+
+@dataclass(frozen=True)
+class Found:
+    """What was found, and the versions up to the first fault."""
+
+    fault: str | None
+    is_opened: bool
+    versions: list[Version]
+
+
+def rebuild(
+    doc_id: str,
+    key: DocumentKey | None,
+    records: Sequence[Record],
+    head: Envelope | None,
+    baseline: Baseline | None = None,
+    **options: Any,
+) -> Found:
+    """Rebuild a document from opened records."""
+    versions: list[Version] = []
+    rebuilding = Rebuilding(doc_id, key, head, baseline, visit=versions.append, **options)
+    for record in records:
+        rebuilding.take(record)
+    found = rebuilding.finish()
+    assert (found.changes, found.fault is not None) == (len(versions), rebuilding.is_over)
+    return Found(found.fault, found.is_opened, versions)
+
+
+def follow(*arguments: Any) -> Found:
+    """Follow the chain of records that are not opened."""
+    return rebuild(*arguments, is_opened=False)
+
+
+def fault_of_covered(covered: Mapping[str, Record], baseline: Baseline) -> str | None:
+    """The fault of records that a baseline stands for."""
+    remains = Remains(baseline.doc_id, baseline)
+    for change, record in sorted(covered.items()):
+        remains.take(change, record)
+    return remains.fault

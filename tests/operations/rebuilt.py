@@ -1,0 +1,33 @@
+"""What `rebuild_documents` finds, with every version, which it gives one at a time."""
+
+from dataclasses import dataclass
+from typing import Any
+
+from memnet.domain.audit import Version
+from memnet.domain.document import DocumentKey, UserScope
+from memnet.domain.history import Rebuilt
+from memnet.operations.rebuild_documents import rebuild_documents
+from memnet.ports import AuditLog, DocumentStore
+
+
+@dataclass(frozen=True)
+class History:
+    """A document that was rebuilt, and its versions."""
+
+    rebuilt: Rebuilt
+    versions: list[Version]
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.rebuilt, name)
+
+
+async def rebuilt_histories(scope: UserScope, *, documents: DocumentStore, audit: AuditLog) -> list[History]:
+    """Rebuild the user's documents, and keep their versions."""
+    versions: dict[tuple[str, DocumentKey | None], list[Version]] = {}
+
+    def begin(doc_id: str, key: DocumentKey | None) -> Any:
+        versions[doc_id, key] = []
+        return versions[doc_id, key].append
+
+    found = await rebuild_documents(scope, documents=documents, audit=audit, begin=begin)
+    return [History(one, versions.get((one.doc_id, one.key), [])) for one in found]
