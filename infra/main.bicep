@@ -88,7 +88,7 @@ param semanticSearch string = 'disabled'
 param privateNetworking bool = false
 param networkPrefix string = '10.80.0.0/16'
 
-@description('Encrypt storage and queues with a key of the vault; makes Service Bus Premium. For new environments.')
+@description('Encrypt storage, queues and search index with a key of the vault; makes Service Bus Premium. For new environments.')
 param customerManagedKeys bool = false
 
 @description('Let the service make tenants\' keys; without it somebody else makes them, with `memnet keys create`.')
@@ -225,6 +225,8 @@ module search 'modules/search.bicep' = {
     replicas: searchReplicas
     semanticSearch: semanticSearch
     serviceIds: [identities.outputs.apiPrincipalId, identities.outputs.workersPrincipalId]
+    encryptionIdentityId: identities.outputs.encryptionId
+    encryptionKeyName: vault.outputs.encryptionKeyName
   }
 }
 
@@ -273,6 +275,8 @@ var serviceSettings = {
   MEMNET_STORAGE_URL: storage.outputs.containerUrl
   MEMNET_SEARCH_URL: search.outputs.url
   MEMNET_SEARCH_INDEX: names.searchIndex
+  MEMNET_SEARCH_ENCRYPTION_KEY: customerManagedKeys ? '${vault.outputs.url}keys/${vault.outputs.encryptionKeyName}' : ''
+  MEMNET_SEARCH_ENCRYPTION_IDENTITY: identities.outputs.encryptionId
   MEMNET_QUEUE_URL: serviceBus.outputs.url
   MEMNET_VAULT_URL: vault.outputs.url
   MEMNET_ISSUER_URL: issuerUrl

@@ -80,6 +80,8 @@ async def enter_search(
         key=settings.search_key,
         prefix=settings.search_index,
         timeout_seconds=settings.search_timeout_seconds,
+        encryption_key=settings.search_encryption_key,
+        encryption_identity=settings.search_encryption_identity,
     )
     try:
         return Search(
@@ -87,8 +89,8 @@ async def enter_search(
         )
     except ValueError as error:
         raise SettingsError(
-            "MEMNET_SEARCH_URL, MEMNET_SEARCH_INDEX: must be an http(s) URL, and 1 to 64 lower-case letters, digits "
-            "and single dashes that begin with a letter"
+            "MEMNET_SEARCH_URL, MEMNET_SEARCH_INDEX, MEMNET_SEARCH_ENCRYPTION_KEY: must be an http(s) URL, 1 to 64 "
+            "lower-case letters, digits and single dashes that begin with a letter, and the https URL of a vault's key"
         ) from error
 
 

@@ -48,6 +48,12 @@ class Settings:
     """An admin key of the search service, for the local emulator only; None: Entra credentials."""
     search_index: str = "memnet-events"
     """How the names of the indexes begin: lower-case letters, digits and dashes."""
+    search_encryption_key: str | None = None
+    """The key that each new index is encrypted with: https://<vault>.vault.azure.net/keys/<name>, with /<version> or
+    without, which means the newest; None: Microsoft's keys."""
+    search_encryption_identity: str | None = None
+    """The resource id of the search service's user-assigned identity that may use that key; None: its system-assigned
+    one."""
     search_timeout_seconds: float = 10.0
     """How long one try of one call of the search service may take."""
     reconcile_seconds: float = 60.0

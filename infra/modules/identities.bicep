@@ -1,4 +1,4 @@
-// Who the services are: one identity each, and one by which the storage and the queues reach their key.
+// Who the services are: one identity each, and one by which storage, queues and search index reach their key.
 param location string
 param tags object
 param withEncryption bool

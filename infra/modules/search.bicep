@@ -9,18 +9,29 @@ param sku string
 param replicas int
 param semanticSearch string
 param serviceIds string[]
+param encryptionIdentityId string
+param encryptionKeyName string
 
 var roles = loadJsonContent('../roles.json')
 var definitions = 'Microsoft.Authorization/roleDefinitions'
 var group = resourceGroup().id
 var isPrivate = !empty(endpointSubnetId)
+var withOwnKey = !empty(encryptionKeyName)
 
 resource service 'Microsoft.Search/searchServices@2025-05-01' = {
   name: 'srch-memnet-${token}'
   location: location
   tags: tags
   sku: { name: sku }
+  identity: withOwnKey ? {
+    type: 'UserAssigned'
+    userAssignedIdentities: { '${encryptionIdentityId}': {} }
+  } : {
+    type: 'None'
+  }
   properties: {
+    // The service names the key when it makes an index; an index without one is refused.
+    encryptionWithCmk: { enforcement: withOwnKey ? 'Enabled' : 'Unspecified' }
     disableLocalAuth: true
     hostingMode: 'default'
     partitionCount: 1

@@ -1,4 +1,4 @@
-// The key vault: tenants' keys and the signing key as secrets, and for regulated tenants the key of storage and queues.
+// The key vault: tenants' keys and the signing key as secrets, and for regulated tenants the key of storage, queues and search index.
 param token string
 param location string
 param tags object
@@ -30,7 +30,7 @@ resource vault 'Microsoft.KeyVault/vaults@2024-11-01' = {
     enablePurgeProtection: true
     publicNetworkAccess: isPrivate ? 'Disabled' : 'Enabled'
     networkAcls: {
-      // Storage and Service Bus reach their key as trusted services.
+      // Storage, Service Bus and AI Search reach their key as trusted services.
       bypass: 'AzureServices'
       defaultAction: isPrivate ? 'Deny' : 'Allow'
     }

@@ -143,6 +143,9 @@ DECIDED: Final[Mapping[str, Wanted]] = {
         "properties.replicaCount": _parameter("searchReplicas"),
         "properties.semanticSearch": _parameter("semanticSearch"),
         "properties.networkRuleSet.bypass": "None",
+        "identity.type": lambda plan: "UserAssigned" if _ENCRYPTED(plan) else "None",
+        "identity.userAssignedIdentities": lambda plan: {_encryption(plan): {}} if _ENCRYPTED(plan) else None,
+        "properties.encryptionWithCmk.enforcement": lambda plan: "Enabled" if _ENCRYPTED(plan) else "Unspecified",
     },
     "sb-memnet": {
         "identity.type": lambda plan: "UserAssigned" if _ENCRYPTED(plan) else "None",

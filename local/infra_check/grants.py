@@ -25,7 +25,7 @@ _PLACES: Final[Mapping[str, tuple[str, ...]]] = {
     "the account of `openAiAccount`": ("models",),
     "the registry": ("crmemnet",),
     "the host's own account": ("stmemhost",),
-    "the key of storage and queues": ("kv-memnet/memnet-at-rest",),
+    "the key of storage, queues and search index": ("kv-memnet/memnet-at-rest",),
 }
 """What the table's last column begins with, and the names of the resources it means."""
 Grant = tuple[str, str, str]

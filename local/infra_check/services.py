@@ -57,6 +57,7 @@ def _of_both(plan: Plan, names: Mapping[str, Any]) -> dict[str, Any]:
     container = plan.the("Microsoft.Storage/storageAccounts/blobServices/containers", storage.name)
     insights = plan.the("Microsoft.Insights/components")
     search = plan.the("Microsoft.Search/searchServices")
+    own_key = plan["customerManagedKeys"]
     given = {"MODELS": "models", "EMBEDDINGS": "embeddings", "EMBEDDINGS_MODEL": "embeddingsModel"}
     given |= {"EMBEDDINGS_DIMENSIONS": "embeddingsDimensions"}
     given |= {"ISSUER_URL": "issuerUrl", "AUDIENCE": "audience", "TENANT_CLAIM": "tenantClaim"}
@@ -64,6 +65,8 @@ def _of_both(plan: Plan, names: Mapping[str, Any]) -> dict[str, Any]:
         "MEMNET_STORAGE_URL": f"https://{storage.name}.blob.core.windows.net/{container.pick('name')}",
         "MEMNET_SEARCH_INDEX": names["searchIndex"],
         "MEMNET_SEARCH_URL": f"https://{search.name}.search.windows.net",
+        "MEMNET_SEARCH_ENCRYPTION_KEY": f"https://{vault.name}.vault.azure.net/keys/memnet-at-rest" if own_key else "",
+        "MEMNET_SEARCH_ENCRYPTION_IDENTITY": plan.the(_IDENTITY, "id-memnet-encryption").id if own_key else "",
         "MEMNET_QUEUE_URL": f"sb://{_queue_host(plan)}",
         "MEMNET_VAULT_URL": f"https://{vault.name}.vault.azure.net/",
         "MEMNET_TELEMETRY": "azure_monitor",

@@ -14,7 +14,7 @@ Json = dict[str, Any]
 
 NAME: Final = re.compile(r"[a-z0-9](?:[a-z0-9-]{0,126}[a-z0-9])")
 _FIELD_NAME: Final = re.compile(r"[A-Za-z][A-Za-z0-9_]{0,127}")
-_INDEX_MEMBERS: Final = {"name", "description", "fields", "similarity", "vectorSearch"}
+_INDEX_MEMBERS: Final = {"name", "description", "fields", "similarity", "vectorSearch", "encryptionKey"}
 _OTHER_INDEX_MEMBERS: Final = {
     "scoringProfiles",
     "defaultScoringProfile",
@@ -25,7 +25,6 @@ _OTHER_INDEX_MEMBERS: Final = {
     "tokenFilters",
     "charFilters",
     "normalizers",
-    "encryptionKey",
     "semantic",
 }
 _SWITCHES: Final = ("key", "retrievable", "searchable", "filterable", "sortable", "facetable")
@@ -117,6 +116,8 @@ class IndexDefinition:
     k1: float
     b: float
     vector_search: Json | None
+    encryption_key: Json | None = None
+    """Shown as it was sent: the emulator encrypts nothing."""
 
     @property
     def key(self) -> Field:
@@ -132,6 +133,8 @@ class IndexDefinition:
         shown["similarity"] = {"@odata.type": "#Microsoft.Azure.Search.BM25Similarity", "k1": self.k1, "b": self.b}
         if self.vector_search is not None:
             shown["vectorSearch"] = self.vector_search
+        if self.encryption_key is not None:
+            shown["encryptionKey"] = self.encryption_key
         return shown
 
 
@@ -146,7 +149,18 @@ def parse_definition(body: object) -> IndexDefinition:
         raise _invalid("The property 'description' must be a string.")
     profiles = check_vector_search(body.get("vectorSearch"))
     k1, b = _similarity(body.get("similarity"))
-    return IndexDefinition(name, description, _fields(body.get("fields"), profiles), k1, b, body.get("vectorSearch"))
+    encryption_key = _encryption_key(body.get("encryptionKey"))
+    fields = _fields(body.get("fields"), profiles)
+    return IndexDefinition(name, description, fields, k1, b, body.get("vectorSearch"), encryption_key)
+
+
+def _encryption_key(given: object) -> Json | None:
+    if given is None:
+        return None
+    named = isinstance(given, dict) and [given.get("keyVaultUri"), given.get("keyVaultKeyName")]
+    if not isinstance(given, dict) or not named or not all(isinstance(name, str) and name for name in named):
+        raise _invalid("The property 'encryptionKey' must name keyVaultUri and keyVaultKeyName.")
+    return given
 
 
 def parse_name(name: object, kind: str) -> str:

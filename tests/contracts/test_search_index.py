@@ -4,11 +4,13 @@ import json
 import re
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from functools import partial
 
 import orjson
 import pytest
 from azure.core.exceptions import HttpResponseError
 
+from local.search_server import SearchEmulator
 from memnet.adapters.azure import search_index
 from memnet.adapters.azure.search_index import SearchEventIndex, open_search
 from memnet.domain.errors import Unavailable
@@ -97,6 +99,55 @@ async def test_a_service_that_hangs_is_unavailable_within_the_timeout() -> None:
             await index.upload(NAME, DOCUMENTS)
         with pytest.raises(Unavailable):
             await index.search(NAME, QUERY, None)
+
+
+KEY, IDENTITY = "https://kv.vault.azure.net/keys/at-rest", "/subscriptions/s/identities/search"
+
+
+async def test_an_index_is_encrypted_with_the_key_of_the_settings(search_emulator: SearchEmulator) -> None:
+    opened = partial(
+        open_search, search_emulator.url, key=search_emulator.api_key, prefix="own-key", timeout_seconds=10
+    )
+    own, model = IndexVersion("own-key-a1"), IndexVersion("own-key-a2", "model", 4)
+    async with opened(encryption_key=KEY, encryption_identity=IDENTITY) as index, opened() as without:
+        for version in (own, model):
+            await index.create(version)
+            assert await index.matches(version)
+            assert not await without.matches(version)
+
+
+async def test_the_service_is_told_vault_name_version_and_identity_of_the_key() -> None:
+    async with (
+        scripted_server(refusal(403)) as server,
+        open_search(
+            server.url,
+            key="k",
+            prefix="events",
+            timeout_seconds=5,
+            backoff_seconds=0.001,
+            encryption_key=f"{KEY}/{'0' * 32}",
+            encryption_identity=IDENTITY,
+        ) as index,
+    ):
+        with pytest.raises(Unavailable):
+            await index.create(IndexVersion(NAME))
+        _, _, body = server.asked[0]
+    assert orjson.loads(body)["encryptionKey"] == {
+        "keyVaultUri": "https://kv.vault.azure.net",
+        "keyVaultKeyName": "at-rest",
+        "keyVaultKeyVersion": "0" * 32,
+        "identity": {
+            "@odata.type": "#Microsoft.Azure.Search.DataUserAssignedIdentity",
+            "userAssignedIdentity": IDENTITY,
+        },
+    }
+
+
+@pytest.mark.parametrize("key", ["", "at-rest", "http://kv.vault.azure.net/keys/k", f"{KEY}/newest", f"{KEY}?x=1"])
+async def test_what_is_no_key_is_refused_before_anything_is_sent(key: str) -> None:
+    with pytest.raises(ValueError, match=r".*"):
+        async with open_search("http://127.0.0.1:1", key="k", prefix="e", timeout_seconds=1, encryption_key=key):
+            pass
 
 
 async def test_nothing_listens() -> None:

@@ -155,6 +155,13 @@ MISTAKES = {
     "Premium is not asked for": Mistake(
         MAIN, "privateNetworking || customerManagedKeys", "customerManagedKeys", "decided", "sku.name", BUS
     ),
+    "a search index without the vault's key": Mistake(
+        SEARCH, "withOwnKey ? 'Enabled'", "withOwnKey ? 'Unspecified'", "decided", "enforcement", SEARCH
+    ),
+    "a search service that is not told its key": Mistake(
+        MAIN, "customerManagedKeys ? '${vault.outputs.url}keys", "serviceMakesKeys ? '${vault.outputs.url}keys",
+        "setting", "MEMNET_SEARCH_ENCRYPTION_KEY", WORKERS,
+    ),
     "a plan that the workers do not run on": Mistake(WORKERS, "'FC1'", "'Y1'", "decided", "sku.name is 'Y1'"),
     "more replicas than the search service has": Mistake(PROD, "searchSku = 'standard'\nparam searchReplicas = 3",
         "searchSku = 'basic'\nparam searchReplicas = 4",

@@ -13,6 +13,7 @@ SEARCH = {
     "algorithms": [{"name": "a", "kind": "hnsw", "hnswParameters": {"m": 4, "metric": "cosine"}}],
     "profiles": [{"name": "p", "algorithm": "a"}],
 }
+ENCRYPTION_KEY = {"keyVaultUri": "https://kv.vault.azure.net", "keyVaultKeyName": "k"}
 
 
 def definition(*fields: dict[str, Any], **members: Any) -> dict[str, Any]:
@@ -42,7 +43,7 @@ def test_attributes_left_out_have_azures_defaults(field: dict[str, Any], expecte
 def test_what_is_shown_can_be_sent_back() -> None:
     fields = [VECTOR, {"name": "code", "type": "Edm.String", "analyzer": "keyword"}]
     fields.append({"name": "both", "type": "Edm.String", "indexAnalyzer": "simple", "searchAnalyzer": "keyword"})
-    first = parse_definition(definition(*fields, vectorSearch=SEARCH, description="d"))
+    first = parse_definition(definition(*fields, vectorSearch=SEARCH, description="d", encryptionKey=ENCRYPTION_KEY))
     assert parse_definition({"@odata.etag": "x", **first.body()}) == first
 
 
@@ -63,6 +64,8 @@ def test_what_is_shown_can_be_sent_back() -> None:
         definition({"name": "azureSearchX", "type": "Edm.String"}),
         definition({"name": "f", "type": "Edm.Text"}),
         definition({"name": "f"}),
+        definition(encryptionKey={"keyVaultKeyName": "k"}),
+        definition(encryptionKey="k"),
         definition({"name": "f", "type": "Edm.String", "surprise": 1}),
         definition({"name": "f", "type": "Edm.String", "filterable": "yes"}),
         definition({"name": "f", "type": "Edm.Int32", "searchable": True}),
@@ -107,7 +110,6 @@ def test_wrong_definitions_are_400(body: Any) -> None:
         definition(semantic={"configurations": [{}]}),
         definition(analyzers=[{"name": "own"}]),
         definition(corsOptions={"allowedOrigins": ["*"]}),
-        definition(encryptionKey={"keyVaultKeyName": "k"}),
         definition(similarity={"@odata.type": "#Microsoft.Azure.Search.ClassicSimilarity"}),
         definition(vectorSearch={"compressions": [{"name": "c"}]}),
         definition(vectorSearch={"vectorizers": [{"name": "c"}]}),

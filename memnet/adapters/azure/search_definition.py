@@ -1,11 +1,15 @@
 """The definition of an index of events in Azure AI Search."""
 
+import re
+
 from azure.search.documents.indexes.models import (
     HnswAlgorithmConfiguration,
     HnswParameters,
     SearchField,
     SearchFieldDataType,
     SearchIndex,
+    SearchIndexerDataUserAssignedIdentity,
+    SearchResourceEncryptionKey,
     VectorSearch,
     VectorSearchProfile,
 )
@@ -16,9 +20,28 @@ STRING = SearchFieldDataType.STRING
 STRINGS = "Collection(Edm.String)"
 VECTOR = "Collection(Edm.Single)"
 PROFILE = "cosine"
+_KEY = re.compile(r"(?P<vault>https://[a-z0-9.-]+)/keys/(?P<name>[A-Za-z0-9-]{1,127})(/(?P<version>[0-9a-f]{32}))?/?")
+"""A key's identifier, as Key Vault writes it ("Azure Key Vault keys, secrets and certificates overview")."""
 
 
-def definition(version: IndexVersion) -> SearchIndex:
+def encryption_key_of(url: str, identity: str | None) -> SearchResourceEncryptionKey:
+    """The key at `url`, which the search service reads as the user-assigned `identity`; None: as its own.
+
+    An index takes its key when it is created, and cannot be searched once the key is gone ("Configure customer-managed
+    keys for data encryption in Azure AI Search"). Raises ValueError for a URL that is not a key's.
+    """
+    found = _KEY.fullmatch(url)
+    if found is None:
+        raise ValueError(url)
+    return SearchResourceEncryptionKey(
+        key_name=found["name"],
+        key_version=found["version"],
+        vault_uri=found["vault"],
+        identity=None if identity is None else SearchIndexerDataUserAssignedIdentity(resource_id=identity),
+    )
+
+
+def definition(version: IndexVersion, encryption_key: SearchResourceEncryptionKey | None = None) -> SearchIndex:
     """Return the definition: what is filtered by, what is searched, and `event`, which is answered."""
     fields = [
         _field("id", STRING, key=True, filterable=True, sortable=True),
@@ -37,7 +60,7 @@ def definition(version: IndexVersion) -> SearchIndex:
     ]
     description = "memnet events without embeddings"
     if version.model is None:
-        return SearchIndex(name=version.name, description=description, fields=fields)
+        return SearchIndex(name=version.name, description=description, fields=fields, encryption_key=encryption_key)
     fields.append(
         SearchField(
             name="digest_vector",
@@ -52,6 +75,7 @@ def definition(version: IndexVersion) -> SearchIndex:
         name=version.name,
         description=f"memnet events with embeddings of {version.model}, {version.dimensions} dimensions",
         fields=fields,
+        encryption_key=encryption_key,
         vector_search=VectorSearch(
             algorithms=[HnswAlgorithmConfiguration(name="hnsw", parameters=HnswParameters(metric="cosine"))],
             profiles=[VectorSearchProfile(name=PROFILE, algorithm_configuration_name="hnsw")],
@@ -59,12 +83,12 @@ def definition(version: IndexVersion) -> SearchIndex:
     )
 
 
-def is_definition(found: SearchIndex, version: IndexVersion) -> bool:
-    """Whether an index that the service describes as `found` is what `definition` makes of `version`.
+def is_definition(found: SearchIndex, wanted: SearchIndex) -> bool:
+    """Whether an index that the service describes as `found` is what `definition` made.
 
-    The service adds members of its own; what is compared is all that this version sets.
+    The service adds members of its own; what is compared is all that `definition` sets, of a key its vault and name.
     """
-    return _shape(found) == _shape(definition(version))
+    return _shape(found) == _shape(wanted)
 
 
 def _shape(index: SearchIndex) -> tuple[object, ...]:
@@ -80,7 +104,8 @@ def _shape(index: SearchIndex) -> tuple[object, ...]:
     metrics = [
         a.parameters and str(a.parameters.metric) for a in algorithms if isinstance(a, HnswAlgorithmConfiguration)
     ]
-    return index.name, fields, metrics
+    key = index.encryption_key
+    return index.name, fields, metrics, key and (key.vault_uri.rstrip("/"), key.key_name)
 
 
 def _field(

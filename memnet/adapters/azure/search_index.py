@@ -19,8 +19,9 @@ from azure.core.pipeline.transport import AioHttpTransport
 from azure.core.rest import AsyncHttpResponse, HttpRequest
 from azure.identity.aio import DefaultAzureCredential
 from azure.search.documents.indexes.aio import SearchIndexClient
+from azure.search.documents.indexes.models import SearchResourceEncryptionKey
 
-from memnet.adapters.azure.search_definition import definition, is_definition
+from memnet.adapters.azure.search_definition import definition, encryption_key_of, is_definition
 from memnet.domain.document import UserScope
 from memnet.domain.errors import Unavailable
 from memnet.domain.event_search import EventQuery, IndexDocument, Vector, odata_filter, position, quote
@@ -54,9 +55,17 @@ Rows = list[EventHit]
 class SearchEventIndex:
     """The EventIndex port; errors as the port says."""
 
-    def __init__(self, client: SearchIndexClient, prefix: str, timeout_seconds: float, backoff_seconds: float) -> None:
+    def __init__(
+        self,
+        client: SearchIndexClient,
+        prefix: str,
+        timeout_seconds: float,
+        backoff_seconds: float,
+        encryption_key: SearchResourceEncryptionKey | None = None,
+    ) -> None:
         """Use `open_search`."""
         self._client = client
+        self._encryption_key = encryption_key
         self._prefix = prefix
         self._timeout = timeout_seconds
         self._backoff = backoff_seconds
@@ -67,11 +76,12 @@ class SearchEventIndex:
 
     async def create(self, version: IndexVersion) -> None:
         """Create the index; the same definition over one that is there changes nothing. Raises Unavailable."""
-        await self._bounded(self._client.create_or_update_index(definition(version)))
+        await self._bounded(self._client.create_or_update_index(definition(version, self._encryption_key)))
 
     async def matches(self, version: IndexVersion) -> bool:
         """Compare the index's definition with this version's. Raises IndexMissing, Unavailable."""
-        return is_definition(await self._bounded(self._client.get_index(version.name)), version)
+        wanted = definition(version, self._encryption_key)
+        return is_definition(await self._bounded(self._client.get_index(version.name)), wanted)
 
     async def drop(self, name: str) -> None:
         """Remove the index. Raises Unavailable."""
@@ -193,13 +203,22 @@ class SearchEventIndex:
 
 @asynccontextmanager
 async def open_search(
-    url: str, *, key: str | None, prefix: str, timeout_seconds: float, backoff_seconds: float = 0.2
+    url: str,
+    *,
+    key: str | None,
+    prefix: str,
+    timeout_seconds: float,
+    backoff_seconds: float = 0.2,
+    encryption_key: str | None = None,
+    encryption_identity: str | None = None,
 ) -> AsyncIterator[SearchEventIndex]:
     """Connect to the search service at `url`, with an API key or, without one, an Entra identity.
 
-    `timeout_seconds` bounds one try. Nothing is sent before the first call. Raises ValueError for an address or a
-    prefix that is none, and for an Entra identity over plain http.
+    `timeout_seconds` bounds one try. Each index is encrypted with the key at the URL `encryption_key`, which the search
+    service reads as `encryption_identity`. Nothing is sent before the first call. Raises ValueError for an address, a
+    prefix or a key that is none, and for an Entra identity over plain http.
     """
+    own_key = None if encryption_key is None else encryption_key_of(encryption_key, encryption_identity)
     if not url.startswith("https://" if key is None else ("https://", "http://")) or not _PREFIX.fullmatch(prefix):
         raise ValueError(url)
     credential = DefaultAzureCredential() if key is None else AzureKeyCredential(key)
@@ -217,7 +236,7 @@ async def open_search(
             retry_backoff_max=2,
         )
         try:
-            yield SearchEventIndex(client, prefix, timeout_seconds, backoff_seconds)
+            yield SearchEventIndex(client, prefix, timeout_seconds, backoff_seconds, own_key)
         finally:
             if isinstance(credential, DefaultAzureCredential):
                 await credential.close()
