@@ -20,7 +20,7 @@ def schemas() -> None:
 @click.option("--profiles-dir", type=DIRECTORY, help="Check these profiles against the schemas, too.")
 @click.option("--prompts-dir", type=DIRECTORY, default=PROMPTS, help="The prompts that the profiles name.")
 def check(directory: Path | None, profiles_dir: Path | None, prompts_dir: Path) -> None:
-    """Check every schema in DIR, its examples, and that no released version has changed.
+    """Check every schema in DIR, its examples, what it is additive to, and that no released version has changed.
 
     Without DIR, the schemas and the profiles of the installation. Prints "ok" and the numbers, or every problem as
     `file: pointer: reason`. Exits with 0, or 1 if there are problems, or 2 if it was called wrongly.

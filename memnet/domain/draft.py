@@ -97,6 +97,7 @@ def draft_patch(
 ) -> Draft:
     """Decide a PATCH on the version `head` (None: create from the binding's initial content).
 
+    The content must obey the newer of two schema versions, the stored one and the binding's, and is stored under it.
     Raises PatchMalformed, PathNotWritable, FieldDenied, PatchNotApplicable, PatchTestFailed, SchemaViolation,
     LimitExceeded, BindingMismatch, ConfidenceTooLow, EvidenceRequired, EntryExpired, PendingItemForged,
     ProposerCannotConfirm, PendingTargetChanged.

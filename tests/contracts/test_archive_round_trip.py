@@ -67,7 +67,7 @@ class Store:
         return {"documents": self.documents, "audit": self.audit, "clock": self.clock}
 
     def writing(self) -> dict[str, Any]:
-        return {"ids": self.ids, "background": self.background, "catalog": CATALOG}
+        return {"ids": self.ids, "background": self.background}
 
     def all(self) -> dict[str, Any]:
         return {**self.ports(), "events": self.events, "records": self.records, "vault": self.vault}
@@ -80,7 +80,7 @@ class Store:
 
     async def take(self, archive: bytes, target: UserScope) -> ImportReport:
         reader = ZipArchiveReader(io.BytesIO(archive))
-        report = await import_user(reader, target, actor=OPERATOR, **self.all(), **self.writing())
+        report = await import_user(reader, target, actor=OPERATOR, catalog=CATALOG, **self.all(), **self.writing())
         await self.background.drain()
         return report
 
@@ -98,7 +98,7 @@ class Store:
                     ops=[{"op": "replace", "path": "/content/summary", "value": f"naïve {number} 文档 🙂"}],
                     reason=Reason.LIVE_UPDATE,
                 )
-                etag = (await patch_document(command, **self.ports(), **self.writing())).etag
+                etag = (await patch_document(command, catalog=CATALOG, **self.ports(), **self.writing())).etag
             event = Event(
                 event_id=name, service_id="s", timestamp="2026-01-01T00:00:00Z", source_type="x", digest=f"{name} 🙂"
             )
