@@ -141,7 +141,12 @@ async def test_damage_is_seen(world: World, namespace: str, op: dict[str, Any], 
     """A live writer may do all this; so that the corpus proves something, it must not pass unnoticed."""
     key = {"user": DYNAMIC, "projects": ALPHA}[namespace]
     head = await world.service.head(key)
-    await world.service.patch(op, over=head.commit.etag, key=key, confidence=1.0, evidence={"conversation_id": "c1"})
+    evidence = {"conversation_id": "c1"}
+    ops = [op]
+    if op["path"].endswith("/text"):
+        # The text of a fact changes with its evidence alone.
+        ops.append(set_to(op["path"].removesuffix("text") + "evidence", evidence))
+    await world.service.patch(*ops, over=head.commit.etag, key=key, confidence=1.0, evidence=evidence)
 
     assert f"{key.blob_name}: {found}" in await world.damage(CATALOG.profile(COPILOT))
 
