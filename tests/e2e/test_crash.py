@@ -28,7 +28,7 @@ from tests.e2e.service import Service
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 
 DEADLINE = 180
-INITIAL = {"preferences": ["Be brief."], "durable_facts": [], "pending_confirmations": []}
+INITIAL = {"user_instructions": [], "preferences": ["Be brief."], "durable_facts": [], "pending_confirmations": []}
 OTHER = {**INITIAL, "preferences": ["Use tables."]}
 
 

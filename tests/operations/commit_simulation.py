@@ -237,7 +237,7 @@ class Simulation:
 
     def serve(self, process: Process, command: PatchDocument) -> Coroutine[Any, Any, Any]:
         def decide(head: Any) -> Any:
-            return draft_patch(command, self.rules, head, proposed_at="", proposal_id="")
+            return draft_patch(command, self.rules, head, proposed_at="2026-02-14T20:00:00Z", proposal_id="")
 
         ports: Any = process
         return self.commit_change(

@@ -47,7 +47,9 @@ async def test_a_row_says_what_the_document_says(filled):
     head = await filled.head(key)
     assert (row.key, row.summary.etag, row.summary.sequence) == (key, head.commit.etag, 1)
     assert row.summary.updated_at == head.updated_at
-    assert row.summary.size == len('{"durable_facts":[],"pending_confirmations":[],"preferences":["\u00e9\u00e9"]}')
+    assert row.summary.size == len(
+        '{"durable_facts":[],"pending_confirmations":[],"preferences":["\u00e9\u00e9"],"user_instructions":[]}'
+    )
 
 
 @pytest.mark.parametrize(

@@ -142,7 +142,12 @@ async def test_what_is_there_and_was_not_made_by_it_is_not_overwritten(world: Mi
 async def test_what_is_there_and_says_the_same_is_done(world: Migrating) -> None:
     await world.put({"profile": {}, "preferences": ["Mine."]})
     await world.service.patch(
-        {"op": "add", "path": "/content/preferences/-", "value": "Mine."}, key=DYNAMIC, binding_id="user_dynamic"
+        {"op": "add", "path": "/content/preferences/-", "value": "Mine."},
+        {"op": "remove", "path": "/content/user_instructions"},
+        key=DYNAMIC,
+        binding_id="user_dynamic",
+        confidence=1.0,
+        evidence={"conversation_id": "c1"},
     )
     assert await world.standings() == ["create", "done"]
 
