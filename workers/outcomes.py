@@ -75,6 +75,8 @@ OUTCOMES: Mapping[ErrorCode, Outcome] = MappingProxyType(
         ErrorCode.SNAPSHOT_EXISTS: Outcome.DEAD_LETTER,
         # Nothing of the user is to be left, this job included.
         ErrorCode.ERASURE_RUNNING: Outcome.COMPLETE,
+        ErrorCode.TENANT_ENDED: Outcome.COMPLETE,
+        ErrorCode.TENANT_HELD: Outcome.DEAD_LETTER,
         # These two: a race that was lost, and will be decided anew.
         ErrorCode.ETAG_MISMATCH: Outcome.RETRY,
         ErrorCode.DOCUMENT_EXISTS: Outcome.RETRY,

@@ -44,7 +44,7 @@ EXPECTED = {
     "list_audit": BELOW_USER | {"200"},
     "write_event": BELOW_USER | WITH_BODY | {"200", "201", "409"},
     "search_events": BELOW_USER | WITH_BODY | {"200"},
-    "reindex_events": BELOW_USER | {"202"},
+    "reindex_events": BELOW_USER | {"202", "409"},
     "store_snapshot": BELOW_USER | WITH_BODY | {"202", "404", "409"},
     "read_snapshot": BELOW_USER | {"200", "404", "409"},
     "list_accesses": BELOW_USER | {"200"},
@@ -68,6 +68,8 @@ EXPECTED = {
     "get_statistics": WITHOUT_TENANT | {"200", "400"},
     "request_erasure": BELOW_USER | {"202", "409"},
     "get_erasure": BELOW_USER | {"200", "404"},
+    "request_tenant_erasure": BELOW_USER | {"202", "409"},
+    "get_tenant_erasure": BELOW_USER | {"200", "404"},
     "health_live": {"200", "500"},
     "health_ready": {"200", "500", "503"},
 }

@@ -49,7 +49,12 @@ async def connected(url: str, timeout_seconds: float = 10) -> AsyncIterator[Blob
 
 @asynccontextmanager
 async def against(*script: bytes, timeout_seconds: float = 10) -> AsyncIterator[tuple[BlobContainer, ScriptedServer]]:
-    async with scripted_server(*script) as server, connected(server.url, timeout_seconds) as container:
+    """A container that has just seen that the tenant has not ended."""
+    absent = answer(404, "BlobNotFound")
+    async with scripted_server(absent) as server, connected(server.url, timeout_seconds) as container:
+        await container.check_tenant(SCOPE.tenant_id)
+        server.asked.clear()
+        server.script = script
         yield container, server
 
 
