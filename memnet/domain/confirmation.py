@@ -55,6 +55,7 @@ def draft_confirmation(command: ConfirmPending, catalog: Catalog, head: Envelope
 
     The entry that is written gets the confirmation's confidence and evidence, and `now` as the time of its
     verification, where its schema has room for them. If somebody has written the same before, only the item goes.
+    Lifetimes count from when the item was proposed.
     Raises PendingItemNotFound, ProposerCannotConfirm, PendingTargetChanged (with `base`, `ours` and `theirs` if the
     actor may read documents), MalformedRequest for a value that the operation does not take, ConfidenceTooLow,
     EvidenceRequired, what `Catalog.governance` raises, and what `draft_within` raises.
@@ -63,7 +64,8 @@ def draft_confirmation(command: ConfirmPending, catalog: Catalog, head: Envelope
     if not may_confirm(found.item, command.actor.principal, rules.profile):
         raise ProposerCannotConfirm()
     value: Json | Absent = command.values[0] if command.values else ABSENT
-    carried = carry(found.item, head.content, value)
+    tended = rules.profile.upkeep_rules.get(rules.binding.binding_id, ())
+    carried = carry(found.item, head.content, tended, value)
     if isinstance(carried, Changed):
         error = refusal(found.item, carried)
         if command.actor.roles & ROLES["get_document"]:
@@ -73,14 +75,16 @@ def draft_confirmation(command: ConfirmPending, catalog: Catalog, head: Envelope
         raise MalformedRequest("A value is only for an item that adds or replaces.", pending_id=command.pending_id)
     written = [operation for op in carried.ops for operation in _verified(op, found, command, rules, head.content, now)]
     patch = _patch(command, rules, found, written, Reason.CONFIRMATION)
+    proposed_at = found.item.get("proposed_at")
     patch = replace(
         patch,
         confidence=command.confidence,
         evidence={**(command.evidence or {}), "pending_id": command.pending_id},
+        source_time=proposed_at if isinstance(proposed_at, str) else None,
     )
     check_claim(patch, rules.profile, written)
     writable = rules.profile.writable_path_rules.get(rules.binding.binding_id, ())
-    return draft_within(patch, rules, head, [*writable, found.section])
+    return draft_within(patch, rules, head, [*writable, found.section], confirmed_at=now)
 
 
 def draft_rejection(command: RejectPending, catalog: Catalog, head: Envelope) -> Draft:

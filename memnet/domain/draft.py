@@ -137,16 +137,30 @@ def draft_upkeep(command: PatchDocument, rules: Governance, head: Envelope | Non
     return draft_within(command, rules, head, rules.profile.upkept_sections(rules.binding.binding_id))
 
 
-def draft_within(command: PatchDocument, rules: Governance, head: Envelope | None, writable: Iterable[str]) -> Draft:
+def draft_within(
+    command: PatchDocument,
+    rules: Governance,
+    head: Envelope | None,
+    writable: Iterable[str],
+    *,
+    confirmed_at: str | None = None,
+) -> Draft:
     """Decide a patch that the service has worked out itself: it reaches the `writable` places and nothing else.
 
-    The gates for what a writer claims do not apply. Raises as `draft_patch`, but for those gates' own.
+    The gates for what a writer claims do not apply. A patch that applies a confirmed proposal at the time
+    `confirmed_at` brings content in, so the rules for content and for the lifetime of entries do. Raises as
+    `draft_patch`, but for those gates' own.
     """
     ops = _permitted_ops(command, rules, writable)
     rules = _rules_of_version(rules, head)
     before = _base(rules.binding, head)
     base_bytes = canonical(before)
-    content, content_bytes = _patched(ops, rules, before, base_bytes)
+    if confirmed_at is None:
+        content, content_bytes = _patched(ops, rules, before, base_bytes)
+    else:
+        ops, content, content_bytes = _with_lifetimes(command, ops, rules, before, confirmed_at)
+        content_rules.check_patch(command, ops, rules.profile.sensitive_content)
+        check_lifetimes(before, content, rules.profile, rules.binding.binding_id, from_text(confirmed_at))
     return _draft(
         command, rules, content, ops, hash_before=digest(base_bytes), hash_after=digest(content_bytes), redirected=()
     )

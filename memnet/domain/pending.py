@@ -6,6 +6,7 @@ confirmation changes: `carry` follows the entry that was meant to where it is no
 """
 
 from collections import Counter
+from collections.abc import Sequence
 
 import orjson
 
@@ -24,6 +25,7 @@ from memnet.domain.profile import Profile
 from memnet.domain.rebase import ABSENT, Absent, Changed, Rebased, Translated, Why, rebase
 from memnet.domain.same_element import ID, ID_ENDINGS, same_json
 from memnet.domain.same_text import says
+from memnet.domain.upkeep_rules import SectionUpkeep
 from memnet.domain.write import Evidence, IfMatch, PatchDocument
 
 
@@ -101,8 +103,8 @@ def narrow(op: Op, content: Json) -> tuple[Op, Json]:
     return target, base
 
 
-def carry(item: Json, content: Json, value: Json | Absent = ABSENT) -> Rebased:
-    """Carry the item's operation over to `content`; `value` replaces the proposed one.
+def carry(item: Json, content: Json, rules: Sequence[SectionUpkeep], value: Json | Absent = ABSENT) -> Rebased:
+    """Carry the item's operation over to `content`; `value` replaces the proposed one, `rules` are as in `rebase`.
 
     Returns the operation, no operation if what it makes is there already, or why it cannot be applied. An entry that
     had an equal beside it, or that is to be removed and is gone, cannot.
@@ -116,7 +118,7 @@ def carry(item: Json, content: Json, value: Json | Absent = ABSENT) -> Rebased:
         check_form([op])
         if _has_an_equal(op, base):
             return Changed(0, op["path"], Why.AMBIGUOUS, base, ABSENT)
-        rebased = rebase([op], base, content)
+        rebased = rebase([op], base, content, rules)
     except MemnetError:
         return unusable
     if op["op"] == "remove" and isinstance(rebased, Translated) and not rebased.ops:
@@ -157,7 +159,8 @@ def check_pending(
         if elsewhere and not redirected[index]:
             if not all(may_confirm(item, command.actor.principal, profile) for item in gone):
                 raise ProposerCannotConfirm()
-            gone.remove(_proposed(index, op, gone, state[ROOT], section))
+            rules = profile.upkeep_rules.get(command.binding_id, ())
+            gone.remove(_proposed(index, op, gone, state[ROOT], section, rules))
         state = apply(state, orjson.loads(canonical([op])))
 
 
@@ -169,9 +172,11 @@ def written(op: Op) -> list[Pointer]:
     return [*places, content_pointer(op["from"])] if op["op"] == "move" else places
 
 
-def _proposed(index: int, op: Op, gone: list[Json], content: Json, section: Pointer) -> Json:
+def _proposed(
+    index: int, op: Op, gone: list[Json], content: Json, section: Pointer, rules: Sequence[SectionUpkeep]
+) -> Json:
     """The item whose operation this one is. Raises PendingTargetChanged."""
-    carried = [(item, carry(item, content)) for item in gone]
+    carried = [(item, carry(item, content, rules)) for item in gone]
     for item, found in carried:
         if isinstance(found, Translated) and found.ops and _does(op, section) == _does(found.ops[0], section):
             return item

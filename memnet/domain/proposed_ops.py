@@ -68,15 +68,20 @@ class Target:
         rules = self.profile.extraction
         return {} if rules is None else rules.items.get(self.document.binding_id, {})
 
+    @cached_property
+    def rules(self) -> Sequence[SectionUpkeep]:
+        """The upkeep rules of the document's binding."""
+        return self.profile.upkeep_rules.get(self.document.binding_id, ())
+
     def rule(self, section: Pointer) -> SectionUpkeep:
         """Which members of the section's entries tell their origin."""
-        return rule_of(section, self.profile.upkeep_rules.get(self.document.binding_id, ()))
+        return rule_of(section, self.rules)
 
     @cached_property
     def kept(self) -> list[tuple[Pointer, frozenset[str]]]:
         """By section, the members of its entries that the service keeps."""
         found = [(pointer(section), kept_by_service(template)) for section, template in self.templates.items()]
-        for rule in self.profile.upkeep_rules.get(self.document.binding_id, ()):
+        for rule in self.rules:
             names = {rule.id_field, rule.evidence_field, rule.confidence_field, rule.verified_field, rule.expires_field}
             names.add(rule.ttl_field)
             found.append((pointer(rule.section), frozenset(name for name in names if name is not None)))
@@ -280,7 +285,7 @@ def _pending_targets(target: Target) -> Iterator[tuple[str, dict[str, Json]]]:
     except PatchNotApplicable:
         return
     for index, item in enumerate(items if isinstance(items, list) else []):
-        carried = carry(item, target.document.content) if isinstance(item, dict) else None
+        carried = carry(item, target.document.content, target.rules) if isinstance(item, dict) else None
         if isinstance(carried, Translated):
             yield from ((pointer_text((*section, str(index))), op) for op in carried.ops)
 

@@ -62,7 +62,8 @@ def item(**members: Any) -> dict[str, Any]:
 
 
 def content(**members: Any) -> dict[str, Any]:
-    return {"preferences": [], "durable_facts": [], "pending_confirmations": []} | copy.deepcopy(members)
+    sections = ("preferences", "user_instructions", "durable_facts", "pending_confirmations")
+    return {name: [] for name in sections} | copy.deepcopy(members)
 
 
 def decide(*ops: Any, on: Any = None, **members: Any) -> Any:

@@ -18,7 +18,9 @@ from memnet.domain.document import Actor, Json
 from memnet.domain.draft import Governance, draft_patch, draft_upkeep
 from memnet.domain.errors import (
     ConfidenceTooLow,
+    EntryExpired,
     EvidenceRequired,
+    FieldDenied,
     MalformedRequest,
     MemnetError,
     PendingItemNotFound,
@@ -245,6 +247,28 @@ def test_another_value_may_be_confirmed_where_one_was_proposed():
     assert subject.content["home"] == "Porto"
     with pytest.raises(MalformedRequest):
         subject.confirm(subject.propose(removal), values=("x",))
+
+
+def test_a_confirmation_brings_in_nothing_that_a_patch_may_not():
+    rules = {"ttl_classes": {"this week": "P7D", "this year": "P365D"}}
+    section = {"section": "/facts", "expires_field": "until", "ttl_field": "class"}
+    subject = memory(facts=[])
+    subject = Memory(
+        subject.content, small_rules(schema=SCHEMA, **PROFILE | rules | {"upkeep_rules": {"b": [section]}})
+    )
+    lasting, lapsed, leaking = (
+        subject.propose(op("add", "/content/facts/-", value={"text": name, "class": named}))
+        for name, named in (("a", "this year"), ("b", "this week"), ("c", "this year"))
+    )
+
+    with pytest.raises(FieldDenied):
+        subject.confirm(leaking, values=({"text": "The card is 4111 1111 1111 1111."},))
+    with pytest.raises(EntryExpired):
+        subject.confirm(lapsed)
+    subject.confirm(lasting)
+
+    # The class counts from the proposal and not from the confirmation.
+    assert [(one["text"], one["until"][:10]) for one in subject.content["facts"]] == [("a", "2027-02-14")]
 
 
 def test_who_may_confirm_and_what_it_takes():
