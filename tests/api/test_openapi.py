@@ -51,6 +51,9 @@ EXPECTED = {
     "get_replay": BELOW_USER | {"200", "404"},
     "list_replays": BELOW_USER | {"200"},
     "retry_replay": BELOW_USER | {"202", "404", "409"},
+    "list_pending": BELOW_USER | {"200"},
+    "confirm_pending": BELOW_USER | WITH_BODY | {"200", "404", "409", "412", "422"},
+    "reject_pending": BELOW_USER | WITH_BODY | {"200", "404", "409", "412", "422"},
     "list_conflicts": BELOW_USER | {"200"},
     "retry_conflict": BELOW_USER | {"200", "404", "409"},
     "discard_conflict": BELOW_USER | WITH_BODY | {"200", "404", "409"},
@@ -78,6 +81,8 @@ EXPECTED = {
 REQUESTS = {
     "patch_document": ("PATCH", DYNAMIC),
     "replace_document": ("PUT", DYNAMIC),
+    "confirm_pending": ("POST", f"{USER}/pending/p-1:confirm"),
+    "reject_pending": ("POST", f"{USER}/pending/p-1:reject"),
     "assemble_context": ("POST", f"{USER}/context:assemble"),
     "write_event": ("POST", f"{USER}/events"),
     "search_events": ("POST", f"{USER}/events:search"),
@@ -87,7 +92,7 @@ REQUESTS = {
     "place_tenant_hold": ("PUT", "/v1/tenants/t1/legal-hold"),
 }
 """Of the operations that take a body."""
-CREATED = {"write_event": 201, "store_snapshot": 202}
+CREATED = {"write_event": 201, "store_snapshot": 202, "confirm_pending": 404, "reject_pending": 404}
 """Of those, what answers the first request, where that is not 200."""
 
 
