@@ -37,10 +37,18 @@ class Recall:
 
     async def _never_changed(self, event: dict[str, Any]) -> None:
         self.screen.heading("An event is good for one digest: repeated it is answered again, altered it is refused")
-        again = (await self.service.record(event)).expect(200)
+        mail = {
+            "event_id": "mail-1",
+            "service_id": self.service.principal,
+            "timestamp": event["timestamp"],
+            "source_type": "mail",
+            "digest": "Minutes were sent.",
+        }
+        (await self.service.record(mail)).expect(201)
+        again = (await self.service.record(mail)).expect(200)
         hold(again.replayed, "the repeated event was not recognised")
-        self.screen.request("POST events", again.status, f"{event['event_id']}, Idempotency-Replayed: true")
-        altered = {**event, "digest": "Something else was said."}
+        self.screen.request("POST events", again.status, f"{mail['event_id']}, Idempotency-Replayed: true")
+        altered = {**mail, "digest": "Something else was said."}
         self.screen.refusal("POST events", (await self.service.record(altered)).expect(409, code="EVENT_EXISTS"))
 
     async def _search(self, query: str) -> None:

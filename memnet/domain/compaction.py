@@ -9,7 +9,15 @@ from datetime import datetime
 
 from memnet.domain.document import Json
 from memnet.domain.draft import Governance
-from memnet.domain.entry import confidence_of, evidence_of, identity, rank, value_of, with_origins_of
+from memnet.domain.entry import (
+    confidence_of,
+    evidence_of,
+    identity,
+    rank,
+    value_of,
+    with_origins_of,
+    with_sources_of_targets,
+)
 from memnet.domain.json_text import canonical
 from memnet.domain.patch import pointer
 from memnet.domain.upkeep import Fate, Plan, Surroundings
@@ -59,7 +67,11 @@ def _fold(sheet: Worksheet, rule: SectionUpkeep, stays: int, merged: list[Json])
     """Put into the entry that stays what the others know, as far as the schema has room for it."""
     entries = sheet.sheet(rule.section).entries
     kept = entries[stays]
-    for candidate in with_origins_of(kept, merged, rule):
+    candidates = with_origins_of(kept, merged, rule)
+    if rule.section == sheet.pending:
+        whole = [with_sources_of_targets(one, merged, sheet.tended) for one in [*candidates, kept]]
+        candidates = [one for one in [*whole, *candidates] if one is not kept]
+    for candidate in candidates:
         entries[stays] = candidate
         if not sheet.rules.schema.violations(sheet.content):
             sheet.replace(rule.section, stays, candidate)

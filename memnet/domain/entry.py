@@ -2,11 +2,11 @@
 
 import math
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 
 from memnet.domain.document import Json
-from memnet.domain.errors import MalformedRequest
+from memnet.domain.errors import MalformedRequest, PatchMalformed
 from memnet.domain.evidence import MAX_EVIDENCE_BYTES
 from memnet.domain.json_text import canonical
 from memnet.domain.patch import Pointer, pointer
@@ -109,6 +109,23 @@ def with_origins_of(kept: Json, merged: Sequence[Json], rule: SectionUpkeep) -> 
     return [candidate for candidate in candidates if candidate is not kept]
 
 
+def with_sources_of_targets(kept: Json, merged: Sequence[Json], rules: Sequence[SectionUpkeep]) -> Json:
+    """The pending item that stays: the entry that it proposes gets the evidence of those that the others propose."""
+    target = _member(kept, "target")
+    value = _member(target, "value")
+    try:
+        section = pointer(_member(target, "path"))[1:-1]
+    except PatchMalformed:
+        return kept
+    if not isinstance(value, dict):
+        return kept
+    rule = rule_of(section, rules)
+    evidence = joint_evidence(value, [_member(_member(item, "target"), "value") for item in merged], rule)
+    if evidence is None:
+        return kept
+    return {**kept, "target": {**target, "value": {**value, rule.evidence_field: evidence}}}
+
+
 def joint_evidence(kept: Json, others: Sequence[Json], rule: SectionUpkeep) -> Json:
     """The evidence of an entry together with that of others, which stands in it as `also`.
 
@@ -135,6 +152,17 @@ def covers(there: Json, entry: Json, rule: SectionUpkeep) -> bool:
     if said is None or said != identity(there, rule):
         return canonical(there) == canonical(entry)
     return known >= {canonical(item) for item in evidence_of(entry, rule)}
+
+
+def names_messages(entry: Json, source: Mapping[str, Json], rule: SectionUpkeep) -> bool:
+    """Whether the entry's evidence names the conversation and the messages of `source` already."""
+    for item in evidence_of(entry, rule):
+        if not isinstance(item, dict) or item.get("conversation_id") != source["conversation_id"]:
+            continue
+        listed = item.get("message_ids")
+        if isinstance(listed, list) and all(message_id in listed for message_id in source["message_ids"]):
+            return True
+    return False
 
 
 def joins(entry: Json, entries: Sequence[Json], rule: SectionUpkeep) -> tuple[int, Json] | None:

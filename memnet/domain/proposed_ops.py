@@ -10,7 +10,7 @@ import orjson
 
 from memnet.domain import injected_context, path_policy
 from memnet.domain.document import Json
-from memnet.domain.entry import covers, joins, rule_of
+from memnet.domain.entry import covers, joins, names_messages, rule_of
 from memnet.domain.entry_template import TEXT, Entry, fill, kept_by_service, renew
 from memnet.domain.error_code import ErrorCode
 from memnet.domain.errors import FieldDenied, MemnetError, PatchNotApplicable
@@ -126,7 +126,7 @@ def admit_ops(ops: Sequence[AnsweredOp], target: Target, source: Source, others:
     for op in ops:
         made = _admit(op, state, target, source)
         if not isinstance(made, _Known):
-            made = _waiting(made, target) or _repeated(made, others, target) or made
+            made = _waiting(made, target, source) or _repeated(made, others, target) or made
         if isinstance(made, _Known):
             admitted.known.append(made.at)
             continue
@@ -213,12 +213,18 @@ def _in_list(
         entry = _entry(section, value, target, source)
         value = fill(template, entry) if verb == "add" else renew(old, template, entry)
     alike = [at for at, other in enumerate(entries) if isinstance(text, str) and says(other, field) == says(text)]
-    if alike and (verb == "replace" or joins(value, entries, target.rule(section)) is None):
+    if alike and not (verb == "add" and _brings_source(value, entries, alike, source, target.rule(section))):
         return _Known(pointer_text((ROOT, *section, str(alike[0]))))
     if template is None:
         _check_overwriting(old)
     # A list takes what is new at its end, wherever it was wanted: nothing else moves.
     return _op(verb, (*section, "-" if verb == "add" else str(index)), value)
+
+
+def _brings_source(value: Json, entries: list[Json], alike: list[int], source: Source, rule: SectionUpkeep) -> bool:
+    """Whether the entry's evidence would join one that says the same and does not name these messages."""
+    named = any(names_messages(entries[at], source.evidence, rule) for at in alike)
+    return not named and joins(value, entries, rule) is not None
 
 
 def _index(segment: str, length: int, verb: str) -> int:
@@ -252,10 +258,13 @@ def _text_field(template: dict[str, Json] | None) -> str:
     return next((name for name, value in (template or {}).items() if value == TEXT), "text")
 
 
-def _waiting(made: Op, target: Target) -> _Known | None:
+def _waiting(made: Op, target: Target, source: Source) -> _Known | None:
     """Where in the pending section the same waits already, unless the operation brings another source of it."""
+    rule = _rule(made, target)
     for at, proposed in _pending_targets(target):
-        if _is_about(made, proposed) and covers(proposed.get("value"), made["value"], _rule(made, target)):
+        value = proposed.get("value")
+        alike = _is_about(made, proposed) and count_items(made["value"], [value], rule.text_field)
+        if alike and (covers(value, made["value"], rule) or names_messages(value, source.evidence, rule)):
             return _Known(at)
     return None
 
@@ -277,8 +286,8 @@ def _rule(made: Op, target: Target) -> SectionUpkeep:
     return target.rule(pointer(made["path"])[1:-1])
 
 
-def _pending_targets(target: Target) -> Iterator[tuple[str, dict[str, Json]]]:
-    """The operations that wait in the pending section, and where."""
+def _pending_targets(target: Target) -> Iterator[tuple[str, Op]]:
+    """The operations that wait in the pending section, carried over to the content that was shown, and where."""
     section = (ROOT, *(target.pending or ()))
     try:
         items = [] if target.pending is None else resolve({ROOT: target.document.content}, pointer_text(section))

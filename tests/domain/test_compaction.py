@@ -142,6 +142,20 @@ def test_proposals_of_the_same_by_the_same_become_one():
     assert plan.content["waiting"] == [*others, again]
 
 
+def test_a_proposal_has_the_sources_of_those_that_are_merged_into_it():
+    rule = {"section": "/waiting", "merge": True, "verified_field": "proposed_at"}
+    sources = [{"conversation_id": f"c{number}"} for number in (1, 2)]
+    items = [
+        proposal("x", evidence=source, target={**proposal("x")["target"], "value": fact("x", evidence=source)})
+        for source in sources
+    ]
+    (item,) = compact({"waiting": items}, rule, FACTS).content["waiting"]
+    joint = {**sources[1], "also": [sources[0]]}
+    assert (item["evidence"], item["target"]["value"]["evidence"]) == (joint, joint)
+    (item,) = compact({"waiting": [one | {"evidence": None} for one in items]}, rule, FACTS).content["waiting"]
+    assert (item["evidence"], item["target"]["value"]["evidence"]) == (None, joint)
+
+
 # Expiry.
 
 

