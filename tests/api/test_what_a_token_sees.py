@@ -69,7 +69,8 @@ async def planted(client: httpx.AsyncClient, services: Services) -> dict[str, li
     assert answer.status_code == 201, answer.text
     await work(services, location := await stored(client))
     await services.background.drain()  # type: ignore[attr-defined]
-    etag = (await client.get(DYNAMIC)).headers["ETag"]
+    now_read = await client.get(DYNAMIC)
+    etag, content = now_read.headers["ETag"], now_read.json()["document"]["content"]
     records = (await client.get(f"{USER}/audit?limit=1000")).json()["records"]
     times = [first.json()["change_id"], *(record["change_id"] for record in records), records[1]["timestamp"]]
     return {
@@ -77,6 +78,7 @@ async def planted(client: httpx.AsyncClient, services: Services) -> dict[str, li
         "user_id": ["u1"],
         "replay_id": [location.rpartition("/")[2]],
         "conflict_id": ["cfl-rpl-1-1"],
+        "pending_id": [item["id"] for item in content["pending_confirmations"]],
         "as_of": times,
         "If-Match": [etag, alpha, '"2-0000000000000000"', "*", ""],
         "If-None-Match": ["*", etag],
