@@ -31,14 +31,8 @@ _WAITS = {"namespace": "user", "path": "user_dynamic.json", "pointer": "/content
 PENDING = {"pending": [{**_WAITS, "etag": ETAG, "item": _ITEM}], "next_cursor": None}
 LISTED = {
     "documents": [
-        {
-            "namespace": "user",
-            "path": "user_dynamic.json",
-            "etag": ETAG,
-            "updated_at": "2026-02-14T20:00:00.000000Z",
-            "size": 87,
-            "sequence": 2,
-        }
+        {"namespace": "user", "path": "user_dynamic.json", "etag": ETAG}
+        | {"updated_at": "2026-02-14T20:00:00.000000Z", "size": 87, "sequence": 2}
     ],
     "next_cursor": None,
 }

@@ -70,8 +70,8 @@ def test_a_document_is_shown_with_what_may_be_proposed_and_without_what_is_pendi
 
     assert "pending_confirmations" not in dynamic["content"]
     assert dynamic["content"]["durable_facts"][0]["text"] == "Leads the retrieval team."
-    assert dynamic["writable"] == ["/content/preferences", "/content/durable_facts"]
-    assert dynamic["lists_that_take_texts"] == ["/content/durable_facts"]
+    assert dynamic["writable"] == ["/content/user_instructions", "/content/preferences", "/content/durable_facts"]
+    assert dynamic["lists_that_take_texts"] == ["/content/durable_facts", "/content/user_instructions"]
     assert (dynamic["target_binding_id"], dynamic["target_path"]) == ("user_dynamic", "user_dynamic.json")
     assert static["writable"] == []
     assert project["exists"] is True

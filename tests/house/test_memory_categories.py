@@ -10,7 +10,7 @@ EXAMPLES = "api/examples.py"
 """The one file that shows the shipped profile at work, for the OpenAPI document."""
 PART_OF_THE_API = frozenset({"project_id"})
 """Names that the specification's own request and answer of context:assemble have, whatever the profile."""
-ORDINARY = frozenset({"account", "plan", "profile", "state", "subject", "summary"})
+ORDINARY = frozenset({"account", "customer", "plan", "profile", "state", "subject", "summary"})
 """Section names that are words of the code, too: they are looked for as steps of a JSON Pointer only."""
 
 

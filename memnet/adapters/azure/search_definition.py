@@ -20,8 +20,8 @@ STRING = SearchFieldDataType.STRING
 STRINGS = "Collection(Edm.String)"
 VECTOR = "Collection(Edm.Single)"
 PROFILE = "cosine"
-_KEY = re.compile(r"(?P<vault>https://[a-z0-9.-]+)/keys/(?P<name>[A-Za-z0-9-]{1,127})(/(?P<version>[0-9a-f]{32}))?/?")
-"""A key's identifier, as Key Vault writes it ("Azure Key Vault keys, secrets and certificates overview")."""
+_KEY = re.compile(r"(?P<vault>[a-z0-9.-]+)/keys/(?P<name>[A-Za-z0-9-]{1,127})(/(?P<version>[0-9a-f]{32}))?/?")
+"""A key's identifier without its scheme ("Azure Key Vault keys, secrets and certificates overview")."""
 
 
 def encryption_key_of(url: str, identity: str | None) -> SearchResourceEncryptionKey:
@@ -30,13 +30,13 @@ def encryption_key_of(url: str, identity: str | None) -> SearchResourceEncryptio
     An index takes its key when it is created, and cannot be searched once the key is gone ("Configure customer-managed
     keys for data encryption in Azure AI Search"). Raises ValueError for a URL that is not a key's.
     """
-    found = _KEY.fullmatch(url)
-    if found is None:
+    found = _KEY.fullmatch(url.removeprefix("https://"))
+    if found is None or not url.startswith("https://"):
         raise ValueError(url)
     return SearchResourceEncryptionKey(
         key_name=found["name"],
         key_version=found["version"],
-        vault_uri=found["vault"],
+        vault_uri=f"https://{found['vault']}",
         identity=None if identity is None else SearchIndexerDataUserAssignedIdentity(resource_id=identity),
     )
 
