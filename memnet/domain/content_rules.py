@@ -39,7 +39,8 @@ def check_content(content: Json, rules: SensitiveContent) -> None:
 def check_event(event: Event) -> None:
     """Raise FieldDenied, with the place and the kind, if an event's texts hold any. An event has no profile."""
     evidence = event.evidence.members() if event.evidence else None
-    _check({"digest": event.digest, "keywords": event.keywords, "evidence": evidence}, (), STRICTEST)
+    texts = {"digest": event.digest, "keywords": event.keywords, "entities": event.entities, "evidence": evidence}
+    _check(texts, (), STRICTEST)
 
 
 def _check(value: Json, place: Pointer, rules: SensitiveContent, **details: int) -> None:

@@ -7,7 +7,7 @@ from memnet.domain.envelope import Envelope
 from memnet.domain.errors import DocumentNotFound
 from memnet.domain.timestamps import to_text
 from memnet.domain.write import ConfirmPending, WriteResult
-from memnet.operations.commit_change import commit_change
+from memnet.operations.commit_governed import commit_governed
 from memnet.ports import AuditLog, Background, Clock, DocumentStore, IdGenerator
 
 
@@ -26,11 +26,18 @@ async def confirm_pending(
     Raises what `domain.confirmation.draft_confirmation` and `commit_change` raise; then nothing has changed.
     """
 
-    def decide(head: Envelope | None) -> Draft:
+    def decide(known: Catalog, head: Envelope | None) -> Draft:
         if head is None:
             raise DocumentNotFound()
-        return draft_confirmation(command, catalog, head, now=to_text(clock.now()))
+        return draft_confirmation(command, known, head, now=to_text(clock.now()))
 
-    return await commit_change(
-        command, decide, documents=documents, audit=audit, clock=clock, ids=ids, background=background
+    return await commit_governed(
+        command,
+        decide,
+        documents=documents,
+        audit=audit,
+        catalog=catalog,
+        clock=clock,
+        ids=ids,
+        background=background,
     )

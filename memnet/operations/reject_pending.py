@@ -6,7 +6,7 @@ from memnet.domain.draft import Draft
 from memnet.domain.envelope import Envelope
 from memnet.domain.errors import DocumentNotFound
 from memnet.domain.write import RejectPending, WriteResult
-from memnet.operations.commit_change import commit_change
+from memnet.operations.commit_governed import commit_governed
 from memnet.ports import AuditLog, Background, Clock, DocumentStore, IdGenerator
 
 
@@ -25,11 +25,18 @@ async def reject_pending(
     Raises what `domain.confirmation.draft_rejection` and `commit_change` raise; then nothing has changed.
     """
 
-    def decide(head: Envelope | None) -> Draft:
+    def decide(known: Catalog, head: Envelope | None) -> Draft:
         if head is None:
             raise DocumentNotFound()
-        return draft_rejection(command, catalog, head)
+        return draft_rejection(command, known, head)
 
-    return await commit_change(
-        command, decide, documents=documents, audit=audit, clock=clock, ids=ids, background=background
+    return await commit_governed(
+        command,
+        decide,
+        documents=documents,
+        audit=audit,
+        catalog=catalog,
+        clock=clock,
+        ids=ids,
+        background=background,
     )

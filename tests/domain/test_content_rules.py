@@ -84,6 +84,7 @@ def test_an_event_is_looked_at_in_all_its_texts() -> None:
     for members, path in (
         ({"digest": f"Paid with {CARD}."}, "/digest"),
         ({"keywords": ["a", CARD]}, "/keywords/1"),
+        ({"entities": [CARD]}, "/entities/0"),
         ({"evidence": {"quote": CARD}}, "/evidence/quote"),
     ):
         with pytest.raises(FieldDenied) as refused:

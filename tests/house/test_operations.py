@@ -10,7 +10,15 @@ from memnet.domain.access import ROLES
 from tests.house.source_tree import ROOT, Module, modules
 
 INTERNAL = frozenset(
-    {"bootstrap", "commit_change", "flush_outbox", "sweep_outboxes", "read_records", "rebuild_documents"}
+    {
+        "bootstrap",
+        "commit_change",
+        "commit_governed",
+        "flush_outbox",
+        "sweep_outboxes",
+        "read_records",
+        "rebuild_documents",
+    }
     | {"index_events", "open_index", "read_events", "rebuild_index", "reconcile_events", "reindex_tenant"}
     | {"upload_events", "verify_search", "resume_reindexing"}
     | {"add_data_key", "open_record", "read_data_keys", "rotate_keys", "seal_record", "unwrap_data_key"}

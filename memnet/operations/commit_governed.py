@@ -1,0 +1,54 @@
+"""Make one governed change durable, also on a document that another release has written."""
+
+from collections.abc import Callable
+from dataclasses import replace
+from functools import partial
+
+from memnet.domain.catalog import Catalog
+from memnet.domain.draft import Draft
+from memnet.domain.envelope import Envelope
+from memnet.domain.errors import BindingMismatch
+from memnet.domain.write import WriteCommand, WriteResult
+from memnet.operations.commit_change import commit_change
+from memnet.operations.read_schema import read_schema
+from memnet.ports import AuditLog, Background, Clock, DocumentStore, IdGenerator
+
+
+async def commit_governed(
+    command: WriteCommand,
+    decide: Callable[[Catalog, Envelope | None], Draft],
+    *,
+    documents: DocumentStore,
+    audit: AuditLog,
+    catalog: Catalog,
+    clock: Clock,
+    ids: IdGenerator,
+    background: Background,
+) -> WriteResult:
+    """Apply `command`, whose outcome `decide` works out by the catalog from the newest version, exactly once.
+
+    A document under a schema version that is not in the catalog is decided a second time, with the text of that version
+    from the container. Raises what `decide` and `commit_change` raise; then nothing has changed.
+    """
+
+    async def commit(known: Catalog) -> WriteResult:
+        return await commit_change(
+            command,
+            partial(decide, known),
+            documents=documents,
+            audit=audit,
+            clock=clock,
+            ids=ids,
+            background=background,
+        )
+
+    try:
+        return await commit(catalog)
+    except BindingMismatch as mismatch:
+        stored = mismatch.details.get("schema_id"), mismatch.details.get("schema_version")
+        schemas = catalog.schemas
+        if None not in stored:
+            schemas = await read_schema(str(stored[0]), str(stored[1]), schemas, texts=documents.texts)
+        if schemas is catalog.schemas:
+            raise
+    return await commit(replace(catalog, schemas=schemas))
