@@ -111,7 +111,7 @@ def test_an_index_of_other_embeddings_stops_the_start_and_says_what_to_do(
 )
 def test_a_search_service_that_cannot_be_one_is_named(variables: dict[str, str]) -> None:
     (line,) = failure(**WORKING, **variables)
-    assert line.startswith("MEMNET_SEARCH_URL, MEMNET_SEARCH_INDEX: must be")
+    assert line.startswith("MEMNET_SEARCH_URL, MEMNET_SEARCH_INDEX, MEMNET_SEARCH_ENCRYPTION_KEY: must be")
 
 
 def test_every_version_is_registered_and_another_text_under_one_stops_the_start(

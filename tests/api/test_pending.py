@@ -103,8 +103,10 @@ async def test_a_confirmation_changes_the_entry_that_was_meant_and_is_answered_a
 async def test_a_changed_target_is_409_and_its_values_only_for_who_may_read(
     client: httpx.AsyncClient, token: Token, waiting: dict[str, Any], roles: tuple[str, ...]
 ) -> None:
-    change = {"op": "replace", "path": "/content/durable_facts/0/text", "value": "Lives in Porto."}
-    await patch(client, changing(waiting["etag"], "porto"), change, sure=0.9)
+    place = "/content/durable_facts/0"
+    moved = {"op": "replace", "path": f"{place}/text", "value": "Lives in Porto."}
+    source = {"op": "replace", "path": f"{place}/evidence", "value": {"event_id": "e8"}}
+    await patch(client, changing(waiting["etag"], "porto"), moved, source, sure=0.9)
     before = await content(client)
     url = f"{PENDING}/{waiting['item']['id']}:confirm"
     refused = await client.post(url, json=BY_REVIEWER, headers=reviewer(token, *roles))

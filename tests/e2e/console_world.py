@@ -69,12 +69,9 @@ async def settle(session: ClientSession, stack: Stack, user_id: str) -> Maya:
     await _done(service.patch(DYNAMIC, prefer("Answer briefly."), etag=None, key="d1"))
     numbers = {"op": "replace", "path": "/content/preferences/0", "value": "Answer briefly, with the numbers first."}
     await _done(service.patch(DYNAMIC, numbers, etag=await maya.etag(), key="d2"))
-    facts = [add("/content/durable_facts/-", fact) for fact in FACTS]
-    await _done(
-        service.patch(
-            DYNAMIC, *facts, etag=await maya.etag(), key="d3", confidence=0.9, source_time="2026-02-02T09:02:00Z"
-        )
-    )
+    # Only an administrator may bring in what has expired.
+    with_facts = {**await service.content(DYNAMIC), "durable_facts": FACTS}
+    await _done(service.put(DYNAMIC, with_facts, "memory.user.dynamic", etag=await maya.etag(), key="d3"))
     await maya.propose("Moved to Porto last week")
     return maya
 
