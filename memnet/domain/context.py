@@ -147,7 +147,7 @@ def as_shown(candidate: Candidate, profile: Profile, now: datetime) -> Candidate
     if candidate.found is None:
         return candidate
     shown = show(candidate.content, profile, candidate.binding.binding_id, now)
-    if not shown.guidance and not shown.left_out:
+    if shown.facts == candidate.content:
         return candidate
     found = replace(
         candidate.found,
