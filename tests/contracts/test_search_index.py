@@ -101,7 +101,7 @@ async def test_a_service_that_hangs_is_unavailable_within_the_timeout() -> None:
             await index.search(NAME, QUERY, None)
 
 
-KEY, IDENTITY = "https://kv.vault.azure.net/keys/at-rest", "/subscriptions/s/identities/search"
+KEY, IDENTITY = "https://kv.vault.test/keys/at-rest", "/subscriptions/s/identities/search"
 
 
 async def test_an_index_is_encrypted_with_the_key_of_the_settings(search_emulator: SearchEmulator) -> None:
@@ -133,7 +133,7 @@ async def test_the_service_is_told_vault_name_version_and_identity_of_the_key() 
             await index.create(IndexVersion(NAME))
         _, _, body = server.asked[0]
     assert orjson.loads(body)["encryptionKey"] == {
-        "keyVaultUri": "https://kv.vault.azure.net",
+        "keyVaultUri": "https://kv.vault.test",
         "keyVaultKeyName": "at-rest",
         "keyVaultKeyVersion": "0" * 32,
         "identity": {
@@ -143,7 +143,7 @@ async def test_the_service_is_told_vault_name_version_and_identity_of_the_key() 
     }
 
 
-@pytest.mark.parametrize("key", ["", "at-rest", "http://kv.vault.azure.net/keys/k", f"{KEY}/newest", f"{KEY}?x=1"])
+@pytest.mark.parametrize("key", ["", "at-rest", "http://kv.vault.test/keys/k", f"{KEY}/newest", f"{KEY}?x=1"])
 async def test_what_is_no_key_is_refused_before_anything_is_sent(key: str) -> None:
     with pytest.raises(ValueError, match=r".*"):
         async with open_search("http://127.0.0.1:1", key="k", prefix="e", timeout_seconds=1, encryption_key=key):

@@ -57,6 +57,15 @@ def test_the_document_and_its_size_are_those_of_what_is_shown() -> None:
     assert found.size == len('{"facts":[]}') + len('["Be brief."]')
 
 
+def test_an_empty_section_of_guidance_is_not_in_the_document() -> None:
+    content = {"facts": [NEW], "wishes": []}
+    document = ContextDocument("b", "n", "d.json", ETag('"1"'), orjson.dumps({"content": content}))
+
+    found = as_shown(Candidate(RULES.binding, KEY, document, content), RULES.profile, NOW)
+
+    assert "wishes" not in found.content
+
+
 def test_a_document_that_is_not_there_stays_so() -> None:
     missing = Candidate(RULES.binding, KEY, None)
     assert as_shown(missing, RULES.profile, NOW) is missing

@@ -13,7 +13,7 @@ SEARCH = {
     "algorithms": [{"name": "a", "kind": "hnsw", "hnswParameters": {"m": 4, "metric": "cosine"}}],
     "profiles": [{"name": "p", "algorithm": "a"}],
 }
-ENCRYPTION_KEY = {"keyVaultUri": "https://kv.vault.azure.net", "keyVaultKeyName": "k"}
+ENCRYPTION_KEY = {"keyVaultUri": "https://kv.vault.test", "keyVaultKeyName": "k"}
 
 
 def definition(*fields: dict[str, Any], **members: Any) -> dict[str, Any]:

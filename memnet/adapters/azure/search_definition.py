@@ -27,8 +27,8 @@ _KEY = re.compile(r"(?P<vault>[a-z0-9.-]+)/keys/(?P<name>[A-Za-z0-9-]{1,127})(/(
 def encryption_key_of(url: str, identity: str | None) -> SearchResourceEncryptionKey:
     """The key at `url`, which the search service reads as the user-assigned `identity`; None: as its own.
 
-    An index takes its key when it is created, and cannot be searched once the key is gone ("Configure customer-managed
-    keys for data encryption in Azure AI Search"). Raises ValueError for a URL that is not a key's.
+    An index takes its key when it is created, and cannot be searched once the key is gone (Microsoft Learn,
+    azure/search/search-security-manage-encryption-keys). Raises ValueError for a URL that is not a key's.
     """
     found = _KEY.fullmatch(url.removeprefix("https://"))
     if found is None or not url.startswith("https://"):
