@@ -42,7 +42,7 @@ EXPECTED = {
     "delete_document": WRITE,
     "assemble_context": BELOW_USER | WITH_BODY | {"200", "404"},
     "list_audit": BELOW_USER | {"200"},
-    "write_event": BELOW_USER | WITH_BODY | {"200", "201", "409"},
+    "write_event": BELOW_USER | WITH_BODY | {"200", "201", "409", "422"},
     "search_events": BELOW_USER | WITH_BODY | {"200"},
     "reindex_events": BELOW_USER | {"202"},
     "store_snapshot": BELOW_USER | WITH_BODY | {"202", "404", "409"},
