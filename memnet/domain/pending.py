@@ -28,6 +28,9 @@ from memnet.domain.same_text import says
 from memnet.domain.upkeep_rules import SectionUpkeep
 from memnet.domain.write import Evidence, IfMatch, PatchDocument
 
+PROVENANCE = "extraction"
+"""The member of a replay's evidence that names model, prompt and profile."""
+
 
 def pending_item(
     op: Op,
@@ -56,7 +59,7 @@ def pending_item(
         "profile_id": profile_id,
         "binding_id": binding_id,
         "confidence": confidence,
-        "evidence": evidence,
+        "evidence": _without_provenance(evidence),
         "proposed_at": proposed_at,
         "proposed_by": proposed_by,
         "on_behalf_of": on_behalf_of,
@@ -66,6 +69,11 @@ def pending_item(
     }
     # A copy: the content that the item was made of changes.
     return orjson.loads(canonical(item))
+
+
+def _without_provenance(evidence: Evidence | None) -> Evidence | None:
+    """The evidence without how it was extracted: the record of the change has it, and the room for items is small."""
+    return None if evidence is None else {name: value for name, value in evidence.items() if name != PROVENANCE}
 
 
 def proposed_on(command: PatchDocument) -> str | None:

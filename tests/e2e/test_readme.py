@@ -34,7 +34,7 @@ def test_the_walk_through_works_verbatim(workplace: tuple[Path, str]) -> None:
         ["bash", "-eu", "-c", script], cwd=directory, capture_output=True, text=True, timeout=60, check=True
     )
     lines = map(json.loads, filter(None, done.stdout.splitlines()))
-    created, read, changed, repeated, stale, assembled, audit, snapshot, replay = lines
+    created, read, changed, repeated, stale, assembled, audit, snapshot, replay, pending = lines
     assert (created["sequence"], read["etag"]) == (1, created["etag"])
     assert changed["sequence"] == 2
     assert repeated == changed
@@ -45,4 +45,5 @@ def test_the_walk_through_works_verbatim(workplace: tuple[Path, str]) -> None:
     assert [record["sequence"] for record in audit["records"]] == [1, 2]
     assert snapshot["queued"]
     assert (replay["replay_id"], replay["status"] != "failed") == (snapshot["replay_id"], True)
+    assert pending["next_cursor"] is None
     assert [path.name for path in directory.iterdir() if path.name not in (".local", ".venv")] == []

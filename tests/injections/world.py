@@ -24,6 +24,8 @@ from tests.operations.service import Service
 
 ME, OTHER, ABROAD = UserScope("t1", "u1"), UserScope("t1", "u2"), UserScope("t2", "u1")
 WORKER = Actor("memnet-worker", frozenset({"Memory.Replay"}))
+HANDED_IN = ("svc-copilot", "svc-chat")
+"""Who hands conversations in, here and on the whole stack."""
 PROFILES = ("project-copilot-v1", "support-desk-v1")
 
 
@@ -159,7 +161,7 @@ def _damage(before: Json, after: Json, profile: Profile, binding_id: str) -> Ite
 def _forged(before: Json, item: Json) -> Iterator[str]:
     if before is not None:
         yield "a pending item was changed"
-    elif (item["proposed_by"], item["on_behalf_of"]) != (WORKER.principal, "svc-copilot") or item["confidence"] > 0.75:
+    elif item["proposed_by"] != WORKER.principal or item["on_behalf_of"] not in HANDED_IN or item["confidence"] > 0.75:
         yield "a pending item is forged"
 
 

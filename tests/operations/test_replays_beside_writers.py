@@ -5,9 +5,10 @@ from dataclasses import replace
 from typing import Any
 
 from memnet.adapters.memory.models import ScriptedModels
-from memnet.domain.patch import apply
-from memnet.domain.rebase import Translated, rebase
+from memnet.domain.document import Actor
 from memnet.domain.replay import PatchStatus, Replay, ReplayStatus
+from memnet.domain.write import ConfirmPending, IfExists
+from memnet.operations.confirm_pending import confirm_pending
 from memnet.operations.get_replay import get_replay
 from memnet.operations.patch_document import patch_document
 from memnet.operations.replay_snapshot import replay_snapshot
@@ -95,13 +96,27 @@ async def test_a_fact_said_twice_before_its_confirmation_waits_with_each_source(
     world = World(models=saying(FACT))
     await twice(world)
     content = await world.content(DYNAMIC)
-    targets = [item["target"] for item in content["pending_confirmations"]]
-    assert [conversations(target["value"]) for target in targets] == [["c1"], ["c2"]]
-    confirmed = {**content, "durable_facts": [targets[0]["value"]]}
-    joined = rebase([targets[1]], content, confirmed)
-    assert isinstance(joined, Translated)
-    (fact,) = apply({"content": confirmed}, joined.ops)["content"]["durable_facts"]
-    assert conversations(fact) == ["c1", "c2"]
+    items = content["pending_confirmations"]
+    assert [conversations(item["target"]["value"]) for item in items] == [["c1"], ["c2"]]
+    # How it was extracted is in the record of the change alone.
+    assert ["extraction" in item["evidence"] for item in items] == [False, False]
+    assert "extraction" in (await world.history(DYNAMIC))[-1]["evidence"]
+
+    for number, item in enumerate(items):
+        asked = ConfirmPending(
+            key=DYNAMIC,
+            actor=Actor("svc-reviewer", frozenset({"Memory.Write"})),
+            precondition=IfExists(),
+            idempotency_key=f"confirm-{number}",
+            pending_id=item["id"],
+            confidence=0.95,
+            evidence={"conversation_id": f"c{number + 8}"},
+        )
+        await confirm_pending(asked, **world.writing())
+    content = await world.content(DYNAMIC)
+    (fact,) = content["durable_facts"]
+    assert set(conversations(fact)) == {"c1", "c2", "c8", "c9"}
+    assert content["pending_confirmations"] == []
 
 
 async def test_a_text_said_twice_stands_once_and_the_second_replay_says_what_it_supports():
