@@ -17,7 +17,7 @@ async def test_the_item_goes_once_and_nothing_else_changes():
     again = await reject_pending(command, **service.ports())
     assert (again.change_id, again.replayed) == (first.change_id, True)
     content = (await service.head(DYNAMIC)).content
-    assert content == {"preferences": [], "durable_facts": [], "pending_confirmations": []}
+    assert content == {"preferences": [], "user_instructions": [], "durable_facts": [], "pending_confirmations": []}
     record = await service.record(2, DYNAMIC)
     assert (record["reason"], record["note"], record["actor"]) == ("rejection", "No.", BOB.principal)
     with pytest.raises(PendingItemNotFound):
