@@ -56,7 +56,7 @@ def test_shipped_conversation_shows_everything_and_leaves_nothing(tmp_path: Path
         "and removes what was known before",
         "- /durable_facts/1 I moved to Lisbon in January",
         "digest Search got slower again after Friday's release.",
-        "project atlas; keywords reranker, numbers, slower, benchmark, retrieval; entities Friday, Lisbon, January; evidence",
+        "project atlas; keywords reranker, numbers, slower, benchmark, retrieval; entities Friday, Lisbon, January;",
         "recalled 0.90 Search got slower again after Friday's release.",
         "Idempotency-Replayed: true POST events -> 409 EVENT_EXISTS",
         'POST events:search -> 200 "reranker numbers slower", by words: 3 events 7.62 Search got slower',
