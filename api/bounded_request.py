@@ -19,6 +19,7 @@ from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol, RequestResp
 
 from api.answer_headers import complete
 from api.problems import problem
+from api.request_body import LOWEST_RATE
 from api.telemetry import log_request
 from memnet.domain.errors import (
     HeadTooLarge,
@@ -48,11 +49,13 @@ class BoundedRequest(HttpToolsProtocol):
     head_seconds: ClassVar[float]
     """How long a head may take, from when the connection waits for one."""
     answer_seconds: ClassVar[float]
-    """How long the client may take to read an answer."""
+    """How long the client may take to read an answer; a longer one has to be read at LOWEST_RATE."""
     _running: RequestResponseCycle | None = None
     """The request that is being answered; of pipelined ones `cycle` is the newest."""
     _head_deadline: asyncio.TimerHandle | None = None
     _answer_deadline: asyncio.TimerHandle | None = None
+    _unread_bytes = 0
+    """Of the answer, when its deadline began."""
     _in_head = False
     _head_bytes = 0
     """Of what the parser has reported."""
@@ -172,12 +175,16 @@ class BoundedRequest(HttpToolsProtocol):
         if self._answer_deadline is not None:
             self._answer_deadline.cancel()
             self._answer_deadline = None
-        if self.transport.get_write_buffer_size():
+        self._unread_bytes = self.transport.get_write_buffer_size()
+        if self._unread_bytes:
             self._answer_deadline = self.loop.call_later(self.answer_seconds, self._answer_is_late)
 
     def _answer_is_late(self) -> None:
         self._answer_deadline = None
-        if self.transport.get_write_buffer_size():
+        unread = self.transport.get_write_buffer_size()
+        if unread and self._unread_bytes - unread >= LOWEST_RATE * self.answer_seconds:
+            self._await_reader()  # a long answer, read at a fair rate
+        elif unread:
             self.transport.abort()  # close() would wait for the reader
 
     def _stop_deadlines(self) -> None:

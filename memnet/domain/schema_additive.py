@@ -14,7 +14,7 @@ from memnet.domain.document import Json
 from memnet.domain.json_text import canonical
 from memnet.domain.patch import pointer_text
 from memnet.domain.problem import Problem
-from memnet.domain.schema_walk import ANNOTATIONS, walk
+from memnet.domain.schema_walk import ANNOTATIONS, find
 
 ADDITIVE_TO = "x-additive-to"
 """The member at the top of a schema that names the older version, of the same schema_id, that it is additive to."""
@@ -121,18 +121,15 @@ class _Comparison:
             yield Problem(at, CHANGED)
         elif newer.startswith("#") and (newer, exact) not in self._seen:
             self._seen.add((newer, exact))
-            _, before = _target(self._older, newer[1:])
-            place, after = _target(self._newer, newer[1:])
-            yield from self.compare(before, after, place, exact=exact)
+            before, after = find(newer[1:], self._older), find(newer[1:], self._newer)
+            if before is None or after is None:
+                yield Problem(at, CHANGED)
+            else:
+                yield from self.compare(before[1], after[1], after[0], exact=exact)
 
 
 def _asserting(schema: dict[str, Any]) -> set[str]:
     return {keyword for keyword in schema if keyword not in FREE and not keyword.startswith("x-")}
-
-
-def _target(body: dict[str, Any], fragment: str) -> tuple[str, Json]:
-    """The pointer and the subschema that a fragment of a sound schema names: by JSON Pointer, or by anchor."""
-    return next((place, schema) for place, schema in walk(body) if fragment in (place, schema.get("$anchor")))
 
 
 def _is_closed(schema: dict[str, Any], name: str) -> bool:

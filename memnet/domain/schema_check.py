@@ -1,6 +1,5 @@
 """What a schema must be before anything is validated with it: every fault at once, none found later in a request."""
 
-import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
@@ -10,7 +9,7 @@ from memnet.domain.document import Json
 from memnet.domain.patch import pointer_text
 from memnet.domain.problem import Problem
 from memnet.domain.schema_additive import ADDITIVE_TO, check_additive
-from memnet.domain.schema_walk import KEYWORDS, REFERENCES, places, walk
+from memnet.domain.schema_walk import KEYWORDS, REFERENCES, find, walk
 from memnet.domain.violation import collect
 
 DIALECT = "https://json-schema.org/draft/2020-12/schema"
@@ -19,9 +18,6 @@ FORMATS = frozenset(
     | {"uri", "uri-reference", "iri", "iri-reference", "uuid", "uri-template", "regex"}
     | {"json-pointer", "relative-json-pointer"}
 )
-_FRAGMENT = re.compile(r"(?:[A-Za-z0-9\-._~!$&'()*+,;=:@/?]|%[0-9A-Fa-f]{2})*")
-"""RFC 3986, section 3.5."""
-_OCTET = re.compile(rb"%([0-9A-Fa-f]{2})")
 _META_SCHEMA = Draft202012Validator({"$ref": DIALECT}, offline=True)
 
 
@@ -110,21 +106,9 @@ def _broken_reference(reference: str, uri: str, body: dict[str, Any], registered
     document = body if target in ("", uri) else registered.get(target)
     if document is None:
         return "refers to no registered schema; nothing is ever fetched"
-    if fragment and not _has_place(fragment, document):
+    if fragment and find(fragment, document) is None:
         return "refers to a place that the schema does not have"
     return None
-
-
-def _has_place(fragment: str, document: Json) -> bool:
-    """Whether the schema has this anchor or JSON Pointer. A pointer is percent-encoded (RFC 6901, section 6)."""
-    if not fragment.startswith("/"):
-        return any(fragment in (s.get("$anchor"), s.get("$dynamicAnchor")) for _, s in walk(document))
-    if not _FRAGMENT.fullmatch(fragment):
-        return False
-    # Bytes that are not UTF-8 become surrogates, which no name in a schema has.
-    octets = _OCTET.sub(lambda match: bytes.fromhex(match[1].decode()), fragment.encode())
-    wanted = octets.decode(errors="surrogateescape")
-    return any(wanted == place for place, _ in places(document))
 
 
 def referenced(body: Json) -> set[str]:

@@ -1,5 +1,6 @@
 """Every subschema of a JSON Schema document, and where it stands."""
 
+import re
 from collections.abc import Iterator
 
 from memnet.domain.document import Json
@@ -33,6 +34,26 @@ ASSERTIONS = frozenset(
 IDENTITY = frozenset({"$schema", "$id", "$vocabulary", "$dynamicAnchor"})
 KEYWORDS = ANNOTATIONS | ASSERTIONS | IDENTITY | {*ONE, *LISTED, *NAMED, *REFERENCES}
 """The keywords of Draft 2020-12. What starts with "x-" is an author's own."""
+
+_FRAGMENT = re.compile(r"(?:[A-Za-z0-9\-._~!$&'()*+,;=:@/?]|%[0-9A-Fa-f]{2})*")
+"""RFC 3986, section 3.5."""
+_OCTET = re.compile(rb"%([0-9A-Fa-f]{2})")
+
+
+def find(fragment: str, document: Json) -> tuple[str, dict[str, Json] | bool] | None:
+    """The pointer and the subschema that a fragment names: by anchor, or by JSON Pointer; None: there is none.
+
+    A pointer is percent-encoded (RFC 6901, section 6). The empty fragment names the document.
+    """
+    if fragment and not fragment.startswith("/"):
+        named = ((at, s) for at, s in walk(document) if fragment in (s.get("$anchor"), s.get("$dynamicAnchor")))
+        return next(named, None)
+    if not _FRAGMENT.fullmatch(fragment):
+        return None
+    # Bytes that are not UTF-8 become surrogates, which no name in a schema has.
+    octets = _OCTET.sub(lambda match: bytes.fromhex(match[1].decode()), fragment.encode())
+    wanted = octets.decode(errors="surrogateescape")
+    return next(((at, schema) for at, schema in places(document) if at == wanted), None)
 
 
 def walk(schema: Json, segments: tuple[str, ...] = ()) -> Iterator[tuple[str, dict[str, Json]]]:

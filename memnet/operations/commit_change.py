@@ -182,6 +182,7 @@ async def _check_storing(
     audit: AuditLog,
 ) -> None:
     """Raise for a dry run what the stores would raise for the write, which creates a document, a key or records."""
+    await documents.check_writing(command.key.scope.tenant_id)
     is_full = commit.outbox_is_full(carried)
     for record in carried if is_full else ():
         data = await audit.read(command.key.scope, record["change_id"])

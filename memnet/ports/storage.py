@@ -124,6 +124,10 @@ class DocumentStore(Protocol):
         """Ask the store (one round trip) whether the user may be written for. Raises ErasureRunning, Unavailable."""
         ...
 
+    async def check_writing(self, tenant_id: str) -> None:
+        """Raise what every `put` for the tenant would raise now: TenantEnded, CatalogConflict, Unavailable."""
+        ...
+
     async def ping(self) -> None:
         """Ask the store whether it can serve (one round trip). Raises Unavailable."""
         ...

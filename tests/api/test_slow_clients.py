@@ -4,11 +4,15 @@ import logging
 import socket
 from collections.abc import Iterator
 from contextlib import ExitStack
+from unittest.mock import Mock
 
 import httpx
 import pytest
 from fastapi import FastAPI
 
+from api.bounded_request import bounded_request
+from api.request_body import LOWEST_RATE
+from memnet.adapters.memory.ids import SequentialIds
 from memnet.adapters.process.background import BackgroundTasks
 from memnet.settings import Settings
 from memnet.wiring import Services
@@ -114,6 +118,21 @@ def test_an_answer_that_is_not_read_in_time_ends_its_connection(
         served.until_closed()
         assert len(read_all(opened)) < whole
     assert not caplog.records
+
+
+@pytest.mark.parametrize(("read", "aborted"), [(LOWEST_RATE * 30, False), (LOWEST_RATE * 30 - 1, True)])
+def test_a_long_answer_that_is_read_at_a_fair_rate_is_not_cut_off(read: int, aborted: bool) -> None:
+    kind = bounded_request(SequentialIds(), head_seconds=1, answer_seconds=30)
+    protocol, transport, loop = object.__new__(kind), Mock(), Mock()
+    protocol.transport, protocol.loop = transport, loop
+    transport.get_write_buffer_size.return_value = 2_000_000
+    protocol._await_reader()
+
+    transport.get_write_buffer_size.return_value -= read
+    protocol._answer_is_late()
+
+    assert transport.abort.called is aborted
+    assert loop.call_later.call_count == (1 if aborted else 2)
 
 
 @pytest.mark.parametrize("pipelined", [1, 6])

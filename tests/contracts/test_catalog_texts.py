@@ -1,6 +1,7 @@
 """The CatalogTexts contract, for every backend; and that no document is written before the texts are registered."""
 
 import asyncio
+from datetime import UTC, datetime
 
 import pytest
 
@@ -64,3 +65,14 @@ async def test_nothing_is_written_until_the_registration_succeeds(container: Blo
         documents.put(DocumentKey(KEY.scope, "n", "e.json"), b"{}", SUMMARY, replaces=None),
     )
     assert calls == 3
+
+
+async def test_an_erasure_s_tombstones_are_written_whatever_the_catalog_says(container: BlobContainer) -> None:
+    async def refuse() -> None:
+        raise CatalogConflict(["profile p 1"])
+
+    documents = BlobDocumentStore(container, DocumentCache(1), refuse)
+    with pytest.raises(CatalogConflict):
+        await documents.check_writing(KEY.scope.tenant_id)
+    await documents.put(KEY, b"{}", SUMMARY, replaces=None, known_at=datetime.now(UTC))
+    assert await documents.get(KEY) is not None

@@ -132,6 +132,18 @@ def test_a_text_that_refers_to_itself_is_compared_to_its_end() -> None:
     assert {at for at, _ in narrower} == {"/$defs/free/anyOf/1/items/maxLength"}
 
 
+@pytest.mark.parametrize(("name", "fragment"), [("any", "any"), ("a b", "a%20b")])
+def test_a_reference_may_be_encoded_and_lead_to_a_boolean(name: str, fragment: str) -> None:
+    before = (put(f"/$defs/{name}", True), put(f"{P}/child", {"$ref": f"#/$defs/{fragment}"}))
+    assert problems(before=before) == []
+    assert problems(put(f"/$defs/{name}", False), before=before) != []
+
+
+def test_a_reference_to_a_dynamic_anchor_is_compared() -> None:
+    before = (put("/$defs/node", {"$dynamicAnchor": "node"}), put(f"{P}/child", {"$ref": "#node"}))
+    assert {at for at, _ in problems(before=before)} == {"/$defs/node/$dynamicAnchor"}
+
+
 def test_dynamic_references_are_not_proven() -> None:
     before = (put("/$dynamicAnchor", "node"), put(f"{P}/child", {"$dynamicRef": "#node"}))
     assert {at for at, _ in problems(before=before)} == {"/$dynamicAnchor", f"{P}/child/$dynamicRef"}

@@ -20,6 +20,7 @@ from tests.operations.vault_world import TroubledKeys
 
 ROUNDS, ROUNDS_OF_A_USER = 400, 40
 PLACES = ["preferences/-", "preferences/0", "preferences/7", "durable_facts/-", "durable_facts/0", "other", "profile"]
+PREFERENCE = {"op": "add", "path": "/content/preferences/-", "value": "Be brief."}
 VALUES: list[Any] = ["short", "x" * 20_000, 7, {"password": "p"}, {"id": "f1", "text": "Has a dog.", "confidence": 0.9}]
 
 
@@ -112,3 +113,13 @@ async def test_a_dry_run_and_the_write_after_it_decide_alike() -> None:
             await world.fences.lift(scope, tag=tag)
     expected = {"ok", "ERASURE_RUNNING", "VAULT_UNAVAILABLE", "UNAVAILABLE", "SCHEMA_VIOLATION", "outbox full"}
     assert expected <= set(+seen), seen
+
+
+async def test_the_end_of_the_tenant_refuses_both() -> None:
+    world = World()
+    key = DocumentKey(UserScope("t1", "u1"), "user", "user_dynamic.json")
+    first = await world.service.patch(PREFERENCE, key=key)
+    await world.fences.write_end("t1", b"{}", replaces=None, runs=True)
+    for dry_run in (True, False):
+        command = world.service.patch_command(PREFERENCE, key=key, over=first.etag, dry_run=dry_run)
+        assert (await world.outcome(command))[0] == "TENANT_ENDED"

@@ -38,7 +38,7 @@ class BlobDocumentStore:
     ) -> None:
         """`cache` is this process's own; what it holds is validated with the store on every `get`.
 
-        `before_writing` is awaited by every `put`, which writes nothing if that raises.
+        `before_writing` is awaited by every `put` but an erasure's; it writes nothing if that raises.
         """
         self.texts = BlobCatalogTexts(container)
         self._container = container
@@ -72,14 +72,12 @@ class BlobDocumentStore:
     ) -> None:
         """Write iff the stored tag still is `replaces`.
 
-        Raises StoreConflict, ErasureRunning, Unavailable, and what `before_writing` raises.
+        Raises StoreConflict, ErasureRunning, Unavailable, and what `check_writing` raises.
         """
-        if self._before_writing is not None:
-            await self._before_writing()
         try:
-            # An erasure's own tombstones are not kept out by the end of the tenant.
+            # An erasure's own tombstones are kept out neither by the end of the tenant nor by the catalog.
             if known_at is None:
-                await self._container.check_tenant(key.scope.tenant_id)
+                await self.check_writing(key.scope.tenant_id)
             tag = await self._container.write(
                 key.blob_name,
                 data,
@@ -111,6 +109,12 @@ class BlobDocumentStore:
     async def check(self, scope: UserScope) -> None:
         """Look for the fence of an erasure. Raises ErasureRunning, Unavailable."""
         await self._container.check_fence(scope)
+
+    async def check_writing(self, tenant_id: str) -> None:
+        """Await `before_writing`, and look for the end of the tenant. Raises TenantEnded, Unavailable."""
+        if self._before_writing is not None:
+            await self._before_writing()
+        await self._container.check_tenant(tenant_id)
 
     async def ping(self) -> None:
         """Ask for the container's properties. Raises Unavailable."""

@@ -51,8 +51,8 @@ class MemoryDocumentStore:
         """Write iff the stored tag still is `replaces`. Raises StoreConflict, ErasureRunning, TenantEnded."""
         if replaces is None:
             await self.check(key.scope)
-        elif known_at is None and self._fences is not None:
-            await self._fences.check_tenant(key.scope.tenant_id)
+        elif known_at is None:
+            await self.check_writing(key.scope.tenant_id)
         await asyncio.sleep(0)
         stored = self._stored.get(key)
         if (stored.storage_etag if stored else None) != replaces:
@@ -86,6 +86,11 @@ class MemoryDocumentStore:
         """Look for the user's fence. Raises ErasureRunning."""
         if self._fences is not None:
             await self._fences.check(scope)
+
+    async def check_writing(self, tenant_id: str) -> None:
+        """Look for the end of the tenant. Raises TenantEnded."""
+        if self._fences is not None:
+            await self._fences.check_tenant(tenant_id)
 
     async def ping(self) -> None:
         """Do nothing: a dict can always serve."""

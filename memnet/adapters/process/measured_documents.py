@@ -63,6 +63,10 @@ class MeasuredDocuments:
         """Ask."""
         await self._inner.check(scope)
 
+    async def check_writing(self, tenant_id: str) -> None:
+        """Ask."""
+        await self._inner.check_writing(tenant_id)
+
     async def ping(self) -> None:
         """Ask."""
         await self._inner.ping()
