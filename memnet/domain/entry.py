@@ -203,13 +203,27 @@ def identity(entry: Json, rule: SectionUpkeep, proposed: Sequence[SectionUpkeep]
     rest = _rest(entry, [rule])
     target = rest.get("target")
     if proposed is not None:
-        # It makes no difference on which version the same was proposed, nor what stood beside an addition.
+        # It makes no difference on which version the same was proposed, nor which entries stood beside a new one.
         rest.pop("proposed_on", None)
-        if isinstance(target, dict) and target.get("op") == "add":
+        if isinstance(target, dict) and _adds_an_entry(target, rest.get("base")):
             rest.pop("base", None)
     if proposed is not None and isinstance(target, dict) and "value" in target:
         rest["target"] = {**target, "value": _proposed(target["value"], [rule, *proposed])}
     return canonical([text, rest])
+
+
+def _adds_an_entry(target: Json, base: Json) -> bool:
+    """Whether a proposal adds an entry to an array that its path names without an index.
+
+    An index counts in `base` alone, so behind one only `base` says which entry is meant.
+    """
+    try:
+        place = pointer(target.get("path"))[1:-1]
+    except PatchMalformed:
+        return False
+    for name in place:
+        base = base.get(name) if isinstance(base, dict) else None
+    return target.get("op") == "add" and isinstance(base, list)
 
 
 def _proposed(value: Json, rules: Sequence[SectionUpkeep]) -> Json:

@@ -292,6 +292,13 @@ def test_when_the_proposal_goes_the_entries_are_free_in_the_same_run():
     assert tight.content["notes"] == []
 
 
+def test_the_same_addition_to_two_entries_stays_two_proposals():
+    # An index counts among the entries of `base`, so both paths are the same.
+    target = {"op": "add", "path": "/content/facts/0/scope", "value": "home"}
+    items = [proposal("x", id=name, target=target, base={"facts": [fact(name)]}) for name in ("a", "b")]
+    assert compact({"waiting": items}, WAITING | {"keep": 9}).content["waiting"] == items
+
+
 # Over anything.
 
 words = st.sampled_from(["a", "A", "b", "B.", "c", "long " * 12])
