@@ -61,6 +61,8 @@ def draft_confirmation(command: ConfirmPending, catalog: Catalog, head: Envelope
     EvidenceRequired, what `Catalog.governance` raises, and what `draft_within` raises.
     """
     found, rules = _find(command, catalog, head)
+    # The schema decides what the entry has room for: the one that `draft_within` checks with, or refuses.
+    rules = rules.at(head.schema_id, head.schema_version) or rules
     if not may_confirm(found.item, command.actor.principal, rules.profile):
         raise ProposerCannotConfirm()
     value: Json | Absent = command.values[0] if command.values else ABSENT

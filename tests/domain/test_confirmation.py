@@ -2,7 +2,7 @@
 
 from collections import Counter
 from copy import deepcopy
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any
 
@@ -24,9 +24,12 @@ from memnet.domain.errors import (
     ProposerCannotConfirm,
 )
 from memnet.domain.freshness import plan_freshness
+from memnet.domain.schema import Schema
+from memnet.domain.schema_additive import ADDITIVE_TO
+from memnet.domain.schema_check import schema_uri
 from memnet.domain.write import Reason
 from tests.domain.pending_world import ABCD, PROFILE, READER, SCHEMA, Memory, fact, memory, texts
-from tests.domain.samples import ALICE, BOB, EVIDENCE, NOW, op, small_rules
+from tests.domain.samples import ALICE, ANYTHING, BOB, EVIDENCE, NOW, op, small_rules
 
 
 def test_a_removal_before_it_does_not_shift_a_replacement():
@@ -116,6 +119,23 @@ def test_the_entry_says_who_is_sure_of_it_by_what_and_since_when():
     [changed] = subject.content["facts"]
     assert (changed["text"], changed["confidence"]) == ("A", 0.8)
     assert changed["evidence"] == {"event_id": "e2", "also": [{"event_id": "e1"}, EVIDENCE]}
+
+
+def test_a_document_under_a_newer_additive_schema_gets_the_same_claims():
+    added = {ADDITIVE_TO: "1.0.0", "properties": SCHEMA["properties"] | {"tools": {"type": "array"}}}
+    bodies = {
+        version: {**ANYTHING, **SCHEMA, **members, "$id": schema_uri("any", version), "additionalProperties": False}
+        for version, members in (("1.0.0", {}), ("1.1.0", added))
+    }
+    older = {schema_uri("any", "1.0.0"): bodies["1.0.0"]}
+    schemas = {("any", version): Schema.compile("any", version, body, older) for version, body in bodies.items()}
+    subject = memory()
+    rules = replace(subject.rules, schema=schemas["any", "1.1.0"], schemas=schemas)
+    subject = Memory({**subject.content, "tools": []}, rules)
+    subject.catalog = replace(subject.catalog, schemas=schemas)
+    subject.confirm(subject.propose(op("add", "/content/facts/-", value=fact("a"))))
+    [entry] = subject.content["facts"]
+    assert (entry["confidence"], entry["evidence"]["event_id"], entry["last_verified_at"]) == (0.95, "e1", "2026-06-01")
 
 
 def test_a_move_is_confirmed_and_what_is_there_already_only_drops_the_item():
