@@ -179,10 +179,18 @@ def _claims(
         (rule.verified_field, [now, now[:10]]),
     ]
     if command.evidence:
-        own = canonical(command.evidence)
-        proposed = found.item.get("evidence")
-        earlier = {canonical(one): one for one in [*evidence_of(entry, rule), *([proposed] if proposed else [])]}
-        both = {**command.evidence, ALSO: [one for text, one in earlier.items() if text != own]}
-        is_room = both[ALSO] and len(canonical(both)) <= MAX_EVIDENCE_BYTES
-        claims.append((rule.evidence_field, [*([both] if is_room else []), command.evidence]))
+        given = evidence_of({rule.evidence_field: command.evidence}, rule)
+        proposed = evidence_of({rule.evidence_field: found.item.get("evidence")}, rule)
+        own = {name: value for name, value in command.evidence.items() if name != ALSO}
+        joint = _together(own, [*given, *evidence_of(entry, rule), *proposed])
+        claims.append((rule.evidence_field, [joint, command.evidence]))
     return claims
+
+
+def _together(own: dict[str, Json], others: list[Json]) -> dict[str, Json]:
+    """The evidence `own` with each of the others in `also`, as far as there is room; earlier ones go first."""
+    also: list[Json] = []
+    for text, other in {canonical(other): other for other in others}.items():
+        if text != canonical(own) and len(canonical({**own, ALSO: [*also, other]})) <= MAX_EVIDENCE_BYTES:
+            also.append(other)
+    return {**own, ALSO: also} if also else own

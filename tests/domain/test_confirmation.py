@@ -23,6 +23,7 @@ from memnet.domain.errors import (
     ProfileForbidden,
     ProposerCannotConfirm,
 )
+from memnet.domain.evidence import MAX_EVIDENCE_BYTES
 from memnet.domain.freshness import plan_freshness
 from memnet.domain.schema import Schema
 from memnet.domain.schema_additive import ADDITIVE_TO
@@ -119,6 +120,27 @@ def test_the_entry_says_who_is_sure_of_it_by_what_and_since_when():
     [changed] = subject.content["facts"]
     assert (changed["text"], changed["confidence"]) == ("A", 0.8)
     assert changed["evidence"] == {"event_id": "e2", "also": [{"event_id": "e1"}, EVIDENCE]}
+
+
+def test_evidence_is_listed_once_however_often_an_entry_goes_stale_and_is_confirmed():
+    subject = memory(facts=[fact("a", evidence=EVIDENCE, last_verified_at="2026-01-01")])
+    for number in range(4):
+        subject.tend(partial(plan_freshness, proposer="memnet-worker"))
+        [item] = subject.content["waiting"]
+        subject.confirm(item["id"], evidence={"event_id": f"e{number}"})
+        [entry] = subject.content["facts"]
+        entry["last_verified_at"] = "2026-01-01"
+    also = [{"event_id": "e2"}, {"event_id": "e1"}, {"event_id": "e0"}, EVIDENCE]
+    assert entry["evidence"] == {"event_id": "e3", "also": also}
+
+
+def test_the_confirmer_names_several_sources_and_what_fits_of_the_others_stays():
+    small, large = {"event_id": "small"}, {"event_id": "large", "note": "x" * (MAX_EVIDENCE_BYTES - 100)}
+    subject = memory(facts=[fact("a", evidence={**EVIDENCE, "also": [large, small]})])
+    item = subject.propose(op("add", "/content/facts/0/mark", value=1))
+    subject.confirm(item, evidence={"event_id": "e1", "also": [{"event_id": "e2"}]})
+    [entry] = subject.content["facts"]
+    assert entry["evidence"] == {"event_id": "e1", "also": [{"event_id": "e2"}, EVIDENCE, small]}
 
 
 def test_a_document_under_a_newer_additive_schema_gets_the_same_claims():
