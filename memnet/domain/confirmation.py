@@ -14,7 +14,7 @@ from memnet.domain.catalog import Catalog
 from memnet.domain.confidence import check_claim
 from memnet.domain.document import DocumentKey, Json
 from memnet.domain.draft import Draft, Governance, draft_within
-from memnet.domain.entry import ALSO, entries_at, evidence_of
+from memnet.domain.entry import ALSO, confidence_of, entries_at, evidence_of
 from memnet.domain.envelope import Envelope
 from memnet.domain.errors import BindingMismatch, MalformedRequest, PendingItemNotFound, ProposerCannotConfirm
 from memnet.domain.evidence import MAX_EVIDENCE_BYTES
@@ -143,7 +143,7 @@ def _verified(op: Op, found: Waiting, command: ConfirmPending, rules: Governance
         parent = parent[name]
     entry = parent[int(place[-1])]
     section = pointer_text(place[:-1])
-    for name, candidates in _claims(entry, found, command, rules, section, now):
+    for name, candidates in _claims(op, entry, found, command, rules, section, now):
         for candidate in candidates if rules.schema.has(f"{section}/-{pointer_text([name])}") else ():
             had = dict(entry)
             entry[name] = candidate
@@ -168,14 +168,17 @@ def _entry_place(op: Op, after: Json) -> Pointer | None:
 
 
 def _claims(
-    entry: Json, found: Waiting, command: ConfirmPending, rules: Governance, section: str, now: str
+    op: Op, entry: Json, found: Waiting, command: ConfirmPending, rules: Governance, section: str, now: str
 ) -> list[tuple[str, list[Any]]]:
     """The members of the entry to set, each with its values in the order of preference."""
     kept_up = rules.profile.upkeep_rules.get(rules.binding.binding_id, ())
     inside = [rule for rule in kept_up if lies_within(pointer(section), pointer(rule.section))]
     rule = inside[0] if inside else SectionUpkeep(section=section)
+    # A proposed entry that is there already gives its evidence to that one, and takes no confidence from it.
+    is_there = len(pointer(op["path"])) > len(pointer(found.item["target"]["path"]))
+    known = confidence_of(entry, rule) if is_there else None
     claims: list[tuple[str, list[Any]]] = [
-        (rule.confidence_field, [command.confidence]),
+        (rule.confidence_field, [max(command.confidence, known or 0.0)]),
         (rule.verified_field, [now, now[:10]]),
     ]
     if command.evidence:

@@ -143,6 +143,16 @@ def test_the_confirmer_names_several_sources_and_what_fits_of_the_others_stays()
     assert entry["evidence"] == {"event_id": "e1", "also": [{"event_id": "e2"}, EVIDENCE, small]}
 
 
+def test_an_entry_that_only_gets_more_evidence_stays_as_sure_as_it_was():
+    subject = memory()
+    item = subject.propose(op("add", "/content/facts/-", value=fact("a", evidence=EVIDENCE)))
+    subject.patch(op("add", "/content/facts/-", value=fact("a", confidence=0.99, evidence={"event_id": "live"})))
+    subject.confirm(item, confidence=0.8)
+    [entry] = subject.content["facts"]
+    also = [{"event_id": "live"}, EVIDENCE]
+    assert (entry["confidence"], entry["evidence"]) == (0.99, {"event_id": "e1", "also": also})
+
+
 def test_a_document_under_a_newer_additive_schema_gets_the_same_claims():
     added = {ADDITIVE_TO: "1.0.0", "properties": SCHEMA["properties"] | {"tools": {"type": "array"}}}
     bodies = {
