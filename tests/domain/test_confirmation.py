@@ -191,12 +191,7 @@ def test_another_value_may_be_confirmed_where_one_was_proposed():
 
 
 def test_a_confirmation_brings_in_nothing_that_a_patch_may_not():
-    rules = {"ttl_classes": {"this week": "P7D", "this year": "P365D"}}
-    section = {"section": "/facts", "expires_field": "until", "ttl_field": "class"}
-    subject = memory(facts=[])
-    subject = Memory(
-        subject.content, small_rules(schema=SCHEMA, **PROFILE | rules | {"upkeep_rules": {"b": [section]}})
-    )
+    subject = living()
     lasting, lapsed, leaking = (
         subject.propose(op("add", "/content/facts/-", value={"text": name, "class": named}))
         for name, named in (("a", "this year"), ("b", "this week"), ("c", "this year"))
@@ -210,6 +205,23 @@ def test_a_confirmation_brings_in_nothing_that_a_patch_may_not():
 
     # The class counts from the proposal and not from the confirmation.
     assert [(one["text"], one["until"][:10]) for one in subject.content["facts"]] == [("a", "2027-02-14")]
+
+
+def living(**sections: Any) -> Memory:
+    """A document whose facts live for the time that their class says."""
+    section = {"section": "/facts", "expires_field": "until", "ttl_field": "class"}
+    rules = {"ttl_classes": {"this week": "P7D", "this year": "P365D"}, "upkeep_rules": {"b": [section]}}
+    return Memory({**memory().content, **sections}, small_rules(schema=SCHEMA, **PROFILE | rules))
+
+
+def test_a_confirmation_does_not_shorten_the_life_of_an_entry_that_was_renewed():
+    subject = living(facts=[fact("a", **{"class": "this week", "until": "2026-02-16T00:00:00.000000Z"})])
+    item = subject.propose(op("replace", "/content/facts/0/text", value="b"))
+    renewed = "2026-06-03T00:00:00.000000Z"
+    subject.patch(op("add", "/content/facts/0/mark", value=1), source_time="2026-05-27T00:00:00Z")
+    assert subject.content["facts"][0]["until"] == renewed
+    subject.confirm(item)
+    assert [(one["text"], one["until"]) for one in subject.content["facts"]] == [("b", renewed)]
 
 
 def test_who_may_confirm_and_what_it_takes():
