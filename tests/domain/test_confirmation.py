@@ -224,6 +224,19 @@ def test_a_confirmation_does_not_shorten_the_life_of_an_entry_that_was_renewed()
     assert [(one["text"], one["until"]) for one in subject.content["facts"]] == [("b", renewed)]
 
 
+def test_two_equal_proposals_with_a_class_are_confirmed_as_one_entry():
+    subject = living()
+    first, second = (
+        subject.propose(op("add", "/content/facts/-", value=fact("a", **{"class": "this year", "evidence": {"n": n}})))
+        for n in (1, 2)
+    )
+    subject.confirm(first)
+    subject.confirm(second)
+    [entry] = subject.content["facts"]
+    assert entry["until"][:10] == "2027-02-14"
+    assert entry["evidence"] == {"event_id": "e1", "also": [{"n": 1}, EVIDENCE, {"n": 2}]}
+
+
 def test_who_may_confirm_and_what_it_takes():
     subject = memory()
     own = subject.propose(op("replace", "/content/home", value="Lisbon"))
