@@ -14,7 +14,7 @@ from memnet.domain.catalog import Catalog
 from memnet.domain.confidence import check_claim
 from memnet.domain.document import DocumentKey, Json
 from memnet.domain.draft import Draft, Governance, draft_within
-from memnet.domain.entry import ALSO, entries_at, evidence_of
+from memnet.domain.entry import ALSO, confidence_of, entries_at, evidence_of
 from memnet.domain.envelope import Envelope
 from memnet.domain.errors import BindingMismatch, MalformedRequest, PendingItemNotFound, ProposerCannotConfirm
 from memnet.domain.evidence import MAX_EVIDENCE_BYTES
@@ -61,6 +61,8 @@ def draft_confirmation(command: ConfirmPending, catalog: Catalog, head: Envelope
     EvidenceRequired, what `Catalog.governance` raises, and what `draft_within` raises.
     """
     found, rules = _find(command, catalog, head)
+    # The schema decides what the entry has room for: the one that `draft_within` checks with, or refuses.
+    rules = rules.at(head.schema_id, head.schema_version) or rules
     if not may_confirm(found.item, command.actor.principal, rules.profile):
         raise ProposerCannotConfirm()
     value: Json | Absent = command.values[0] if command.values else ABSENT
@@ -141,7 +143,7 @@ def _verified(op: Op, found: Waiting, command: ConfirmPending, rules: Governance
         parent = parent[name]
     entry = parent[int(place[-1])]
     section = pointer_text(place[:-1])
-    for name, candidates in _claims(entry, found, command, rules, section, now):
+    for name, candidates in _claims(op, entry, found, command, rules, section, now):
         for candidate in candidates if rules.schema.has(f"{section}/-{pointer_text([name])}") else ():
             had = dict(entry)
             entry[name] = candidate
@@ -166,21 +168,32 @@ def _entry_place(op: Op, after: Json) -> Pointer | None:
 
 
 def _claims(
-    entry: Json, found: Waiting, command: ConfirmPending, rules: Governance, section: str, now: str
+    op: Op, entry: Json, found: Waiting, command: ConfirmPending, rules: Governance, section: str, now: str
 ) -> list[tuple[str, list[Any]]]:
     """The members of the entry to set, each with its values in the order of preference."""
     kept_up = rules.profile.upkeep_rules.get(rules.binding.binding_id, ())
     inside = [rule for rule in kept_up if lies_within(pointer(section), pointer(rule.section))]
     rule = inside[0] if inside else SectionUpkeep(section=section)
+    # A proposed entry that is there already gives its evidence to that one, and takes no confidence from it.
+    is_there = len(pointer(op["path"])) > len(pointer(found.item["target"]["path"]))
+    known = confidence_of(entry, rule) if is_there else None
     claims: list[tuple[str, list[Any]]] = [
-        (rule.confidence_field, [command.confidence]),
+        (rule.confidence_field, [max(command.confidence, known or 0.0)]),
         (rule.verified_field, [now, now[:10]]),
     ]
     if command.evidence:
-        own = canonical(command.evidence)
-        proposed = found.item.get("evidence")
-        earlier = {canonical(one): one for one in [*evidence_of(entry, rule), *([proposed] if proposed else [])]}
-        both = {**command.evidence, ALSO: [one for text, one in earlier.items() if text != own]}
-        is_room = both[ALSO] and len(canonical(both)) <= MAX_EVIDENCE_BYTES
-        claims.append((rule.evidence_field, [*([both] if is_room else []), command.evidence]))
+        given = evidence_of({rule.evidence_field: command.evidence}, rule)
+        proposed = evidence_of({rule.evidence_field: found.item.get("evidence")}, rule)
+        own = {name: value for name, value in command.evidence.items() if name != ALSO}
+        joint = _together(own, [*given, *evidence_of(entry, rule), *proposed])
+        claims.append((rule.evidence_field, [joint, command.evidence]))
     return claims
+
+
+def _together(own: dict[str, Json], others: list[Json]) -> dict[str, Json]:
+    """The evidence `own` with each of the others in `also`, as far as there is room; earlier ones go first."""
+    also: list[Json] = []
+    for text, other in {canonical(other): other for other in others}.items():
+        if text != canonical(own) and len(canonical({**own, ALSO: [*also, other]})) <= MAX_EVIDENCE_BYTES:
+            also.append(other)
+    return {**own, ALSO: also} if also else own

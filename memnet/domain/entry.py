@@ -97,13 +97,15 @@ def rank(entry: Json, rule: SectionUpkeep, position: int) -> tuple[float, dateti
 def with_origins_of(kept: Json, merged: Sequence[Json], rule: SectionUpkeep) -> list[Json]:
     """The entry that stays, with what the merged ones know of where it comes from; better versions first.
 
-    Their newest verification becomes its own, and their evidence stands in its evidence as `also`. Empty: they know
-    nothing that it does not.
+    Their newest verification becomes its own, so does the latest time at which they expire, and their evidence stands
+    in its evidence as `also`. Empty: they know nothing that it does not.
     """
     if not isinstance(kept, dict):
         return []
-    newest = max([kept, *merged], key=lambda entry: verified_at(entry, rule) or _EARLIEST)
-    verified = kept if newest is kept else {**kept, rule.verified_field: newest[rule.verified_field]}
+    verified, ends = kept, rule.expires_field
+    for name in [rule.verified_field, *([ends] if ends and ends in kept else [])]:
+        newest = max([kept, *merged], key=lambda entry: moment(_member(entry, name)) or _EARLIEST)
+        verified = verified if newest is kept else {**verified, name: newest[name]}
     evidence = joint_evidence(kept, merged, rule)
     candidates = [verified] if evidence is None else [{**verified, rule.evidence_field: evidence}, verified]
     return [candidate for candidate in candidates if candidate is not kept]
@@ -194,7 +196,7 @@ def identity(entry: Json, rule: SectionUpkeep, proposed: Sequence[SectionUpkeep]
     """What makes two entries the same; None: it says nothing, so it is the same as no other.
 
     It is the text, normalised, and every member that is not about its origin: entries that agree in their words and
-    differ in anything else, such as when they expire, are two. Of a pending item the value it proposes is compared so,
+    differ in anything else, such as who said it, are two. Of a pending item the value it proposes is compared so,
     too, by the rules of the sections it may be `proposed` for.
     """
     text = says(entry, rule.text_field)
@@ -203,13 +205,27 @@ def identity(entry: Json, rule: SectionUpkeep, proposed: Sequence[SectionUpkeep]
     rest = _rest(entry, [rule])
     target = rest.get("target")
     if proposed is not None:
-        # It makes no difference on which version the same was proposed, nor what stood beside an addition.
+        # It makes no difference on which version the same was proposed, nor which entries stood beside a new one.
         rest.pop("proposed_on", None)
-        if isinstance(target, dict) and target.get("op") == "add":
+        if isinstance(target, dict) and _adds_an_entry(target, rest.get("base")):
             rest.pop("base", None)
     if proposed is not None and isinstance(target, dict) and "value" in target:
         rest["target"] = {**target, "value": _proposed(target["value"], [rule, *proposed])}
     return canonical([text, rest])
+
+
+def _adds_an_entry(target: Json, base: Json) -> bool:
+    """Whether a proposal adds an entry to an array that its path names without an index.
+
+    An index counts in `base` alone, so behind one only `base` says which entry is meant.
+    """
+    try:
+        place = pointer(target.get("path"))[1:-1]
+    except PatchMalformed:
+        return False
+    for name in place:
+        base = base.get(name) if isinstance(base, dict) else None
+    return target.get("op") == "add" and isinstance(base, list)
 
 
 def _proposed(value: Json, rules: Sequence[SectionUpkeep]) -> Json:
@@ -218,13 +234,19 @@ def _proposed(value: Json, rules: Sequence[SectionUpkeep]) -> Json:
 
 
 def _rest(entry: Json, rules: Sequence[SectionUpkeep]) -> dict[str, Json]:
-    """The members that are neither the text nor about where it comes from and when it was verified."""
+    """The members that are neither the text nor about where it comes from and when it was verified.
+
+    When an entry expires that names a class is neither: the service sets it, from the time of the source.
+    """
+    if not isinstance(entry, dict):
+        return {}
     origin = {
         name
         for rule in rules
         for name in (rule.text_field, rule.id_field, rule.confidence_field, rule.evidence_field, rule.verified_field)
     }
-    return {name: value for name, value in entry.items() if name not in origin} if isinstance(entry, dict) else {}
+    set_by_class = {rule.expires_field for rule in rules if rule.ttl_field and entry.get(rule.ttl_field) is not None}
+    return {name: value for name, value in entry.items() if name not in origin | set_by_class}
 
 
 def _member(entry: Json, name: str) -> Json:

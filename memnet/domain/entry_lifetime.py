@@ -5,21 +5,22 @@ from collections.abc import Iterator
 from datetime import datetime
 
 from memnet.domain.document import Json
-from memnet.domain.entry import entries_at, is_expired
+from memnet.domain.entry import entries_at, is_expired, moment
 from memnet.domain.errors import EntryExpired, SchemaViolation
 from memnet.domain.json_text import canonical
-from memnet.domain.patch import Op, pointer_text
+from memnet.domain.patch import Op, pointer, pointer_text
 from memnet.domain.path_policy import ROOT
 from memnet.domain.profile import Profile
-from memnet.domain.timestamps import later, to_text
+from memnet.domain.same_element import Lost, counterpart
+from memnet.domain.timestamps import from_text, later, to_text
 from memnet.domain.upkeep_rules import SectionUpkeep
 
 
 def lifetime_ops(before: Json, after: Json, profile: Profile, binding_id: str, source_time: datetime) -> list[Op]:
     """The operations that set when entries expire that are new or changed in `after` and name a class.
 
-    The time counts from `source_time`, whatever the entry said before. Raises SchemaViolation for a class that the
-    profile does not have.
+    The time counts from `source_time`, whatever the entry says in `after`. An entry that names the same class in both
+    never expires earlier than in `before`. Raises SchemaViolation for a class that the profile does not have.
     """
     ops: list[Op] = []
     for rule in profile.upkeep_rules.get(binding_id, ()):
@@ -37,9 +38,25 @@ def lifetime_ops(before: Json, after: Json, profile: Profile, binding_id: str, s
                     allowed=sorted(profile.ttl_classes),
                 )
             expires = to_text(later(source_time, duration))
+            expires = _or_as_before(expires, before, after, rule, int(pointer(place)[-1]))
             if entry.get(rule.expires_field) != expires:
                 ops.append({"op": "add", "path": f"{place}{pointer_text([rule.expires_field])}", "value": expires})
     return ops
+
+
+def _or_as_before(expires: str, before: Json, after: Json, rule: SectionUpkeep, index: int) -> str:
+    """The expiry in `before` of the entry at `index` of `after`, if later and by the same class; or `expires`."""
+    had, has = entries_at(before, rule.section), entries_at(after, rule.section)
+    named, ends = has[index][rule.ttl_field], from_text(expires)
+    same = [at for at, one in enumerate(had) if isinstance(one, dict) and one.get(rule.ttl_field) == named]
+    longer = [at for at in same if (moment(had[at].get(rule.expires_field)) or ends) > ends]
+    if not longer:
+        return expires
+    found = counterpart(index, has, had)
+    # Nothing identifies it: it is the one in its place, unless entries came or went.
+    if found is Lost.REMOVED_OR_CHANGED and len(had) == len(has):
+        found = index
+    return str(had[found][rule.expires_field]) if found in longer else expires
 
 
 def check_lifetimes(before: Json, after: Json, profile: Profile, binding_id: str, now: datetime) -> None:

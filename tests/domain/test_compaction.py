@@ -89,6 +89,17 @@ def test_the_newest_verification_of_the_same_becomes_that_of_the_one_that_stays(
     assert compact({"facts": entries}, FACTS).content["facts"] == [fact("x", confidence=0.95, last_verified_at=ago(2))]
 
 
+def test_entries_of_one_class_become_one_that_expires_last():
+    first, second = (
+        fact("x", lives="soon", confidence=sure, expires_at=ago(-days)) for sure, days in ((0.9, 1), (0.5, 9))
+    )
+    for section, left in (
+        (FACTS | {"ttl_field": "lives"}, [{**first, "expires_at": ago(-9)}]),
+        (FACTS, [first, second]),
+    ):
+        assert compact({"facts": [first, second]}, section).content["facts"] == left
+
+
 def test_evidence_is_gathered_and_told_once():
     first, second, third = ({"conversation_id": f"c{n}"} for n in range(3))
     entries = [
@@ -290,6 +301,13 @@ def test_when_the_proposal_goes_the_entries_are_free_in_the_same_run():
     assert held.content["notes"] == ["d"]
     tight = compact(content, {"section": "/notes", "keep": 0}, {"section": "/waiting", "keep": 1}, max_chars=50)
     assert tight.content["notes"] == []
+
+
+def test_the_same_addition_to_two_entries_stays_two_proposals():
+    # An index counts among the entries of `base`, so both paths are the same.
+    target = {"op": "add", "path": "/content/facts/0/scope", "value": "home"}
+    items = [proposal("x", id=name, target=target, base={"facts": [fact(name)]}) for name in ("a", "b")]
+    assert compact({"waiting": items}, WAITING | {"keep": 9}).content["waiting"] == items
 
 
 # Over anything.

@@ -2,7 +2,7 @@
 
 from collections import Counter
 from copy import deepcopy
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any
 
@@ -23,10 +23,14 @@ from memnet.domain.errors import (
     ProfileForbidden,
     ProposerCannotConfirm,
 )
+from memnet.domain.evidence import MAX_EVIDENCE_BYTES
 from memnet.domain.freshness import plan_freshness
+from memnet.domain.schema import Schema
+from memnet.domain.schema_additive import ADDITIVE_TO
+from memnet.domain.schema_check import schema_uri
 from memnet.domain.write import Reason
 from tests.domain.pending_world import ABCD, PROFILE, READER, SCHEMA, Memory, fact, memory, texts
-from tests.domain.samples import ALICE, BOB, EVIDENCE, NOW, op, small_rules
+from tests.domain.samples import ALICE, ANYTHING, BOB, EVIDENCE, NOW, op, small_rules
 
 
 def test_a_removal_before_it_does_not_shift_a_replacement():
@@ -118,6 +122,54 @@ def test_the_entry_says_who_is_sure_of_it_by_what_and_since_when():
     assert changed["evidence"] == {"event_id": "e2", "also": [{"event_id": "e1"}, EVIDENCE]}
 
 
+def test_evidence_is_listed_once_however_often_an_entry_goes_stale_and_is_confirmed():
+    subject = memory(facts=[fact("a", evidence=EVIDENCE, last_verified_at="2026-01-01")])
+    for number in range(4):
+        subject.tend(partial(plan_freshness, proposer="memnet-worker"))
+        [item] = subject.content["waiting"]
+        subject.confirm(item["id"], evidence={"event_id": f"e{number}"})
+        [entry] = subject.content["facts"]
+        entry["last_verified_at"] = "2026-01-01"
+    also = [{"event_id": "e2"}, {"event_id": "e1"}, {"event_id": "e0"}, EVIDENCE]
+    assert entry["evidence"] == {"event_id": "e3", "also": also}
+
+
+def test_the_confirmer_names_several_sources_and_what_fits_of_the_others_stays():
+    small, large = {"event_id": "small"}, {"event_id": "large", "note": "x" * (MAX_EVIDENCE_BYTES - 100)}
+    subject = memory(facts=[fact("a", evidence={**EVIDENCE, "also": [large, small]})])
+    item = subject.propose(op("add", "/content/facts/0/mark", value=1))
+    subject.confirm(item, evidence={"event_id": "e1", "also": [{"event_id": "e2"}]})
+    [entry] = subject.content["facts"]
+    assert entry["evidence"] == {"event_id": "e1", "also": [{"event_id": "e2"}, EVIDENCE, small]}
+
+
+def test_an_entry_that_only_gets_more_evidence_stays_as_sure_as_it_was():
+    subject = memory()
+    item = subject.propose(op("add", "/content/facts/-", value=fact("a", evidence=EVIDENCE)))
+    subject.patch(op("add", "/content/facts/-", value=fact("a", confidence=0.99, evidence={"event_id": "live"})))
+    subject.confirm(item, confidence=0.8)
+    [entry] = subject.content["facts"]
+    also = [{"event_id": "live"}, EVIDENCE]
+    assert (entry["confidence"], entry["evidence"]) == (0.99, {"event_id": "e1", "also": also})
+
+
+def test_a_document_under_a_newer_additive_schema_gets_the_same_claims():
+    added = {ADDITIVE_TO: "1.0.0", "properties": SCHEMA["properties"] | {"tools": {"type": "array"}}}
+    bodies = {
+        version: {**ANYTHING, **SCHEMA, **members, "$id": schema_uri("any", version), "additionalProperties": False}
+        for version, members in (("1.0.0", {}), ("1.1.0", added))
+    }
+    older = {schema_uri("any", "1.0.0"): bodies["1.0.0"]}
+    schemas = {("any", version): Schema.compile("any", version, body, older) for version, body in bodies.items()}
+    subject = memory()
+    rules = replace(subject.rules, schema=schemas["any", "1.1.0"], schemas=schemas)
+    subject = Memory({**subject.content, "tools": []}, rules)
+    subject.catalog = replace(subject.catalog, schemas=schemas)
+    subject.confirm(subject.propose(op("add", "/content/facts/-", value=fact("a"))))
+    [entry] = subject.content["facts"]
+    assert (entry["confidence"], entry["evidence"]["event_id"], entry["last_verified_at"]) == (0.95, "e1", "2026-06-01")
+
+
 def test_a_move_is_confirmed_and_what_is_there_already_only_drops_the_item():
     subject = memory(facts=ABCD)
     item = subject.propose(op("move", "/content/facts/3", from_="/content/facts/0"))
@@ -139,12 +191,7 @@ def test_another_value_may_be_confirmed_where_one_was_proposed():
 
 
 def test_a_confirmation_brings_in_nothing_that_a_patch_may_not():
-    rules = {"ttl_classes": {"this week": "P7D", "this year": "P365D"}}
-    section = {"section": "/facts", "expires_field": "until", "ttl_field": "class"}
-    subject = memory(facts=[])
-    subject = Memory(
-        subject.content, small_rules(schema=SCHEMA, **PROFILE | rules | {"upkeep_rules": {"b": [section]}})
-    )
+    subject = living()
     lasting, lapsed, leaking = (
         subject.propose(op("add", "/content/facts/-", value={"text": name, "class": named}))
         for name, named in (("a", "this year"), ("b", "this week"), ("c", "this year"))
@@ -158,6 +205,36 @@ def test_a_confirmation_brings_in_nothing_that_a_patch_may_not():
 
     # The class counts from the proposal and not from the confirmation.
     assert [(one["text"], one["until"][:10]) for one in subject.content["facts"]] == [("a", "2027-02-14")]
+
+
+def living(**sections: Any) -> Memory:
+    """A document whose facts live for the time that their class says."""
+    section = {"section": "/facts", "expires_field": "until", "ttl_field": "class"}
+    rules = {"ttl_classes": {"this week": "P7D", "this year": "P365D"}, "upkeep_rules": {"b": [section]}}
+    return Memory({**memory().content, **sections}, small_rules(schema=SCHEMA, **PROFILE | rules))
+
+
+def test_a_confirmation_does_not_shorten_the_life_of_an_entry_that_was_renewed():
+    subject = living(facts=[fact("a", **{"class": "this week", "until": "2026-02-16T00:00:00.000000Z"})])
+    item = subject.propose(op("replace", "/content/facts/0/text", value="b"))
+    renewed = "2026-06-03T00:00:00.000000Z"
+    subject.patch(op("add", "/content/facts/0/mark", value=1), source_time="2026-05-27T00:00:00Z")
+    assert subject.content["facts"][0]["until"] == renewed
+    subject.confirm(item)
+    assert [(one["text"], one["until"]) for one in subject.content["facts"]] == [("b", renewed)]
+
+
+def test_two_equal_proposals_with_a_class_are_confirmed_as_one_entry():
+    subject = living()
+    first, second = (
+        subject.propose(op("add", "/content/facts/-", value=fact("a", **{"class": "this year", "evidence": {"n": n}})))
+        for n in (1, 2)
+    )
+    subject.confirm(first)
+    subject.confirm(second)
+    [entry] = subject.content["facts"]
+    assert entry["until"][:10] == "2027-02-14"
+    assert entry["evidence"] == {"event_id": "e1", "also": [{"n": 1}, EVIDENCE, {"n": 2}]}
 
 
 def test_who_may_confirm_and_what_it_takes():

@@ -47,6 +47,17 @@ def test_a_changed_entry_lives_anew_and_the_others_stay_as_they_are() -> None:
     assert (changed["until"], other) == (WEEK_LATER, old)
 
 
+@pytest.mark.parametrize("own", [{}, {"id": "1"}], ids=["in its place", "by its id"])
+@pytest.mark.parametrize(
+    ("was", "until"), [("this week", "2026-02-20T00:00:00.000000Z"), ("soon", WEEK_LATER)], ids=["same", "another"]
+)
+def test_a_changed_entry_of_the_same_class_never_expires_earlier(own: Any, was: str, until: str) -> None:
+    old = {**own, "text": "x", "lives": was, "until": "2026-02-20T00:00:00.000000Z"}
+    new = {**old, "text": "y", "lives": "this week", "until": "2030-01-01T00:00:00Z"}
+    (entry,) = written(op("replace", "/content/facts/0", value=new), content={"facts": [old]}, source_time=SAID)
+    assert entry == {**new, "until": until}
+
+
 def test_the_record_rebuilds_what_was_set() -> None:
     history = History(RULES)
     history.patch(op("add", "/content/facts", value=[{"text": "x", "lives": "this week"}]), source_time=SAID)
