@@ -20,7 +20,7 @@ from memnet.domain.errors import BindingMismatch, MalformedRequest, PendingItemN
 from memnet.domain.evidence import MAX_EVIDENCE_BYTES
 from memnet.domain.json_text import canonical
 from memnet.domain.patch import Op, Pointer, apply, pointer, pointer_text
-from memnet.domain.path_policy import ROOT, content_pointer, lies_within
+from memnet.domain.path_policy import ROOT, check_writable, content_pointer, lies_within
 from memnet.domain.pending import carry, may_confirm, refusal
 from memnet.domain.rebase import ABSENT, Absent, Changed
 from memnet.domain.upkeep import surroundings
@@ -85,8 +85,10 @@ def draft_confirmation(command: ConfirmPending, catalog: Catalog, head: Envelope
         source_time=proposed_at if isinstance(proposed_at, str) else None,
     )
     check_claim(patch, rules.profile, written)
+    # What the service adds, the entry's evidence for example, needs no writable rule: only the proposed operation does.
     writable = rules.profile.writable_path_rules.get(rules.binding.binding_id, ())
-    return draft_within(patch, rules, head, [*writable, found.section], confirmed_at=now)
+    check_writable(carried.ops, [*writable, found.section])
+    return draft_within(patch, rules, head, [""], confirmed_at=now)
 
 
 def draft_rejection(command: RejectPending, catalog: Catalog, head: Envelope) -> Draft:

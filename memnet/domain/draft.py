@@ -148,10 +148,10 @@ def draft_within(
     """Decide a patch that the service has worked out itself: it reaches the `writable` places and nothing else.
 
     The gates for what a writer claims do not apply. A patch that applies a confirmed proposal at the time
-    `confirmed_at` brings content in, so the rules for content and for the lifetime of entries do. Raises as
-    `draft_patch`, but for those gates' own.
+    `confirmed_at` brings content in, so the rules for content and for the lifetime of entries do; its operations are
+    not counted. Raises as `draft_patch`, but for those gates' own.
     """
-    ops = _permitted_ops(command, rules, writable)
+    ops = _permitted_ops(command, rules, writable, is_counted=confirmed_at is None)
     rules = _rules_of_version(rules, head)
     before = _base(rules.binding, head)
     base_bytes = canonical(before)
@@ -245,12 +245,14 @@ def draft_deletion(command: DeleteDocument, head: Envelope) -> Draft:
     )
 
 
-def _permitted_ops(command: PatchDocument, rules: Governance, writable: Iterable[str]) -> list[Op]:
+def _permitted_ops(
+    command: PatchDocument, rules: Governance, writable: Iterable[str], *, is_counted: bool = True
+) -> list[Op]:
     profile, binding = rules.profile, rules.binding
     ops = patch.check_form(command.ops)
     if not ops:
         raise LimitExceeded("A patch needs at least one operation.", limit="min_ops", allowed=1, found=0)
-    if len(ops) > profile.max_ops:
+    if is_counted and len(ops) > profile.max_ops:
         raise LimitExceeded(limit="max_ops", allowed=profile.max_ops, found=len(ops))
     if binding.write_mode == "read_only":
         raise PathNotWritable("The binding is read-only.", binding_id=binding.binding_id)

@@ -127,7 +127,8 @@ def carry(item: Json, content: Json, rules: Sequence[SectionUpkeep], value: Json
         if _has_an_equal(op, base):
             return Changed(0, op["path"], Why.AMBIGUOUS, base, ABSENT)
         rebased = rebase([op], base, content, rules)
-    except MemnetError:
+    except (MemnetError, ValueError, IndexError):
+        # A PUT can store an item whose path does not exist in its base.
         return unusable
     if op["op"] == "remove" and isinstance(rebased, Translated) and not rebased.ops:
         return Changed(0, op["path"], Why.GONE, resolve({ROOT: base}, op["path"]), ABSENT)

@@ -18,6 +18,7 @@ from memnet.domain.errors import (
     FieldDenied,
     MalformedRequest,
     MemnetError,
+    PathNotWritable,
     PendingItemNotFound,
     PendingTargetChanged,
     ProfileForbidden,
@@ -58,6 +59,22 @@ def test_one_is_confirmed_after_a_hundred_live_changes():
     subject.confirm(item)
     changed = [one for one in subject.content["facts"] if one["id"] == "id-c"]
     assert (changed[0]["text"], len(subject.content["facts"]), texts(subject)[-1]) == ("C", 104, "d")
+
+
+def test_only_the_proposed_operation_needs_a_writable_path_and_none_is_counted():
+    before = fact("a", evidence=EVIDENCE)
+    rules = {**PROFILE, "schema": SCHEMA, "max_ops": 1}
+    subject = Memory(
+        {"facts": [before], "likes": [], "home": "Bern", "waiting": []},
+        small_rules(**rules, writable_path_rules={"b": ["/facts/*/text"]}),
+    )
+    item = subject.propose(op("replace", "/content/facts/0/text", value="A"))
+    closed = Memory(subject.content, small_rules(**rules, writable_path_rules={"b": ["/facts/*/mark"]}))
+    with pytest.raises(PathNotWritable):
+        closed.confirm(item)
+    subject.confirm(item)
+    [changed] = subject.content["facts"]
+    assert (changed["text"], changed["confidence"], subject.content["waiting"]) == ("A", 0.95, [])
 
 
 @pytest.mark.parametrize(

@@ -72,6 +72,22 @@ def test_sections_of_many_places_and_of_one_entry_are_held_to_it() -> None:
             change(op("replace", path, value=DEBT), content=content)
 
 
+def test_an_entry_takes_its_evidence_to_another_section_with_its_text_only() -> None:
+    content = {"facts": [DOG], "areas": {"a": {"facts": []}}}
+    move = op("move", "/content/areas/a/facts/-", from_="/content/facts/0")
+    assert change(move, content=content)["areas"]["a"]["facts"] == [DOG]
+    with pytest.raises(EvidenceRequired) as refused:
+        change(move, op("replace", "/content/areas/a/facts/0/text", value=DEBT), content=content)
+    assert refused.value.details == {"path": "/content/areas/a/facts"}
+
+
+def test_a_removal_does_not_ask_another_section_for_evidence() -> None:
+    content = {"facts": [DOG], "areas": {"a": {"facts": []}}}
+    change(
+        op("remove", "/content/facts/0"), op("add", "/content/areas/a/facts/-", value={"text": DEBT}), content=content
+    )
+
+
 def test_entries_that_carry_no_evidence_are_not_asked_for_any() -> None:
     assert change(op("replace", "/content/facts/0", value="b"), content={"facts": ["a"]}) == {"facts": ["b"]}
     assert change(op("replace", "/content/facts/0/text", value="b"), content={"facts": [{"text": "a"}]}) == {

@@ -96,6 +96,20 @@ def test_an_entry_that_had_an_equal_beside_it_is_ambiguous_even_if_nothing_chang
     assert isinstance(carry({"target": made, "base": base}, {"l": ["a", "a"], "m": []}, ()), Changed)
 
 
+@pytest.mark.parametrize(
+    "target",
+    [
+        op("replace", "/content/l/-", value=1),
+        op("replace", "/content/l/x/y", value=1),
+        op("remove", "/content/l/5/x"),
+        op("move", "/content/m", from_="/content/l/-"),
+    ],
+)
+def test_an_item_whose_path_is_not_in_its_base_cannot_be_carried(target):
+    content = {"l": ["a"], "m": 1}
+    assert isinstance(carry({"target": target, "base": content}, content, ()), Changed)
+
+
 # A patch that takes items out and writes.
 
 HELD = [
