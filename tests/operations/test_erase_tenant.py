@@ -9,6 +9,7 @@ import pytest
 from memnet.domain.document import UserScope
 from memnet.domain.erasure import TenantScope, is_of
 from memnet.domain.errors import TenantEnded, Unavailable, VaultUnavailable
+from memnet.domain.hold import HoldPlace
 from memnet.domain.job import Job, JobKind
 from memnet.domain.tenant_erasure import TenantErasure, TenantStatus, holds_back, is_signed, look_every
 from memnet.domain.write import IfMatch
@@ -18,6 +19,7 @@ from memnet.operations.erase_users import erase_users
 from memnet.operations.get_tenant_erasure import get_tenant_erasure
 from memnet.operations.place_hold import place_hold
 from memnet.operations.place_tenant_hold import place_tenant_hold
+from memnet.operations.read_hold import read_hold
 from memnet.operations.reindex_events import reindex_events
 from memnet.operations.release_hold import release_hold
 from memnet.operations.release_tenant_hold import release_tenant_hold
@@ -206,6 +208,45 @@ async def test_a_hold_on_the_tenant_pauses_it(world):
     assert world.names() == before
     await release_tenant_hold("t1", "settled", actor=ADMIN, holds=services.holds, clock=services.clock)
     assert (await world.finish()).status is TenantStatus.COMPLETE
+
+
+@pytest.mark.parametrize(
+    ("call", "number"),
+    [("users.list_users", 1), ("storage.list", 1), ("storage.list", 2), ("queue.purge", 1), ("signing.newest", 1)],
+)
+async def test_a_hold_placed_while_a_run_is_under_way_pauses_it_and_stays(world, call, number):
+    services, placed = world.services, HoldPlace("t1")
+
+    async def place() -> None:
+        await place_tenant_hold("t1", "litigation", actor=ADMIN, holds=services.holds, clock=services.clock)
+
+    await world.almost()
+    assert await world.tenant(Between(call, place, number)) is Erased.FAILING
+    found = await world.told()
+    assert (found.status, found.failing) == (TenantStatus.RUNNING, {"legal_hold": "TENANT_HELD"})
+    hold = await read_hold(placed, holds=services.holds)
+    assert hold is not None
+    assert hold.holds
+    await release_tenant_hold("t1", "settled", actor=ADMIN, holds=services.holds, clock=services.clock)
+    assert (await world.finish()).status is TenantStatus.COMPLETE
+    assert world.names() == []
+
+
+async def test_a_hold_placed_on_a_user_while_a_run_is_under_way_stays(world, monkeypatch):
+    services = world.services
+    monkeypatch.setattr("memnet.operations.erase_tenant.PAGE", 1)
+    await world.almost()
+    # Marks are removed before holds: the user is known as not held when the hold is placed.
+    services.marks._fences = None
+    await services.marks.mark(Job(JobKind.REPLAY, "t1", "u1", "late"))
+
+    async def place() -> None:
+        await place_hold(U1, "litigation", actor=ADMIN, holds=services.holds, clock=services.clock)
+
+    await world.tenant(Between("storage.delete", place))
+    hold = await read_hold(HoldPlace("t1", "u1"), holds=services.holds)
+    assert hold is not None
+    assert hold.holds
 
 
 @pytest.mark.parametrize(
