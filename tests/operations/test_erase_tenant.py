@@ -24,7 +24,8 @@ from memnet.operations.reindex_events import reindex_events
 from memnet.operations.release_hold import release_hold
 from memnet.operations.release_tenant_hold import release_tenant_hold
 from memnet.operations.request_tenant_erasure import request_tenant_erasure
-from tests.operations.erasure_world import ADMIN, OTHER, SETTLE, U1, U10, ErasureWorld
+from memnet.operations.sign_heads import sign_heads
+from tests.operations.erasure_world import ADMIN, OTHER, SETTLE, U1, U10, ErasureWorld, alpha
 from tests.operations.replay_world import Watch, Watched
 from tests.operations.retention_world import Between, FallsAt, StopsAt
 
@@ -167,6 +168,19 @@ async def test_from_its_request_on_nothing_is_written_for_the_tenant_for_good(wo
     assert (await world.finish()).status is TenantStatus.COMPLETE
     await refused()
     assert world.names() == []
+
+
+async def test_a_held_user_of_an_ended_tenant_who_was_tampered_with_is_broken(world):
+    services = world.services
+    await world.hold()
+    await world.end()
+    await world.finish()
+    names = ("users", "documents", "audit", "records", "clock", "erasures")
+    ports = {name: getattr(services, name) for name in names} | {"keys": services.signing}
+    assert (await sign_heads(**ports)).broken == 0
+    await world.drop(alpha(U1).blob_name)
+    report = await sign_heads(**ports)
+    assert (report.broken, report.postponed) == (1, 0)
 
 
 async def test_once_the_receipt_is_complete_no_hold_is_placed(world):
