@@ -87,7 +87,9 @@ def _docs(verb: str, noun: str) -> dict[str, Any]:
         parameters=(*parameters, _REASON) if verb == "release" else parameters,
         body=body(HoldBody, placed={"reason": "Litigation 2026-17: keep everything."}) if place else None,
         answers={200: answer("What holds then.", _STATUS, _LIFTED if verb == "release" else examples.HOLD)},
-        errors=_ERRORS | (BODY_ERRORS if place else {E.MALFORMED_REQUEST}) if verb != "get" else _ERRORS,
+        errors=_ERRORS | (BODY_ERRORS | {E.TENANT_ENDED} if place else {E.MALFORMED_REQUEST})
+        if verb != "get"
+        else _ERRORS,
     )
 
 
@@ -98,7 +100,12 @@ async def place(request: Request) -> Response:
     services = admission.services
     asked = await read_body(request, HoldBody, max_bytes=services.settings.max_body_bytes)
     status = await place_hold(
-        admission.scope, asked.reason, actor=admission.actor, holds=services.holds, clock=services.clock
+        admission.scope,
+        asked.reason,
+        actor=admission.actor,
+        holds=services.holds,
+        erasures=services.erasures,
+        clock=services.clock,
     )
     return _answer(status)
 
@@ -109,7 +116,12 @@ async def release(request: Request) -> Response:
     admission = await admit(request, "release_hold")
     services = admission.services
     status = await release_hold(
-        admission.scope, _reason(request), actor=admission.actor, holds=services.holds, clock=services.clock
+        admission.scope,
+        _reason(request),
+        actor=admission.actor,
+        holds=services.holds,
+        erasures=services.erasures,
+        clock=services.clock,
     )
     return _answer(status)
 
@@ -128,7 +140,12 @@ async def place_on_tenant(request: Request) -> Response:
     services = admission.services
     asked = await read_body(request, HoldBody, max_bytes=services.settings.max_body_bytes)
     status = await place_tenant_hold(
-        admission.tenant_id, asked.reason, actor=admission.actor, holds=services.holds, clock=services.clock
+        admission.tenant_id,
+        asked.reason,
+        actor=admission.actor,
+        holds=services.holds,
+        erasures=services.erasures,
+        clock=services.clock,
     )
     return _answer(status)
 
@@ -139,7 +156,12 @@ async def release_from_tenant(request: Request) -> Response:
     admission = await admit_to_tenant(request, "release_tenant_hold")
     services = admission.services
     status = await release_tenant_hold(
-        admission.tenant_id, _reason(request), actor=admission.actor, holds=services.holds, clock=services.clock
+        admission.tenant_id,
+        _reason(request),
+        actor=admission.actor,
+        holds=services.holds,
+        erasures=services.erasures,
+        clock=services.clock,
     )
     return _answer(status)
 

@@ -70,7 +70,8 @@ class _Pass:
 
     async def holds(self, scope: UserScope, erasing: Erasing) -> bool:
         """Whether a legal hold covers the user. Raises HistoryBroken, Unavailable."""
-        if scope not in self.held:
+        # A user who was not held a moment ago may be held by now.
+        if not self.held.get(scope):
             self.held[scope] = bool(await find_holds(scope, holds=erasing.holds))
         return self.held[scope]
 
@@ -96,7 +97,10 @@ async def erase_tenant(tenant_id: str, *, erasing: Erasing) -> Erased:
         return Erased.NOTHING
     try:
         await journal.note(extended(journal.erasure, erasing.stores, erasing.clock.now()))
-        return await _erase(journal)
+        try:
+            return await _erase(journal)
+        except TenantHeld as error:
+            return await journal.fail({HOLD: error.code.value})
     except StoreConflict:
         return Erased.TAKEN_OVER
     except MemnetError as error:
@@ -105,13 +109,12 @@ async def erase_tenant(tenant_id: str, *, erasing: Erasing) -> Erased:
 
 async def _erase(journal: _Journal) -> Erased:
     erasing, tenant_id = journal.erasing, journal.erasure.tenant_id
-    hold = await read_hold(HoldPlace(tenant_id), holds=erasing.holds)
-    if hold is not None and hold.holds:
-        return await journal.fail({HOLD: TenantHeld.code.value})
+    await _check_hold(tenant_id, erasing)
     known_at = journal.erasure.known_everywhere_at(erasing.settle)
     if known_at is None or erasing.clock.now() < known_at:
         return Erased.WAITING
     for _ in range(PASSES):
+        await _check_hold(tenant_id, erasing)
         settled_at = journal.erasure.settled_at(erasing.settle)
         is_settled = settled_at is not None and erasing.clock.now() >= settled_at
         seen = _Pass(erasing.clock.now())
@@ -127,6 +130,13 @@ async def _erase(journal: _Journal) -> Erased:
         if is_proven(journal.erasure):
             return await _end(journal, seen)
     return Erased.WAITING
+
+
+async def _check_hold(tenant_id: str, erasing: Erasing) -> None:
+    """Raise TenantHeld while a legal hold is on the tenant. Raises HistoryBroken, Unavailable."""
+    hold = await read_hold(HoldPlace(tenant_id), holds=erasing.holds)
+    if hold is not None and hold.holds:
+        raise TenantHeld()
 
 
 async def _users_run(journal: _Journal, seen: _Pass) -> bool:
@@ -178,10 +188,15 @@ async def _begin(scope: UserScope, journal: _Journal, seen: _Pass) -> bool:
 
 
 async def _remove_own(journal: _Journal, seen: _Pass) -> None:
-    """Remove from every store what belongs to the tenant and to no held user; note what was found and what failed."""
+    """Remove from every store what belongs to the tenant and to no held user; note what was found and what failed.
+
+    Raises TenantHeld.
+    """
     for store in journal.erasure.stores:
         try:
             seen.found += await _remove_from(store, journal, seen)
+        except TenantHeld:
+            raise
         except MemnetError as error:
             seen.failing[store.value] = error.code.value
 
@@ -198,11 +213,16 @@ async def _remove_from(store: Store, journal: _Journal, seen: _Pass) -> int:
 
 
 async def _remove_blobs(scope: TenantScope, erasing: Erasing, seen: _Pass) -> int:
-    """One after the other, in name order: without its release a legal hold would be in force again."""
+    """One after the other, in name order: without its release a legal hold would be in force again.
+
+    Raises TenantHeld as soon as a legal hold is on the tenant.
+    """
     found = 0
     cursor: str | None = None
     while True:
         page = await erasing.storage.list(scope, limit=PAGE, cursor=cursor)
+        # After the listing: a hold whose record is listed is in force by now.
+        await _check_hold(scope.tenant_id, erasing)
         for one in page.items:
             user = user_of(scope, one.name)
             if user is not None and await seen.holds(user, erasing):
@@ -228,6 +248,7 @@ async def _end(journal: _Journal, seen: _Pass) -> Erased:
         key = await erasing.signing.newest()
     except (VaultUnavailable, SealBroken) as error:
         return await journal.fail({VAULT: error.code.value})
+    await _check_hold(journal.erasure.tenant_id, erasing)
     now, salt = erasing.clock.now(), erasing.ids.secret(SALT_BYTES)
     await journal.note(signed(journal.erasure, left=seen.left, kept=seen.kept, finished_at=now, salt=salt, key=key))
     return Erased.FINISHED

@@ -61,7 +61,7 @@ async def sign_heads(
             except (Unavailable, VaultUnavailable, ErasureRunning):
                 outcome = Signed.POSTPONED
             except HistoryBroken:
-                if await _is_being_erased(scope, documents):
+                if await _is_being_erased(scope, erasures):
                     report.postponed += 1
                     return
                 log.exception("a user's documents do not follow from what was signed", extra={"user": scope.prefix})
@@ -77,12 +77,12 @@ async def sign_heads(
     return report
 
 
-async def _is_being_erased(scope: UserScope, documents: DocumentStore) -> bool:
-    """Whether it is an erasure that takes away what was signed; if that cannot be told, it is not."""
+async def _is_being_erased(scope: UserScope, erasures: ErasureStore) -> bool:
+    """Whether it is an erasure of the user that takes away what was signed; if that cannot be told, it is not.
+
+    The end of the tenant does not count: it lasts, and leaves held users as they are.
+    """
     try:
-        await documents.check(scope)
-    except ErasureRunning:
-        return True
+        return await erasures.read(scope) is not None
     except Unavailable:
         return False
-    return False

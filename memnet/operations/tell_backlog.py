@@ -1,11 +1,15 @@
 """Tell telemetry how old the service's unfinished work is."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 
-from memnet.domain import erasure
+from memnet.domain import erasure, tenant_erasure
+from memnet.domain.erasure import Erasure
 from memnet.domain.errors import HistoryBroken
 from memnet.domain.job import JobKind
 from memnet.domain.metric import BACKLOG_AGE, ERASURES_OPEN_AGE, INDEX_LAG
+from memnet.domain.tenant_erasure import TenantErasure
 from memnet.domain.timestamps import from_text
 from memnet.operations.get_statistics import get_statistics
 from memnet.ports import Clock, ErasureStore, EventStore, JobMarks, Search, Telemetry
@@ -51,16 +55,21 @@ async def tell_backlog(
 
 
 async def _oldest_erasure(erasures: ErasureStore, clock: Clock) -> float:
-    """For how many seconds the oldest of those that run does."""
+    """For how many seconds the oldest erasure of a user or of a tenant has run."""
     oldest = 0.0
     for scope in await erasures.erasing(None):
         stored = await erasures.read(scope)
-        if stored is None:
-            continue
-        try:
-            accepted = from_text(erasure.load(scope, stored.data).accepted_at)
-        except HistoryBroken:
-            oldest = max(oldest, UNREADABLE_AGE)
-            continue
-        oldest = max(oldest, (clock.now() - accepted).total_seconds())
+        if stored is not None:
+            oldest = max(oldest, _age(partial(erasure.load, scope, stored.data), clock))
+    for tenant_id in await erasures.list_ending():
+        stored = await erasures.read_end(tenant_id)
+        if stored is not None:
+            oldest = max(oldest, _age(partial(tenant_erasure.load, tenant_id, stored.data), clock))
     return oldest
+
+
+def _age(load: Callable[[], Erasure | TenantErasure], clock: Clock) -> float:
+    try:
+        return (clock.now() - from_text(load().accepted_at)).total_seconds()
+    except HistoryBroken:
+        return UNREADABLE_AGE

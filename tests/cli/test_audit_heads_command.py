@@ -300,7 +300,12 @@ async def erase_until_a_hold_comes(storage: Settings) -> str:
     """Nothing is waited for here; the hold is released in the end."""
     async with connect(storage) as services:
         erasing = replace(services.erasing, settle=timedelta(0))
-        holding: dict[str, Any] = {"actor": OFFICER, "holds": services.holds, "clock": services.clock}
+        holding: dict[str, Any] = {
+            "actor": OFFICER,
+            "holds": services.holds,
+            "erasures": services.erasures,
+            "clock": services.clock,
+        }
         status = await request_erasure(SCOPE, idempotency_key="forget", actor=OFFICER, erasing=erasing)
         await place_hold(SCOPE, "litigation", **holding)
         assert await erase_user(SCOPE, erasing=erasing) is Erased.WAITING

@@ -59,7 +59,14 @@ def ask(storage: Settings, scope: UserScope = SCOPE, key: str = "forget-1") -> s
 def hold(storage: Settings) -> None:
     async def place() -> None:
         async with connect(storage) as services:
-            await place_hold(SCOPE, "litigation", actor=PRIVACY, holds=services.holds, clock=services.clock)
+            await place_hold(
+                SCOPE,
+                "litigation",
+                actor=PRIVACY,
+                holds=services.holds,
+                erasures=services.erasures,
+                clock=services.clock,
+            )
 
     asyncio.run(place())
 

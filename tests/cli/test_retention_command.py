@@ -47,7 +47,7 @@ async def write(storage: Settings, *users: str, timestamp: str = "2020-01-01T00:
 
 async def hold(storage: Settings, user: str | None, reason: str) -> None:
     async with connect(storage) as services:
-        ports = {"actor": LEGAL, "holds": services.holds, "clock": services.clock}
+        ports = {"actor": LEGAL, "holds": services.holds, "erasures": services.erasures, "clock": services.clock}
         if user is None:
             await place_tenant_hold("t1", reason, **ports)
         else:

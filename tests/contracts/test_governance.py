@@ -12,6 +12,7 @@ from memnet.adapters.azure.blob_records import BlobRecordStore
 from memnet.adapters.azure.blob_users import BlobUserDirectory
 from memnet.adapters.memory.audit import MemoryAuditLog
 from memnet.adapters.memory.clock import FrozenClock
+from memnet.adapters.memory.erasures import MemoryErasureStore
 from memnet.adapters.memory.events import MemoryEventStore
 from memnet.adapters.memory.holds import MemoryHoldStore
 from memnet.adapters.memory.records import MemoryRecordStore
@@ -92,8 +93,9 @@ async def test_changes_are_listed_by_place_and_by_tenant_in_their_order(holds):
 
 @pytest.mark.parametrize("held", [PLACE, HoldPlace("t1")])
 async def test_the_changes_of_a_hold_are_a_chain_in_any_store(holds, held):
+    actor, erasures = Actor("ops", frozenset()), MemoryErasureStore()
     for action in (HoldAction.PLACED, HoldAction.RELEASED) * 6:
-        await change_hold(held, action, "case", actor=Actor("ops", frozenset()), holds=holds, clock=FrozenClock())
+        await change_hold(held, action, "case", actor=actor, holds=holds, erasures=erasures, clock=FrozenClock())
     found = await list_hold_changes(held, holds=holds)
     assert [change.key.number for change in found] == list(range(1, 13))
     newest = await holds.read(HoldKey(held, 12))

@@ -159,11 +159,15 @@ class ErasureWorld:
 
     async def hold(self) -> None:
         services = self.services
-        await place_hold(U1, "litigation", actor=ADMIN, holds=services.holds, clock=services.clock)
+        await place_hold(
+            U1, "litigation", actor=ADMIN, holds=services.holds, erasures=services.erasures, clock=services.clock
+        )
 
     async def release(self) -> None:
         services = self.services
-        await release_hold(U1, "settled", actor=ADMIN, holds=services.holds, clock=services.clock)
+        await release_hold(
+            U1, "settled", actor=ADMIN, holds=services.holds, erasures=services.erasures, clock=services.clock
+        )
 
     def erasing(self, watch: Watch | None = None) -> Erasing:
         """What an erasure takes, each call through `watch`."""

@@ -4,6 +4,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from memnet.adapters.memory.clock import FrozenClock
+from memnet.adapters.memory.erasures import MemoryErasureStore
 from memnet.adapters.memory.holds import MemoryHoldStore
 from memnet.domain.document import Actor, UserScope
 from memnet.domain.errors import Unavailable
@@ -42,10 +43,11 @@ class HoldWorld:
     """All ports a hold operation takes."""
 
     holds: TroubledHolds = field(default_factory=TroubledHolds)
+    erasures: MemoryErasureStore = field(default_factory=MemoryErasureStore)
     clock: FrozenClock = field(default_factory=FrozenClock)
 
     def ports(self, actor: Actor = LEGAL) -> dict[str, Any]:
-        return {"actor": actor, "holds": self.holds, "clock": self.clock}
+        return {"actor": actor, "holds": self.holds, "erasures": self.erasures, "clock": self.clock}
 
     async def place(self, reason: str, scope: UserScope = SCOPE, actor: Actor = LEGAL) -> HoldStatus:
         return await place_hold(scope, reason, **self.ports(actor))

@@ -110,7 +110,7 @@ class RetentionWorld(World):
         return await apply_retention(scope, as_of=as_of, dry_run=dry_run, **self.retention_ports() | ports)
 
     async def hold(self, reason: str = "litigation") -> None:
-        await place_hold(SCOPE, reason, actor=LEGAL, holds=self.holds, clock=self.clock)
+        await place_hold(SCOPE, reason, actor=LEGAL, holds=self.holds, erasures=self.fences, clock=self.clock)
 
     async def change(self, key: DocumentKey, *ops: dict[str, Any]) -> Seen:
         """A live writer changes a document; what is served then is remembered."""

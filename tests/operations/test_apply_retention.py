@@ -362,7 +362,7 @@ async def test_a_hold_keeps_everything_and_says_so(world):
         assert tally.held + tally.waiting == due.report.tallies[name].removed
     assert (await world.retain(dry_run=True)).members() == told | {"dry_run": True}
 
-    await release_hold(SCOPE, "settled", actor=LEGAL, holds=world.holds, clock=world.clock)
+    await release_hold(SCOPE, "settled", actor=LEGAL, holds=world.holds, erasures=world.fences, clock=world.clock)
     assert (await world.retain()).members() == due.members() | {"dry_run": False}
 
 

@@ -95,7 +95,14 @@ async def test_one_that_comes_in_the_middle_stops_it_there_for_good(world):
 async def test_one_that_comes_when_nothing_is_left_is_no_complete_erasure(world):
     erasure_id = (await world.request()).erasure_id
     await world.run()
-    await place_tenant_hold("t1", "litigation", actor=ADMIN, holds=world.services.holds, clock=world.services.clock)
+    await place_tenant_hold(
+        "t1",
+        "litigation",
+        actor=ADMIN,
+        holds=world.services.holds,
+        erasures=world.services.erasures,
+        clock=world.services.clock,
+    )
     await world.finish()
     told = await world.status(erasure_id)
     assert told.status is Status.PARTIAL

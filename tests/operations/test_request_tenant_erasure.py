@@ -41,7 +41,9 @@ async def test_of_two_at_once_one_stands(world):
 
 async def test_a_hold_on_the_tenant_refuses_it_and_nothing_is_fenced(world):
     services = world.services
-    await place_tenant_hold("t1", "litigation", actor=ADMIN, holds=services.holds, clock=services.clock)
+    await place_tenant_hold(
+        "t1", "litigation", actor=ADMIN, holds=services.holds, erasures=services.erasures, clock=services.clock
+    )
     with pytest.raises(TenantHeld):
         await request_tenant_erasure("t1", actor=ADMIN, erasing=services.erasing)
     await services.erasures.check_tenant("t1")

@@ -249,7 +249,7 @@ async def test_without_rules_and_ceilings_nothing_goes() -> None:
 
 
 async def hold(world: RetentionWorld, scope: UserScope = OTHER) -> None:
-    await place_hold(scope, "litigation", actor=LEGAL, holds=world.holds, clock=world.clock)
+    await place_hold(scope, "litigation", actor=LEGAL, holds=world.holds, erasures=world.fences, clock=world.clock)
 
 
 async def test_under_a_hold_nothing_goes() -> None:

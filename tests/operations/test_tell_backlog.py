@@ -11,10 +11,12 @@ from memnet.adapters.memory.events import MemoryEventStore
 from memnet.adapters.memory.job_marks import MemoryJobMarks
 from memnet.adapters.memory.search_register import MemorySearchRegister
 from memnet.adapters.memory.telemetry import MemoryTelemetry
+from memnet.domain import tenant_erasure
 from memnet.domain.document import UserScope
 from memnet.domain.erasure import Erasure, Store, dump
 from memnet.domain.event import EventKey
 from memnet.domain.job import Job, JobKind
+from memnet.domain.tenant_erasure import TenantErasure
 from memnet.domain.timestamps import to_text
 from memnet.operations import get_statistics
 from memnet.operations.tell_backlog import UNREADABLE_AGE, Backlog, tell_backlog
@@ -103,6 +105,24 @@ async def test_the_oldest_erasure_counts_and_one_that_cannot_be_read_as_very_old
     assert await world.tell() == Backlog(0.0, 0.0, 120.0)
     assert world.telemetry.values["memnet.erasures.open_age"] == [(120.0, {})]
     await world.fences.write(UserScope("t1", "u3"), b"{}", replaces=None)
+    assert (await world.tell()).erasures == UNREADABLE_AGE
+
+
+async def test_the_erasure_of_a_tenant_counts_while_it_runs(world: World) -> None:
+    begun = TenantErasure(
+        tenant_id="t1",
+        erasure_id="e1",
+        requested_by="svc",
+        accepted_at=to_text(world.clock.now()),
+        stores=(Store.BLOBS,),
+        failing={"legal_hold": "TENANT_HELD"},
+    )
+    tag = await world.fences.write_end("t1", tenant_erasure.dump(begun), replaces=None, runs=True)
+    world.clock.advance(MINUTE)
+    assert (await world.tell()).erasures == 60.0
+    await world.fences.write_end("t1", tenant_erasure.dump(begun), replaces=tag, runs=False)
+    assert (await world.tell()).erasures == 0.0
+    await world.fences.write_end("t2", b"{}", replaces=None, runs=True)
     assert (await world.tell()).erasures == UNREADABLE_AGE
 
 
