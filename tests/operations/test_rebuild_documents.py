@@ -231,16 +231,19 @@ async def test_what_it_keeps_does_not_grow_with_the_number_of_changes(filled):
         before, taken = filled.audit.calls["read"], itertools.count(1)
 
         def visit(version):
-            waiting = filled.audit.calls["read"] - before - next(taken)
-            alive = sum(type(one) is Version for one in gc.get_objects())
-            most["records"], most["versions"] = max(most["records"], waiting), max(most["versions"], alive)
+            number = next(taken)
+            most["records"] = max(most["records"], filled.audit.calls["read"] - before - number)
+            if number % 45 == 0:
+                # To look at every object takes long.
+                alive = sum(type(one) is Version for one in gc.get_objects())
+                most["versions"] = max(most["versions"], alive)
 
         return visit
 
     found = await rebuild_documents(SCOPE, documents=filled.documents, audit=filled.audit, begin=begin)
     assert [(one.changes, one.fault, one.marks) for one in found] == [(5, None, {}), (3, None, {}), (100, None, {})]
     assert most["records"] <= PARALLEL
-    assert most["versions"] <= 3
+    assert 1 <= most["versions"] <= 3
 
 
 @pytest.mark.parametrize("changes", [1, 3])
