@@ -134,7 +134,7 @@ class Settings:
     body_seconds: float = 10.0
     """How long a client may take to send a body, and one second more for each 16 KiB of it; then it gets 408."""
     answer_seconds: float = 30.0
-    """How long a client that reads less than 16 KiB a second may take to read what the service has ready for it (a public
+    """How long a client that reads less than 16 KiB a second may take to read what is ready for it (a public
     file: each 64 KiB of it); then its connection is cut."""
     drain_seconds: float = 5.0
     """How long a process that is told to stop by SIGTERM goes on serving while /health/ready says 503 and each answer
