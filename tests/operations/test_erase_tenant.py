@@ -9,7 +9,6 @@ import pytest
 from memnet.domain.document import UserScope
 from memnet.domain.erasure import TenantScope, is_of
 from memnet.domain.errors import TenantEnded, Unavailable, VaultUnavailable
-from memnet.domain.hold import HoldPlace
 from memnet.domain.job import Job, JobKind
 from memnet.domain.tenant_erasure import TenantErasure, TenantStatus, holds_back, is_signed, look_every
 from memnet.domain.write import IfMatch
@@ -19,13 +18,11 @@ from memnet.operations.erase_users import erase_users
 from memnet.operations.get_tenant_erasure import get_tenant_erasure
 from memnet.operations.place_hold import place_hold
 from memnet.operations.place_tenant_hold import place_tenant_hold
-from memnet.operations.read_hold import read_hold
 from memnet.operations.reindex_events import reindex_events
 from memnet.operations.release_hold import release_hold
 from memnet.operations.release_tenant_hold import release_tenant_hold
 from memnet.operations.request_tenant_erasure import request_tenant_erasure
-from memnet.operations.sign_heads import sign_heads
-from tests.operations.erasure_world import ADMIN, OTHER, SETTLE, U1, U10, ErasureWorld, alpha
+from tests.operations.erasure_world import ADMIN, OTHER, SETTLE, U1, U10, ErasureWorld
 from tests.operations.replay_world import Watch, Watched
 from tests.operations.retention_world import Between, FallsAt, StopsAt
 
@@ -170,41 +167,6 @@ async def test_from_its_request_on_nothing_is_written_for_the_tenant_for_good(wo
     assert world.names() == []
 
 
-async def test_a_held_user_of_an_ended_tenant_who_was_tampered_with_is_broken(world):
-    services = world.services
-    await world.hold()
-    await world.end()
-    await world.finish()
-    names = ("users", "documents", "audit", "records", "clock", "erasures")
-    ports = {name: getattr(services, name) for name in names} | {"keys": services.signing}
-    assert (await sign_heads(**ports)).broken == 0
-    await world.drop(alpha(U1).blob_name)
-    report = await sign_heads(**ports)
-    assert (report.broken, report.postponed) == (1, 0)
-
-
-async def test_once_the_receipt_is_complete_no_hold_is_placed(world):
-    services = world.services
-    ports = {"actor": ADMIN, "holds": services.holds, "erasures": services.erasures, "clock": services.clock}
-    await world.hold()
-    await world.end()
-    assert (await world.finish()).status is TenantStatus.PARTIAL
-    await place_tenant_hold("t1", "a second case", **ports)
-    await release_tenant_hold("t1", "settled", **ports)
-    await world.release()
-    await world.end()
-    await place_hold(U1, "a third case", **ports)
-    await release_hold(U1, "settled", **ports)
-    assert (await world.finish()).status is TenantStatus.COMPLETE
-    with pytest.raises(TenantEnded):
-        await place_hold(U1, "too late", **ports)
-    with pytest.raises(TenantEnded):
-        await place_tenant_hold("t1", "too late", **ports)
-    await release_hold(U1, "again", **ports)
-    await release_tenant_hold("t1", "again", **ports)
-    assert world.names() == []
-
-
 async def test_no_user_begins_before_every_process_has_seen_the_fence_and_it_ends_settled(world):
     await world.end()
     assert await world.tenant() is Erased.WAITING
@@ -252,52 +214,6 @@ async def test_a_hold_on_the_tenant_pauses_it(world):
         "t1", "settled", actor=ADMIN, holds=services.holds, erasures=services.erasures, clock=services.clock
     )
     assert (await world.finish()).status is TenantStatus.COMPLETE
-
-
-@pytest.mark.parametrize(
-    ("call", "number"),
-    [("users.list_users", 1), ("storage.list", 1), ("storage.list", 2), ("queue.purge", 1), ("signing.newest", 1)],
-)
-async def test_a_hold_placed_while_a_run_is_under_way_pauses_it_and_stays(world, call, number):
-    services, placed = world.services, HoldPlace("t1")
-
-    async def place() -> None:
-        await place_tenant_hold(
-            "t1", "litigation", actor=ADMIN, holds=services.holds, erasures=services.erasures, clock=services.clock
-        )
-
-    await world.almost()
-    assert await world.tenant(Between(call, place, number)) is Erased.FAILING
-    found = await world.told()
-    assert (found.status, found.failing) == (TenantStatus.RUNNING, {"legal_hold": "TENANT_HELD"})
-    hold = await read_hold(placed, holds=services.holds)
-    assert hold is not None
-    assert hold.holds
-    await release_tenant_hold(
-        "t1", "settled", actor=ADMIN, holds=services.holds, erasures=services.erasures, clock=services.clock
-    )
-    assert (await world.finish()).status is TenantStatus.COMPLETE
-    assert world.names() == []
-
-
-async def test_a_hold_placed_on_a_user_while_a_run_is_under_way_stays(world, monkeypatch):
-    services = world.services
-    monkeypatch.setattr("memnet.operations.erase_tenant.PAGE", 1)
-    await world.almost()
-    # Marks are removed before holds: the user is known as not held when the hold is placed.
-    services.marks._fences = None
-    for job_id in ("late", "later"):
-        await services.marks.mark(Job(JobKind.REPLAY, "t1", "u1", job_id))
-
-    async def place() -> None:
-        await place_hold(
-            U1, "litigation", actor=ADMIN, holds=services.holds, erasures=services.erasures, clock=services.clock
-        )
-
-    await world.tenant(Between("storage.delete", place))
-    hold = await read_hold(HoldPlace("t1", "u1"), holds=services.holds)
-    assert hold is not None
-    assert hold.holds
 
 
 @pytest.mark.parametrize(
