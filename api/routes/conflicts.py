@@ -140,7 +140,7 @@ _DISCARD = describe(
         "content": {"application/json": {"schema": DiscardBody.model_json_schema()}},
     },
     answers={200: answer("The conflict, discarded.", _CONFLICT, {**examples.CONFLICT, "status": "discarded"})},
-    errors=_DECIDED | BODY_ERRORS,
+    errors=_DECIDED | BODY_ERRORS | {E.FIELD_DENIED},
 )
 
 

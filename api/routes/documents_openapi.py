@@ -237,5 +237,5 @@ DELETE: dict[str, Any] = {
         parameter("query", "reason", {"type": "string", "maxLength": MAX_NOTE}, "A note for the audit record."),
     ),
     "answers": {200: CHANGED},
-    "errors": ADMISSION_ERRORS | PRECONDITION_ERRORS,
+    "errors": ADMISSION_ERRORS | PRECONDITION_ERRORS | {E.FIELD_DENIED},
 }

@@ -12,6 +12,7 @@ import orjson
 from memnet.domain.access import ROLES
 from memnet.domain.catalog import Catalog
 from memnet.domain.confidence import check_claim
+from memnet.domain.content_rules import check_remarks
 from memnet.domain.document import DocumentKey, Json
 from memnet.domain.draft import Draft, Governance, draft_within
 from memnet.domain.entry import ALSO, confidence_of, entries_at, evidence_of
@@ -94,9 +95,11 @@ def draft_confirmation(command: ConfirmPending, catalog: Catalog, head: Envelope
 def draft_rejection(command: RejectPending, catalog: Catalog, head: Envelope) -> Draft:
     """Decide a rejection on the version `head`: the item goes. The proposer may reject its own item.
 
-    Raises PendingItemNotFound, what `Catalog.governance` raises, and what `draft_within` raises.
+    Raises PendingItemNotFound, FieldDenied for a sensitive note, what `Catalog.governance` raises, and what
+    `draft_within` raises.
     """
     found, rules = _find(command, catalog, head)
+    check_remarks({"note": command.note}, rules.profile.sensitive_content)
     patch = _patch(command, rules, found, [], Reason.REJECTION)
     return replace(draft_within(patch, rules, head, [found.section]), note=command.note)
 

@@ -36,6 +36,11 @@ def check_content(content: Json, rules: SensitiveContent) -> None:
     _check(content, (ROOT,), rules)
 
 
+def check_remarks(remarks: Json, rules: SensitiveContent) -> None:
+    """Raise FieldDenied, with the place and the kind, if what a write says of itself, such as its note, holds any."""
+    _check(remarks, (), rules)
+
+
 def check_event(event: Event) -> None:
     """Raise FieldDenied, with the place and the kind, if an event's texts hold any. An event has no profile."""
     evidence = event.evidence.members() if event.evidence else None
@@ -73,5 +78,5 @@ def _texts(value: Json, place: Pointer) -> Iterator[tuple[Pointer, str]]:
             waiting += [((*here, str(index)), child) for index, child in enumerate(node)]
         elif isinstance(node, str):
             yield here, node
-        elif isinstance(node, int) and node >= MIN_INTEGER:
-            yield here, str(node)
+        elif isinstance(node, (int, float)) and abs(node) >= MIN_INTEGER and node % 1 == 0:
+            yield here, str(abs(int(node)))

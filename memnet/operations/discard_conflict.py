@@ -6,6 +6,7 @@ from memnet.domain import conflict as conflicts
 from memnet.domain.access import Role
 from memnet.domain.catalog import Catalog
 from memnet.domain.conflict import Asked, Conflict, ConflictStatus, Decision, Versions, discarded, resolved
+from memnet.domain.content_rules import check_remarks
 from memnet.domain.document import Actor, UserScope
 from memnet.domain.errors import (
     BindingNotFound,
@@ -15,6 +16,7 @@ from memnet.domain.errors import (
     Unavailable,
     VaultUnavailable,
 )
+from memnet.domain.sensitive_rules import STRICTEST
 from memnet.domain.timestamps import to_text
 from memnet.domain.write import WriteResult
 from memnet.operations.read_conflict import HeldConflict, read_conflict
@@ -42,11 +44,12 @@ async def discard_conflict(
     """Close it, noting who decided so and why, and return it.
 
     A request of an interrupted retry that was applied all the same cannot be discarded: then it is resolved, and that
-    is what is told. Raises InvalidIdentifier, ConflictNotFound, ConflictClosed, HistoryBroken, VaultUnavailable,
-    Unavailable.
+    is what is told. Raises FieldDenied for a sensitive note, InvalidIdentifier, ConflictNotFound, ConflictClosed,
+    HistoryBroken, VaultUnavailable, Unavailable.
     """
     if vault is None:
         raise VaultUnavailable()
+    check_remarks({"note": note}, STRICTEST)
     worker = Actor(worker_principal, frozenset({Role.REPLAY}))
     writing = Writing(worker, documents, audit, catalog, vault.clock, vault.ids, background)
     for _ in range(ATTEMPTS):

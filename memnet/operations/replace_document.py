@@ -30,6 +30,8 @@ async def replace_document(
         draft = draft_replacement(command, rules, head)
         # Not within the draft: a migration carries over what is stored, whatever it is.
         content_rules.check_content(command.content, rules.profile.sensitive_content)
+        remarks = {"note": command.note, "evidence": command.evidence}
+        content_rules.check_remarks(remarks, rules.profile.sensitive_content)
         return draft
 
     return await commit_change(

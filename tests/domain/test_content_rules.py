@@ -43,7 +43,8 @@ def test_a_name_is_a_value_too_and_is_not_told() -> None:
 
 
 def test_numbers_and_evidence_are_looked_at() -> None:
-    assert refusal(op("add", "/content/a/-", value=4111111111111111))["path"] == "/content/a/-"
+    for number in (4111111111111111, 4111111111111111.0, -4111111111111111):
+        assert refusal(op("add", "/content/a/-", value=number))["path"] == "/content/a/-"
     evidence = EVIDENCE | {"quote": "my password is hunter2"}
     assert refusal(op("add", "/content/a/-", value=1), evidence=evidence) == {
         "path": "/evidence/quote",

@@ -6,7 +6,7 @@ import dataclasses
 import pytest
 
 from memnet.domain.document import ETag
-from memnet.domain.errors import DocumentNotFound, ETagMismatch, IdempotencyKeyReused
+from memnet.domain.errors import DocumentNotFound, ETagMismatch, FieldDenied, IdempotencyKeyReused
 from tests.operations.rebuilt import rebuilt_histories
 from tests.operations.service import SCOPE, note
 
@@ -20,6 +20,13 @@ async def test_delete(service):
     head = await service.head()
     assert (head.deleted, head.content) == (True, None)
     assert (await service.record(3))["note"] == "asked by the user"
+
+
+async def test_a_sensitive_note_is_refused(service):
+    results = await service.count_up(1)
+    with pytest.raises(FieldDenied) as refused:
+        await service.delete(results[-1].etag, note="card 4111 1111 1111 1111")
+    assert refused.value.details == {"path": "/note", "kind": "card_number"}
 
 
 async def test_the_version_must_be_the_one_that_is_named(service):

@@ -8,7 +8,7 @@ import pytest
 from memnet.domain import conflict as conflicts
 from memnet.domain.conflict import ConflictStatus
 from memnet.domain.document import Actor
-from memnet.domain.errors import ConflictClosed, ConflictNotFound, Unavailable, VaultUnavailable
+from memnet.domain.errors import ConflictClosed, ConflictNotFound, FieldDenied, Unavailable, VaultUnavailable
 from memnet.operations.apply_conflict import apply_conflict
 from memnet.operations.discard_conflict import discard_conflict
 from tests.operations.replay_world import ALPHA, SCOPE, Call, Watch, World, disputed_world, put
@@ -104,3 +104,10 @@ async def test_what_is_not_there_is_refused():
         await discard(world, "cfl-none")
     with pytest.raises(VaultUnavailable):
         await discard(world, "cfl-none", vault=None)
+
+
+async def test_a_sensitive_note_is_refused():
+    world, conflict = await disputed_world()
+    with pytest.raises(FieldDenied) as refused:
+        await discard(world, conflict.conflict_id, "card 4111 1111 1111 1111")
+    assert refused.value.details == {"path": "/note", "kind": "card_number"}

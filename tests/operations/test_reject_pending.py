@@ -2,11 +2,20 @@
 
 import pytest
 
-from memnet.domain.errors import DocumentNotFound, PendingItemNotFound
+from memnet.domain.errors import DocumentNotFound, FieldDenied, PendingItemNotFound
 from memnet.domain.write import IfExists, RejectPending
 from memnet.operations.reject_pending import reject_pending
 from tests.operations.service import BOB, DYNAMIC, Service
 from tests.operations.test_confirm_pending import proposed
+
+
+async def test_a_sensitive_note_is_refused():
+    service = Service()
+    item = (await proposed(service)).pending_id
+    asked = {"key": DYNAMIC, "actor": BOB, "precondition": IfExists(), "idempotency_key": "k", "pending_id": item}
+    with pytest.raises(FieldDenied) as refused:
+        await reject_pending(RejectPending(**asked, note="card 4111 1111 1111 1111"), **service.ports())
+    assert refused.value.details == {"path": "/note", "kind": "card_number"}
 
 
 async def test_the_item_goes_once_and_nothing_else_changes():

@@ -20,6 +20,8 @@ from memnet.domain.errors import (
 )
 from tests.operations.service import DYNAMIC, EMPTY_PROJECT, STATIC, note
 
+CARD = "4111 1111 1111 1111"
+
 
 async def test_create_and_replace(service):
     created = await service.replace(EMPTY_PROJECT)
@@ -99,5 +101,9 @@ async def test_sensitive_content_is_refused_and_nothing_is_stored(service):
     with pytest.raises(FieldDenied) as refused:
         await service.replace(EMPTY_PROJECT | {"summary": "Pay to DE89 3704 0044 0532 0130 00."})
     assert refused.value.details == {"path": "/content/summary", "kind": "iban"}
+    for members in ({"note": CARD}, {"evidence": {"note": CARD}}):
+        with pytest.raises(FieldDenied) as refused:
+            await service.replace(EMPTY_PROJECT, **members)
+        assert refused.value.details["kind"] == "card_number"
     with pytest.raises(DocumentNotFound):
         await service.read()
