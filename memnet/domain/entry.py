@@ -137,7 +137,8 @@ def joint_evidence(kept: Json, others: Sequence[Json], rule: SectionUpkeep) -> J
     if len(every) <= len(evidence_of(kept, rule)):
         return None
     first, *rest = every.values()
-    evidence = {**first, ALSO: rest} if rest else first
+    own, also = (first, rest) if isinstance(first, dict) else ({}, [first, *rest])
+    evidence = {**own, ALSO: also} if also else own
     return evidence if len(canonical(evidence)) <= MAX_EVIDENCE_BYTES else None
 
 

@@ -114,6 +114,12 @@ def test_evidence_is_gathered_and_told_once():
     assert [step.into for step in plan.steps] == [plan.content["facts"][0]] * 3
 
 
+def test_evidence_that_is_no_object_is_gathered_too():
+    entries = [fact("x", confidence=0.95, evidence={"also": ["a call"]}), fact("x", evidence={"event_id": "e"})]
+    plan = compact({"facts": entries}, FACTS)
+    assert plan.content["facts"] == [fact("x", confidence=0.95, evidence={"also": ["a call", {"event_id": "e"}]})]
+
+
 def test_the_only_evidence_becomes_that_of_the_one_that_stays():
     plan = compact({"facts": [fact("x", evidence={"event_id": "e"}, confidence=0.5), fact("x")]}, FACTS)
     assert plan.content["facts"] == [fact("x", evidence={"event_id": "e"})]
