@@ -119,7 +119,9 @@ async def test_the_end_of_the_tenant_refuses_both() -> None:
     world = World()
     key = DocumentKey(UserScope("t1", "u1"), "user", "user_dynamic.json")
     first = await world.service.patch(PREFERENCE, key=key)
+    # The first change after a creation looks for the fence anyway.
+    newest = await world.service.patch({**PREFERENCE, "value": "Be dry."}, key=key, over=first.etag)
     await world.fences.write_end("t1", b"{}", replaces=None, runs=True)
     for dry_run in (True, False):
-        command = world.service.patch_command(PREFERENCE, key=key, over=first.etag, dry_run=dry_run)
+        command = world.service.patch_command(PREFERENCE, key=key, over=newest.etag, dry_run=dry_run)
         assert (await world.outcome(command))[0] == "TENANT_ENDED"
