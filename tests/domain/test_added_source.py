@@ -1,5 +1,6 @@
 """A replay adds a source to an entry without a confirmation; nothing else gets in that way."""
 
+from copy import deepcopy
 from typing import Any
 
 import pytest
@@ -17,7 +18,7 @@ AT = "/content/durable_facts/0/evidence"
 
 def redirected(*ops: Any, **members: Any) -> bool:
     chosen = {"reason": Reason.REPLAY_UPDATE, "confidence": 0.1, "evidence": E2} | members
-    content = {"preferences": [], "durable_facts": [FACT], "pending_confirmations": []}
+    content = {"preferences": [], "durable_facts": [deepcopy(FACT)], "pending_confirmations": []}
     return bool(draft(RULES, shipped_command("project-copilot-v1", "user_dynamic", *ops, **chosen), content).redirected)
 
 
@@ -56,4 +57,5 @@ def test_what_takes_a_source_away_or_says_something_waits(made: Any) -> None:
     ],
 )
 def test_only_the_evidence_of_an_entry_of_an_array_takes_sources(made: Any) -> None:
-    assert source_ops([made], {"content": {"a": [FACT], "o": {"0": FACT}, "evidence": E1}}, ()) == frozenset()
+    state = deepcopy({"content": {"a": [FACT], "o": {"0": FACT}, "evidence": E1}})
+    assert source_ops([made], state, ()) == frozenset()
