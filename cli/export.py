@@ -84,9 +84,9 @@ def import_(file: Path, tenant: str, user: str, actor: str, dry_run: bool) -> No
     """Check an archive from end to end, then create what is absent; nothing that is there is ever replaced.
 
     Into the user that the archive is of, documents and records come back as they were. Into another user or tenant,
-    each document is created by an audited change of --actor, and the old records are kept beside it. What was
-    interrupted is finished by the same command. Storage and vault as of export. Exits with 0, or 1 if the archive is
-    refused, or if something else stands in the place of any part.
+    each document is created by an audited write of --actor, whose evidence names the archive and the source: keep the
+    archive, it alone holds the old records. The same command finishes an interrupted import. Storage and vault as of
+    export. Exits with 0, or 1 if the archive is refused, or if another item has the name of any part.
     """
     scope, operator = _scope(tenant, user), _actor(actor)
 
@@ -100,7 +100,6 @@ def import_(file: Path, tenant: str, user: str, actor: str, dry_run: bool) -> No
                 documents=services.documents,
                 audit=services.audit,
                 events=services.events,
-                records=services.records,
                 vault=services.vault,
                 catalog=services.catalog,
                 clock=services.clock,

@@ -13,12 +13,14 @@ from pydantic import ValidationError
 from memnet.domain import baseline as baselines
 from memnet.domain.archive import ArchivedDocument
 from memnet.domain.audit import BrokenChain, Fold, Version, read_record, record_bytes
-from memnet.domain.audit_values import must_be_sealed
 from memnet.domain.baseline import Baseline
 from memnet.domain.commit import RING, key_hash
-from memnet.domain.document import DocumentKey, ETag
+from memnet.domain.document import DocumentKey, ETag, Json
 from memnet.domain.envelope import Commit, Envelope, Receipt, Record, change_id
-from memnet.domain.json_text import canonical
+from memnet.domain.errors import MalformedRequest
+from memnet.domain.json_text import MAX_DEPTH, canonical, check_depth
+from memnet.domain.path_policy import ROOT
+from memnet.domain.schema import Schema
 
 
 @dataclass
@@ -31,8 +33,6 @@ class Chain:
     schemas: dict[tuple[str, str], str | None] = field(default_factory=dict)
     """The SHA-256 that its records name, by id and version; None: only a deletion names the version."""
     records: int = 0
-    is_sealed: bool = False
-    """Whether some record's values have to be sealed where it is stored."""
 
     def __post_init__(self) -> None:
         self.fold = Fold(self.doc_id)
@@ -82,7 +82,6 @@ class Chain:
             raise BrokenChain(named, "the record lacks a member or has one of another type") from error
         self._newest = version
         self.records += 1
-        self.is_sealed = self.is_sealed or must_be_sealed(record)
         return record_bytes(record)
 
     def row(self) -> ArchivedDocument:
@@ -169,6 +168,15 @@ class Chain:
             raise BrokenChain(self._next, "the record has a member of another type")
         self._schema, self._actor = (schema_id, schema_version), actor
         note_text(self.schemas, self._schema, schema_sha256)
+
+
+def is_valid(content: Json, schema: Schema) -> bool:
+    """Whether the service could have written this content."""
+    try:
+        check_depth({ROOT: content}, MAX_DEPTH)
+    except MalformedRequest:
+        return False
+    return not schema.violations(content)
 
 
 def note_text(known: dict[tuple[str, str], str | None], version: tuple[str, str], sha256: str | None) -> None:

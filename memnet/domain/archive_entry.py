@@ -3,21 +3,18 @@
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from types import MappingProxyType
-from typing import Any, TypeGuard
+from typing import Any
 
 import orjson
 
-from memnet.domain import attachment as attachments
 from memnet.domain import conflict as conflicts
 from memnet.domain import event as events
 from memnet.domain import replay as replays
 from memnet.domain import snapshot as snapshots
 from memnet.domain.archive import MAX_ENTRY_BYTES, EntryKind, refuse
-from memnet.domain.audit import read_record
-from memnet.domain.audit_values import must_be_sealed
 from memnet.domain.conflict import Conflict, ConflictStatus
 from memnet.domain.document import UserScope
-from memnet.domain.errors import HistoryBroken, MemnetError
+from memnet.domain.errors import MemnetError
 from memnet.domain.event import StoredEvent
 from memnet.domain.json_text import canonical
 from memnet.domain.record import RecordKey, RecordKind
@@ -79,14 +76,6 @@ def conflict_line(data: bytes) -> bytes:
     return _public(conflicts.dump(conflicts.load(data)))
 
 
-def import_line(key: RecordKey, data: bytes) -> bytes:
-    """A stored record of an earlier import, with its name. Raises HistoryBroken for what no import leaves."""
-    attachment = attachments.parse(key.name)
-    if attachment is None or not attachments.fits(attachment, data):
-        raise HistoryBroken("A stored record of an import cannot be read.", record=key.name)
-    return canonical({"name": key.name, "record": orjson.loads(data)})
-
-
 def is_same(entry: StoredRecord, data: bytes) -> bool:
     """Whether a stored record is the archived one; of what has a sealed part, by all the rest."""
     if entry.data == data:
@@ -123,28 +112,6 @@ def moved(entry: Entry, scope: UserScope) -> Entry | None:
     if isinstance(entry, Snapshot):
         return replace(entry, scope=scope)
     return None
-
-
-def is_of_import(entry: Entry) -> TypeGuard[StoredRecord]:
-    """Whether it is what an earlier import left."""
-    return isinstance(entry, StoredRecord) and entry.key.kind is RecordKind.IMPORTS
-
-
-def carried(entry: StoredRecord, archive: str, scope: UserScope) -> StoredRecord:
-    """What an earlier import left, as it is kept of what `archive` brings along: apart from what is written here.
-
-    Raises ArchiveRefused if it tells of that archive itself.
-    """
-    attachment = attachments.parse(entry.key.name)
-    if attachment is None:
-        refuse("a line is none of the user's imports", EntryKind.IMPORTS.file)
-    return replace(entry, key=RecordKey(scope, RecordKind.IMPORTS, attachments.carried(attachment, archive)))
-
-
-def was_sealed(entry: StoredRecord) -> bool:
-    """Whether it is an old record whose values have to be sealed where it is stored."""
-    record = read_record(entry.data)
-    return record is not None and must_be_sealed(record)
 
 
 def _public(data: bytes) -> bytes:
@@ -191,16 +158,6 @@ def _access(scope: UserScope, line: bytes) -> StoredRecord | None:
     return StoredRecord(RecordKey(scope, RecordKind.ACCESSES, members["access_id"]), line)
 
 
-def _import(scope: UserScope, line: bytes) -> StoredRecord | None:
-    members = orjson.loads(line)
-    if not isinstance(members, dict) or members.keys() != {"name", "record"} or canonical(members) != line:
-        return None
-    attachment, data = attachments.parse(members["name"]), canonical(members["record"])
-    if attachment is None or not attachments.fits(attachment, data):
-        return None
-    return StoredRecord(RecordKey(scope, RecordKind.IMPORTS, attachment.name), data)
-
-
 READERS: Mapping[EntryKind, Callable[[UserScope, bytes], Entry | None]] = MappingProxyType(
     {
         EntryKind.EVENTS: _event,
@@ -208,6 +165,5 @@ READERS: Mapping[EntryKind, Callable[[UserScope, bytes], Entry | None]] = Mappin
         EntryKind.REPLAYS: _replay,
         EntryKind.CONFLICTS: _conflict,
         EntryKind.ACCESSES: _access,
-        EntryKind.IMPORTS: _import,
     }
 )

@@ -1,22 +1,19 @@
-"""What an import makes of an archive: each part's fate, and how to tell a history that is there already."""
+"""The import of an archive: the outcome of each part, the requests that create documents, the record of the run."""
 
 from collections import Counter
 from dataclasses import dataclass, field
+from datetime import datetime
 from enum import StrEnum
 from typing import Any
 
-from memnet.domain import baseline as baselines
-from memnet.domain.archive import ArchivedDocument, Source, VerifiedArchive, refuse
-from memnet.domain.attachment import EARLIER, Part
-from memnet.domain.audit import read_record
+from memnet.domain.archive import ArchivedDocument, Source, VerifiedArchive
+from memnet.domain.archive_entry import StoredRecord
 from memnet.domain.catalog import Catalog
 from memnet.domain.document import Actor, DocumentKey, Json, UserScope
-from memnet.domain.envelope import Envelope, Record
-from memnet.domain.errors import BindingNotFound, MalformedRequest
-from memnet.domain.json_text import MAX_DEPTH, canonical, check_depth
-from memnet.domain.path_policy import ROOT
-from memnet.domain.record import RecordKey, RecordKind
-from memnet.domain.schema import Schema
+from memnet.domain.errors import BindingNotFound
+from memnet.domain.json_text import canonical
+from memnet.domain.record import RecordKind, dated_key
+from memnet.domain.timestamps import to_text
 from memnet.domain.write import IfAbsent, ReplaceDocument
 
 
@@ -37,7 +34,6 @@ class ImportReport:
     """What an import came to."""
 
     archive: VerifiedArchive
-    target: UserScope
     documents: list[tuple[ArchivedDocument, Fate]] = field(default_factory=list)
     entries: Counter[tuple[str, Fate]] = field(default_factory=Counter)
     """How many entries of a kind had a fate."""
@@ -47,29 +43,6 @@ class ImportReport:
         """Whether nothing else stood in the way of any part."""
         fates = {fate for _, fate in self.documents} | {fate for _, fate in self.entries}
         return Fate.KEPT not in fates
-
-
-def record_that_tells(row: ArchivedDocument, head: Envelope) -> Fate | int:
-    """Whether the document `head` has the archived history. A number: that change's record tells, by `continues`."""
-    if head.doc_id != row.doc_id or head.commit.sequence < row.sequence:
-        return Fate.KEPT
-    if head.commit.sequence > row.sequence:
-        return row.sequence + 1
-    return Fate.THERE if head.commit.record_hash == row.record_hash else Fate.KEPT
-
-
-def continues(row: ArchivedDocument, record: Record) -> Fate:
-    """Whether this record is the one that came after the archived history."""
-    return Fate.THERE if record["previous_record_hash"] == row.record_hash else Fate.KEPT
-
-
-def is_valid(content: Json, schema: Schema) -> bool:
-    """Whether the service could have written this content."""
-    try:
-        check_depth({ROOT: content}, MAX_DEPTH)
-    except MalformedRequest:
-        return False
-    return not schema.violations(content)
 
 
 def governing(row: ArchivedDocument, catalog: Catalog, target: UserScope, actor: Actor) -> tuple[str, str]:
@@ -127,38 +100,14 @@ def creation(
     )
 
 
-def attachment_key(target: UserScope, archive: VerifiedArchive, name: str) -> RecordKey:
-    """Where what came with an archive is kept: `name` as memnet/domain/attachment.py says."""
-    return RecordKey(target, RecordKind.IMPORTS, f"{archive.sha256}/{name}")
-
-
-def is_private(key: RecordKey) -> bool:
-    """Whether a record is something attached that holds memory: an old record or a baseline, here or of before."""
-    _, *parts = key.name.split("/")
-    part = parts[2:3] if parts[0:1] == [EARLIER] else parts[0:1]
-    return key.kind is RecordKind.IMPORTS and part in ([Part.AUDIT], [Part.BASELINES])
-
-
-def attachment_name(line: bytes) -> str:
-    """What an old record is kept as. Raises ArchiveRefused."""
-    baseline = baselines.load(line)
-    if baseline is not None:
-        return f"{Part.BASELINES}/{baseline.change_id}"
-    record = read_record(line)
-    if record is None or not isinstance(record.get("change_id"), str):
-        refuse("the file is not what was verified")
-    return f"{Part.AUDIT}/{record['change_id']}"
-
-
-def run_record(archive: VerifiedArchive, target: UserScope, actor: Actor, now: str) -> bytes:
-    """Who had the archive imported, and when."""
+def run_record(archive: VerifiedArchive, target: UserScope, actor: Actor, now: datetime, unique: str) -> StoredRecord:
+    """The record of one run: who imported which archive, and when."""
     source = archive.manifest.source
-    return canonical(
-        {
-            "archive_sha256": archive.sha256,
-            "imported_at": now,
-            "principal": actor.principal,
-            "source": {"tenant_id": source.tenant_id, "user_id": source.user_id},
-            "target": {"tenant_id": target.tenant_id, "user_id": target.user_id},
-        }
-    )
+    data = {
+        "archive_sha256": archive.sha256,
+        "imported_at": to_text(now),
+        "principal": actor.principal,
+        "source": {"tenant_id": source.tenant_id, "user_id": source.user_id},
+        "target": {"tenant_id": target.tenant_id, "user_id": target.user_id},
+    }
+    return StoredRecord(dated_key(target, RecordKind.IMPORTS, now, unique), canonical(data))

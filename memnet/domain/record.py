@@ -1,10 +1,14 @@
 """A user's small records beside the documents: wrapped keys, sealed snapshots, replays, conflicts, accesses, heads."""
 
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from enum import StrEnum
 
 from memnet.domain.document import UserScope
 from memnet.domain.identifiers import check_path
+from memnet.domain.timestamps import to_text
+
+_MOMENT = "%Y%m%dT%H%M%S.%fZ"
 
 
 class RecordKind(StrEnum):
@@ -34,3 +38,16 @@ class RecordKey:
     def blob_name(self) -> str:
         """The name of the record's blob; unique to the user, the kind and the name."""
         return f"{self.scope.prefix}{self.kind}/{self.name}.json"
+
+
+def dated_key(scope: UserScope, kind: RecordKind, now: datetime, unique: str) -> RecordKey:
+    """Return the key of a record made `now`. Names sort by time; `unique` keeps those of one moment apart."""
+    return RecordKey(scope, kind, f"{now.astimezone(UTC).strftime(_MOMENT)}-{unique}")
+
+
+def dated_at(key: RecordKey) -> str | None:
+    """Return when a record of this key was made, or None if `dated_key` did not make the key."""
+    try:
+        return to_text(datetime.strptime(key.name.partition("-")[0], _MOMENT).replace(tzinfo=UTC))
+    except ValueError:
+        return None

@@ -130,7 +130,7 @@ class Tally:
     """Over, but kept by a legal hold."""
     waiting: int = 0
     """Over, but still needed: a snapshot by its replay, a replay by its snapshot, a conflict by its replay or, while it
-    is open, by whoever settles it, an import's manifest by the rest of it."""
+    is open, by whoever settles it."""
     postponed: int = 0
     """Over, but changed just now, or the store failed; the next run looks again."""
     kept: int = 0

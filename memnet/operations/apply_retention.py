@@ -14,7 +14,6 @@ from memnet.operations.find_holds import find_holds
 from memnet.operations.remove_due import RetentionRun
 from memnet.operations.retain_audit import retain_audit
 from memnet.operations.retain_events import retain_events
-from memnet.operations.retain_imports import retain_imports
 from memnet.operations.retain_jobs import retain_jobs
 from memnet.operations.retain_snapshots import retain_snapshots
 from memnet.ports import AuditLog, Clock, DocumentStore, EventStore, HoldStore, JobMarks, RecordStore, Search, Vault
@@ -72,6 +71,5 @@ async def apply_retention(
     await retain_jobs(run=run, records=records, marks=marks, with_snapshot=with_snapshot)
     await retain_events(run=run, events=events, search=search, clock=clock)
     await retain_audit(run=run, documents=documents, audit=audit)
-    await retain_imports(run=run, records=records, vault=vault)
     # Asked again, so that a hold that came in between is told with what it has kept.
     return AppliedRetention(to_text(moment), dry_run, covering or await find_holds(scope, holds=holds), run.report)

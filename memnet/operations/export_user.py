@@ -23,7 +23,7 @@ from memnet.domain.archive import (
     files_digest,
 )
 from memnet.domain.archive_chain import Chain, note_texts
-from memnet.domain.archive_entry import conflict_line, import_line, replay_line
+from memnet.domain.archive_entry import conflict_line, replay_line
 from memnet.domain.audit import BrokenChain, check_head
 from memnet.domain.document import Actor, DocumentKey, UserScope
 from memnet.domain.envelope import Envelope
@@ -31,7 +31,6 @@ from memnet.domain.errors import HistoryBroken, LimitExceeded, SnapshotNotFound,
 from memnet.domain.json_text import digest
 from memnet.domain.record import RecordKey, RecordKind
 from memnet.domain.timestamps import to_text
-from memnet.operations.open_attachment import open_attachment
 from memnet.operations.read_baseline import read_baseline
 from memnet.operations.read_events import read_events
 from memnet.operations.read_records import read_records
@@ -45,11 +44,10 @@ BATCH = 64
 REMOVED = "Retention removed old records while they were exported; run it again."
 Texts = dict[tuple[str, str], str | None]
 """The SHA-256 of each version, by id and version."""
-LINES: dict[RecordKind, Callable[[RecordKey, bytes], bytes]] = {
-    RecordKind.REPLAYS: lambda key, data: replay_line(data),
-    RecordKind.CONFLICTS: lambda key, data: conflict_line(data),
-    RecordKind.ACCESSES: lambda key, data: data,
-    RecordKind.IMPORTS: import_line,
+LINES: dict[RecordKind, Callable[[bytes], bytes]] = {
+    RecordKind.REPLAYS: replay_line,
+    RecordKind.CONFLICTS: conflict_line,
+    RecordKind.ACCESSES: bytes,
 }
 """What of a record is exported."""
 
@@ -217,7 +215,7 @@ async def _entries(
         # Before the accesses: the readings are among them.
         lines[EntryKind.SNAPSHOTS] = _snapshots(scope, reader, vault)
     for kind in LINES:
-        lines[EntryKind(kind.value)] = _stored(scope, kind, records, vault)
+        lines[EntryKind(kind.value)] = _stored(scope, kind, records)
     for entry_kind, found in lines.items():
         files.counts[entry_kind.value] = await files.add(entry_kind.file, found)
 
@@ -251,16 +249,14 @@ async def _snapshots(scope: UserScope, reader: Actor, vault: Vault) -> AsyncIter
             yield snapshot.dump()
 
 
-async def _stored(
-    scope: UserScope, kind: RecordKind, records: RecordStore, vault: Vault | None
-) -> AsyncIterator[bytes]:
+async def _stored(scope: UserScope, kind: RecordKind, records: RecordStore) -> AsyncIterator[bytes]:
     async for page in _pages(scope, kind, records):
         for start in range(0, len(page), PARALLEL):
             batch = page[start : start + PARALLEL]
             found = await asyncio.gather(*(records.read(key) for key in batch))
-            for key, stored in zip(batch, found, strict=True):
+            for stored in found:
                 if stored is not None:
-                    yield LINES[kind](key, await open_attachment(key, stored.data, vault=vault))
+                    yield LINES[kind](stored.data)
 
 
 async def _pages(scope: UserScope, kind: RecordKind, records: RecordStore) -> AsyncIterator[Sequence[RecordKey]]:

@@ -1,24 +1,27 @@
-"""Import an archive: put a user's memory back as it was, or take it over for another user."""
+"""Import an archive: restore a user's memory as it was, or create its contents below another user."""
 
 import asyncio
 from collections import Counter
 from collections.abc import AsyncIterator, Sequence
 from dataclasses import dataclass
 
-from memnet.domain.archive import ArchivedDocument, EntryKind, VerifiedArchive
-from memnet.domain.archive_entry import Entry, carried, is_of_import, moved, read_entry
-from memnet.domain.archive_import import Fate, ImportReport, attachment_key, run_record
-from memnet.domain.attachment import run_name
+import orjson
+
+from memnet.domain.archive import ArchivedDocument, EntryKind, VerifiedArchive, document_file
+from memnet.domain.archive_entry import Entry, StoredRecord, is_same, moved, read_entry
+from memnet.domain.archive_import import Fate, ImportReport, creation, governing, run_record
 from memnet.domain.catalog import Catalog
 from memnet.domain.document import Actor, UserScope
-from memnet.domain.errors import VaultUnavailable
-from memnet.domain.timestamps import to_text
-from memnet.operations.adopt_document import adopt_document
-from memnet.operations.import_entry import import_entry
-from memnet.operations.read_archive_lines import read_archive_lines
+from memnet.domain.errors import DocumentExists, EventExists, MemnetError, Unavailable, VaultUnavailable
+from memnet.domain.event import StoredEvent
+from memnet.domain.path_policy import ROOT
+from memnet.domain.snapshot import Snapshot
+from memnet.operations.open_record import open_record
+from memnet.operations.replace_document import replace_document
 from memnet.operations.restore_document import restore_document
-from memnet.operations.store_record import store_record
-from memnet.operations.verify_archive import verify_archive
+from memnet.operations.seal_record import seal_record
+from memnet.operations.verify_archive import read_archive_lines, verify_archive
+from memnet.operations.write_event import write_event
 from memnet.ports import (
     ArchiveReader,
     AuditLog,
@@ -27,7 +30,7 @@ from memnet.ports import (
     DocumentStore,
     EventStore,
     IdGenerator,
-    RecordStore,
+    StoreConflict,
     Vault,
 )
 
@@ -36,8 +39,6 @@ PARALLEL = 16
 
 @dataclass(frozen=True)
 class _Import:
-    """One archive on its way to one user, and all that this takes."""
-
     archive: ArchiveReader
     verified: VerifiedArchive
     target: UserScope
@@ -45,20 +46,18 @@ class _Import:
     documents: DocumentStore
     audit: AuditLog
     events: EventStore
-    records: RecordStore
-    vault: Vault | None
+    vault: Vault
     catalog: Catalog
     clock: Clock
     ids: IdGenerator
     background: Background
 
     @property
-    def own(self) -> bool:
-        """Whether it goes back to where it came from."""
+    def is_restore(self) -> bool:
         return self.verified.manifest.scope == self.target
 
     async def document(self, row: ArchivedDocument, *, dry_run: bool) -> Fate:
-        if self.own:
+        if self.is_restore:
             return await restore_document(
                 row,
                 archive=self.archive,
@@ -67,61 +66,60 @@ class _Import:
                 documents=self.documents,
                 audit=self.audit,
             )
-        return await adopt_document(
-            row,
-            archive=self.archive,
-            verified=self.verified,
-            target=self.target,
-            actor=self.actor,
-            dry_run=dry_run,
-            documents=self.documents,
-            audit=self.audit,
-            records=self.records,
-            catalog=self.catalog,
-            clock=self.clock,
-            ids=self.ids,
-            background=self.background,
-        )
+        return Fate.LEFT_OUT if row.deleted else await self._create(row, dry_run=dry_run)
 
-    async def entry(self, found: Entry, *, dry_run: bool) -> Fate:
-        if is_of_import(found):
-            if self.own and await self._put(found, dry_run=True) is Fate.THERE:
-                return Fate.THERE
-            return await self._put(carried(found, self.verified.sha256, self.target), dry_run=dry_run)
-        below = found if self.own else moved(found, self.target)
-        return Fate.LEFT_OUT if below is None else await self._put(below, dry_run=dry_run)
+    async def _create(self, row: ArchivedDocument, *, dry_run: bool) -> Fate:
+        """Create the document under all rules of the binding that wrote it last. KEPT if another one is there."""
+        file = self.verified.files[document_file(row.doc_id)]
+        (line,) = [line async for line in read_archive_lines(self.archive, file)]
+        content = orjson.loads(line)["document"][ROOT]
+        try:
+            rule = governing(row, self.catalog, self.target, self.actor)
+            command = creation(row, content, self.verified, self.target, self.actor, rule, dry_run=dry_run)
+            result = await replace_document(
+                command,
+                documents=self.documents,
+                audit=self.audit,
+                catalog=self.catalog,
+                clock=self.clock,
+                ids=self.ids,
+                background=self.background,
+            )
+        except DocumentExists:
+            return Fate.KEPT
+        except MemnetError as error:
+            error.details["document"] = f"{row.namespace}/{row.path}"
+            raise
+        return Fate.THERE if result.replayed else Fate.CREATED
 
-    async def _put(self, entry: Entry, *, dry_run: bool) -> Fate:
-        return await import_entry(
-            entry,
-            dry_run=dry_run,
-            events=self.events,
-            records=self.records,
-            vault=self.vault,
-            ids=self.ids,
-            background=self.background,
-        )
-
-    async def write_down(self) -> None:
-        """Before anything changes; of every call, for another one may finish what this one begins."""
-        now = self.clock.now()
-        key = attachment_key(self.target, self.verified, run_name(now, self.ids.new()))
-        run = run_record(self.verified, self.target, self.actor, to_text(now))
-        await store_record(key, run, records=self.records)
-        if not self.own:
-            manifest = attachment_key(self.target, self.verified, "manifest")
-            await store_record(manifest, self.verified.manifest.dump(), records=self.records)
+    async def record_run(self) -> None:
+        """Record every run before its first change, because a later run may finish what this one begins."""
+        run = run_record(self.verified, self.target, self.actor, self.clock.now(), self.ids.new())
+        await _create_record(run, dry_run=False, vault=self.vault)
 
     async def entries(self, kind: EntryKind, *, dry_run: bool) -> Counter[tuple[str, Fate]]:
         counts = Counter[tuple[str, Fate]]()
         async for batch in self._batches(kind):
-            fates = await asyncio.gather(*(self.entry(each, dry_run=dry_run) for each in batch), return_exceptions=True)
-            # All end before a failure goes up: none may go on writing behind the caller's back.
+            fates = await asyncio.gather(*(self._entry(each, dry_run) for each in batch), return_exceptions=True)
+            # All end before a failure is raised, so that none writes after this call has returned.
             for fate in fates:
                 if isinstance(fate, BaseException):
                     raise fate
                 counts[kind, fate] += 1
         return counts
+
+    async def _entry(self, found: Entry, dry_run: bool) -> Fate:
+        entry = found if self.is_restore else moved(found, self.target)
+        if entry is None:
+            return Fate.LEFT_OUT
+        return await import_entry(
+            entry,
+            dry_run=dry_run,
+            events=self.events,
+            vault=self.vault,
+            ids=self.ids,
+            background=self.background,
+        )
 
     async def _batches(self, kind: EntryKind) -> AsyncIterator[Sequence[Entry]]:
         batch = list[Entry]()
@@ -143,47 +141,82 @@ async def import_user(
     documents: DocumentStore,
     audit: AuditLog,
     events: EventStore,
-    records: RecordStore,
     vault: Vault | None,
     catalog: Catalog,
     clock: Clock,
     ids: IdGenerator,
     background: Background,
 ) -> ImportReport:
-    """Verify the whole archive and decide every document, then write down who imports, then create what is absent.
+    """Verify the whole archive and decide every document, record who imports it, then create what is absent.
 
-    Into the user it is of: documents and records as they were. Into another one: each document as a new one, by a
-    change of `actor` that names its source, the old records attached. What the archive brings along of earlier imports
-    is kept apart. Nothing that stands there is ever replaced. The same call again finishes what was interrupted.
+    Into the user that the archive is of, documents and records are restored as they were. Into another user, each
+    document is created by a write of `actor` whose evidence names the archive and the source. Nothing that exists is
+    replaced. Repeating an interrupted call finishes it.
 
-    Raises ArchiveRefused, what `adopt_document` raises for a document that cannot be created, VaultUnavailable if there
-    is something to seal and no vault, and OSError, all before anything is written; HistoryBroken, SealBroken,
-    Unavailable.
+    Raises VaultUnavailable without a vault, ArchiveRefused, what `replace_document` raises for a document that cannot
+    be created, and OSError, all before anything is written; HistoryBroken, SealBroken, Unavailable.
     """
-    verified = await verify_archive(archive, catalog=catalog)
-    manifest = verified.manifest
-    if vault is None and (verified.is_sealed or manifest.counts.get(EntryKind.SNAPSHOTS, 0)):
+    if vault is None:
         raise VaultUnavailable()
-    work = _Import(
-        archive,
-        verified,
-        target,
-        actor,
-        documents,
-        audit,
-        events,
-        records,
-        vault,
-        catalog,
-        clock,
-        ids,
-        background,
-    )
-    report = ImportReport(verified, target)
-    report.documents = [(row, await work.document(row, dry_run=True)) for row in manifest.documents]
+    verified = await verify_archive(archive, catalog=catalog)
+    work = _Import(archive, verified, target, actor, documents, audit, events, vault, catalog, clock, ids, background)
+    report, rows = ImportReport(verified), verified.manifest.documents
+    report.documents = [(row, await work.document(row, dry_run=True)) for row in rows]
     if not dry_run:
-        await work.write_down()
-        report.documents = [(row, await work.document(row, dry_run=False)) for row in manifest.documents]
-    for kind in manifest.kinds:
+        await work.record_run()
+        report.documents = [(row, await work.document(row, dry_run=False)) for row in rows]
+    for kind in verified.manifest.kinds:
         report.entries += await work.entries(kind, dry_run=dry_run)
     return report
+
+
+async def import_entry(
+    entry: Entry, *, dry_run: bool, events: EventStore, vault: Vault, ids: IdGenerator, background: Background
+) -> Fate:
+    """Create an entry unless another one has its name; a snapshot is sealed, an event is marked for the index.
+
+    What had not ended when it was exported is LEFT_OUT. Raises SealBroken, VaultUnavailable, Unavailable.
+    """
+    if isinstance(entry, StoredRecord) and not entry.closed:
+        return Fate.LEFT_OUT
+    if not isinstance(entry, StoredEvent):
+        return await _create_record(entry, dry_run=dry_run, vault=vault)
+    if dry_run:
+        stored = await events.get(entry.key)
+        return Fate.CREATED if stored is None else Fate.THERE if stored == entry.data else Fate.KEPT
+    try:
+        # Also an event that exists: an interrupted call may not have marked it. The reconciliation indexes it later.
+        written = await write_event(
+            entry.key.scope, entry.event, events=events, search=None, ids=ids, background=background
+        )
+    except EventExists:
+        return Fate.KEPT
+    return Fate.THERE if written.replayed else Fate.CREATED
+
+
+async def _create_record(entry: Snapshot | StoredRecord, *, dry_run: bool, vault: Vault) -> Fate:
+    fate = await _compare(entry, vault)
+    if fate is not None or dry_run:
+        return fate or Fate.CREATED
+    data = entry.data if isinstance(entry, StoredRecord) else await seal_record(entry.key, entry.dump(), vault=vault)
+    try:
+        await vault.records.write(entry.key, data, replaces=None)
+    except StoreConflict:
+        # Another call was first, or an earlier try of this write was applied.
+        fate = await _compare(entry, vault)
+        if fate is None:
+            raise Unavailable(dependency="blob_storage") from None
+        return fate
+    return Fate.CREATED
+
+
+async def _compare(entry: Snapshot | StoredRecord, vault: Vault) -> Fate | None:
+    """Compare the entry with what is stored under its name; None if nothing is. No content leaves this function."""
+    stored = await vault.records.read(entry.key)
+    if stored is None:
+        return None
+    if isinstance(entry, StoredRecord):
+        same = is_same(entry, stored.data)
+    else:
+        same = await open_record(entry.key, stored.data, vault=vault) == entry.dump()
+    return Fate.THERE if same else Fate.KEPT

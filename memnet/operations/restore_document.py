@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from memnet.domain import audit_values, envelope
 from memnet.domain.archive import ArchivedDocument, VerifiedArchive, audit_file, refuse
 from memnet.domain.archive_chain import Chain
-from memnet.domain.archive_import import Fate, continues, record_that_tells
+from memnet.domain.archive_import import Fate
 from memnet.domain.audit import BrokenChain, read_record, record_bytes
 from memnet.domain.audit_values import RecordPlace, must_be_sealed
 from memnet.domain.baseline import Baseline
@@ -15,10 +15,10 @@ from memnet.domain.envelope import Record
 from memnet.domain.errors import ArchiveRefused, HistoryBroken, Unavailable, VaultUnavailable
 from memnet.domain.sealing import NONCE_BYTES, DataKey
 from memnet.operations.open_audit_records import open_audit_records
-from memnet.operations.read_archive_lines import read_archive_lines
 from memnet.operations.read_stored_records import read_stored_records
 from memnet.operations.store_baseline import store_baseline
 from memnet.operations.take_current_key import take_current_key
+from memnet.operations.verify_archive import read_archive_lines
 from memnet.ports import ArchiveReader, AuditLog, DocumentStore, StoreConflict, Vault
 
 PARALLEL = 16
@@ -64,15 +64,18 @@ async def _fate(key: DocumentKey, row: ArchivedDocument, documents: DocumentStor
     if stored is None:
         return Fate.CREATED
     head = envelope.load(stored.data)
-    told = record_that_tells(row, head)
-    if isinstance(told, Fate):
-        return told
-    try:
-        (record,) = (await read_stored_records(key.scope, head, told, told, audit=audit)).values()
-    except HistoryBroken:
-        # Without that record nothing shows that it is the same history.
+    if head.doc_id != row.doc_id or head.commit.sequence < row.sequence:
         return Fate.KEPT
-    return continues(row, record)
+    record_hash = head.commit.record_hash
+    if head.commit.sequence > row.sequence:
+        following = row.sequence + 1
+        try:
+            (record,) = (await read_stored_records(key.scope, head, following, following, audit=audit)).values()
+        except HistoryBroken:
+            # Without that record nothing shows that it is the same history.
+            return Fate.KEPT
+        record_hash = record["previous_record_hash"]
+    return Fate.THERE if record_hash == row.record_hash else Fate.KEPT
 
 
 async def _append_records(

@@ -1,4 +1,4 @@
-"""Remove what is left of a user's finished work: replays, closed conflicts, and who read a snapshot."""
+"""Remove expired replays, closed conflicts, and the records of who read a snapshot or imported an archive."""
 
 import asyncio
 from collections.abc import AsyncIterator, Callable, Sequence
@@ -12,10 +12,9 @@ from memnet.domain.conflict import Conflict, ConflictStatus
 from memnet.domain.document import StorageETag
 from memnet.domain.errors import HistoryBroken
 from memnet.domain.job import Job, JobKind
-from memnet.domain.record import RecordKey, RecordKind
+from memnet.domain.record import RecordKey, RecordKind, dated_at
 from memnet.domain.replay import Replay, ReplayStatus, replay_key
 from memnet.domain.retention import Kind
-from memnet.domain.snapshot_access import accessed_at
 from memnet.operations.remove_due import Remove, RetentionRun, remove_due
 from memnet.operations.unmark_job import unmark_job
 from memnet.ports import JobMarks, RecordStore, StoreConflict, StoredDocument
@@ -43,7 +42,8 @@ async def retain_jobs(
     """
     gone = await _retain_replays(run, records, marks, with_snapshot)
     await _retain_conflicts(run, records, marks, gone)
-    await _retain_accesses(run, records)
+    for kind in (RecordKind.ACCESSES, RecordKind.IMPORTS):
+        await _retain_dated(kind, run, records)
 
 
 async def _retain_replays(
@@ -91,17 +91,17 @@ async def _may_go_on(conflict: Conflict, records: RecordStore) -> bool:
     return not replay.finished or replay.status is ReplayStatus.FAILED
 
 
-async def _retain_accesses(run: RetentionRun, records: RecordStore) -> None:
-    """They name no profile, and say in their names when they were made."""
-    tally, cursor = run.report.tallies["accesses"], None
+async def _retain_dated(kind: RecordKind, run: RetentionRun, records: RecordStore) -> None:
+    """Remove expired records that name no profile, and whose names hold the time they were made."""
+    tally, cursor = run.report.tallies[kind.value], None
     last_due = run.policy.last_due(Kind.JOBS, None, run.as_of)
     while True:
-        page = await records.list(run.scope, RecordKind.ACCESSES, limit=PAGE, cursor=cursor)
+        page = await records.list(run.scope, kind, limit=PAGE, cursor=cursor)
         due = []
         for key in page.items:
-            at = accessed_at(key)
+            at = dated_at(key)
             if at is None:
-                run.report.broken["accesses"] += 1
+                run.report.broken[kind.value] += 1
             elif at > last_due:
                 tally.kept += 1
             else:

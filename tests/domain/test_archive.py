@@ -8,9 +8,8 @@ import pytest
 
 from memnet.domain import baseline as baselines
 from memnet.domain.archive import ArchiveMember, EntryKind, audit_file, check_members, document_file, refuse
-from memnet.domain.archive_chain import Chain
+from memnet.domain.archive_chain import Chain, is_valid
 from memnet.domain.archive_entry import read_entry
-from memnet.domain.archive_import import attachment_name, is_valid
 from memnet.domain.audit import BrokenChain, Fold, record_bytes
 from memnet.domain.baseline import baseline_of
 from memnet.domain.baseline_values import BaselinePlace, seal
@@ -111,16 +110,6 @@ def test_a_sealed_baseline_is_none_of_an_archive() -> None:
 def test_a_chain_without_a_record_is_no_document() -> None:
     with pytest.raises(BrokenChain, match="missing"):
         Chain(KEY, "doc-1").row()
-
-
-def test_what_an_old_record_is_kept_as() -> None:
-    made = history(1)
-    version = Fold("doc-1").take(made.records[0])
-    assert attachment_name(record_bytes(made.records[0])) == f"audit/doc-1-{1:012d}"
-    baseline = baseline_of(KEY, made.records[0], version, None)
-    assert attachment_name(baselines.dump(baseline)) == f"baselines/doc-1-{1:012d}"
-    with pytest.raises(ArchiveRefused):
-        attachment_name(b"{}")
 
 
 def test_a_content_that_no_client_could_have_written_is_not_valid() -> None:

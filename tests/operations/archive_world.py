@@ -22,7 +22,6 @@ from memnet.domain.write import DeleteDocument, IfMatch
 from memnet.operations.delete_document import delete_document
 from memnet.operations.export_user import ExportReport, export_user
 from memnet.operations.import_user import import_user
-from memnet.operations.open_attachment import open_attachment
 from memnet.operations.open_audit_records import open_audit_records
 from memnet.operations.patch_document import patch_document
 from memnet.operations.read_snapshot import read_snapshot
@@ -131,7 +130,6 @@ async def imported(
         "documents": Watched("documents", world.documents, watch),
         "audit": Watched("audit", world.audit, watch),
         "events": Watched("events", world.events, watch),
-        "records": vault.records,
         "vault": vault,
         "catalog": CATALOG,
         "clock": world.clock,
@@ -178,9 +176,7 @@ def doc_id(archive: bytes, place: str) -> str:
 
 
 async def stored(world: World, scope: UserScope = SCOPE) -> dict[str, bytes]:
-    """All blobs of a user but keys, runs of imports and snapshots, audit records and what was attached opened, the
-    documents without what waits in them.
-    """
+    """All blobs of a user but keys, snapshots and runs of imports; audit records opened, documents without outbox."""
     found: dict[str, bytes] = {}
     for row in (await world.documents.list(scope, "", limit=1000, cursor=None)).items:
         document = await world.documents.get(row.key)
@@ -192,12 +188,11 @@ async def stored(world: World, scope: UserScope = SCOPE) -> dict[str, bytes]:
         assert record is not None
         (opened,) = await open_audit_records(scope, {change_id: record}, vault=world.vault)
         found[f"audit/{change_id}"] = record_bytes(opened)
-    for kind in (RecordKind.REPLAYS, RecordKind.CONFLICTS, RecordKind.ACCESSES, RecordKind.IMPORTS):
+    for kind in (RecordKind.REPLAYS, RecordKind.CONFLICTS, RecordKind.ACCESSES):
         for key in (await world.records.list(scope, kind, limit=1000, cursor=None)).items:
             kept = await world.records.read(key)
             assert kept is not None
-            if "/runs/" not in key.name:
-                found[key.blob_name] = await open_attachment(key, kept.data, vault=world.vault)
+            found[key.blob_name] = kept.data
     for event in (await world.events.list(scope.tenant_id, limit=1000, cursor=None)).items:
         found[event.blob_name] = await world.events.get(event) or b""
     return found

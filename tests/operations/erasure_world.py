@@ -146,8 +146,7 @@ class ErasureWorld:
             erasures=self.services.erasures,
         )
         await self.services.audit.append_baseline(scope, "doc-1-000000000001", b"{}")
-        for name in ("a/manifest", "a/earlier/b/audit/d-000000000001"):
-            await self.services.records.write(RecordKey(scope, RecordKind.IMPORTS, name), b"{}", replaces=None)
+        await self.services.records.write(RecordKey(scope, RecordKind.IMPORTS, "run-1"), b"{}", replaces=None)
         await self.services.marks.mark(Job(JobKind.CONFLICT, scope.tenant_id, scope.user_id, "c-1"))
         await self.services.events.mark(EventKey(scope, "evt-0"), "mark-1")
 

@@ -3,7 +3,7 @@
 from datetime import datetime, timedelta
 from typing import Any
 
-from memnet.domain.record import RecordKey, RecordKind
+from memnet.domain.record import RecordKey, RecordKind, dated_key
 from memnet.operations.apply_retention import apply_retention
 from tests.operations.retention_world import ALPHA, DAY, SCOPE, Between, RetentionWorld, StopsAt, put
 
@@ -17,7 +17,7 @@ async def test_every_removal_is():
     await world.converse("s1")
     await world.read_back("s1")
     await world.event("evt-1")
-    run = RecordKey(SCOPE, RecordKind.IMPORTS, f"{'0' * 64}/runs/20260101T000000.000000Z-{'0' * 36}")
+    run = dated_key(SCOPE, RecordKind.IMPORTS, world.clock.now(), "run-1")
     await world.records.write(run, b"{}", replaces=None)
     world.clock.advance(400 * DAY)
 

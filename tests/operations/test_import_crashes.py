@@ -85,4 +85,4 @@ async def test_an_interrupted_import_is_finished_by_the_next_one(failure: str, t
         report = await imported(world, archive, target)
         assert report.complete
         assert await state(world, target) == expected, falls.calls[-1]
-    assert number > (10 if failure == "applied but reported as refused" else 30)
+    assert number > (5 if failure == "applied but reported as refused" else 20)

@@ -4,19 +4,17 @@ from dataclasses import replace
 from typing import Any
 
 import orjson
-import pytest
 
 from memnet.domain import replay as replays
 from memnet.domain.archive import EntryKind
 from memnet.domain.archive_entry import Entry, StoredRecord, read_entry
 from memnet.domain.archive_import import Fate
-from memnet.domain.errors import VaultUnavailable
 from memnet.domain.event import Event, StoredEvent, place
 from memnet.domain.json_text import canonical
 from memnet.domain.record import RecordKey, RecordKind
 from memnet.domain.replay import ReplayStatus
 from memnet.domain.snapshot import Snapshot
-from memnet.operations.import_entry import import_entry
+from memnet.operations.import_user import import_entry
 from tests.operations.archive_world import OPERATOR, exported, files, filled_world, marked
 from tests.operations.replay_world import SCOPE, World
 
@@ -26,7 +24,7 @@ RECORD = StoredRecord(RecordKey(SCOPE, RecordKind.ACCESSES, "a"), b"{}")
 
 
 async def put_back(world: World, entry: Entry, **members: Any) -> Fate:
-    chosen: dict[str, Any] = {"dry_run": False, "events": world.events, "records": world.records, "vault": world.vault}
+    chosen: dict[str, Any] = {"dry_run": False, "events": world.events, "vault": world.vault}
     chosen |= {"ids": world.ids, "background": world.background}
     return await import_entry(entry, **chosen | members)
 
@@ -80,8 +78,6 @@ async def test_a_conversation_is_sealed_again_and_compared_unseen() -> None:
     assert await put_back(world, entry) is Fate.THERE
     assert await put_back(world, replace(entry, service_id="another")) is Fate.KEPT
     assert (await world.records.list(SCOPE, RecordKind.ACCESSES, limit=9, cursor=None)).items == []
-    with pytest.raises(VaultUnavailable):
-        await put_back(world, entry, vault=None)
 
 
 async def test_a_replay_that_has_its_sealed_plan_is_the_same_one() -> None:

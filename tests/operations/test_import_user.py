@@ -8,20 +8,21 @@ import pytest
 
 from memnet.domain.archive import MANIFEST
 from memnet.domain.archive_import import Fate
+from memnet.domain.audit import record_hash
 from memnet.domain.document import Actor, DocumentKey
-from memnet.domain.errors import HistoryBroken, VaultUnavailable
-from memnet.domain.record import RecordKey, RecordKind
-from memnet.domain.sealing import is_sealed
+from memnet.domain.errors import BindingNotFound, HistoryBroken, VaultUnavailable
+from memnet.domain.profile import Profile
+from memnet.domain.record import RecordKind
 from memnet.domain.snapshot import snapshot_key
 from memnet.domain.write import IfMatch
 from memnet.operations.get_document import get_document
 from memnet.operations.get_replay import get_replay
 from memnet.operations.list_audit import list_audit
-from memnet.operations.open_attachment import open_attachment
 from memnet.operations.open_record import open_record
 from memnet.operations.patch_document import patch_document
 from memnet.operations.read_baseline import read_baseline
 from memnet.operations.rebuild_documents import rebuild_documents
+from tests.domain.samples import CATALOG
 from tests.operations.archive_world import (
     OPERATOR,
     OTHER,
@@ -48,7 +49,7 @@ async def faults(world: World, scope: Any = SCOPE) -> list[str | None]:
 
 async def runs(world: World, scope: Any = SCOPE) -> list[Any]:
     page = await world.records.list(scope, RecordKind.IMPORTS, limit=1000, cursor=None)
-    read = [await world.records.read(key) for key in page.items if "/runs/" in key.name]
+    read = [await world.records.read(key) for key in page.items]
     return [orjson.loads(record.data) for record in read if record is not None]
 
 
@@ -77,7 +78,7 @@ async def test_the_archive_of_the_copy_holds_the_same() -> None:
     archive, _ = await exported(world)
     await imported(copy, archive)
     again, _ = await exported(copy)
-    own = {"imports.jsonl", "conflicts.jsonl", MANIFEST}
+    own = {"conflicts.jsonl", MANIFEST}
     assert {n: d for n, d in files(again).items() if n not in own} == {
         n: d for n, d in files(archive).items() if n not in own
     }
@@ -198,24 +199,40 @@ async def test_for_another_user_each_document_is_a_new_audited_change() -> None:
         }
     for key in (ALPHA, DYNAMIC, STATIC):
         assert await copy.content(replace(key, scope=OTHER)) == await world.content(key)
+    # Nothing of the old histories comes along: one record a document, and the record of the run.
+    assert len(copy.audit.names()) == 3
+    assert len([name for name in copy.records.names() if "/imports/" in name]) == 1
 
 
-async def test_the_old_records_are_kept_beside_it_sealed() -> None:
-    world, copy = await filled_world(), World()
-    archive, report = await exported(world)
-    await imported(copy, archive, OTHER)
-    contents = files(archive)
-    lines = {line for name, data in contents.items() if name.startswith("audit/") for line in data.splitlines()}
-    found = {}
-    for key in (await copy.records.list(OTHER, RecordKind.IMPORTS, limit=1000, cursor=None)).items:
-        record = await copy.records.read(key)
-        assert record is not None
-        assert is_sealed(record.data) == ("/audit/" in key.name)
-        found[key.name] = await open_attachment(key, record.data, vault=copy.vault)
-    assert found[f"{report.sha256}/manifest"] == contents[MANIFEST]
-    kept = {name: data for name, data in found.items() if name.startswith(f"{report.sha256}/audit/")}
-    assert set(kept.values()) == lines
-    assert all(name.endswith(orjson.loads(data)["change_id"]) for name, data in kept.items())
+async def test_the_origin_can_be_followed_through_the_archives_of_several_moves() -> None:
+    world, second, third = await filled_world(3), World(), World()
+    _, first = await exported(world)
+    await imported(second, (await exported(world))[0], OTHER)
+    archive, moved = await exported(second, OTHER)
+    await imported(third, archive, SCOPE)
+    (record,) = await third.history(ALPHA)
+    origin = record["evidence"]["import"]
+    assert (origin["archive_sha256"], origin["user_id"]) == (moved.sha256, "u9")
+    (line,) = files(archive)[f"audit/{origin['doc_id']}.jsonl"].splitlines()
+    assert record_hash(orjson.loads(line)) == origin["record_hash"]
+    assert orjson.loads(line)["evidence"]["import"]["archive_sha256"] == first.sha256
+
+
+def without_binding(profile: Profile, binding_id: str) -> Profile:
+    kept = tuple(binding for binding in profile.document_bindings if binding.binding_id != binding_id)
+    return profile.model_copy(update={"document_bindings": kept})
+
+
+async def test_where_no_record_names_a_binding_the_first_that_fits_is_used() -> None:
+    world, copy = await filled_world(0), World()
+    await retain(world, STATIC, 1)
+    archive, _ = await exported(world)
+    profiles = {name: without_binding(profile, "user_static") for name, profile in CATALOG.profiles.items()}
+    with pytest.raises(BindingNotFound) as caught:
+        await imported(copy, archive, OTHER, catalog=replace(CATALOG, profiles=profiles))
+    assert caught.value.details["document"] == "user/user_static.json"
+    assert (await imported(copy, archive, OTHER)).complete
+    assert [record["binding_id"] for record in await copy.history(replace(STATIC, scope=OTHER))] == ["user_static"]
 
 
 async def test_events_and_conversations_go_along_and_reports_about_the_old_place_do_not() -> None:
@@ -234,18 +251,6 @@ async def test_events_and_conversations_go_along_and_reports_about_the_old_place
     assert opened + b"\n" == files(archive)["snapshots.jsonl"]
     left_out = {kind: number for (kind, fate), number in told.entries.items() if fate is Fate.LEFT_OUT}
     assert left_out == {"replays": 1, "conflicts": 1, "accesses": 2}
-
-
-async def test_what_was_taken_over_keeps_its_origin_when_it_is_exported_and_moved_again() -> None:
-    world, second, third = await filled_world(3), World(), World()
-    first_archive, first = await exported(world)
-    await imported(second, first_archive, OTHER)
-    second_archive, carrier = await exported(second, OTHER)
-    await imported(third, second_archive, SCOPE)
-    key = RecordKey(SCOPE, RecordKind.IMPORTS, f"{carrier.sha256}/earlier/{first.sha256}/manifest")
-    record = await third.records.read(key)
-    assert record is not None
-    assert record.data == files(first_archive)[MANIFEST]
 
 
 async def test_a_document_of_the_other_user_is_not_touched() -> None:
@@ -314,25 +319,13 @@ async def test_who_imports_is_written_down_every_time_and_first(target: Any) -> 
     assert writes[0] == "records.write"
 
 
-@pytest.mark.parametrize("reader", [None, OPERATOR])
-async def test_what_was_sealed_is_refused_without_a_vault_before_anything_is_written(reader: Any) -> None:
-    world, copy = await filled_world(3), World()
-    archive, _ = await exported(world, reader=reader)
-    copy.audit.vault = None
-    with pytest.raises(VaultUnavailable):
-        await imported(copy, archive, vault=None)
-    assert [*copy.records.names(), *copy.audit.names()] == []
-
-
 @pytest.mark.parametrize("target", [SCOPE, OTHER])
-async def test_what_was_never_sealed_takes_no_vault(target: Any) -> None:
-    world, copy = World(), World()
-    world.audit.vault = copy.audit.vault = None
-    await world.create_project()
-    await world.background.drain()
-    archive, _ = await exported(world)
-    assert (await imported(copy, archive, target, vault=None)).complete
-    assert await faults(copy, target) == [None, None]
+async def test_without_a_vault_nothing_is_imported(target: Any) -> None:
+    archive, _ = await exported(await filled_world(0))
+    copy = World()
+    with pytest.raises(VaultUnavailable):
+        await imported(copy, archive, target, vault=None)
+    assert [*copy.records.names(), *copy.audit.names(), *copy.documents.names()] == []
 
 
 async def test_a_writer_who_is_faster_keeps_the_place() -> None:

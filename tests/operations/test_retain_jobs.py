@@ -3,7 +3,7 @@
 from datetime import timedelta
 
 from memnet.domain import conflict as conflicts
-from memnet.domain.record import RecordKey, RecordKind
+from memnet.domain.record import RecordKey, RecordKind, dated_key
 from memnet.domain.retention import Tally
 from memnet.operations.discard_conflict import discard_conflict
 from memnet.operations.fail_replay import fail_replay
@@ -95,6 +95,19 @@ async def test_an_access_says_in_its_name_how_old_it_is():
     assert applied.report.tallies["accesses"] == Tally(removed=1)
     assert applied.report.broken["accesses"] == 1
     assert await world.names(RecordKind.ACCESSES) == ["no-time"]
+
+
+async def test_the_record_of_an_import_expires_by_the_time_in_its_name():
+    world = RetentionWorld()
+    run = dated_key(SCOPE, RecordKind.IMPORTS, world.clock.now(), "run-1")
+    for key in (run, RecordKey(SCOPE, RecordKind.IMPORTS, "no-time")):
+        await world.records.write(key, b"{}", replaces=None)
+    world.clock.advance(100 * DAY - timedelta(seconds=1))
+    assert (await world.retain()).report.tallies["imports"] == Tally(kept=1)
+    world.clock.advance(timedelta(seconds=1))
+    applied = await world.retain()
+    assert (applied.report.tallies["imports"], applied.report.broken["imports"]) == (Tally(removed=1), 1)
+    assert await world.names(RecordKind.IMPORTS) == ["no-time"]
 
 
 async def test_what_cannot_be_read_stays_and_is_counted():
