@@ -1,12 +1,12 @@
-"""An archive of one user: what files it has, what its manifest says, and what must hold before any of it is believed.
+"""An archive of one user: its files, its manifest, and the checks before any of it is used.
 
     manifest.json           what the archive is of, and the SHA-256 of every other file
     documents/{doc_id}.json a document as clients see it, with its ETag and sequence
     audit/{doc_id}.jsonl    its records in order, their values opened, one a line
     events.jsonl …          one entry a line, in the order of their names
 
-Whoever gives an archive may have made it up, so every name, number and hash in it is checked against the rest. The
-hashes show that the parts belong together; they do not show who made the archive.
+An archive may be forged, so every name, number and hash in it is checked against the rest. The hashes show that the
+parts belong together; they do not show who made the archive.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -60,7 +60,7 @@ def audit_file(doc_id: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class ArchiveMember:
-    """A file in the archive, as the archive's own directory lists it."""
+    """A file in the archive's directory."""
 
     name: str
     size: int
@@ -139,7 +139,7 @@ class Manifest(_Part):
     """Who read the snapshots; None if they were left out."""
     documents: list[ArchivedDocument]
     changed_meanwhile: Count
-    """Documents that had gone on, or had come, by the time the last one was read."""
+    """Documents that had changed or appeared by the time the last one was read."""
     profiles: list[UsedProfile]
     schemas: list[UsedSchema]
     counts: dict[str, Count]
@@ -153,7 +153,7 @@ class Manifest(_Part):
 
     @property
     def kinds(self) -> Sequence[EntryKind]:
-        """The kinds of entries that are in it: all, but for the snapshots if nobody was to read them."""
+        """The kinds of entries in it: all, or all but the snapshots."""
         return [kind for kind in EntryKind if self.actor is not None or kind is not EntryKind.SNAPSHOTS]
 
     def dump(self) -> bytes:
@@ -163,11 +163,11 @@ class Manifest(_Part):
 
 @dataclass(frozen=True, slots=True)
 class VerifiedArchive:
-    """An archive all of which was read and found to hold."""
+    """An archive that was read as a whole and passed every check."""
 
     manifest: Manifest
     sha256: str
-    """The hash of the manifest, and so of everything in it: it names the archive."""
+    """The hash of the manifest, which covers every file and names the archive."""
     files: Mapping[str, ArchivedFile]
 
 
@@ -270,9 +270,9 @@ def _check_time(text: str) -> None:
 
 
 def check_schemas(manifest: Manifest, known: Mapping[tuple[str, str], str]) -> None:
-    """Refuse a schema that is not the one known here under its name; `known` are digests by id and version.
+    """Refuse a schema that differs from the one known here under its name; `known` are digests by id and version.
 
-    What only earlier versions had need not be known any more; what a document has now must be.
+    The schemas of current contents must be known; those that only earlier versions had need not be.
     """
     listed = {(used.schema_id, used.version): used.sha256 for used in manifest.schemas}
     needed = {(row.schema_id, row.schema_version) for row in manifest.documents if not row.deleted}

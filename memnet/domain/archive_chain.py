@@ -1,10 +1,9 @@
-"""The history of one document on its way into an archive or out of it: every record is held against the one before.
+"""The history of one document in an archive: each record is checked against the one before it.
 
-Where old records have gone, a baseline stands for them, and is the first line.
+Where retention has removed old records, the first line is the baseline that replaces them.
 """
 
 from collections import deque
-from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 import orjson
@@ -22,16 +21,19 @@ from memnet.domain.json_text import MAX_DEPTH, canonical, check_depth
 from memnet.domain.path_policy import ROOT
 from memnet.domain.schema import Schema
 
+Texts = dict[tuple[str, str], str | None]
+"""The SHA-256 of each version of a profile or schema, by id and version; None: only deletions name the version."""
+
 
 @dataclass
 class Chain:
-    """Takes the records of the document `key` from the first that is kept to the last."""
+    """Reads the records of the document `key` from the first that is kept to the last."""
 
     key: DocumentKey
     doc_id: str
-    profiles: dict[tuple[str, str], str | None] = field(default_factory=dict)
-    schemas: dict[tuple[str, str], str | None] = field(default_factory=dict)
-    """The SHA-256 that its records name, by id and version; None: only a deletion names the version."""
+    profiles: Texts = field(default_factory=dict)
+    schemas: Texts = field(default_factory=dict)
+    """What its records name. Chains that share both are checked against each other."""
     records: int = 0
 
     def __post_init__(self) -> None:
@@ -43,7 +45,7 @@ class Chain:
         self._actor = ""
 
     def read(self, data: bytes) -> Record | Baseline:
-        """Take the next line as it stands in the archive. Raises BrokenChain."""
+        """Take the next line of the archive. Raises BrokenChain."""
         baseline = baselines.load(data) if self._newest is None else None
         if baseline is not None:
             self.begin(baseline)
@@ -55,7 +57,7 @@ class Chain:
         return record
 
     def begin(self, baseline: Baseline) -> bytes:
-        """Go on from a baseline; return its bytes. Raises BrokenChain, also if its content was not opened."""
+        """Begin with a baseline; return its bytes. Raises BrokenChain, also if its content is sealed."""
         if (baseline.key, baseline.doc_id) != (self.key, self.doc_id):
             raise BrokenChain(self._next, "the baseline speaks of another document")
         if baseline.sequence < 1:
@@ -76,7 +78,8 @@ class Chain:
             self._receipts.append(self._receipt(record))
             self._note(record["schema_id"], record["schema_version"], record["schema_sha256"], record["actor"])
             if record["profile_id"] is not None:
-                note_text(self.profiles, (record["profile_id"], record["profile_version"]), record["profile_sha256"])
+                version_of = (record["profile_id"], record["profile_version"])
+                self._note_text(self.profiles, version_of, record["profile_sha256"])
                 self._written_by = (record["profile_id"], record["binding_id"])
         except (KeyError, TypeError, ValueError) as error:
             raise BrokenChain(named, "the record lacks a member or has one of another type") from error
@@ -121,7 +124,7 @@ class Chain:
         )
 
     def envelope(self) -> Envelope:
-        """The document's blob as it was once its records stood in audit/. Raises BrokenChain if there was no record."""
+        """The document's blob with an empty outbox. Raises BrokenChain if there was no record."""
         newest = self._version()
         return Envelope(
             doc_id=self.doc_id,
@@ -152,7 +155,7 @@ class Chain:
         return self._newest
 
     def _receipt(self, record: Record) -> Receipt:
-        """The receipt that the change left in the blob; all of it stands in the record."""
+        """The receipt that the change left in the blob, made from its record."""
         return Receipt(
             key_hash=key_hash(self.key, record["actor"], record["idempotency_key"]),
             request_hash=record["request_hash"],
@@ -167,7 +170,12 @@ class Chain:
         if not (texts and isinstance(schema_sha256, str | None)):
             raise BrokenChain(self._next, "the record has a member of another type")
         self._schema, self._actor = (schema_id, schema_version), actor
-        note_text(self.schemas, self._schema, schema_sha256)
+        self._note_text(self.schemas, self._schema, schema_sha256)
+
+    def _note_text(self, known: Texts, version: tuple[str, str], sha256: str | None) -> None:
+        if None not in (sha256, known.get(version)) and known[version] != sha256:
+            raise BrokenChain(self._next, f"{'/'.join(version)} has two texts")
+        known[version] = sha256 or known.get(version)
 
 
 def is_valid(content: Json, schema: Schema) -> bool:
@@ -177,16 +185,3 @@ def is_valid(content: Json, schema: Schema) -> bool:
     except MalformedRequest:
         return False
     return not schema.violations(content)
-
-
-def note_text(known: dict[tuple[str, str], str | None], version: tuple[str, str], sha256: str | None) -> None:
-    """Add a version and its SHA-256 to `known`. Raises ValueError if the version has another one there."""
-    if None not in (sha256, known.get(version)) and known[version] != sha256:
-        raise ValueError(f"{'/'.join(version)} has two texts")
-    known[version] = sha256 or known.get(version)
-
-
-def note_texts(known: dict[tuple[str, str], str | None], found: Mapping[tuple[str, str], str | None]) -> None:
-    """Add every version of `found` to `known`. Raises ValueError as `note_text`."""
-    for version, sha256 in found.items():
-        note_text(known, version, sha256)

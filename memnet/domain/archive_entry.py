@@ -1,4 +1,4 @@
-"""The entries of an archive: one line each, read back as what it is of, or refused."""
+"""The entries of an archive, one line each: events, snapshots and records."""
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
@@ -26,7 +26,7 @@ ACCESS = frozenset({"access_id", "accessed_at", "principal", "roles", "conversat
 
 @dataclass(frozen=True, slots=True)
 class StoredRecord:
-    """A record as it will stand in the store; `closed` is False if it is of something that had not ended."""
+    """A record as it is stored; `closed` is False for a replay or conflict that had not ended."""
 
     key: RecordKey
     data: bytes
@@ -77,7 +77,7 @@ def conflict_line(data: bytes) -> bytes:
 
 
 def is_same(entry: StoredRecord, data: bytes) -> bool:
-    """Whether a stored record is the archived one; of what has a sealed part, by all the rest."""
+    """Whether a stored record is the archived one, sealed parts aside."""
     if entry.data == data:
         return True
     line = {RecordKind.REPLAYS: replay_line, RecordKind.CONFLICTS: conflict_line}.get(entry.key.kind)
@@ -88,7 +88,7 @@ def is_same(entry: StoredRecord, data: bytes) -> bool:
 
 
 def read_entry(kind: EntryKind, scope: UserScope, line: bytes) -> Entry:
-    """Read a line of the user `scope`. Raises ArchiveRefused for whatever is not such an entry in its one form."""
+    """Read a line of the user `scope`. Raises ArchiveRefused unless it is such an entry in canonical form."""
     try:
         entry = READERS[kind](scope, line)
     except (MemnetError, ValueError, KeyError, TypeError, AttributeError):
@@ -99,14 +99,14 @@ def read_entry(kind: EntryKind, scope: UserScope, line: bytes) -> Entry:
 
 
 def entry_name(entry: Entry) -> str:
-    """What entries are ordered by: the end of the blob's name."""
+    """The sort key of entries: the end of the blob's name."""
     if isinstance(entry, StoredEvent):
         return f"{entry.key.event_id}.json"
     return f"{entry.key.name}.json"
 
 
 def moved(entry: Entry, scope: UserScope) -> Entry | None:
-    """The same entry below another user; None for a kind that has no meaning there."""
+    """Return the same entry below another user, or None for a kind that is not moved."""
     if isinstance(entry, StoredEvent):
         return events.place(entry.event.model_copy(update={"tenant_id": None, "user_id": None}), scope)
     if isinstance(entry, Snapshot):

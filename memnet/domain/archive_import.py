@@ -18,37 +18,37 @@ from memnet.domain.write import IfAbsent, ReplaceDocument
 
 
 class Fate(StrEnum):
-    """What became of a part; on a dry run, what would."""
+    """The outcome of a part; on a dry run, the outcome it would have."""
 
     CREATED = "created"
     THERE = "there"
-    """It stood there already, as it is in the archive."""
+    """It exists already, as it is in the archive."""
     KEPT = "kept"
-    """Something else stands in its place, and was left as it is."""
+    """Another item has its name, and was left as it is."""
     LEFT_OUT = "left_out"
-    """It has no meaning there: see docs/export.md."""
+    """It cannot be imported there: see docs/export.md."""
 
 
 @dataclass(slots=True)
 class ImportReport:
-    """What an import came to."""
+    """The outcome of an import."""
 
     archive: VerifiedArchive
     documents: list[tuple[ArchivedDocument, Fate]] = field(default_factory=list)
     entries: Counter[tuple[str, Fate]] = field(default_factory=Counter)
-    """How many entries of a kind had a fate."""
+    """How many entries of a kind had an outcome."""
 
     @property
     def complete(self) -> bool:
-        """Whether nothing else stood in the way of any part."""
+        """Whether no part was refused because another item has its name."""
         fates = {fate for _, fate in self.documents} | {fate for _, fate in self.entries}
         return Fate.KEPT not in fates
 
 
 def governing(row: ArchivedDocument, catalog: Catalog, target: UserScope, actor: Actor) -> tuple[str, str]:
-    """The profile and the binding that an archived document is created by: those that wrote it last.
+    """Return the profile and the binding that an archived document is created by: those that wrote it last.
 
-    If only a baseline is left of its history, the first that takes such a document. Raises BindingNotFound.
+    If only a baseline is left of its history, use the first that fits the document. Raises BindingNotFound.
     """
     if row.profile_id is not None and row.binding_id is not None:
         return row.profile_id, row.binding_id

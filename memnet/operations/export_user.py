@@ -1,4 +1,4 @@
-"""Export all that is kept of a user into one archive."""
+"""Export a user's memory into one archive."""
 
 import asyncio
 from collections.abc import AsyncIterator, Callable, Sequence
@@ -22,10 +22,10 @@ from memnet.domain.archive import (
     document_file,
     files_digest,
 )
-from memnet.domain.archive_chain import Chain, note_texts
+from memnet.domain.archive_chain import Chain, Texts
 from memnet.domain.archive_entry import conflict_line, replay_line
 from memnet.domain.audit import BrokenChain, check_head
-from memnet.domain.document import Actor, DocumentKey, UserScope
+from memnet.domain.document import Actor, UserScope
 from memnet.domain.envelope import Envelope
 from memnet.domain.errors import HistoryBroken, LimitExceeded, SnapshotNotFound, Unavailable, VaultUnavailable
 from memnet.domain.json_text import digest
@@ -35,15 +35,13 @@ from memnet.operations.read_baseline import read_baseline
 from memnet.operations.read_events import read_events
 from memnet.operations.read_records import read_records
 from memnet.operations.read_snapshot import read_snapshot
-from memnet.ports import ArchiveWriter, AuditLog, Clock, DocumentStore, EventStore, RecordStore, Vault
+from memnet.ports import ArchiveWriter, AuditLog, Clock, DocumentStore, EventStore, ListedDocument, RecordStore, Vault
 
 PAGE = 1000
 PARALLEL = 16
 BATCH = 64
 """So many records are in memory at a time."""
 REMOVED = "Retention removed old records while they were exported; run it again."
-Texts = dict[tuple[str, str], str | None]
-"""The SHA-256 of each version, by id and version."""
 LINES: dict[RecordKind, Callable[[bytes], bytes]] = {
     RecordKind.REPLAYS: replay_line,
     RecordKind.CONFLICTS: conflict_line,
@@ -54,7 +52,7 @@ LINES: dict[RecordKind, Callable[[bytes], bytes]] = {
 
 @dataclass(frozen=True, slots=True)
 class ExportReport:
-    """What was written, as the archive itself says; `sha256` is the manifest's and names the archive."""
+    """The manifest that was written, and its SHA-256, which names the archive."""
 
     manifest: Manifest
     sha256: str
@@ -62,7 +60,7 @@ class ExportReport:
 
 @dataclass
 class _Files:
-    """The files that were written, measured on the way."""
+    """The files that were written, with their sizes and hashes."""
 
     archive: ArchiveWriter
     written: list[ArchivedFile] = field(default_factory=list)
@@ -99,10 +97,11 @@ async def export_user(
 ) -> ExportReport:
     """Write the archive that docs/export.md describes, in bounded memory, and change nothing.
 
-    Records are written open, which takes the vault if they are sealed. Each document is one version with the records up
-    to it, all checked; the user may be written to meanwhile, and the manifest says if so. Snapshots are opened only for
-    `snapshots_read_by`; every reading leaves its access record. Raises HistoryBroken, LimitExceeded, SealBroken,
-    VaultUnavailable, Unavailable, OSError.
+    Records are written open. Each document is one version with the records up to it, all checked; the manifest says if
+    the user was written to meanwhile. Snapshots are opened only for `snapshots_read_by`, and every reading leaves its
+    access record.
+
+    Raises HistoryBroken, LimitExceeded, SealBroken, VaultUnavailable, Unavailable, OSError.
     """
     if snapshots_read_by is not None and vault is None:
         raise VaultUnavailable()
@@ -145,7 +144,8 @@ async def _documents(
     """The documents that were written, and the profiles and schemas that their records name."""
     rows, seen, written = list[ArchivedDocument](), set[str](), 0
     profiles, schemas = Texts(), Texts()
-    async for key in _keys(scope, documents):
+    async for listed in _rows(scope, documents):
+        key = listed.key
         stored = await documents.get(key)
         if stored is None:
             continue
@@ -155,7 +155,7 @@ async def _documents(
         if head.doc_id in seen:
             raise HistoryBroken(change_id=head.change_id(head.commit.sequence), reason="two documents have one id")
         seen.add(head.doc_id)
-        chain = Chain(key, head.doc_id)
+        chain = Chain(key, head.doc_id, profiles, schemas)
         try:
             written += await files.add(audit_file(head.doc_id), _records(head, chain, audit))
             check_head(chain.fold, head)
@@ -163,21 +163,16 @@ async def _documents(
             await files.add(document_file(head.doc_id), _one(chain.document()))
         except BrokenChain as error:
             raise HistoryBroken(change_id=error.change_id, reason=error.reason) from error
-        try:
-            note_texts(profiles, chain.profiles)
-            note_texts(schemas, chain.schemas)
-        except ValueError as error:
-            raise HistoryBroken(reason=str(error)) from error
     files.counts["records"] = written
     return rows, profiles, schemas
 
 
-async def _keys(scope: UserScope, documents: DocumentStore) -> AsyncIterator[DocumentKey]:
+async def _rows(scope: UserScope, documents: DocumentStore) -> AsyncIterator[ListedDocument]:
     cursor: str | None = None
     while True:
         page = await documents.list(scope, "", limit=PAGE, cursor=cursor)
         for row in page.items:
-            yield row.key
+            yield row
         cursor = page.next_cursor
         if cursor is None:
             return
@@ -270,15 +265,12 @@ async def _pages(scope: UserScope, kind: RecordKind, records: RecordStore) -> As
 
 
 async def _changed(scope: UserScope, rows: Sequence[ArchivedDocument], documents: DocumentStore) -> int:
-    """How many documents are not, or are no more, as they were written."""
+    """Count the documents that have changed or appeared since they were exported."""
     written = {(row.namespace, row.path): row.etag for row in rows}
-    changed, cursor = 0, None
-    while True:
-        page = await documents.list(scope, "", limit=PAGE, cursor=cursor)
-        changed += sum(written.get((row.key.namespace, row.key.path)) != row.summary.etag for row in page.items)
-        cursor = page.next_cursor
-        if cursor is None:
-            return changed
+    changed = 0
+    async for row in _rows(scope, documents):
+        changed += written.get((row.key.namespace, row.key.path)) != row.summary.etag
+    return changed
 
 
 async def _one(part: bytes) -> AsyncIterator[bytes]:

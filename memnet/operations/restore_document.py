@@ -1,4 +1,4 @@
-"""Put an archived document back in its own place, with its whole history as it was."""
+"""Restore an archived document with its whole history."""
 
 import asyncio
 from collections.abc import Sequence
@@ -33,13 +33,14 @@ async def restore_document(
     documents: DocumentStore,
     audit: AuditLog,
 ) -> Fate:
-    """Create the records, then the document, as they were; CREATED only if there was none at its place.
+    """Create the records, then the document, as they were.
 
-    Values that were sealed are sealed anew, with the key that the user has now: the hashes stay. A baseline is sealed
-    wherever there is a vault. The document is written last: before that nobody sees any of it, and the same call again
-    finishes it. One that has the archived history, and perhaps went on, is THERE. Raises ArchiveRefused if the archive
-    is no longer what was verified, HistoryBroken if another record or baseline stands in the place of one,
-    ErasureRunning, SealBroken, VaultUnavailable, Unavailable.
+    A document with the archived history, perhaps with later changes, is THERE; another one is KEPT. Values are sealed
+    with the user's current key: the hashes stay. The document is written last, so that no reader sees a part of it.
+    Repeating an interrupted call finishes it.
+
+    Raises ArchiveRefused if the archive has changed since it was verified, HistoryBroken if another record or baseline
+    has the name of one, ErasureRunning, SealBroken, VaultUnavailable, Unavailable.
     """
     key = row.key(verified.manifest.scope)
     fate = await _fate(key, row, documents, audit)
@@ -50,11 +51,11 @@ async def restore_document(
     try:
         await documents.put(key, envelope.dump(restored), envelope.summarise(restored), replaces=None)
     except StoreConflict:
-        # A writer was faster, or this very write was applied by the client library's first try.
+        # Another writer was first, or an earlier try of this write was applied.
         fate = await _fate(key, row, documents, audit)
         if fate is Fate.CREATED:
             raise Unavailable(dependency="blob_storage") from None
-    # The fence of an erasure may have come between the look before the write and the write.
+    # An erasure may have set its fence between the check before the write and the write.
     await documents.check(key.scope)
     return fate
 
@@ -72,7 +73,7 @@ async def _fate(key: DocumentKey, row: ArchivedDocument, documents: DocumentStor
         try:
             (record,) = (await read_stored_records(key.scope, head, following, following, audit=audit)).values()
         except HistoryBroken:
-            # Without that record nothing shows that it is the same history.
+            # Only that record could show that it is the same history.
             return Fate.KEPT
         record_hash = record["previous_record_hash"]
     return Fate.THERE if record_hash == row.record_hash else Fate.KEPT
@@ -111,7 +112,7 @@ async def _append(key: DocumentKey, records: Sequence[Record | Baseline], audit:
             await audit.append(key.scope, record["change_id"], record_bytes(record))
 
     outcomes = await asyncio.gather(*map(one, records), return_exceptions=True)
-    # All end before a failure goes up: none may go on writing behind the caller's back.
+    # All end before a failure is raised, so that none writes after this call has returned.
     for outcome in outcomes:
         if outcome is not None:
             raise outcome
@@ -123,7 +124,7 @@ async def _append_sealed(place: RecordPlace, record: Record, data_key: DataKey, 
     try:
         await audit.append(place.scope, place.change_id, data)
     except HistoryBroken:
-        # What stands there may be the same record, sealed by an earlier call: no two ciphertexts are alike.
+        # It may be the same record, sealed by an earlier call: no two ciphertexts are alike.
         there = read_record(await audit.read(place.scope, place.change_id) or b"")
         if there is None or [record] != await open_audit_records(place.scope, {place.change_id: there}, vault=vault):
             raise

@@ -36,9 +36,9 @@ async def retain_jobs(
 ) -> None:
     """Remove each that has not changed for as many days as its profile keeps jobs.
 
-    A replay that is not over, or whose snapshot stays (it is among `with_snapshot`), waits: the snapshot, sent again,
-    would be replayed again. So does a conflict whose replay can still go on, for that would open it again, and one that
-    is still open, for somebody has to settle it. Raises HistoryBroken, Unavailable.
+    A replay that has not ended, or whose snapshot stays (it is among `with_snapshot`), waits: the snapshot, sent again,
+    would be replayed again. A conflict waits while it is open, and while its replay can still continue, because the
+    replay would open it again. Raises HistoryBroken, Unavailable.
     """
     gone = await _retain_replays(run, records, marks, with_snapshot)
     await _retain_conflicts(run, records, marks, gone)

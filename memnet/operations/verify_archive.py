@@ -16,7 +16,7 @@ from memnet.domain.archive import (
     read_manifest,
     refuse,
 )
-from memnet.domain.archive_chain import Chain, is_valid, note_texts
+from memnet.domain.archive_chain import Chain, Texts, is_valid
 from memnet.domain.archive_entry import Lines, entry_name, read_entry
 from memnet.domain.audit import BrokenChain
 from memnet.domain.catalog import Catalog
@@ -67,15 +67,11 @@ async def read_archive_lines(archive: ArchiveReader, file: ArchivedFile) -> Asyn
 
 async def _check_documents(archive: ArchiveReader, verified: VerifiedArchive, catalog: Catalog) -> None:
     manifest = verified.manifest
-    records, profiles, schemas = 0, dict[tuple[str, str], str | None](), dict[tuple[str, str], str | None]()
+    records, profiles, schemas = 0, Texts(), Texts()
     for row in manifest.documents:
-        chain = await _check_document(archive, verified, row, catalog)
+        chain = Chain(row.key(manifest.scope), row.doc_id, profiles, schemas)
+        await _check_document(archive, verified, row, chain, catalog)
         records += chain.records
-        try:
-            note_texts(profiles, chain.profiles)
-            note_texts(schemas, chain.schemas)
-        except ValueError as error:
-            refuse(str(error))
     if records != manifest.counts["records"]:
         refuse("the manifest counts another number of records", MANIFEST)
     if profiles != {(used.profile_id, used.version): used.sha256 for used in manifest.profiles}:
@@ -85,9 +81,8 @@ async def _check_documents(archive: ArchiveReader, verified: VerifiedArchive, ca
 
 
 async def _check_document(
-    archive: ArchiveReader, verified: VerifiedArchive, row: ArchivedDocument, catalog: Catalog
-) -> Chain:
-    chain = Chain(row.key(verified.manifest.scope), row.doc_id)
+    archive: ArchiveReader, verified: VerifiedArchive, row: ArchivedDocument, chain: Chain, catalog: Catalog
+) -> None:
     try:
         async for line in read_archive_lines(archive, verified.files[audit_file(row.doc_id)]):
             chain.read(line)
@@ -104,4 +99,3 @@ async def _check_document(
         schema = catalog.schema(row.schema_id, row.schema_version)
         if not is_valid(chain.fold.state, schema):
             refuse("a document does not match its schema", name)
-    return chain

@@ -107,6 +107,17 @@ def test_a_sealed_baseline_is_none_of_an_archive() -> None:
         Chain(KEY, "doc-1").read(baselines.dump(sealed))
 
 
+def test_a_version_that_has_another_text_in_another_chain_breaks_the_chain() -> None:
+    record = history(1).records[0]
+    first = Chain(KEY, "doc-1")
+    first.read(record_bytes(record))
+    Chain(KEY, "doc-1", first.profiles, first.schemas).read(record_bytes(record))
+    ((profile, _),), ((schema, _),) = first.profiles.items(), first.schemas.items()
+    for profiles, schemas in ({profile: "0" * 64}, {}), ({}, {schema: "0" * 64}):
+        with pytest.raises(BrokenChain, match="two texts"):
+            Chain(KEY, "doc-1", profiles, schemas).read(record_bytes(record))
+
+
 def test_a_chain_without_a_record_is_no_document() -> None:
     with pytest.raises(BrokenChain, match="missing"):
         Chain(KEY, "doc-1").row()

@@ -4,17 +4,21 @@ from dataclasses import replace
 from typing import Any
 
 import orjson
+import pytest
 
 from memnet.domain import replay as replays
 from memnet.domain.archive import EntryKind
 from memnet.domain.archive_entry import Entry, StoredRecord, read_entry
 from memnet.domain.archive_import import Fate
+from memnet.domain.errors import Unavailable
 from memnet.domain.event import Event, StoredEvent, place
 from memnet.domain.json_text import canonical
 from memnet.domain.record import RecordKey, RecordKind
 from memnet.domain.replay import ReplayStatus
 from memnet.domain.snapshot import Snapshot
 from memnet.operations.import_user import import_entry
+from memnet.operations.take_current_key import take_current_key
+from memnet.ports import StoreConflict
 from tests.operations.archive_world import OPERATOR, exported, files, filled_world, marked
 from tests.operations.replay_world import SCOPE, World
 
@@ -64,6 +68,26 @@ async def test_a_record_is_created_once() -> None:
     for dry_run, fate in ((True, Fate.CREATED), (False, Fate.CREATED), (False, Fate.THERE), (True, Fate.THERE)):
         assert await put_back(world, RECORD, dry_run=dry_run) is fate
     assert await put_back(world, replace(RECORD, data=b"[]")) is Fate.KEPT
+
+
+@pytest.mark.parametrize("kind", [EntryKind.SNAPSHOTS, EntryKind.ACCESSES])
+async def test_a_refusal_by_the_store_proves_nothing_unless_the_record_is_there(kind: EntryKind) -> None:
+    world, entry = World(), read_entry(kind, SCOPE, await line_of(kind))
+    applies = False
+
+    async def refuse(name: str, call: Any) -> Any:
+        if name == "records.write" and applies:
+            await call()
+        if name == "records.write":
+            raise StoreConflict
+        return await call()
+
+    vault = world.ports(refuse)["vault"]
+    await take_current_key(SCOPE, vault=world.vault)
+    with pytest.raises(Unavailable):
+        await put_back(world, entry, vault=vault)
+    applies = True
+    assert await put_back(world, entry, vault=vault) is Fate.THERE
 
 
 async def test_a_conversation_is_sealed_again_and_compared_unseen() -> None:
