@@ -16,7 +16,7 @@ from memnet.domain.json_text import canonical
 from memnet.domain.profile import Profile
 from memnet.domain.record import RecordKey, RecordKind
 from memnet.domain.retention import Tally
-from memnet.operations.place_hold import place_hold
+from memnet.operations.legal_holds import place_hold
 from memnet.operations.remove_due import RetentionRun
 from memnet.operations.retain_imports import retain_imports
 from tests.operations.archive_world import BETA, OTHER, doc_id, exported, files, filled_world, imported
@@ -249,7 +249,14 @@ async def test_without_rules_and_ceilings_nothing_goes() -> None:
 
 
 async def hold(world: RetentionWorld, scope: UserScope = OTHER) -> None:
-    await place_hold(scope, "litigation", actor=LEGAL, holds=world.holds, erasures=world.fences, clock=world.clock)
+    await place_hold(
+        HoldPlace(scope.tenant_id, scope.user_id),
+        "litigation",
+        actor=LEGAL,
+        holds=world.holds,
+        erasures=world.fences,
+        clock=world.clock,
+    )
 
 
 async def test_under_a_hold_nothing_goes() -> None:
