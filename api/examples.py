@@ -278,7 +278,6 @@ ERASING = {
     "removed": {"documents": 3, "audit": 41, "events": 12, "keys": 1},
     "failing": {},
     "settled_at": "2026-02-14T20:16:00.000000Z",
-    "stopped_by": None,
     "receipt": None,
 }
 ERASED = {

@@ -59,8 +59,8 @@ def audit() -> None:
 def verify(tenant: str, user: str, public_key: Path | None, expect_head: Path | None) -> None:
     """Check every chain of records of a user, each document against its records, and all against the signed heads.
 
-    Prints one line a document: name, number of changes, "ok", the erasure that has removed it, or the first change that
-    does not hold and why; and one line about the heads. Without a key vault the records' values stay sealed, and their
+    Prints one line a document: name, number of changes, "ok" or the first change that does not hold and why; and one
+    line about the heads. Without a key vault the records' values stay sealed, and their
     chain alone is checked. Exits with 0, or 1 if anything is broken, cannot be read or cannot be checked.
     """
     scope, keys = _scope(tenant, user), _public_keys(public_key)
@@ -72,7 +72,6 @@ def verify(tenant: str, user: str, public_key: Path | None, expect_head: Path | 
             documents=services.documents,
             audit=services.audit,
             records=services.records,
-            erasures=services.erasures,
             keys=services.signing,
             public_keys=keys,
             expected=expected,
@@ -140,7 +139,6 @@ def sign(tenant: str | None, user: str | None, accept: bool) -> None:
 
     async def operation(services: Services, keys: SigningKeys) -> SignReport | Signed:
         documents, log, records, clock = services.documents, services.audit, services.records, services.clock
-        erasures = services.erasures
         if scope is None:
             return await sign_heads(
                 users=services.users,
@@ -149,7 +147,7 @@ def sign(tenant: str | None, user: str | None, accept: bool) -> None:
                 records=records,
                 keys=keys,
                 clock=clock,
-                erasures=erasures,
+                erasures=services.erasures,
             )
         return await sign_head(
             scope,
@@ -159,7 +157,6 @@ def sign(tenant: str | None, user: str | None, accept: bool) -> None:
             records=records,
             keys=keys,
             clock=clock,
-            erasures=erasures,
         )
 
     done = _run_signing(operation)
@@ -262,8 +259,6 @@ def _rebuild(tenant: str, user: str, begin: Begin) -> Sequence[Rebuilt]:
 
 
 def _verdict(rebuilt: Rebuilt) -> str:
-    if rebuilt.fault is None and rebuilt.removed_by is not None:
-        return f"removed by erasure {rebuilt.removed_by}"
     return rebuilt.fault or ("ok" if rebuilt.is_opened else "ok, by its chain alone: the values are sealed")
 
 

@@ -47,9 +47,8 @@ def list_(tenant: str) -> None:
     running, over = storage.run(operation)
     for one in running:
         failing = "".join(f"  {store}: {code}" for store, code in sorted(one.failing.items()))
-        stopped = f"  stopped by a legal hold on the {one.stopped_by}" if one.stopped_by else ""
         removed = sum(one.removed.values())
-        click.echo(f"{one.erasure_id}  running  since {one.accepted_at}  {removed} removed{stopped}{failing}")
+        click.echo(f"{one.erasure_id}  running  since {one.accepted_at}  {removed} removed{failing}")
     for receipt in over:
         told = receipt.members
         removed, remains = sum(told["removed"].values()), sum(one["count"] for one in told["remains"])

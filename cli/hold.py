@@ -9,7 +9,7 @@ from memnet.domain.errors import InvalidIdentifier
 from memnet.domain.hold import HoldChange
 from memnet.domain.identifiers import check_identifier
 from memnet.domain.json_text import canonical
-from memnet.operations.list_holds import list_holds
+from memnet.operations.legal_holds import list_holds
 from memnet.wiring import Services
 
 
@@ -31,7 +31,7 @@ def list_(tenant: str) -> None:
         raise click.UsageError(error.message) from error
 
     async def operation(services: Services) -> Sequence[HoldChange]:
-        return await list_holds(tenant, holds=services.holds)
+        return await list_holds(tenant, holds=services.holds, erasures=services.erasures)
 
     found = storage.run(operation)
     for change in found:

@@ -40,8 +40,7 @@ _DOCS = describe(
 
 @router.get("/audit", **_DOCS)
 async def list_(request: Request) -> Response:
-    """List the records, document by document, each in the order it happened; those of deleted documents, too, and last
-    those whose document is gone."""
+    """List the records, document by document, each in the order it happened; those of deleted documents, too."""
     admission = await admit(request, "list_audit")
     page = await list_audit(
         admission.scope,

@@ -30,7 +30,7 @@ _TIME: Schema = {"type": "string", "format": "date-time"}
 _COUNTS: Schema = {"type": "object", "additionalProperties": {"type": "integer", "minimum": 0}}
 _STATUS: Schema = {
     "type": "object",
-    "required": ["erasure_id", "status", "accepted_at", "removed", "failing", "settled_at", "stopped_by", "receipt"],
+    "required": ["erasure_id", "status", "accepted_at", "removed", "failing", "settled_at", "receipt"],
     "properties": {
         "erasure_id": TEXT,
         "status": {
@@ -51,12 +51,6 @@ _STATUS: Schema = {
             "format": "date-time",
             "description": "Until then something that was begun before may arrive, so it does not end earlier; null: "
             "it is over, or not known yet.",
-        },
-        "stopped_by": {
-            "type": ["string", "null"],
-            "enum": ["user", "tenant", None],
-            "description": "What the legal hold is on that came in the middle: nothing more is removed, and it ends "
-            "partial.",
         },
         "receipt": {"type": ["object", "null"], "description": "Signed; docs/erasure.md says what is in it."},
     },

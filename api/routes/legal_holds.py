@@ -7,7 +7,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from api import examples, json_answer, query
-from api.admission import admit, admit_to_tenant
+from api.admission import Admission, TenantAdmission, admit, admit_to_tenant
 from api.bodies import HoldBody
 from api.direct_route import DirectRoute
 from api.openapi import (
@@ -27,14 +27,8 @@ from api.routes.documents_openapi import TEXT
 from api.routes.retention import HELD
 from memnet.domain.error_code import ErrorCode as E
 from memnet.domain.errors import MalformedRequest
-from memnet.domain.hold import MAX_REASON, HoldAction
-from memnet.operations.get_hold import get_hold
-from memnet.operations.get_tenant_hold import get_tenant_hold
-from memnet.operations.place_hold import place_hold
-from memnet.operations.place_tenant_hold import place_tenant_hold
-from memnet.operations.release_hold import release_hold
-from memnet.operations.release_tenant_hold import release_tenant_hold
-from memnet.operations.tell_hold import HoldStatus
+from memnet.domain.hold import MAX_REASON, HoldAction, HoldPlace
+from memnet.operations.legal_holds import HoldStatus, get_hold, place_hold, release_hold
 
 router = APIRouter(prefix=TENANT_PREFIX, route_class=DirectRoute)
 _OF_USER, _OF_TENANT = "/users/{user_id}/legal-hold", "/legal-hold"
@@ -70,6 +64,7 @@ _REASON = parameter(
     required=True,
 )
 _ERRORS = ADMISSION_ERRORS | {E.HISTORY_BROKEN}
+_ERRORS_OF = {"place": BODY_ERRORS | {E.TENANT_ENDED}, "release": {E.MALFORMED_REQUEST}, "get": set[E]()}
 _OPERATIONS = {
     "place": "Keep everything there is of a {}, whatever the rules of retention say",
     "release": "Lift the legal hold on a {}",
@@ -87,90 +82,53 @@ def _docs(verb: str, noun: str) -> dict[str, Any]:
         parameters=(*parameters, _REASON) if verb == "release" else parameters,
         body=body(HoldBody, placed={"reason": "Litigation 2026-17: keep everything."}) if place else None,
         answers={200: answer("What holds then.", _STATUS, _LIFTED if verb == "release" else examples.HOLD)},
-        errors=_ERRORS | (BODY_ERRORS | {E.TENANT_ENDED} if place else {E.MALFORMED_REQUEST})
-        if verb != "get"
-        else _ERRORS,
+        errors=_ERRORS | _ERRORS_OF[verb] | ({E.ERASURE_RUNNING} if place and noun == "user" else set()),
     )
 
 
 @router.put(_OF_USER, **_docs("place", "user"))
 async def place(request: Request) -> Response:
-    """Place it. Again with the same reason changes nothing; with another one it is recorded and takes its place."""
+    """Place it. Again with the same reason changes nothing; with another one it is recorded and takes its place.
+
+    While an erasure of the user runs, the hold is refused.
+    """
     admission = await admit(request, "place_hold")
-    services = admission.services
-    asked = await read_body(request, HoldBody, max_bytes=services.settings.max_body_bytes)
-    status = await place_hold(
-        admission.scope,
-        asked.reason,
-        actor=admission.actor,
-        holds=services.holds,
-        erasures=services.erasures,
-        clock=services.clock,
-    )
-    return _answer(status)
+    return await _place(request, admission, HoldPlace(admission.scope.tenant_id, admission.scope.user_id))
 
 
 @router.delete(_OF_USER, **_docs("release", "user"))
 async def release(request: Request) -> Response:
-    """Lift it; that it was there stays on record. A hold on the tenant goes on covering the user."""
+    """Lift it; that it was there stays on record. A hold on the tenant continues to cover the user."""
     admission = await admit(request, "release_hold")
-    services = admission.services
-    status = await release_hold(
-        admission.scope,
-        _reason(request),
-        actor=admission.actor,
-        holds=services.holds,
-        erasures=services.erasures,
-        clock=services.clock,
-    )
-    return _answer(status)
+    return await _release(request, admission, HoldPlace(admission.scope.tenant_id, admission.scope.user_id))
 
 
 @router.get(_OF_USER, **_docs("get", "user"))
 async def get(request: Request) -> Response:
     """Read it."""
     admission = await admit(request, "get_hold")
-    return _answer(await get_hold(admission.scope, holds=admission.services.holds))
+    return await _get(admission, HoldPlace(admission.scope.tenant_id, admission.scope.user_id))
 
 
 @router.put(_OF_TENANT, **_docs("place", "tenant"))
 async def place_on_tenant(request: Request) -> Response:
-    """Place it on all users of the tenant, those to come included."""
+    """Place it on all users of the tenant, those to come included. An erasure of a user that runs continues."""
     admission = await admit_to_tenant(request, "place_tenant_hold")
-    services = admission.services
-    asked = await read_body(request, HoldBody, max_bytes=services.settings.max_body_bytes)
-    status = await place_tenant_hold(
-        admission.tenant_id,
-        asked.reason,
-        actor=admission.actor,
-        holds=services.holds,
-        erasures=services.erasures,
-        clock=services.clock,
-    )
-    return _answer(status)
+    return await _place(request, admission, HoldPlace(admission.tenant_id))
 
 
 @router.delete(_OF_TENANT, **_docs("release", "tenant"))
 async def release_from_tenant(request: Request) -> Response:
-    """Lift it; holds on single users stay."""
+    """Lift it. Holds on single users stay."""
     admission = await admit_to_tenant(request, "release_tenant_hold")
-    services = admission.services
-    status = await release_tenant_hold(
-        admission.tenant_id,
-        _reason(request),
-        actor=admission.actor,
-        holds=services.holds,
-        erasures=services.erasures,
-        clock=services.clock,
-    )
-    return _answer(status)
+    return await _release(request, admission, HoldPlace(admission.tenant_id))
 
 
 @router.get(_OF_TENANT, **_docs("get", "tenant"))
 async def get_of_tenant(request: Request) -> Response:
-    """Read it."""
+    """Read it; holds on single users are not in it."""
     admission = await admit_to_tenant(request, "get_tenant_hold")
-    return _answer(await get_tenant_hold(admission.tenant_id, holds=admission.services.holds))
+    return await _get(admission, HoldPlace(admission.tenant_id))
 
 
 def _reason(request: Request) -> str:
@@ -178,6 +136,38 @@ def _reason(request: Request) -> str:
     if not given:
         raise MalformedRequest("The query parameter reason is missing.", parameter="reason")
     return given
+
+
+async def _place(request: Request, admission: Admission | TenantAdmission, place: HoldPlace) -> Response:
+    services = admission.services
+    asked = await read_body(request, HoldBody, max_bytes=services.settings.max_body_bytes)
+    status = await place_hold(
+        place,
+        asked.reason,
+        actor=admission.actor,
+        holds=services.holds,
+        erasures=services.erasures,
+        clock=services.clock,
+    )
+    return _answer(status)
+
+
+async def _release(request: Request, admission: Admission | TenantAdmission, place: HoldPlace) -> Response:
+    services = admission.services
+    status = await release_hold(
+        place,
+        _reason(request),
+        actor=admission.actor,
+        holds=services.holds,
+        erasures=services.erasures,
+        clock=services.clock,
+    )
+    return _answer(status)
+
+
+async def _get(admission: Admission | TenantAdmission, place: HoldPlace) -> Response:
+    services = admission.services
+    return _answer(await get_hold(place, holds=services.holds, erasures=services.erasures))
 
 
 def _answer(status: HoldStatus) -> Response:

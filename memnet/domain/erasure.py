@@ -73,12 +73,8 @@ class Erasure:
     """Those that any process which worked on it knows of; all of them have to be found empty."""
     settle_seconds: int
     """For how long whoever accepted it wants what was begun before to be waited for."""
-    standing_since: str | None = None
-    """When the fence was first known to stand, which may be long after its writer named the time of acceptance."""
-    stopped_at: str | None = None
-    """When a legal hold was found; from then on nothing is removed, whatever becomes of the hold."""
-    stopped_by: str | None = None
-    """What that hold is on: "user" or "tenant"."""
+    started_at: str | None = None
+    """When the fence was known to stand and no legal hold was found. None: nothing has been touched yet."""
     removed: Mapping[str, int] = field(default_factory=dict)
     """How much of each kind was removed; what `batch` names is counted already."""
     batch: tuple[Found, ...] = ()
@@ -90,11 +86,12 @@ class Erasure:
     """The hash of the newest signed head there was, which ties the receipt to what somebody may have kept."""
 
     def settled_at(self, settle: timedelta) -> datetime | None:
-        """From when on nothing can arrive any more that was begun before the fence stood or, if a hold has stopped it,
-        by an erasure that had not noticed. None: not known yet. The longer of both times to wait counts.
+        """When nothing can arrive any more that was begun before the fence stood; None: the erasure has not started.
+
+        The longer of both times to wait counts.
         """
-        since = self.stopped_at or self.standing_since
-        return None if since is None else from_text(since) + max(settle, timedelta(seconds=self.settle_seconds))
+        wait = max(settle, timedelta(seconds=self.settle_seconds))
+        return None if self.started_at is None else from_text(self.started_at) + wait
 
 
 def fence_name(scope: UserScope) -> str:
@@ -221,22 +218,15 @@ def begun(
     )
 
 
-def standing(erasure: Erasure, now: datetime) -> Erasure:
-    """Note that the fence has been seen; the first to do so counts."""
-    return replace(erasure, standing_since=erasure.standing_since or to_text(now))
+def started(erasure: Erasure, now: datetime) -> Erasure:
+    """Note that the fence stands and that no legal hold forbids the erasure; the first time counts."""
+    return replace(erasure, started_at=erasure.started_at or to_text(now))
 
 
 def extended(erasure: Erasure, stores: Sequence[Store]) -> Erasure:
     """Add the stores that this process knows and no process before it did. They have not been scanned yet."""
     known = tuple(store for store in Store if store in {*erasure.stores, *stores})
     return erasure if known == erasure.stores else replace(erasure, stores=known, clean_scans=0)
-
-
-def stopped(erasure: Erasure, covers: str, now: datetime) -> Erasure:
-    """Note that a hold was found; the first one counts."""
-    if erasure.stopped_at is not None:
-        return erasure
-    return replace(erasure, stopped_at=to_text(now), stopped_by=covers, clean_scans=0, failing={})
 
 
 def begin_batch(erasure: Erasure, batch: Sequence[Found]) -> Erasure:
@@ -285,9 +275,7 @@ def dump(erasure: Erasure) -> bytes:
             "accepted_at": erasure.accepted_at,
             "stores": [store.value for store in erasure.stores],
             "settle_seconds": erasure.settle_seconds,
-            "standing_since": erasure.standing_since,
-            "stopped_at": erasure.stopped_at,
-            "stopped_by": erasure.stopped_by,
+            "started_at": erasure.started_at,
             "removed": dict(erasure.removed),
             "batch": [[one.name, one.tag, one.copy] for one in erasure.batch],
             "clean_scans": erasure.clean_scans,
@@ -308,9 +296,7 @@ def load(scope: UserScope, data: bytes) -> Erasure:
             accepted_at=to_text(from_text(members["accepted_at"])),
             stores=tuple(Store(name) for name in members["stores"]),
             settle_seconds=members["settle_seconds"],
-            standing_since=_time(members["standing_since"]),
-            stopped_at=_time(members["stopped_at"]),
-            stopped_by=members["stopped_by"],
+            started_at=_time(members["started_at"]),
             removed=members["removed"],
             batch=tuple(Found(name, StorageETag(tag), copy) for name, tag, copy in members["batch"]),
             clean_scans=members["clean_scans"],
@@ -332,10 +318,9 @@ def _is_sound(found: Erasure) -> bool:
     """Whether every member is of its kind, and the batch the user's own: whoever goes on trusts them."""
     numbers = [*found.removed.values(), found.clean_scans, found.settle_seconds]
     texts: list[Any] = [found.requested_by, *found.failing.values(), *(one.tag for one in found.batch)]
-    texts += [text for text in (found.last_head_sha256, found.stopped_by) if text is not None]
+    texts += [] if found.last_head_sha256 is None else [found.last_head_sha256]
     return (
-        (found.stopped_at is None) == (found.stopped_by is None)
-        and all(type(number) is int and number >= 0 for number in numbers)
+        all(type(number) is int and number >= 0 for number in numbers)
         and all(isinstance(text, str) for text in texts)
         and all(is_of(found.scope, one.name) and _COPY.fullmatch(one.copy) for one in found.batch)
     )

@@ -123,8 +123,6 @@ class ErasureStatus:
     """The stores that keep it from going on, each with the code of the error."""
     settled_at: str | None
     """Not before this it ends: until then something may still arrive. None: it is over, or not known yet."""
-    stopped_by: str | None
-    """What the legal hold is on that stopped it: "user" or "tenant". It ends partial, once it has settled."""
     receipt: Mapping[str, Any] | None
 
     def members(self) -> dict[str, Any]:
@@ -142,7 +140,6 @@ def running(erasure: Erasure, settle: timedelta) -> ErasureStatus:
         removed=dict(erasure.removed),
         failing=dict(erasure.failing),
         settled_at=None if settled_at is None else to_text(settled_at),
-        stopped_by=erasure.stopped_by,
         receipt=None,
     )
 
@@ -156,7 +153,6 @@ def over(receipt: Receipt) -> ErasureStatus:
         removed=receipt.members["removed"],
         failing={},
         settled_at=None,
-        stopped_by=None,
         receipt=receipt.members,
     )
 

@@ -7,7 +7,7 @@ Heads stand for good and in clear, so what they say of contents confirms no gues
 data key can be made with. Heads of version 1 have a plain hash there; they are checked, and not made any more.
 """
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -95,8 +95,6 @@ class Head:
     signature: bytes
     data: bytes = field(repr=False)
     version: int = HEAD_VERSION
-    erasures: tuple[str, ...] = ()
-    """Those that removed documents which the head before it has and this one has not."""
 
     def place(self, one: HeadEntry) -> DocumentKey:
         """The document that an entry speaks of."""
@@ -146,18 +144,11 @@ def content_key_ids(heads: Iterable[Head | None]) -> set[str]:
     return {one.content_key_id for one in entries if one.content_key_id is not None}
 
 
-def going_back(
-    previous: Head | None, standings: Iterable[Standing], keys: DataKeys, removed: Collection[str] = ()
-) -> HistoryBroken | None:
-    """What is to be said if these documents lie behind the head before; None if they do not.
-
-    Those in `removed`, by id, are known to have been erased.
-    """
+def going_back(previous: Head | None, standings: Iterable[Standing], keys: DataKeys) -> HistoryBroken | None:
+    """What is to be said if these documents lie behind the head before; None if they do not."""
     now = {one.doc_id: one for one in standings}
     for then in previous.documents if previous else ():
         found = now.get(then.doc_id)
-        if found is None and then.doc_id in removed:
-            continue
         if found is None or found.sequence < then.sequence:
             return HistoryBroken(change_id=then.change_id, reason="a signed head has it, and the document does not")
         if found.sequence == then.sequence and not (_is_at(then, found) and _is_left(then, found, keys)):
@@ -185,16 +176,14 @@ def next_head(
     *,
     signed_at: str,
     key: SigningKey,
-    erasures: Iterable[str] = (),
 ) -> Head | None:
-    """Sign the head that follows `previous`; None if there is nothing new. `erasures` have taken documents since."""
+    """Sign the head that follows `previous`; None if there is nothing new."""
     documents = tuple(sorted(entries, key=lambda one: (one.namespace, one.path, one.doc_id)))
     if documents == (previous.documents if previous else ()):
         return None
     sequence = previous.sequence + 1 if previous else 1
     before = digest(previous.data) if previous else FIRST_HASH
-    named = tuple(sorted(set(erasures)))
-    unsigned = Head(scope, sequence, signed_at, before, documents, key.public.key_id, b"", b"", erasures=named)
+    unsigned = Head(scope, sequence, signed_at, before, documents, key.public.key_id, b"", b"")
     signed = signature.sign(key, PURPOSE, canonical(_members(unsigned)))
     data = canonical(_members(unsigned) | {"signature": to_base64(signed)})
     return replace(unsigned, signature=signed, data=data)
@@ -236,25 +225,16 @@ def _load(members: Json, data: bytes) -> Head:
         signature=from_base64(members["signature"]),
         data=data,
         version=version,
-        erasures=tuple(_erasures(members)),
     )
     for one in head.documents:
         head.place(one)
     return head
 
 
-def _erasures(members: Json) -> Sequence[str]:
-    found: list[str] = members.get("erasures", [])
-    if not isinstance(found, list) or not all(isinstance(one, str) for one in found):
-        raise TypeError
-    return found
-
-
 def _members(head: Head) -> dict[str, Any]:
     """What is signed."""
     of_content = _OF_CONTENT[head.version]
-    named = {"erasures": list(head.erasures)} if head.erasures else {}
-    return named | {
+    return {
         "documents": [{name: getattr(one, name) for name in (*_MEMBERS, *of_content)} for one in head.documents],
         "head_version": head.version,
         "key_id": head.key_id,

@@ -5,8 +5,6 @@ and the place in the chain of heads are all that can be checked. Of a history wh
 held against the records' hashes alone, and so are all of them where the user's data keys are not at hand, with which
 contents are held against heads. A baseline that is newer than all heads is a fault:
 with one, whoever can write to the storage could put any history in the place of a signed one.
-
-What an erasure has removed is no fault, if a head says so that was signed after it, or the erasure's own receipt.
 """
 
 from collections import defaultdict
@@ -16,11 +14,9 @@ from dataclasses import dataclass, replace
 from memnet.domain.audit import FIRST_HASH
 from memnet.domain.document import UserScope
 from memnet.domain.envelope import change_id
-from memnet.domain.erasure_receipt import Receipt
 from memnet.domain.head import DataKeys, Head, HeadEntry, head_key, is_signed, read_head, vouches
-from memnet.domain.history import Left, Rebuilt
+from memnet.domain.history import Rebuilt
 from memnet.domain.json_text import digest
-from memnet.domain.removal import DOCUMENTS, HEADS, Explanations, Gone
 from memnet.domain.signature import PublicKeys
 
 
@@ -55,27 +51,23 @@ def check_heads(
     public_keys: PublicKeys | None,
     data_keys: DataKeys | None = None,
     expected: bytes | None = None,
-    receipts: Sequence[Receipt] = (),
 ) -> tuple[HeadsChecked, Sequence[Rebuilt]]:
     """Check the heads, in name order, and return the histories with the faults that only the heads show.
 
     `stored` was read before the histories were; else a head may be ahead of them. `data_keys` are those of the user
     that the heads name and that open; None: there is no vault, and contents are held against plain hashes alone.
     `expected` is a head that was kept elsewhere. The histories have the marks of `changes_of` all these. A document
-    that a head has and the storage has not is a history of its own, without versions. `receipts` are those of this
-    user's erasures, and their signatures hold.
+    that a head has and the storage has not is a history of its own, without versions.
     """
-    explanations = Explanations(receipts)
-    trusted, fault = _chain(scope, stored, public_keys, explanations)
+    trusted, fault = _chain(scope, stored, public_keys)
     newest = trusted[-1] if trusted else None
     if expected is not None:
-        kept, lost = _compare(scope, expected, stored, public_keys, explanations)
+        kept, lost = _compare(scope, expected, stored, public_keys)
         trusted, fault = [*trusted, *kept], fault or lost
-    found = _removed(trusted, _against(trusted, histories, data_keys), explanations)
+    found = _against(trusted, histories, data_keys)
     signed = {one.doc_id: one.sequence for one in newest.documents} if newest else {}
     is_checked = public_keys is not None or not (stored or expected)
-    there = [one for one in found if one.removed_by is None]
-    since = sum(max(0, one.last - max(signed.get(one.doc_id, 0), one.first - 1)) for one in there)
+    since = sum(max(0, one.last - max(signed.get(one.doc_id, 0), one.first - 1)) for one in found)
     return HeadsChecked(len(stored), newest, fault, is_checked, since), found
 
 
@@ -89,7 +81,7 @@ def changes_of(heads: Iterable[bytes]) -> Mapping[str, Collection[int]]:
 
 
 def _chain(
-    scope: UserScope, stored: Iterable[StoredHead], public_keys: PublicKeys | None, explanations: Explanations
+    scope: UserScope, stored: Iterable[StoredHead], public_keys: PublicKeys | None
 ) -> tuple[list[Head], str | None]:
     """The heads that can be gone by, and the first fault. A broken link takes nothing from a signature."""
     trusted, faults = list[Head](), list[str]()
@@ -101,10 +93,6 @@ def _chain(
             continue
         head = read_head(one.data)
         reason = _reason(head, scope, number, public_keys)
-        # An erasure that a hold has stopped may have removed those before it.
-        before = None if head is None or reason is not None else Gone(head.signed_at)
-        if number > following and before and explanations.take(HEADS, before, number - following):
-            following, previous = number, head.previous_head_hash if head else previous
         if number != following:
             faults.append(_told(head_key(scope, following).name, "the head is missing"))
         if reason is None and head is not None:
@@ -140,7 +128,6 @@ def _compare(
     expected: bytes,
     stored: Iterable[StoredHead],
     public_keys: PublicKeys | None,
-    explanations: Explanations,
 ) -> tuple[list[Head], str | None]:
     """The head that was kept elsewhere, if it can be gone by, and what is wrong with it or with the stored ones."""
     head = read_head(expected)
@@ -149,10 +136,6 @@ def _compare(
         return [], f"the head that was kept elsewhere: {reason}"
     name = head_key(scope, head.sequence).name
     found = {one.name: one.data for one in stored}.get(name)
-    other = read_head(found) if found else None
-    if found != expected and explanations.could(HEADS, Gone(head.signed_at, other.signed_at if other else None)):
-        # An erasure has removed it; since then the numbers may have begun anew.
-        return [head], None
     if found is None:
         return [head], _told(name, "the head is missing, and was kept elsewhere")
     return [head], None if found == expected else _told(name, "the head is not the one that was kept elsewhere")
@@ -185,62 +168,7 @@ def _against(trusted: Iterable[Head], histories: Sequence[Rebuilt], keys: DataKe
 def _lost(entry: HeadEntry, head: Head) -> Rebuilt:
     reason = f"head {head.sequence} has the document up to {entry.change_id}, and nothing of it is stored"
     fault = _told_change(entry.doc_id, 1, reason)
-    return Rebuilt(entry.doc_id, head.place(entry), 0, fault, left=Left({}, "", None))
-
-
-def _removed(trusted: Iterable[Head], histories: Sequence[Rebuilt], explanations: Explanations) -> Sequence[Rebuilt]:
-    """The histories, and of those without a document the erasure that a later head or a receipt names."""
-    in_order = sorted(trusted, key=lambda head: head.sequence)
-    told, signed, unsigned = dict[str, str](), dict[str, Gone](), dict[str, Gone]()
-    faults = dict[str, str | None]()
-    for doc_id, left in [(one.doc_id, one.left) for one in histories if one.left is not None]:
-        faults[doc_id] = _fault_of_left(left, doc_id, in_order)
-        if faults[doc_id] is not None:
-            continue
-        last, following = _around_the_end(doc_id, in_order)
-        if last is None:
-            unsigned[doc_id] = Gone(left.newest_at)
-            continue
-        gone = Gone(last.signed_at, following.signed_at if following else None)
-        if following is not None and following.erasures:
-            # What the receipt is used up by; it may not be there any more, and need not be.
-            explanations.take(DOCUMENTS, gone)
-            told[doc_id] = ", ".join(following.erasures)
-        else:
-            signed[doc_id] = gone
-    told |= explanations.all_of(signed)
-    for doc_id, gone in unsigned.items():
-        told |= explanations.all_of({doc_id: gone})
-
-    def tell(one: Rebuilt) -> Rebuilt:
-        if one.left is None:
-            return one
-        if one.doc_id in told:
-            return replace(one, fault=None, removed_by=told[one.doc_id])
-        return replace(one, fault=faults[one.doc_id] or one.fault)
-
-    return [tell(one) for one in histories]
-
-
-def _around_the_end(doc_id: str, in_order: Sequence[Head]) -> tuple[Head | None, Head | None]:
-    """The last head that has the document, and the first one after it."""
-    last = following = None
-    for head in in_order:
-        if any(entry.doc_id == doc_id for entry in head.documents):
-            last, following = head, None
-        elif last is not None and following is None:
-            following = head
-    return last, following
-
-
-def _fault_of_left(left: Left, doc_id: str, heads: Iterable[Head]) -> str | None:
-    """What is wrong with records without a document, however their document went."""
-    for head in heads:
-        for entry in head.documents:
-            if entry.doc_id == doc_id and left.hashes.get(entry.sequence, entry.record_hash) != entry.record_hash:
-                reason = f"the history is not the one of head {head.sequence}, which has another record there"
-                return left.fault or _told_change(doc_id, entry.sequence, reason)
-    return left.fault
+    return Rebuilt(entry.doc_id, head.place(entry), 0, fault)
 
 
 def _fault(entry: HeadEntry, head: Head, history: Rebuilt, keys: DataKeys | None, is_newest: bool) -> str | None:

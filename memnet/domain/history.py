@@ -54,27 +54,11 @@ class Rebuilt:
     """By the number of the change, for the changes that were asked for."""
     is_opened: bool = True
     """False: records are sealed and there is no vault. Only their chain was checked, and no version has its content."""
-    left: "Left | None" = None
-    """What is left of it if there is no document; None: there is one."""
-    removed_by: str | None = None
-    """The erasure that has removed the document, lawfully; what is left of its history holds."""
 
     @property
     def last(self) -> int:
         """The number of the newest version that was rebuilt; one less than `first` if none was."""
         return self.first + self.changes - 1
-
-
-@dataclass(frozen=True, slots=True)
-class Left:
-    """Records without their document, of which some may be gone."""
-
-    hashes: Mapping[int, str]
-    """By the number of the change, for the changes that were asked for."""
-    newest_at: str
-    """When the newest of them was made; empty if there is none."""
-    fault: str | None
-    """What contradicts itself in them, which no removal explains."""
 
 
 def parse_moment(as_of: str, head: Envelope) -> Moment:
@@ -299,17 +283,15 @@ def is_covered(change: str, baseline: Baseline) -> bool:
 
 
 class Remains:
-    """Checks records that no version is rebuilt from: those that a baseline stands for, or those without a document.
+    """Checks the records that a baseline stands for and that retention has not removed yet.
 
-    Some may be gone. What lies side by side must be linked, and the newest that the baseline stands for to it.
+    Some may be gone. What lies side by side must be linked, and the newest of them to the baseline.
     """
 
-    def __init__(self, doc_id: str, baseline: Baseline | None, *, wanted: Collection[int] = ()) -> None:
-        """`wanted` are the changes to keep the hashes of."""
+    def __init__(self, doc_id: str, baseline: Baseline) -> None:
+        """Begin before the first record."""
         self.fault: str | None = None
-        self._doc_id, self._baseline, self._wanted = doc_id, baseline, wanted
-        self._hashes: dict[int, str] = {}
-        self._newest_at = "" if baseline is None else baseline.timestamp
+        self._doc_id, self._baseline = doc_id, baseline
         self._before: tuple[int, str, str] | None = None
 
     def take(self, change: str, record: Record) -> None:
@@ -324,22 +306,6 @@ class Remains:
         own_hash, named = record_hash(record), record.get("previous_record_hash")
         if self._before is not None and sequence == self._before[0] + 1 and named != self._before[1]:
             self.fault = f"{self._before[2]}: the record was altered, or the one after it"
-        elif self._baseline is not None:
-            self.fault = _fault_beside(self._baseline, sequence, own_hash, named)
+        elif sequence == self._baseline.sequence and own_hash != self._baseline.record_hash:
+            self.fault = f"{change}: the record is not the one that the baseline stands for"
         self._before = sequence, own_hash, change
-        self._newest_at = max(self._newest_at, str(record.get("timestamp")))
-        if sequence in self._wanted:
-            self._hashes[sequence] = own_hash
-
-    def left(self) -> Left:
-        """What is left of a history that has no document."""
-        return Left({}, "", self.fault) if self.fault else Left(self._hashes, self._newest_at, None)
-
-
-def _fault_beside(baseline: Baseline, sequence: int, own_hash: str, named: object) -> str | None:
-    """What is wrong with a record that should be the one of the baseline, or the one after it."""
-    if sequence == baseline.sequence and own_hash != baseline.record_hash:
-        return f"{baseline.change_id}: the record is not the one that the baseline stands for"
-    if sequence == baseline.sequence + 1 and named != baseline.record_hash:
-        return f"{baseline.change_id}: the baseline was altered, or the record after it"
-    return None

@@ -18,8 +18,7 @@ from memnet.domain.json_text import canonical, digest
 
 HOLDS = "holds/"
 """Where the holds lie: outside of the users' prefixes, so that nothing which empties those takes them along."""
-UNCHAINED_VERSION, CHAINED_VERSION = 1, 2
-"""A change from before there were hashes, and one that names the hash of the change before it."""
+HOLD_VERSION = 2
 MAX_REASON = 512
 TENANT = "tenant"
 USERS = "users"
@@ -76,8 +75,8 @@ class HoldChange:
     reason: str
     actor: str
     at: str
-    previous: str | None
-    """The SHA-256 of the change before it; None for one that was written before changes named it."""
+    previous: str
+    """The SHA-256 of the change before it."""
 
     @property
     def holds(self) -> bool:
@@ -127,16 +126,16 @@ def _key(tenant_id: str, user_id: str | None, file: str) -> HoldKey | None:
 def dump(change: HoldChange) -> bytes:
     """Write it."""
     place = change.key.place
-    members = {
-        "hold_version": UNCHAINED_VERSION,
-        "tenant_id": place.tenant_id,
-        "user_id": place.user_id,
-        "number": change.key.number,
-        **change.members(),
-    }
-    if change.previous is not None:
-        members |= {"hold_version": CHAINED_VERSION, "previous_sha256": change.previous}
-    return canonical(members)
+    return canonical(
+        {
+            "hold_version": HOLD_VERSION,
+            "tenant_id": place.tenant_id,
+            "user_id": place.user_id,
+            "number": change.key.number,
+            "previous_sha256": change.previous,
+            **change.members(),
+        }
+    )
 
 
 def load(key: HoldKey, data: bytes) -> HoldChange:
@@ -149,7 +148,7 @@ def load(key: HoldKey, data: bytes) -> HoldChange:
             members["reason"],
             members["actor"],
             members["at"],
-            members.get("previous_sha256"),
+            members["previous_sha256"],
         )
         if dump(change) == data:
             return change
@@ -173,17 +172,9 @@ def check_row(changes: Sequence[HoldChange]) -> None:
     before: HoldChange | None = None
     for change in changes:
         if before is None:
-            is_next = _can_begin(change)
+            is_next = (change.previous == FIRST_HASH) == (change.key.number == FIRST_NUMBER)
         else:
-            key, previous = following(before, change.key.place)
-            # What names no hash is of the time before: nothing that does comes before it.
-            chained = change.previous == previous or (change.previous is None and before.previous is None)
-            is_next = change.key == key and chained
+            is_next = (change.key, change.previous) == following(before, change.key.place)
         if not is_next:
             raise HistoryBroken("A change of a legal hold is missing or was altered.", hold=change.key.blob_name)
         before = change
-
-
-def _can_begin(change: HoldChange) -> bool:
-    is_first = change.key.number == FIRST_NUMBER
-    return change.previous is None or (change.previous == FIRST_HASH) == is_first

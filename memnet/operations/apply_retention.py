@@ -10,7 +10,7 @@ from memnet.domain.errors import MalformedRequest
 from memnet.domain.hold import HoldChange
 from memnet.domain.retention import RetentionReport
 from memnet.domain.timestamps import to_text
-from memnet.operations.find_holds import find_holds
+from memnet.operations.legal_holds import holds_covering, told
 from memnet.operations.remove_due import RetentionRun
 from memnet.operations.retain_audit import retain_audit
 from memnet.operations.retain_events import retain_events
@@ -30,11 +30,8 @@ class AppliedRetention:
 
     def members(self) -> dict[str, Any]:
         """What a client is told."""
-        holds = [
-            {"covers": hold.covers, "reason": hold.reason, "actor": hold.actor, "since": hold.at} for hold in self.holds
-        ]
-        told = {"as_of": self.as_of, "dry_run": self.dry_run, "held": bool(holds), "holds": holds}
-        return {**told, **self.report.members()}
+        run = {"as_of": self.as_of, "dry_run": self.dry_run, "held": bool(self.holds), "holds": told(self.holds)}
+        return {**run, **self.report.members()}
 
 
 async def apply_retention(
@@ -65,11 +62,11 @@ async def apply_retention(
     if moment > now and not dry_run:
         raise MalformedRequest("An as_of in the future takes dry_run: nothing is removed before its time.")
     await documents.check(scope)
-    covering = await find_holds(scope, holds=holds)
+    covering = await holds_covering(scope, holds=holds)
     run = RetentionRun(scope, catalog.retention(scope.tenant_id), moment, dry_run, holds, clock)
     with_snapshot = await retain_snapshots(run=run, records=records, vault=vault, clock=clock)
     await retain_jobs(run=run, records=records, marks=marks, with_snapshot=with_snapshot)
     await retain_events(run=run, events=events, search=search, clock=clock)
     await retain_audit(run=run, documents=documents, audit=audit)
     # Asked again, so that a hold that came in between is told with what it has kept.
-    return AppliedRetention(to_text(moment), dry_run, covering or await find_holds(scope, holds=holds), run.report)
+    return AppliedRetention(to_text(moment), dry_run, covering or await holds_covering(scope, holds=holds), run.report)

@@ -1,24 +1,11 @@
 """Remove every blob of a user, batch by batch, each written down before it goes."""
 
-from collections.abc import Sequence
-
 from memnet.domain.erasure import Found
-from memnet.domain.hold import HoldChange
-from memnet.operations.find_holds import find_holds
 from memnet.operations.open_erasure import ErasureJournal
 
 PAGE = 1000
 BATCH = 250
-"""So many are removed between two looks at the holds."""
-
-
-class Held(Exception):
-    """A legal hold covers the user: nothing more is removed."""
-
-    def __init__(self, holds: Sequence[HoldChange]) -> None:
-        """Name those in force."""
-        super().__init__()
-        self.holds = holds
+"""The journal names at most so many at once."""
 
 
 async def erase_blobs(*, journal: ErasureJournal) -> int:
@@ -27,8 +14,7 @@ async def erase_blobs(*, journal: ErasureJournal) -> int:
     Blobs go first, then what the storage has kept of them: versions and snapshots. What is soft-deleted cannot be
     removed before its time; `journal.kept` names it.
 
-    Raises Held as soon as a legal hold covers the user, StoreConflict if another process has taken the erasure over,
-    HistoryBroken if a hold cannot be read, Unavailable.
+    Raises StoreConflict if another process has taken the erasure over, Unavailable.
     """
     erasing, scope = journal.erasing, journal.erasure.scope
     await journal.finish_batch()
@@ -43,9 +29,6 @@ async def erase_blobs(*, journal: ErasureJournal) -> int:
             there = [one for one in page.items if one.kept_until is None]
             wanted = [one for one in there if copies_too or not one.copy]
             for start in range(0, len(wanted), BATCH):
-                holds = await find_holds(scope, holds=erasing.holds)
-                if holds:
-                    raise Held(holds)
                 await journal.remove(wanted[start : start + BATCH])
             removed, left, cursor = removed + len(wanted), left + len(there) - len(wanted), page.next_cursor
             if cursor is None:

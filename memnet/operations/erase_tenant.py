@@ -17,12 +17,10 @@ from memnet.domain.errors import (
     Unavailable,
     VaultUnavailable,
 )
-from memnet.domain.hold import HoldPlace
 from memnet.domain.tenant_erasure import TenantErasure, dump, extended, is_proven, load, scanned, signed, starting
 from memnet.operations.erase_tenant_index import erase_tenant_index
 from memnet.operations.erase_user import VAULT, Erased
-from memnet.operations.find_holds import find_holds
-from memnet.operations.read_hold import read_hold
+from memnet.operations.legal_holds import holds_covering, is_tenant_held
 from memnet.operations.request_erasure import request_erasure
 from memnet.ports import Erasing, StoreConflict
 
@@ -72,7 +70,7 @@ class _Pass:
         """Whether a legal hold covers the user. Raises HistoryBroken, Unavailable."""
         # A user who was not held a moment ago may be held by now.
         if not self.held.get(scope):
-            self.held[scope] = bool(await find_holds(scope, holds=erasing.holds))
+            self.held[scope] = bool(await holds_covering(scope, holds=erasing.holds))
         return self.held[scope]
 
     @property
@@ -134,8 +132,7 @@ async def _erase(journal: _Journal) -> Erased:
 
 async def _check_hold(tenant_id: str, erasing: Erasing) -> None:
     """Raise TenantHeld while a legal hold is on the tenant. Raises HistoryBroken, Unavailable."""
-    hold = await read_hold(HoldPlace(tenant_id), holds=erasing.holds)
-    if hold is not None and hold.holds:
+    if await is_tenant_held(tenant_id, holds=erasing.holds):
         raise TenantHeld()
 
 

@@ -1,6 +1,6 @@
 """List what happened to a user's documents: the audit records themselves."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
 from memnet.domain import cursor as cursors
 from memnet.domain import envelope
@@ -11,13 +11,10 @@ from memnet.domain.envelope import Envelope, Record
 from memnet.domain.errors import HistoryBroken, InvalidCursor, MalformedRequest
 from memnet.domain.identifiers import check_identifier
 from memnet.operations.list_baselines import list_baselines
-from memnet.operations.list_orphans import list_orphans
 from memnet.operations.read_records import read_records
 from memnet.ports import AuditLog, DocumentStore, Page
 
 LISTING = 1000
-_ORPHANS = "orphans"
-"""Says in a cursor that the documents are through; no number of a change is written so."""
 
 
 async def list_audit(
@@ -34,16 +31,13 @@ async def list_audit(
 
     Their values are opened, and the salt is not shown. Deleted documents are included, and records that retention has
     removed are not, nor those of a user who is being erased. Narrowed by `namespace`, or by `namespace` and `path`.
-    If nothing narrows it, the records come last whose document is gone, as an erasure that a hold has stopped leaves
-    them: in the order of their change ids, and without values where their key is gone, too.
     Raises InvalidIdentifier, InvalidCursor, MalformedRequest for a path without a namespace, HistoryBroken,
     VaultUnavailable, Unavailable.
     """
     listing = f"{scope.prefix}audit of {namespace or '*'}/{path or '*'}"
-    after_name, after_sequence, after_orphan = _read_cursor(listing, cursor)
+    after_name, after_sequence = _read_cursor(listing, cursor)
     records: list[bytes] = []
-    baselines = await list_baselines(scope, audit=audit)
-    for key in await _keys(scope, namespace, path, documents) if after_orphan is None else ():
+    for key in await _keys(scope, namespace, path, documents):
         name = f"{key.namespace}/{key.path}"
         if name < after_name:
             continue
@@ -54,39 +48,31 @@ async def list_audit(
         if head.erased:
             continue
         after = after_sequence if name == after_name else 0
-        found = await _records(scope, head, after, limit - len(records), baselines, audit)
+        found = await _records(scope, head, after, limit - len(records), audit)
         records += [record_bytes(told(record)) for record in found]
         if found and len(records) == limit:
             return Page(records, cursors.encode(listing, f"{found[-1]['sequence']}:{name}"))
-    if namespace is not None:
-        return Page(records, None)
-    page = await list_orphans(
-        scope, after=after_orphan or "", limit=limit - len(records), documents=documents, audit=audit
-    )
-    records += [record_bytes(told(record)) for record in page.items]
-    return Page(records, page.next_cursor and cursors.encode(listing, f"{_ORPHANS}:{page.next_cursor}"))
+    return Page(records, None)
 
 
-async def _records(
-    scope: UserScope, head: Envelope, after: int, limit: int, baselines: Mapping[str, list[str]], audit: AuditLog
-) -> Sequence[Record]:
+async def _records(scope: UserScope, head: Envelope, after: int, limit: int, audit: AuditLog) -> Sequence[Record]:
     """The next records after change `after` that are kept; some may be removed while they are read."""
-    begins = _begins_after(head, baselines)
+    begins = await _begins_after(scope, head, audit)
     while True:
         first = max(after, begins) + 1
         last = min(head.commit.sequence, first + limit - 1)
         try:
             return await read_records(scope, head, first, last, audit=audit)
         except HistoryBroken:
-            newer = _begins_after(head, await list_baselines(scope, head.doc_id, audit=audit))
+            newer = await _begins_after(scope, head, audit)
             if newer <= begins:
                 raise
             begins = newer
 
 
-def _begins_after(head: Envelope, baselines: Mapping[str, list[str]]) -> int:
+async def _begins_after(scope: UserScope, head: Envelope, audit: AuditLog) -> int:
     """The change up to which there are no records any more; 0 if all are there."""
-    known = baselines.get(head.doc_id)
+    known = (await list_baselines(scope, head.doc_id, audit=audit)).get(head.doc_id)
     number = known[-1].rpartition("-")[2] if known else "0"
     return int(number) if number.isascii() and number.isdecimal() else 0
 
@@ -109,13 +95,11 @@ async def _keys(
             return sorted(keys, key=lambda key: f"{key.namespace}/{key.path}")
 
 
-def _read_cursor(listing: str, text: str | None) -> tuple[str, int, str | None]:
-    """The document and the number of the change after which to go on, or the change without a document."""
+def _read_cursor(listing: str, text: str | None) -> tuple[str, int]:
+    """Return the document and the number of the change after which the page begins."""
     if text is None:
-        return "", 0, None
+        return "", 0
     sequence, _, name = cursors.decode(listing, text).partition(":")
-    if sequence == _ORPHANS:
-        return "", 0, name
     if not (sequence.isascii() and sequence.isdecimal()):
         raise InvalidCursor()
-    return name, int(sequence), None
+    return name, int(sequence)

@@ -1,4 +1,4 @@
-"""Take up a running erasure where its record says it is."""
+"""Open the journal of a user's erasure, and start the erasure unless a legal hold forbids it."""
 
 import asyncio
 from collections.abc import Sequence
@@ -7,7 +7,8 @@ from datetime import datetime
 
 from memnet.domain import erasure as erasures
 from memnet.domain.document import StorageETag, UserScope
-from memnet.domain.erasure import Erasure, Found, Store, begin_batch, end_batch, extended, kind_of, standing
+from memnet.domain.erasure import Erasure, Found, begin_batch, end_batch, extended, kind_of, started
+from memnet.operations.legal_holds import holds_covering
 from memnet.ports import Erasing, StoreConflict
 
 PARALLEL = 16
@@ -25,11 +26,6 @@ class ErasureJournal:
     removes nothing late."""
     kept: Sequence[Found] = ()
     """What the last whole listing showed as deleted and still recoverable."""
-
-    @property
-    def unknown(self) -> Sequence[Store]:
-        """The stores of the erasure that this process does not know: it can neither empty nor scan them."""
-        return [store for store in self.erasure.stores if store not in self.erasing.stores]
 
     async def note(self, erasure: Erasure) -> None:
         """Write it, if it says anything new. Raises StoreConflict if another process has, Unavailable."""
@@ -73,16 +69,31 @@ class ErasureJournal:
 
 
 async def open_erasure(scope: UserScope, *, erasing: Erasing) -> ErasureJournal | None:
-    """Read the record, and note when the fence was first seen and the stores that only this process knows.
+    """Return the journal of the user's erasure, with the stores that only this process knows; None if there is none.
 
-    Returns None if there is no erasure of this user.
+    An erasure that has not started starts here, in one conditional write of its journal. If a legal hold covers the
+    user, or the erasure has its receipt already, it is withdrawn instead: its fence goes, and nothing was touched.
 
-    Raises StoreConflict if another process is at it, HistoryBroken if the record cannot be read, Unavailable.
+    Raises:
+        StoreConflict: another process has changed the journal.
+        HistoryBroken: the journal or a legal hold cannot be read.
+        Unavailable.
     """
     before = erasing.clock.now()
     stored = await erasing.erasures.read(scope)
     if stored is None:
         return None
     journal = ErasureJournal(erasing, erasures.load(scope, stored.data), stored.storage_etag, before)
-    await journal.note(extended(standing(journal.erasure, erasing.clock.now()), erasing.stores))
+    if journal.erasure.started_at is None and await _is_withdrawn(journal):
+        await erasing.erasures.lift(scope, tag=journal.tag)
+        return None
+    await journal.note(extended(started(journal.erasure, erasing.clock.now()), erasing.stores))
     return journal
+
+
+async def _is_withdrawn(journal: ErasureJournal) -> bool:
+    erasing, erasure = journal.erasing, journal.erasure
+    if await erasing.erasures.read_receipt(erasure.scope.tenant_id, erasure.erasure_id) is not None:
+        # It ended between two reads of the process that put up this fence. What the user has stored since stays.
+        return True
+    return bool(await holds_covering(erasure.scope, holds=erasing.holds))

@@ -68,7 +68,9 @@ async def rebuild_documents(
         orphans.discard(head.doc_id)
         found.append(await _rebuild_document(key, head, documents, work))
     for doc_id in orphans:
-        found.append(await _rebuild_orphan(doc_id, work))
+        baseline, unreadable = await _baseline(doc_id, work)
+        place = await _first_key(doc_id, work) if baseline is None else baseline.key
+        found.append(await _rebuild(doc_id, place, None, baseline, unreadable, work))
     return sorted(found, key=lambda rebuilt: (rebuilt.key.blob_name if rebuilt.key else "", rebuilt.doc_id))
 
 
@@ -84,18 +86,6 @@ async def _rebuild_document(key: DocumentKey, head: Envelope, documents: Documen
         if newest is None or (newest.commit == head.commit and same_baseline):
             return rebuilt
         head = newest
-
-
-async def _rebuild_orphan(doc_id: str, work: _Work) -> Rebuilt:
-    """Rebuild what has no document, and say what is left of it."""
-    baseline, unreadable = await _baseline(doc_id, work)
-    key = await _first_key(doc_id, work) if baseline is None else baseline.key
-    rebuilt = await _rebuild(doc_id, key, None, baseline, unreadable, work)
-    remains = Remains(doc_id, baseline, wanted=work.wanted.get(doc_id, ()))
-    async for change_id, record in _records(doc_id, work):
-        remains.take(change_id, record)
-    left = remains.left()
-    return replace(rebuilt, left=replace(left, fault=rebuilt.fault) if unreadable else left)
 
 
 async def _rebuild(
@@ -116,9 +106,9 @@ async def _rebuild(
         visit=work.begin(doc_id, key) if work.begin else None,
     )
     outbox = {record["change_id"]: record for record in (head.commit.outbox if head else ())}
-    covered, faults = Remains(doc_id, baseline), [unreadable]
+    covered, faults = None if baseline is None else Remains(doc_id, baseline), [unreadable]
     async for change_id, record in _records(doc_id, work, outbox):
-        if baseline is not None and history.is_covered(change_id, baseline):
+        if baseline is not None and covered is not None and history.is_covered(change_id, baseline):
             covered.take(change_id, record)
             continue
         if outbox.get(change_id, record) != record:
@@ -127,8 +117,8 @@ async def _rebuild(
         if rebuilding.is_over:
             break
     rebuilt = rebuilding.finish()
-    first = min((fault for fault in (*faults, covered.fault, rebuilt.fault) if fault), default=None)
-    return replace(rebuilt, fault=first)
+    faults += [rebuilt.fault] if covered is None else [covered.fault, rebuilt.fault]
+    return replace(rebuilt, fault=min(filter(None, faults), default=None))
 
 
 async def _is_sealed(doc_id: str, head: Envelope | None, baseline: Baseline | None, work: _Work) -> bool:

@@ -7,7 +7,7 @@ from typing import TypeVar
 
 from memnet.domain.document import UserScope
 from memnet.domain.retention import RetentionPolicy, RetentionReport, Tally, batches
-from memnet.operations.find_holds import find_holds
+from memnet.operations.legal_holds import holds_covering
 from memnet.ports import Clock, HoldStore
 
 BATCH = 64
@@ -41,7 +41,7 @@ async def remove_due(due: Sequence[T], remove: Remove[T], tally: Tally, *, run: 
     gone: list[T] = []
     for batch in batches(due, BATCH):
         known_at = run.clock.now()
-        if await find_holds(run.scope, holds=run.holds):
+        if await holds_covering(run.scope, holds=run.holds):
             tally.held += len(batch)
             continue
         removed = batch if run.dry_run else await remove(batch, known_at)

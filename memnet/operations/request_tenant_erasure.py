@@ -2,10 +2,9 @@
 
 from memnet.domain.document import Actor
 from memnet.domain.errors import TenantHeld, Unavailable, VaultUnavailable
-from memnet.domain.hold import HoldPlace
 from memnet.domain.tenant_erasure import TenantErasure, TenantStatus, dump, load, resumed
 from memnet.domain.timestamps import to_text
-from memnet.operations.read_hold import read_hold
+from memnet.operations.legal_holds import is_tenant_held
 from memnet.ports import Erasing, StoreConflict
 
 ATTEMPTS = 4
@@ -26,8 +25,7 @@ async def request_tenant_erasure(tenant_id: str, *, actor: Actor, erasing: Erasi
         found = None if stored is None else load(tenant_id, stored.data)
         if found is not None and found.status is not TenantStatus.PARTIAL:
             return found
-        hold = await read_hold(HoldPlace(tenant_id), holds=erasing.holds)
-        if hold is not None and hold.holds:
+        if await is_tenant_held(tenant_id, holds=erasing.holds):
             raise TenantHeld()
         now = erasing.clock.now()
         if found is None:

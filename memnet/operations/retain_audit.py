@@ -11,9 +11,8 @@ from memnet.domain.baseline import Baseline
 from memnet.domain.document import DocumentKey
 from memnet.domain.envelope import Envelope
 from memnet.domain.errors import HistoryBroken, SealBroken
-from memnet.operations.count_orphans import count_orphans
-from memnet.operations.find_holds import find_holds
 from memnet.operations.flush_outbox import flush_outbox
+from memnet.operations.legal_holds import holds_covering
 from memnet.operations.list_baselines import list_baselines
 from memnet.operations.next_baseline import next_baseline
 from memnet.operations.read_baseline import read_baseline
@@ -45,30 +44,23 @@ async def retain_audit(*, run: RetentionRun, documents: DocumentStore, audit: Au
 
     The baseline is written before the first record goes and holds the version that the last of them made, so that
     every version since then can still be rebuilt. A history that does not hold, or of a user whose keys do not open, is
-    left as it is, and counted, and so is one that has no document. What an interrupted run has left is removed.
+    left as it is, and counted; one that has no document is left as it is. What an interrupted run has left is removed.
     Raises ErasureRunning, HistoryBroken, VaultUnavailable, Unavailable.
     """
     stores = _Stores(documents, audit)
     standing = await _list(run, audit)
-    seen = set[str]()
     async for key in _keys(run, documents):
         stored = await documents.get(key)
         if stored is None:
             continue
         try:
             head = envelope.load(stored.data)
-            seen.add(head.doc_id)
             await _shorten(key, stored, head, standing, run, stores)
         except (HistoryBroken, SealBroken):
             # An erasure that has begun meanwhile takes histories apart.
             await documents.check(key.scope)
             log.exception("a history does not hold", extra={"document": key.blob_name})
             run.report.broken["audit"] += 1
-    left = {doc_id: known for doc_id, known in standing.items() if doc_id not in seen}
-    if left:
-        records = {doc_id: known.records for doc_id, known in left.items()}
-        of_baselines = {doc_id: known.baselines for doc_id, known in left.items()}
-        await count_orphans(records, of_baselines, run=run, audit=audit)
 
 
 async def _list(run: RetentionRun, audit: AuditLog) -> Mapping[str, _Standing]:
@@ -178,6 +170,6 @@ async def _remove_older(
 ) -> None:
     older = [change for change in known.baselines if change < after.change_id]
     known_at = run.clock.now()
-    if older and not run.dry_run and not await find_holds(run.scope, holds=run.holds):
+    if older and not run.dry_run and not await holds_covering(run.scope, holds=run.holds):
         for change in older:
             await audit.delete_baseline(key.scope, change, known_at=known_at)

@@ -1,7 +1,7 @@
 """Sign a head for a user: the newest change of each of their documents."""
 
 import asyncio
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from enum import StrEnum
 
 from memnet.domain import envelope
@@ -20,11 +20,8 @@ from memnet.domain.head import (
     next_head,
     standing,
 )
-from memnet.domain.removal import Explanations, Gone
 from memnet.domain.sealing import DataKey
-from memnet.domain.signature import by_id
 from memnet.domain.timestamps import to_text
-from memnet.operations.find_receipts import find_receipts
 from memnet.operations.open_data_keys import open_data_keys
 from memnet.operations.read_newest_head import read_newest_head
 from memnet.operations.read_stored_records import PARALLEL, read_stored_records
@@ -33,7 +30,6 @@ from memnet.ports import (
     AuditLog,
     Clock,
     DocumentStore,
-    ErasureStore,
     ListedDocument,
     RecordStore,
     SigningKeys,
@@ -63,14 +59,12 @@ async def sign_head(
     records: RecordStore,
     keys: SigningKeys,
     clock: Clock,
-    erasures: ErasureStore,
 ) -> Signed:
     """Write a head if a document has changed since the newest one.
 
     Writers may go on meanwhile. Raises HistoryBroken, having signed nothing, if a document cannot be read, lies behind
     the newest head or does not follow from it by its records: whoever took changes away is not to get a signature for
-    it. Documents that an erasure has removed, as its signed receipt tells, are no loss: the head names it. `accept`
-    signs what is stored all the same, for a person who has looked; what the heads before it show stays.
+    it. `accept` signs what is stored all the same, for a person who has looked; what the heads before it show stays.
     What documents hold is signed under the user's data key; where that does not open, their chains alone are. Raises
     ErasureRunning, Unavailable, VaultUnavailable, and SealBroken if there is no key to sign with.
     """
@@ -81,15 +75,13 @@ async def sign_head(
     # A document in the head may be gone.
     found = await _read({*_places(previous), *(row.key for row in rows)}, documents)
     keys_then = await _keys_of(previous, audit.vault)
-    removed: Mapping[str, str] = {}
     if not accept:
-        removed = await _removed(previous, found, erasures, keys)
-        await _check(previous, found, keys_then, removed, audit)
+        await _check(previous, found, keys_then, audit)
     data_key, then = await _current_key(scope, audit.vault), _entries(previous)
     now = [standing(key, stored) for key, stored in found.items()]
     entries = [entry_of(one, then.get(one.doc_id), data_key=data_key, keys=keys_then) for one in now]
     signed_at, signing = to_text(clock.now()), await keys.newest()
-    head = next_head(scope, previous, entries, signed_at=signed_at, key=signing, erasures=removed.values())
+    head = next_head(scope, previous, entries, signed_at=signed_at, key=signing)
     if head is None:
         return Signed.UNCHANGED
     try:
@@ -147,30 +139,16 @@ async def _current_key(scope: UserScope, vault: Vault | None) -> DataKey | None:
         return None
 
 
-async def _removed(
-    previous: Head | None, found: Mapping[DocumentKey, Envelope], erasures: ErasureStore, keys: SigningKeys
-) -> Mapping[str, str]:
-    """Of the documents that the newest head has and that are gone, the erasures; nothing unless all are explained."""
-    there = {document.doc_id for document in found.values()}
-    gone = {one.doc_id for one in previous.documents if one.doc_id not in there} if previous else set()
-    if previous is None or not gone:
-        return {}
-    public_keys = by_id(await keys.public_keys())
-    receipts = await find_receipts(previous.scope, erasures=erasures, public_keys=public_keys)
-    return Explanations(receipts).all_of({doc_id: Gone(previous.signed_at) for doc_id in gone})
-
-
 async def _check(
     previous: Head | None,
     found: Mapping[DocumentKey, Envelope],
     keys: DataKeys,
-    removed: Collection[str],
     audit: AuditLog,
 ) -> None:
     """Raise HistoryBroken unless each document goes on from where the newest head has it."""
     then = _entries(previous)
     now = [(key.scope, document, standing(key, document)) for key, document in found.items()]
-    broken = going_back(previous, [one for _, _, one in now], keys, removed)
+    broken = going_back(previous, [one for _, _, one in now], keys)
     for scope, document, one in now:
         if broken is None and one.doc_id in then:
             signed = then[one.doc_id]

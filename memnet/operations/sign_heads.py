@@ -39,7 +39,7 @@ async def sign_heads(
     """Sign heads beside any number of writers and other signers; a user that fails does not stop the others.
 
     Goes through the users, not the documents: a user whose documents are all gone still has heads, and counts as
-    broken unless an erasure explains it. Each user costs a listing of documents, one of heads, and a read. Raises
+    broken unless an erasure runs. Each user costs a listing of documents, one of heads, and a read. Raises
     VaultUnavailable or SealBroken if there is no key to sign with, Unavailable if the users cannot be listed.
     """
     report = SignReport()
@@ -56,7 +56,6 @@ async def sign_heads(
                     records=records,
                     keys=keys,
                     clock=clock,
-                    erasures=erasures,
                 )
             except (Unavailable, VaultUnavailable, ErasureRunning):
                 outcome = Signed.POSTPONED

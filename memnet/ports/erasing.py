@@ -28,7 +28,7 @@ class Erasing:
     clock: Clock
     ids: IdGenerator
     settle: timedelta
-    """How long after its fence was first seen, or a hold stopped it, what was begun before may still arrive."""
+    """How long after its fence was first seen what was begun before may still arrive."""
 
     @property
     def stores(self) -> tuple[Store, ...]:

@@ -63,7 +63,6 @@ class TestRequest:
             "removed": {},
             "failing": {},
             "settled_at": SETTLED,
-            "stopped_by": None,
             "receipt": None,
         }
         await work(services)
@@ -174,15 +173,13 @@ class TestGet:
         changed = await client.patch(DYNAMIC, json=patch_body(), headers=changing(lived["dynamic"], "goes-on"))
         assert changed.status_code == 200
 
-    async def test_one_that_a_hold_stops_says_so_until_it_ends(self, client, services, lived):
-        erasure_id = await accepted(client)
-        assert (await client.put(f"{USER}/legal-hold", json={"reason": "case 1"})).status_code == 200
-        await work(services)
-        told = (await client.get(f"{ERASURES}/{erasure_id}")).json()
-        assert (told["status"], told["stopped_by"], told["removed"]) == ("running", "user", {})
+    async def test_while_it_runs_no_hold_is_placed_on_the_user(self, client, services, lived):
+        await accepted(client)
+        response = await client.put(f"{USER}/legal-hold", json={"reason": "case 1"})
+        assert (response.status_code, code(response)) == (409, "ERASURE_RUNNING")
+        assert (await client.get(f"{USER}/legal-hold")).json() == {"held": False, "holds": [], "changes": []}
         await finish(services)
-        told = (await client.get(f"{ERASURES}/{erasure_id}")).json()
-        assert (told["status"], told["stopped_by"]) == ("partial", None)
+        assert (await client.put(f"{USER}/legal-hold", json={"reason": "case 1"})).status_code == 200
 
     async def test_of_another_user_it_is_not_found(self, client, services, lived):
         erasure_id = await accepted(client)

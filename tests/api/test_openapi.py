@@ -2,7 +2,6 @@
 
 from collections.abc import Iterator
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 import httpx
@@ -23,7 +22,6 @@ from memnet.adapters.process.background import BackgroundTasks
 from memnet.adapters.system import SystemClock
 from memnet.catalog import Catalog
 from memnet.domain.identifiers import SEGMENT
-from memnet.operations import __path__ as operation_files
 from memnet.settings import Settings
 from memnet.wiring import in_memory
 from tests.api.conftest import ALL_ROLES, AUDIENCE, DYNAMIC, ISSUER, KEY_ID, USER, ListedKeys, code, patch_body
@@ -108,10 +106,8 @@ def test_every_route_documents_every_status_it_can_answer(app: FastAPI) -> None:
     assert {name: set(operation["responses"]) for name, operation in operations(app).items()} == EXPECTED
 
 
-def test_every_operation_is_an_operation_file_and_says_what_it_is_for(app: FastAPI) -> None:
-    files = {path.stem for path in Path(next(iter(operation_files))).glob("*.py")}
-    for name, operation in operations(app).items():
-        assert name in files or operation["tags"] == ["health"], name
+def test_every_operation_says_what_it_is_for(app: FastAPI) -> None:
+    for operation in operations(app).values():
         assert operation["summary"]
         assert operation["description"]
         assert operation["tags"]

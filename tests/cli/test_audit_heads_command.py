@@ -3,8 +3,6 @@
 import asyncio
 import json
 import re
-from dataclasses import replace
-from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
@@ -15,12 +13,8 @@ from local.key_vault_server import KeyVault
 from memnet import settings
 from memnet.domain.document import Actor
 from memnet.domain.write import IfMatch, PatchDocument, Reason
-from memnet.operations.erase_user import Erased, erase_user
 from memnet.operations.get_document import get_document
 from memnet.operations.patch_document import patch_document
-from memnet.operations.place_hold import place_hold
-from memnet.operations.release_hold import release_hold
-from memnet.operations.request_erasure import request_erasure
 from memnet.settings import Settings
 from memnet.wiring import connect
 from tests.cli.conftest import DYNAMIC, SCOPE, Memnet, write_history
@@ -294,33 +288,3 @@ def test_a_vault_that_does_not_answer_is_named(
 def test_an_id_that_is_none_is_refused(memnet: Memnet, storage: Settings) -> None:
     for command in ("sign", "head"):
         assert memnet("audit", command, "--tenant", "..", "--user", "u1").exit_code == 2
-
-
-async def erase_until_a_hold_comes(storage: Settings) -> str:
-    """Nothing is waited for here; the hold is released in the end."""
-    async with connect(storage) as services:
-        erasing = replace(services.erasing, settle=timedelta(0))
-        holding: dict[str, Any] = {
-            "actor": OFFICER,
-            "holds": services.holds,
-            "erasures": services.erasures,
-            "clock": services.clock,
-        }
-        status = await request_erasure(SCOPE, idempotency_key="forget", actor=OFFICER, erasing=erasing)
-        await place_hold(SCOPE, "litigation", **holding)
-        assert await erase_user(SCOPE, erasing=erasing) is Erased.WAITING
-        assert await erase_user(SCOPE, erasing=erasing) is Erased.FINISHED
-        await release_hold(SCOPE, "settled", **holding)
-        return status.erasure_id
-
-
-def test_what_an_erasure_has_removed_is_told_as_that(signed: Settings, memnet: Memnet, tmp_path: Path) -> None:
-    erasure_id = asyncio.run(erase_until_a_hold_comes(signed))
-    told = memnet(*VERIFY)
-    assert told.exit_code == 0, told.stdout
-    assert told.stdout.count(f"removed by erasure {erasure_id}") == 2
-    keys = tmp_path / "keys.pem"
-    keys.write_text(memnet("audit", "keys").stdout)
-    assert memnet(*VERIFY, "--public-key", str(keys)).stdout == told.stdout
-    assert memnet(*SIGN).stdout == "signed\n"
-    assert memnet(*VERIFY).stdout.count(f"removed by erasure {erasure_id}") == 2

@@ -13,9 +13,9 @@ from click.testing import Result
 from memnet.adapters.memory.clock import FrozenClock
 from memnet.domain.document import Actor, UserScope
 from memnet.domain.event import Event
+from memnet.domain.hold import HoldPlace
 from memnet.operations.apply_retention import apply_retention
-from memnet.operations.place_hold import place_hold
-from memnet.operations.place_tenant_hold import place_tenant_hold
+from memnet.operations.legal_holds import place_hold
 from memnet.operations.write_event import write_event
 from memnet.settings import Settings
 from memnet.wiring import connect
@@ -49,9 +49,9 @@ async def hold(storage: Settings, user: str | None, reason: str) -> None:
     async with connect(storage) as services:
         ports = {"actor": LEGAL, "holds": services.holds, "erasures": services.erasures, "clock": services.clock}
         if user is None:
-            await place_tenant_hold("t1", reason, **ports)
+            await place_hold(HoldPlace("t1"), reason, **ports)
         else:
-            await place_hold(UserScope("t1", user), reason, **ports)
+            await place_hold(HoldPlace("t1", user), reason, **ports)
 
 
 def events(blobs: ContainerClient) -> list[str]:

@@ -11,9 +11,9 @@ from azure.storage.blob import ContainerClient
 from local.key_vault_server import KeyVault
 from memnet import settings
 from memnet.domain.document import Actor, UserScope
+from memnet.domain.hold import HoldPlace
 from memnet.domain.json_text import canonical
-from memnet.operations.place_hold import place_hold
-from memnet.operations.release_hold import release_hold
+from memnet.operations.legal_holds import place_hold, release_hold
 from memnet.settings import Settings
 from memnet.wiring import connect
 from tests.cli.conftest import Memnet
@@ -45,14 +45,24 @@ async def fill(storage: Settings) -> None:
             await world.patch(scope, "first")
             await world.event(scope, "evt-1")
         await place_hold(
-            HELD, "litigation", actor=LEGAL, holds=services.holds, erasures=services.erasures, clock=services.clock
+            HoldPlace(HELD.tenant_id, HELD.user_id),
+            "litigation",
+            actor=LEGAL,
+            holds=services.holds,
+            erasures=services.erasures,
+            clock=services.clock,
         )
 
 
 async def release(storage: Settings) -> None:
     async with connect(storage) as services:
         await release_hold(
-            HELD, "settled", actor=LEGAL, holds=services.holds, erasures=services.erasures, clock=services.clock
+            HoldPlace(HELD.tenant_id, HELD.user_id),
+            "settled",
+            actor=LEGAL,
+            holds=services.holds,
+            erasures=services.erasures,
+            clock=services.clock,
         )
 
 

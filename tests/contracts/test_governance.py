@@ -20,10 +20,9 @@ from memnet.adapters.memory.users import MemoryUserDirectory
 from memnet.domain.document import Actor, UserScope
 from memnet.domain.errors import HistoryBroken, InvalidCursor, InvalidIdentifier
 from memnet.domain.event import EventKey
-from memnet.domain.hold import HoldAction, HoldKey, HoldPlace
+from memnet.domain.hold import HoldKey, HoldPlace
 from memnet.domain.record import RecordKey, RecordKind
-from memnet.operations.change_hold import change_hold
-from memnet.operations.list_hold_changes import list_hold_changes
+from memnet.operations.legal_holds import get_hold, place_hold, release_hold
 from memnet.ports import HoldStore, StoreConflict
 from tests.contracts.conftest import BACKENDS
 from tests.contracts.erasure_stores import pages
@@ -94,14 +93,14 @@ async def test_changes_are_listed_by_place_and_by_tenant_in_their_order(holds):
 @pytest.mark.parametrize("held", [PLACE, HoldPlace("t1")])
 async def test_the_changes_of_a_hold_are_a_chain_in_any_store(holds, held):
     actor, erasures = Actor("ops", frozenset()), MemoryErasureStore()
-    for action in (HoldAction.PLACED, HoldAction.RELEASED) * 6:
-        await change_hold(held, action, "case", actor=actor, holds=holds, erasures=erasures, clock=FrozenClock())
-    found = await list_hold_changes(held, holds=holds)
+    for change in (place_hold, release_hold) * 6:
+        await change(held, "case", actor=actor, holds=holds, erasures=erasures, clock=FrozenClock())
+    found = (await get_hold(held, holds=holds, erasures=erasures)).changes
     assert [change.key.number for change in found] == list(range(1, 13))
     newest = await holds.read(HoldKey(held, 12))
     await holds.create(HoldKey(held, 14), newest.replace(b'"number":12', b'"number":14'))
     with pytest.raises(HistoryBroken):
-        await list_hold_changes(held, holds=holds)
+        await get_hold(held, holds=holds, erasures=erasures)
 
 
 async def test_a_user_is_listed_once_whatever_is_stored(stored):

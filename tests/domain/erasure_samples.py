@@ -25,6 +25,6 @@ def erasure(scope: UserScope = WHOSE, **members: Any) -> Erasure:
         "accepted_at": THEN,
         "stores": tuple(Store),
         "settle_seconds": 960,
-        "standing_since": THEN,
+        "started_at": THEN,
     }
     return Erasure(**given | members)

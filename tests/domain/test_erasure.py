@@ -34,8 +34,7 @@ from memnet.domain.erasure import (
     load,
     prefixes_of,
     scanned,
-    standing,
-    stopped,
+    started,
 )
 from memnet.domain.erasure_receipt import receipt_name, receipts_of
 from memnet.domain.errors import HistoryBroken, InvalidIdentifier
@@ -234,7 +233,6 @@ def test_it_is_proven_by_two_clean_scans_in_a_row_alone() -> None:
         scanned(clean, clean=False),
         counted(clean, {MESSAGES: 1}),
         begin_batch(clean, found(f"{WHOSE.prefix}events/late.json")),
-        stopped(clean, "user", NOW),
     ):
         assert not is_proven(scanned(interrupted, clean=True))
     assert is_proven(scanned(counted(clean, {MESSAGES: 0}), clean=True))
@@ -242,21 +240,12 @@ def test_it_is_proven_by_two_clean_scans_in_a_row_alone() -> None:
 
 def test_it_settles_after_what_was_on_its_way_can_have_arrived() -> None:
     """Counted from when the fence was seen, not from when its writer named the time; the longer time to wait counts."""
-    asked = erasure(standing_since=None)
+    asked = erasure(started_at=None)
     assert asked.settled_at(timedelta(minutes=16)) is None
-    seen = standing(asked, NOW)
-    assert standing(seen, NOW + timedelta(hours=1)) == seen
+    seen = started(asked, NOW)
+    assert started(seen, NOW + timedelta(hours=1)) == seen
     assert seen.settled_at(timedelta(0)) == seen.settled_at(timedelta(minutes=16)) == NOW + timedelta(minutes=16)
     assert seen.settled_at(timedelta(minutes=20)) == NOW + timedelta(minutes=20)
-
-
-def test_one_that_a_hold_has_stopped_settles_anew_and_stays_stopped() -> None:
-    seen = erasure(failing={"index": "UNAVAILABLE"}, clean_scans=1)
-    held = stopped(seen, "tenant", NOW)
-    assert (held.stopped_by, held.failing, held.clean_scans) == ("tenant", {}, 0)
-    assert held.settled_at(timedelta(0)) == NOW + timedelta(minutes=16)
-    assert stopped(held, "user", NOW + timedelta(hours=1)) == held
-    assert erasures.load(held.scope, erasures.dump(held)) == held
 
 
 def test_what_is_asked_for_waits_at_least_as_long_as_whoever_accepted_it_wants() -> None:
@@ -269,7 +258,7 @@ def test_what_is_asked_for_waits_at_least_as_long_as_whoever_accepted_it_wants()
         settle=timedelta(seconds=2.5),
         last_head_sha256=None,
     )
-    assert standing(asked, NOW).settled_at(timedelta(0)) == NOW + timedelta(seconds=3)
+    assert started(asked, NOW).settled_at(timedelta(0)) == NOW + timedelta(seconds=3)
     assert (asked.accepted_at, asked.removed, asked.batch) == (to_text(NOW), {}, ())
 
 
@@ -339,11 +328,8 @@ def test_other_bytes_are_broken(data: bytes) -> None:
         {"batch": [[f"{WHOSE.prefix}../u2/documents/a", "0x1"]]},
         {"settle_seconds": -1},
         {"settle_seconds": 1.5},
-        {"standing_since": "yesterday"},
-        {"standing_since": 5},
-        {"stopped_at": "2026-01-01T00:00:00.000000Z"},
-        {"stopped_by": "user"},
-        {"stopped_at": "2026-01-01T00:00:00.000000Z", "stopped_by": 5},
+        {"started_at": "yesterday"},
+        {"started_at": 5},
         {"clean_scans": "1"},
         {"clean_scans": None},
         {"clean_scans": -1},

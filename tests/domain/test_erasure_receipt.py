@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from memnet.domain import head, signature
 from memnet.domain.document import UserScope
-from memnet.domain.erasure import INDEXED, MESSAGES, Erasure, begin_batch, counted, end_batch, scanned, stopped
+from memnet.domain.erasure import INDEXED, MESSAGES, Erasure, begin_batch, counted, end_batch, scanned
 from memnet.domain.erasure_receipt import (
     PURPOSE,
     SALT_BYTES,
@@ -268,10 +268,9 @@ def test_a_receipt_lies_in_its_tenant_under_its_id() -> None:
             receipt_name(tenant, erasure_id)
 
 
-def test_one_that_a_hold_has_stopped_is_told_so() -> None:
-    told = running(stopped(erasure(), "tenant", FINISHED), timedelta(minutes=16))
-    assert (told.stopped_by, told.settled_at) == ("tenant", "2026-01-01T00:33:00.000000Z")
-    assert running(erasure(standing_since=None), timedelta(minutes=16)).settled_at is None
+def test_when_it_settles_is_known_once_it_has_started() -> None:
+    assert running(erasure(), timedelta(minutes=16)).settled_at is not None
+    assert running(erasure(started_at=None), timedelta(minutes=16)).settled_at is None
 
 
 def test_under_a_hold_something_always_remains() -> None:
@@ -292,7 +291,6 @@ def test_one_that_runs_is_told_with_what_keeps_it() -> None:
         "removed": {"keys": 1},
         "failing": {"index": "SEARCH_UNAVAILABLE"},
         "settled_at": "2026-01-01T00:16:00.000000Z",
-        "stopped_by": None,
         "receipt": None,
     }
 
@@ -308,7 +306,6 @@ def test_one_that_is_over_is_told_with_its_receipt(remains: tuple[Remainder, ...
         "removed": {"documents": 1, "index_documents": 2, "messages": 1},
         "failing": {},
         "settled_at": None,
-        "stopped_by": None,
         "receipt": stands.members,
     }
     # What is told is what is verified.

@@ -61,28 +61,6 @@ def test_heads_form_a_chain_and_nothing_new_is_no_head() -> None:
     assert (second.sequence, second.previous_head_hash) == (2, digest(first.data))
 
 
-def test_a_head_names_the_erasures_that_took_documents_and_is_read_as_it_was_written() -> None:
-    first = signed(None, entry(1), entry(1, "d2"))
-    head = next_head(SCOPE, first, [entry(1)], signed_at=THEN, key=KEY, erasures=["e2", "e1", "e2"])
-    assert head is not None
-    assert head.erasures == ("e1", "e2")
-    assert read_head(head.data) == head
-    assert is_signed(head, KEY.public)
-    assert b"erasures" not in first.data
-    for other in ([], ["e1", 2], "e1", {}):
-        assert read_head(canonical(orjson.loads(head.data) | {"erasures": other})) is None
-    fewer = read_head(canonical(orjson.loads(head.data) | {"erasures": ["e1"]}))
-    assert fewer is not None
-    assert not is_signed(fewer, KEY.public)
-
-
-def test_what_was_erased_is_no_step_back() -> None:
-    first = signed(None, entry(1), entry(1, "d2"))
-    assert going_back(first, [standing(1)], {}) is not None
-    assert going_back(first, [standing(1)], {}, {"d2"}) is None
-    assert going_back(first, [standing(1), standing(0, "d2")], {}, {"d2"}) is not None
-
-
 def test_heads_lie_in_the_order_of_their_chain() -> None:
     names = [head_key(SCOPE, number).blob_name for number in (1, 2, 10, 999_999)]
     assert names == sorted(names)

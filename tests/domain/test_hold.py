@@ -9,7 +9,7 @@ from memnet.domain import hold
 from memnet.domain.document import UserScope
 from memnet.domain.errors import HistoryBroken, InvalidIdentifier
 from memnet.domain.hold import FIRST_HASH, HoldAction, HoldChange, HoldKey, HoldPlace, check_row, key_of, places_over
-from memnet.domain.json_text import canonical, digest
+from memnet.domain.json_text import digest
 
 KEY = HoldKey(HoldPlace("t1", "u1"), 3)
 AT = "2026-01-01T00:00:00.000000Z"
@@ -57,34 +57,12 @@ def test_what_is_written_is_read_and_nothing_else():
             hold.load(moved, data)
 
 
-def test_one_from_before_there_were_hashes_is_read_as_it_was_written():
-    data = canonical(
-        {
-            "hold_version": 1,
-            "tenant_id": "t1",
-            "user_id": "u1",
-            "number": 3,
-            "action": "placed",
-            "reason": "case",
-            "actor": "svc-legal",
-            "at": AT,
-        }
-    )
-    found = hold.load(KEY, data)
-    assert (found.previous, hold.dump(found)) == (None, data)
-    for other in (b'"hold_version":2', b'"hold_version":1,"previous_sha256":null'):
-        with pytest.raises(HistoryBroken):
-            hold.load(KEY, data.replace(b'"hold_version":1', other))
-
-
-def row(*actions: HoldAction, place: HoldPlace = KEY.place, unchained: int = 0) -> list[HoldChange]:
-    """Changes of one place as they are made, the first ones before there were hashes."""
+def row(*actions: HoldAction, place: HoldPlace = KEY.place) -> list[HoldChange]:
+    """Changes of one place as they are made."""
     found: list[HoldChange] = []
     for number, action in enumerate(actions):
         key, previous = hold.following(found[-1] if found else None, place)
-        found.append(
-            HoldChange(key, action, f"case {number}", "svc-legal", AT, None if number < unchained else previous)
-        )
+        found.append(HoldChange(key, action, f"case {number}", "svc-legal", AT, previous))
     return found
 
 
@@ -93,9 +71,8 @@ FOUR = (PLACED, RELEASED, PLACED, RELEASED)
 
 
 @pytest.mark.parametrize("place", [KEY.place, TENANT])
-@pytest.mark.parametrize("unchained", range(5))
-def test_a_row_as_it_is_made_holds(place, unchained):
-    changes = row(*FOUR, place=place, unchained=unchained)
+def test_a_row_as_it_is_made_holds(place):
+    changes = row(*FOUR, place=place)
     assert [change.key.number for change in changes] == [1, 2, 3, 4]
     for length in range(5):
         check_row(changes[:length])
@@ -104,15 +81,12 @@ def test_a_row_as_it_is_made_holds(place, unchained):
 
 
 def test_the_oldest_may_be_gone():
-    for unchained in range(5):
-        changes = row(*FOUR, unchained=unchained)
+    for place in (KEY.place, TENANT):
         for gone in range(4):
-            check_row(changes[gone:])
-    for gone in (1, 2, 3):
-        check_row(row(*FOUR, place=TENANT)[gone:])
+            check_row(row(*FOUR, place=place)[gone:])
 
 
-def _altered(number: int, **members: str | None) -> Callable[[list[HoldChange]], Sequence[HoldChange]]:
+def _altered(number: int, **members: str) -> Callable[[list[HoldChange]], Sequence[HoldChange]]:
     return lambda changes: [*changes[:number], replace(changes[number], **members), *changes[number + 1 :]]  # type: ignore[arg-type]
 
 
@@ -131,16 +105,11 @@ def _altered(number: int, **members: str | None) -> Callable[[list[HoldChange]],
         _altered(0, previous="b" * 64),
         _altered(2, previous="b" * 64),
         _altered(2, previous=FIRST_HASH),
-        _altered(2, previous=None),
-        _altered(3, previous=None),
     ],
 )
 def test_one_that_is_missing_moved_or_altered_is_told(change):
     with pytest.raises(HistoryBroken):
         check_row(change(row(*FOUR)))
-    # A row that began before there were hashes is no way around them.
-    with pytest.raises(HistoryBroken):
-        check_row(change(row(*FOUR, place=KEY.place, unchained=1)))
 
 
 def test_a_row_cannot_begin_in_the_middle_with_the_hash_of_a_first_change():

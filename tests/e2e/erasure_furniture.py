@@ -37,7 +37,6 @@ async def furnish(world: Stage, user: User, word: str) -> None:
             records=services.records,
             keys=services.signing,
             clock=services.clock,
-            erasures=services.erasures,
         )
     assert signed is Signed.SIGNED
     placed = await user.send("PUT", "/legal-hold", json={"reason": "for a day"})

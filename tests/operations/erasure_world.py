@@ -10,16 +10,16 @@ from memnet.domain.document import Actor, DocumentKey, UserScope
 from memnet.domain.erasure import INDEXED, MESSAGES, is_of, kind_of
 from memnet.domain.erasure_receipt import ErasureStatus
 from memnet.domain.event import Event, EventKey
+from memnet.domain.hold import HoldPlace
 from memnet.domain.job import Job, JobKind
 from memnet.domain.record import RecordKey, RecordKind
 from memnet.domain.snapshot import Conversation
 from memnet.domain.write import IfAbsent, IfMatch, PatchDocument, Precondition, Reason, WriteResult
 from memnet.operations.erase_user import Erased, erase_user
 from memnet.operations.get_erasure import get_erasure
+from memnet.operations.legal_holds import get_hold, place_hold, release_hold
 from memnet.operations.list_stored import list_stored
 from memnet.operations.patch_document import patch_document
-from memnet.operations.place_hold import place_hold
-from memnet.operations.release_hold import release_hold
 from memnet.operations.request_erasure import request_erasure
 from memnet.operations.sign_heads import sign_heads
 from memnet.operations.store_snapshot import store_snapshot
@@ -31,6 +31,7 @@ from tests.domain.samples import CATALOG
 from tests.operations.replay_world import Watch, Watched
 
 U1, U10, OTHER = UserScope("t1", "u1"), UserScope("t1", "u10"), UserScope("t10", "u1")
+ON_U1, ON_T1 = HoldPlace("t1", "u1"), HoldPlace("t1")
 ADMIN = Actor("svc-privacy", frozenset({Role.ADMIN}))
 LIVE = Actor("svc-live", frozenset())
 SETTLE = timedelta(seconds=960)
@@ -156,17 +157,21 @@ class ErasureWorld:
         (found,) = [one for one in await list_stored(U1, storage=storage) if one.name == name]
         await storage.delete(U1, found, known_at=self.services.clock.now())
 
-    async def hold(self) -> None:
+    @property
+    def holding(self) -> dict[str, Any]:
+        """The ports that placing and releasing a hold take."""
         services = self.services
-        await place_hold(
-            U1, "litigation", actor=ADMIN, holds=services.holds, erasures=services.erasures, clock=services.clock
-        )
+        return {"actor": ADMIN, "holds": services.holds, "erasures": services.erasures, "clock": services.clock}
 
-    async def release(self) -> None:
-        services = self.services
-        await release_hold(
-            U1, "settled", actor=ADMIN, holds=services.holds, erasures=services.erasures, clock=services.clock
-        )
+    async def hold(self, place: HoldPlace = ON_U1, reason: str = "litigation") -> None:
+        await place_hold(place, reason, **self.holding)
+
+    async def release(self, place: HoldPlace = ON_U1) -> None:
+        await release_hold(place, "settled", **self.holding)
+
+    async def is_held(self, place: HoldPlace = ON_U1) -> bool:
+        status = await get_hold(place, holds=self.services.holds, erasures=self.services.erasures)
+        return bool(status.covering)
 
     def erasing(self, watch: Watch | None = None) -> Erasing:
         """What an erasure takes, each call through `watch`."""

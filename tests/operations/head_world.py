@@ -92,14 +92,14 @@ class HeadWorld(Service):
 
     async def sign_all(self) -> SignReport:
         users = MemoryUserDirectory(self.documents.names, self.records.names)
-        return await sign_heads(users=users, **self._signing_ports())
+        return await sign_heads(users=users, erasures=self.erasures, **self._signing_ports())
 
     async def newest(self, scope: UserScope = SCOPE) -> Head | None:
         return await read_newest_head(scope, records=self.records)
 
     async def verify(self, **members: Any) -> tuple[HeadsChecked, Sequence[Rebuilt]]:
         given = {"keys": self.signing, **members}
-        ports = {"documents": self.documents, "audit": self.audit, "records": self.records, "erasures": self.erasures}
+        ports = {"documents": self.documents, "audit": self.audit, "records": self.records}
         return await verify_history(SCOPE, **ports, **given)
 
     async def faults(self, **members: Any) -> list[str | None]:
@@ -109,7 +109,7 @@ class HeadWorld(Service):
 
     def _signing_ports(self) -> dict[str, Any]:
         stores = {"documents": self.documents, "audit": self.audit, "records": self.records}
-        return stores | {"keys": self.signing, "clock": self.clock, "erasures": self.erasures}
+        return stores | {"keys": self.signing, "clock": self.clock}
 
     async def changed(self, key: DocumentKey, times: int) -> list[str]:
         """So many more changes of a document, each flushed; their change ids."""

@@ -1,22 +1,19 @@
 """Legal holds on memory adapters."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 from memnet.adapters.memory.clock import FrozenClock
 from memnet.adapters.memory.erasures import MemoryErasureStore
 from memnet.adapters.memory.holds import MemoryHoldStore
-from memnet.domain.document import Actor, UserScope
+from memnet.domain.document import Actor
 from memnet.domain.errors import Unavailable
-from memnet.domain.hold import HoldKey
-from memnet.operations.place_hold import place_hold
-from memnet.operations.place_tenant_hold import place_tenant_hold
-from memnet.operations.release_hold import release_hold
-from memnet.operations.release_tenant_hold import release_tenant_hold
-from memnet.operations.tell_hold import HoldStatus
+from memnet.domain.hold import HoldChange, HoldKey, HoldPlace
+from memnet.operations.legal_holds import HoldStatus, get_hold, list_holds, place_hold, release_hold
 from memnet.ports import StoreConflict
 
-SCOPE = UserScope("t1", "u1")
+ON_USER, ON_TENANT = HoldPlace("t1", "u1"), HoldPlace("t1")
 LEGAL, OTHER = Actor("svc-legal", frozenset()), Actor("svc-other", frozenset())
 
 
@@ -49,17 +46,17 @@ class HoldWorld:
     def ports(self, actor: Actor = LEGAL) -> dict[str, Any]:
         return {"actor": actor, "holds": self.holds, "erasures": self.erasures, "clock": self.clock}
 
-    async def place(self, reason: str, scope: UserScope = SCOPE, actor: Actor = LEGAL) -> HoldStatus:
-        return await place_hold(scope, reason, **self.ports(actor))
+    async def place(self, reason: str, place: HoldPlace = ON_USER, actor: Actor = LEGAL) -> HoldStatus:
+        return await place_hold(place, reason, **self.ports(actor))
 
-    async def release(self, reason: str, scope: UserScope = SCOPE) -> HoldStatus:
-        return await release_hold(scope, reason, **self.ports())
+    async def release(self, reason: str, place: HoldPlace = ON_USER) -> HoldStatus:
+        return await release_hold(place, reason, **self.ports())
 
-    async def place_on_tenant(self, reason: str, tenant_id: str = "t1") -> HoldStatus:
-        return await place_tenant_hold(tenant_id, reason, **self.ports())
+    async def get(self, place: HoldPlace = ON_USER) -> HoldStatus:
+        return await get_hold(place, holds=self.holds, erasures=self.erasures)
 
-    async def release_from_tenant(self, reason: str, tenant_id: str = "t1") -> HoldStatus:
-        return await release_tenant_hold(tenant_id, reason, **self.ports())
+    async def list(self, tenant_id: str = "t1") -> Sequence[HoldChange]:
+        return await list_holds(tenant_id, holds=self.holds, erasures=self.erasures)
 
 
 def told(status: HoldStatus) -> list[tuple[str, str]]:

@@ -17,12 +17,13 @@ from memnet.adapters.process.background import BackgroundTasks
 from memnet.domain.access import Role
 from memnet.domain.document import Actor, DocumentKey, UserScope
 from memnet.domain.event import Event, EventKey
+from memnet.domain.hold import HoldPlace
 from memnet.domain.record import RecordKey, RecordKind
 from memnet.domain.retention import Ceilings
 from memnet.domain.snapshot import snapshot_key
 from memnet.operations.apply_retention import AppliedRetention, apply_retention
 from memnet.operations.get_document import get_document
-from memnet.operations.place_hold import place_hold
+from memnet.operations.legal_holds import place_hold
 from memnet.operations.read_snapshot import read_snapshot
 from memnet.operations.sweep_outboxes import sweep_outboxes
 from memnet.operations.write_event import write_event
@@ -110,7 +111,14 @@ class RetentionWorld(World):
         return await apply_retention(scope, as_of=as_of, dry_run=dry_run, **self.retention_ports() | ports)
 
     async def hold(self, reason: str = "litigation") -> None:
-        await place_hold(SCOPE, reason, actor=LEGAL, holds=self.holds, erasures=self.fences, clock=self.clock)
+        await place_hold(
+            HoldPlace(SCOPE.tenant_id, SCOPE.user_id),
+            reason,
+            actor=LEGAL,
+            holds=self.holds,
+            erasures=self.fences,
+            clock=self.clock,
+        )
 
     async def change(self, key: DocumentKey, *ops: dict[str, Any]) -> Seen:
         """A live writer changes a document; what is served then is remembered."""

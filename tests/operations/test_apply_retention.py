@@ -6,16 +6,17 @@ from itertools import pairwise
 import pytest
 
 from memnet.domain.errors import ETagMismatch, MalformedRequest, Unavailable, VersionNotFound
+from memnet.domain.hold import HoldPlace
 from memnet.domain.json_text import canonical
 from memnet.domain.record import RecordKind
 from memnet.domain.timestamps import to_text
 from memnet.domain.write import DeleteDocument, IfMatch
 from memnet.operations.delete_document import delete_document
 from memnet.operations.get_document import get_document
+from memnet.operations.legal_holds import release_hold
 from memnet.operations.list_audit import list_audit
 from memnet.operations.patch_document import patch_document
 from memnet.operations.reconcile_events import reconcile_events
-from memnet.operations.release_hold import release_hold
 from tests.operations.replay_world import LIVE
 from tests.operations.retention_world import (
     ALPHA,
@@ -362,7 +363,14 @@ async def test_a_hold_keeps_everything_and_says_so(world):
         assert tally.held + tally.waiting == due.report.tallies[name].removed
     assert (await world.retain(dry_run=True)).members() == told | {"dry_run": True}
 
-    await release_hold(SCOPE, "settled", actor=LEGAL, holds=world.holds, erasures=world.fences, clock=world.clock)
+    await release_hold(
+        HoldPlace(SCOPE.tenant_id, SCOPE.user_id),
+        "settled",
+        actor=LEGAL,
+        holds=world.holds,
+        erasures=world.fences,
+        clock=world.clock,
+    )
     assert (await world.retain()).members() == due.members() | {"dry_run": False}
 
 

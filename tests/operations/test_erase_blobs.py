@@ -6,7 +6,7 @@ from memnet.domain import erasure as erasures
 from memnet.domain.errors import Unavailable
 from memnet.domain.record import RecordKey, RecordKind
 from memnet.operations import erase_blobs as module
-from memnet.operations.erase_blobs import Held, erase_blobs
+from memnet.operations.erase_blobs import erase_blobs
 from memnet.operations.open_erasure import ErasureJournal, open_erasure
 from memnet.ports import StoreConflict
 from tests.operations.erasure_world import U1, U10, ErasureWorld
@@ -69,15 +69,6 @@ async def test_nothing_goes_before_it_is_written_down(world):
         return await call()
 
     await erase_blobs(journal=await journal_of(world, watch))
-
-
-async def test_a_hold_stops_it_between_two_batches(world):
-    before = sum(world.stored(U1).values())
-    with pytest.raises(Held) as held:
-        await erase_blobs(journal=await journal_of(world, Between("erasures.write", world.hold, number=3)))
-    assert [change.reason for change in held.value.holds] == ["litigation"]
-    # Two batches at most: the one under way is finished, for it is written down as removed.
-    assert sum(world.stored(U1).values()) >= before - 2 * module.BATCH
 
 
 async def test_who_was_overtaken_removes_no_further_batch(world):

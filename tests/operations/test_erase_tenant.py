@@ -9,6 +9,7 @@ import pytest
 from memnet.domain.document import UserScope
 from memnet.domain.erasure import TenantScope, is_of
 from memnet.domain.errors import TenantEnded, Unavailable, VaultUnavailable
+from memnet.domain.hold import HoldPlace
 from memnet.domain.job import Job, JobKind
 from memnet.domain.tenant_erasure import TenantErasure, TenantStatus, holds_back, is_signed, look_every
 from memnet.domain.write import IfMatch
@@ -16,13 +17,9 @@ from memnet.operations.erase_tenant import erase_tenant
 from memnet.operations.erase_user import Erased
 from memnet.operations.erase_users import erase_users
 from memnet.operations.get_tenant_erasure import get_tenant_erasure
-from memnet.operations.place_hold import place_hold
-from memnet.operations.place_tenant_hold import place_tenant_hold
 from memnet.operations.reindex_events import reindex_events
-from memnet.operations.release_hold import release_hold
-from memnet.operations.release_tenant_hold import release_tenant_hold
 from memnet.operations.request_tenant_erasure import request_tenant_erasure
-from tests.operations.erasure_world import ADMIN, OTHER, SETTLE, U1, U10, ErasureWorld
+from tests.operations.erasure_world import ADMIN, ON_T1, OTHER, SETTLE, U1, U10, ErasureWorld
 from tests.operations.replay_world import Watch, Watched
 from tests.operations.retention_world import Between, FallsAt, StopsAt
 
@@ -98,12 +95,8 @@ async def test_nothing_is_left_of_the_tenant_and_its_receipt_says_so(world):
     await services.marks.mark(Job(JobKind.REINDEX, "t1", None, "j1"))
     await queue.send(Job(JobKind.REINDEX, "t1", None, "j1"))
     await queue.send(Job(JobKind.REINDEX, "t10", None, "j2"))
-    await place_tenant_hold(
-        "t1", "litigation", actor=ADMIN, holds=services.holds, erasures=services.erasures, clock=services.clock
-    )
-    await release_tenant_hold(
-        "t1", "settled", actor=ADMIN, holds=services.holds, erasures=services.erasures, clock=services.clock
-    )
+    await world.hold(ON_T1)
+    await world.release(ON_T1)
     assert (await world.end()).status is TenantStatus.RUNNING
     found = await world.finish()
     assert (found.status, found.users, found.starting) == (TenantStatus.COMPLETE, 2, ())
@@ -143,8 +136,7 @@ async def test_a_user_under_a_hold_is_left_and_named_and_goes_after_the_release(
 async def test_from_its_request_on_nothing_is_written_for_the_tenant_for_good(world):
     held = UserScope("t1", "held")
     created = await world.patch(held, "first")
-    holds, clock = world.services.holds, world.services.clock
-    await place_hold(held, "litigation", actor=ADMIN, holds=holds, erasures=world.services.erasures, clock=clock)
+    await world.hold(HoldPlace("t1", "held"))
 
     async def refused() -> None:
         with pytest.raises(TenantEnded):
@@ -160,7 +152,7 @@ async def test_from_its_request_on_nothing_is_written_for_the_tenant_for_good(wo
     assert (await world.finish()).status is TenantStatus.PARTIAL
     await refused()
     await world.patch(UserScope("t10", "new"), "first")
-    await release_hold(held, "settled", actor=ADMIN, holds=holds, erasures=world.services.erasures, clock=clock)
+    await world.release(HoldPlace("t1", "held"))
     await world.end()
     assert (await world.finish()).status is TenantStatus.COMPLETE
     await refused()
@@ -200,19 +192,14 @@ async def test_a_late_arrival_is_removed_before_it_ends(world):
 
 
 async def test_a_hold_on_the_tenant_pauses_it(world):
-    services = world.services
     await world.end()
     world.advance()
-    await place_tenant_hold(
-        "t1", "litigation", actor=ADMIN, holds=services.holds, erasures=services.erasures, clock=services.clock
-    )
+    await world.hold(ON_T1)
     before = world.names()
     assert await world.tenant() is Erased.FAILING
     assert (await world.told()).failing == {"legal_hold": "TENANT_HELD"}
     assert world.names() == before
-    await release_tenant_hold(
-        "t1", "settled", actor=ADMIN, holds=services.holds, erasures=services.erasures, clock=services.clock
-    )
+    await world.release(ON_T1)
     assert (await world.finish()).status is TenantStatus.COMPLETE
 
 
@@ -298,21 +285,9 @@ async def test_it_may_be_killed_at_every_call_and_counts_every_user_once(applied
         for scope in (U1, U10, UserScope("t1", "held")):
             await world.patch(scope, "first")
         await world.event(U1, "evt-1")
-        holds, clock = world.services.holds, world.services.clock
-        await place_hold(
-            UserScope("t1", "held"),
-            "litigation",
-            actor=ADMIN,
-            holds=holds,
-            erasures=world.services.erasures,
-            clock=clock,
-        )
-        await place_tenant_hold(
-            "t1", "earlier", actor=ADMIN, holds=holds, erasures=world.services.erasures, clock=clock
-        )
-        await release_tenant_hold(
-            "t1", "settled", actor=ADMIN, holds=holds, erasures=world.services.erasures, clock=clock
-        )
+        await world.hold(HoldPlace("t1", "held"))
+        await world.hold(ON_T1)
+        await world.release(ON_T1)
         await world.end()
         return world
 

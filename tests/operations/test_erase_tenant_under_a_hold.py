@@ -3,17 +3,11 @@
 import pytest
 
 from memnet.domain.errors import TenantEnded
-from memnet.domain.hold import HoldPlace
 from memnet.domain.job import Job, JobKind
 from memnet.domain.tenant_erasure import TenantStatus
 from memnet.operations.erase_user import Erased
-from memnet.operations.place_hold import place_hold
-from memnet.operations.place_tenant_hold import place_tenant_hold
-from memnet.operations.read_hold import read_hold
-from memnet.operations.release_hold import release_hold
-from memnet.operations.release_tenant_hold import release_tenant_hold
 from memnet.operations.sign_heads import sign_heads
-from tests.operations.erasure_world import ADMIN, U1, alpha
+from tests.operations.erasure_world import ON_T1, U1, alpha
 from tests.operations.retention_world import Between
 from tests.operations.test_erase_tenant import TenantWorld
 
@@ -39,24 +33,22 @@ async def test_a_held_user_of_an_ended_tenant_who_was_tampered_with_is_broken(wo
 
 
 async def test_once_the_receipt_is_complete_no_hold_is_placed(world):
-    services = world.services
-    ports = {"actor": ADMIN, "holds": services.holds, "erasures": services.erasures, "clock": services.clock}
     await world.hold()
     await world.end()
     assert (await world.finish()).status is TenantStatus.PARTIAL
-    await place_tenant_hold("t1", "a second case", **ports)
-    await release_tenant_hold("t1", "settled", **ports)
+    await world.hold(ON_T1)
+    await world.release(ON_T1)
     await world.release()
     await world.end()
-    await place_hold(U1, "a third case", **ports)
-    await release_hold(U1, "settled", **ports)
+    await world.hold()
+    await world.release()
     assert (await world.finish()).status is TenantStatus.COMPLETE
     with pytest.raises(TenantEnded):
-        await place_hold(U1, "too late", **ports)
+        await world.hold()
     with pytest.raises(TenantEnded):
-        await place_tenant_hold("t1", "too late", **ports)
-    await release_hold(U1, "again", **ports)
-    await release_tenant_hold("t1", "again", **ports)
+        await world.hold(ON_T1)
+    await world.release()
+    await world.release(ON_T1)
     assert world.names() == []
 
 
@@ -65,23 +57,15 @@ async def test_once_the_receipt_is_complete_no_hold_is_placed(world):
     [("users.list_users", 1), ("storage.list", 1), ("storage.list", 2), ("queue.purge", 1), ("signing.newest", 1)],
 )
 async def test_a_hold_placed_while_a_run_is_under_way_pauses_it_and_stays(world, call, number):
-    services, placed = world.services, HoldPlace("t1")
-
     async def place() -> None:
-        await place_tenant_hold(
-            "t1", "litigation", actor=ADMIN, holds=services.holds, erasures=services.erasures, clock=services.clock
-        )
+        await world.hold(ON_T1)
 
     await world.almost()
     assert await world.tenant(Between(call, place, number)) is Erased.FAILING
     found = await world.told()
     assert (found.status, found.failing) == (TenantStatus.RUNNING, {"legal_hold": "TENANT_HELD"})
-    hold = await read_hold(placed, holds=services.holds)
-    assert hold is not None
-    assert hold.holds
-    await release_tenant_hold(
-        "t1", "settled", actor=ADMIN, holds=services.holds, erasures=services.erasures, clock=services.clock
-    )
+    assert await world.is_held(ON_T1)
+    await world.release(ON_T1)
     assert (await world.finish()).status is TenantStatus.COMPLETE
     assert world.names() == []
 
@@ -96,11 +80,7 @@ async def test_a_hold_placed_on_a_user_while_a_run_is_under_way_stays(world, mon
         await services.marks.mark(Job(JobKind.REPLAY, "t1", "u1", job_id))
 
     async def place() -> None:
-        await place_hold(
-            U1, "litigation", actor=ADMIN, holds=services.holds, erasures=services.erasures, clock=services.clock
-        )
+        await world.hold()
 
     await world.tenant(Between("storage.delete", place))
-    hold = await read_hold(HoldPlace("t1", "u1"), holds=services.holds)
-    assert hold is not None
-    assert hold.holds
+    assert await world.is_held()

@@ -12,7 +12,6 @@ from memnet.domain.document import UserScope
 from memnet.domain.erasure_receipt import Receipt, Status, is_signed, read_receipt
 from memnet.domain.errors import (
     ErasureRunning,
-    HistoryBroken,
     SearchUnavailable,
     Unavailable,
     VaultUnavailable,
@@ -209,8 +208,6 @@ async def test_a_new_request_erases_what_is_new(world):
         ("storage.list", Unavailable(dependency="blob_storage"), "blobs"),
         ("storage.delete", Unavailable(dependency="blob_storage"), "blobs"),
         ("documents.list", Unavailable(dependency="blob_storage"), "blobs"),
-        ("holds.list", Unavailable(dependency="blob_storage"), "blobs"),
-        ("holds.list", HistoryBroken("A stored legal hold cannot be read."), "blobs"),
         ("index.list_of_user", Unavailable(dependency="search"), "index"),
         ("index.delete", Unavailable(dependency="search"), "index"),
         ("queue.purge", Unavailable(dependency="service_bus"), "queues"),

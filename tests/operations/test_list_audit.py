@@ -72,22 +72,6 @@ async def test_pages_lose_and_repeat_nothing(filled, limit):
     assert await told(filled, limit=limit, namespace="projects", path="beta.json") == EVERYTHING[5:]
 
 
-@pytest.mark.parametrize("limit", range(1, 10))
-async def test_records_whose_document_is_gone_come_last(filled, limit):
-    filled.documents.drop(ALPHA.blob_name)
-    assert await told(filled, limit=limit) == EVERYTHING[5:] + EVERYTHING[:5]
-    assert await told(filled, limit=limit, namespace="projects") == EVERYTHING[5:]
-    assert await told(filled, limit=limit, namespace="projects", path="alpha.json") == []
-
-
-async def test_a_document_that_began_anew_in_their_place_is_told_before_them(filled):
-    filled.documents.drop(ALPHA.blob_name)
-    filled.documents._recent.clear()
-    await filled.patch(note("anew"))
-    await filled.background.drain()
-    assert await told(filled, limit=2) == [EVERYTHING[0], *EVERYTHING[5:], *EVERYTHING[:5]]
-
-
 async def test_pages_go_on_while_changes_come(filled):
     page = await page_of(filled, limit=4)
     beta = await filled.head(BETA)

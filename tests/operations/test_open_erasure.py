@@ -48,10 +48,10 @@ async def test_whoever_sees_the_fence_first_notes_when(world):
     await world.services.erasures.write(U1, erasures.dump(asked), replaces=None)
     world.advance()
     seen = to_text(world.services.clock.now())
-    assert (await opened(world)).erasure.standing_since == seen
+    assert (await opened(world)).erasure.started_at == seen
     world.advance()
     journal = await opened(world)
-    assert journal.erasure.standing_since == seen
+    assert journal.erasure.started_at == seen
     stored = await world.services.erasures.read(U1)
     assert stored is not None
     assert (erasures.load(U1, stored.data), stored.storage_etag) == (journal.erasure, journal.tag)

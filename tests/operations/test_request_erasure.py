@@ -119,19 +119,6 @@ async def test_under_a_hold_no_document_is_emptied(world):
     assert (await world.services.documents.get(alpha(U1))).view is not None
 
 
-async def test_a_hold_that_comes_while_it_is_accepted_leaves_the_documents(world):
-    status = await world.request(watch=Between("erasures.write", world.hold))
-    assert (status.status, status.stopped_by) == (Status.RUNNING, "user")
-    assert (await world.services.documents.get(alpha(U1))).view is not None
-    # Whatever becomes of the hold: what was acknowledged under it stays.
-    stored = await world.services.documents.get(alpha(U1))
-    await world.patch(U1, "goes on", IfMatch(stored.view.etag))
-    await world.release()
-    await world.finish()
-    assert (await world.status(status.erasure_id)).status is Status.PARTIAL
-    assert (await world.services.documents.get(alpha(U1))).view is not None
-
-
 async def test_no_tombstone_is_written_by_who_was_slower_than_a_hold(world):
     """It is dated when the fence was known to stand: what would arrive after the end is refused for its age."""
     then = world.services.clock.now()

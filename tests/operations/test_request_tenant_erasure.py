@@ -6,9 +6,8 @@ import pytest
 
 from memnet.domain.errors import HistoryBroken, InvalidIdentifier, TenantEnded, TenantHeld, VaultUnavailable
 from memnet.domain.tenant_erasure import TenantStatus
-from memnet.operations.place_tenant_hold import place_tenant_hold
 from memnet.operations.request_tenant_erasure import request_tenant_erasure
-from tests.operations.erasure_world import ADMIN, ErasureWorld
+from tests.operations.erasure_world import ADMIN, ON_T1, ErasureWorld
 from tests.operations.replay_world import Watched
 from tests.operations.retention_world import Between
 
@@ -41,9 +40,7 @@ async def test_of_two_at_once_one_stands(world):
 
 async def test_a_hold_on_the_tenant_refuses_it_and_nothing_is_fenced(world):
     services = world.services
-    await place_tenant_hold(
-        "t1", "litigation", actor=ADMIN, holds=services.holds, erasures=services.erasures, clock=services.clock
-    )
+    await world.hold(ON_T1)
     with pytest.raises(TenantHeld):
         await request_tenant_erasure("t1", actor=ADMIN, erasing=services.erasing)
     await services.erasures.check_tenant("t1")

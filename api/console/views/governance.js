@@ -233,7 +233,6 @@ async function watch(url, result, signal, told = null) {
 
 function standing(told) {
   const tones = { complete: "good", partial: "warn", running: "info" };
-  const stopped = told.stopped_by ? `A legal hold on the ${told.stopped_by} stopped it. ` : "";
   return [
     facts([
       ["Erasure", code(told.erasure_id)],
@@ -244,10 +243,8 @@ function standing(told) {
       ["Failing", Object.entries(told.failing).map(([store, why]) => `${store}: ${why}`).join(", ") || null],
     ]),
     told.status === "partial"
-      ? notice("warn", `${stopped}Something remains: the receipt says what and why. When no hold keeps it any more, erase again.`)
-      : stopped
-        ? notice("warn", stopped)
-        : null,
+      ? notice("warn", "Something remains: the receipt says what and why. When no hold keeps it any more, erase again.")
+      : null,
     told.receipt ? el("div", { class: "tree" }, tree(told.receipt, "receipt")) : null,
   ];
 }
