@@ -133,7 +133,7 @@ class Manifest(_Part):
     """What the archive says of itself."""
 
     format: Literal["memnet-export"]
-    format_version: Literal[1, 2]
+    format_version: Literal[2]
     source: Source
     started_at: str
     finished_at: str
@@ -171,8 +171,6 @@ class VerifiedArchive:
     sha256: str
     """The hash of the manifest, and so of everything in it: it names the archive."""
     files: Mapping[str, ArchivedFile]
-    is_sealed: bool = False
-    """Whether some record's values were sealed, and have to be sealed anew where it is imported."""
 
 
 def refuse(reason: str, member: str | None = None) -> NoReturn:
@@ -206,8 +204,8 @@ def read_manifest(data: bytes) -> Manifest:
         raise ArchiveRefused(reason=f"its manifest is not JSON: {error.message}", member=MANIFEST) from error
     if not isinstance(members, dict) or members.get("format") != FORMAT:
         refuse("it is not an export of memnet", MANIFEST)
-    if members.get("format_version") not in range(1, FORMAT_VERSION + 1):
-        refuse(f"its format version is unknown; this release reads versions 1 to {FORMAT_VERSION}", MANIFEST)
+    if members.get("format_version") != FORMAT_VERSION:
+        refuse(f"its format version is unknown; this release reads version {FORMAT_VERSION}", MANIFEST)
     try:
         manifest = Manifest.model_validate(members)
     except ValidationError as error:

@@ -1,6 +1,6 @@
 """The history of one document on its way into an archive or out of it: every record is held against the one before.
 
-Where old records have gone, a baseline stands for them, and is the first line.
+Where old records are removed, a baseline stands for them and is the first line; a record always follows it.
 """
 
 from collections import deque
@@ -13,7 +13,6 @@ from pydantic import ValidationError
 from memnet.domain import baseline as baselines
 from memnet.domain.archive import ArchivedDocument
 from memnet.domain.audit import BrokenChain, Fold, Version, read_record, record_bytes
-from memnet.domain.audit_values import must_be_sealed
 from memnet.domain.baseline import Baseline
 from memnet.domain.commit import RING, key_hash
 from memnet.domain.document import DocumentKey, ETag
@@ -31,8 +30,6 @@ class Chain:
     schemas: dict[tuple[str, str], str | None] = field(default_factory=dict)
     """The SHA-256 that its records name, by id and version; None: only a deletion names the version."""
     records: int = 0
-    is_sealed: bool = False
-    """Whether some record's values have to be sealed where it is stored."""
 
     def __post_init__(self) -> None:
         self.fold = Fold(self.doc_id)
@@ -82,11 +79,12 @@ class Chain:
             raise BrokenChain(named, "the record lacks a member or has one of another type") from error
         self._newest = version
         self.records += 1
-        self.is_sealed = self.is_sealed or must_be_sealed(record)
         return record_bytes(record)
 
     def row(self) -> ArchivedDocument:
         """What the manifest says of the document. Raises BrokenChain if there was no record, or a strange one."""
+        if not self.fold.is_vouched:
+            raise BrokenChain(change_id(self.doc_id, self.fold.sequence), "the record is missing")
         newest = self._version()
         profile_id, binding_id = self._written_by
         try:

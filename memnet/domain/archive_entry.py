@@ -13,8 +13,6 @@ from memnet.domain import event as events
 from memnet.domain import replay as replays
 from memnet.domain import snapshot as snapshots
 from memnet.domain.archive import MAX_ENTRY_BYTES, EntryKind, refuse
-from memnet.domain.audit import read_record
-from memnet.domain.audit_values import must_be_sealed
 from memnet.domain.conflict import Conflict, ConflictStatus
 from memnet.domain.document import UserScope
 from memnet.domain.errors import HistoryBroken, MemnetError
@@ -139,12 +137,6 @@ def carried(entry: StoredRecord, archive: str, scope: UserScope) -> StoredRecord
     if attachment is None:
         refuse("a line is none of the user's imports", EntryKind.IMPORTS.file)
     return replace(entry, key=RecordKey(scope, RecordKind.IMPORTS, attachments.carried(attachment, archive)))
-
-
-def was_sealed(entry: StoredRecord) -> bool:
-    """Whether it is an old record whose values have to be sealed where it is stored."""
-    record = read_record(entry.data)
-    return record is not None and must_be_sealed(record)
 
 
 def _public(data: bytes) -> bytes:

@@ -22,7 +22,7 @@ import orjson
 from memnet.domain import baseline as baselines
 from memnet.domain.archive import read_manifest, refuse
 from memnet.domain.audit import read_record
-from memnet.domain.audit_values import CLEAR_VERSION, SEALED_VERSION, is_sealed, must_be_sealed, values_hash
+from memnet.domain.audit_values import is_sealed, values_hash
 from memnet.domain.document import UserScope
 from memnet.domain.envelope import Record
 from memnet.domain.errors import ArchiveRefused, HistoryBroken, InvalidIdentifier
@@ -178,9 +178,8 @@ def _is_of(attachment: Attachment, record: Record) -> bool:
     """
     place = (record["doc_id"], record["sequence"], record["change_id"])
     return (
-        record["record_version"] in (CLEAR_VERSION, SEALED_VERSION)
-        and not is_sealed(record)
-        and (not must_be_sealed(record) or record["values_hash"] == values_hash(record))
+        not is_sealed(record)
+        and record["values_hash"] == values_hash(record)
         and place == (attachment.doc_id, attachment.sequence, f"{attachment.doc_id}-{attachment.sequence:012d}")
         and all(isinstance(record[name], str) for name in _TEXTS)
         and isinstance(record["profile_id"], str | None)

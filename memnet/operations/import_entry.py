@@ -5,9 +5,8 @@ from memnet.domain.archive_import import Fate
 from memnet.domain.errors import EventExists, Unavailable, VaultUnavailable
 from memnet.domain.event import StoredEvent
 from memnet.domain.snapshot import Snapshot
+from memnet.operations.key_ring import KeyRing
 from memnet.operations.open_attachment import open_attachment
-from memnet.operations.open_record import open_record
-from memnet.operations.seal_record import seal_record
 from memnet.operations.store_attachment import store_attachment
 from memnet.operations.write_event import write_event
 from memnet.ports import Background, EventStore, IdGenerator, RecordStore, StoreConflict, Vault
@@ -65,7 +64,7 @@ async def _snapshot(entry: Snapshot, dry_run: bool, vault: Vault | None) -> Fate
     if fate is not None or dry_run:
         return fate or Fate.CREATED
     try:
-        sealed = await seal_record(entry.key, entry.dump(), vault=vault)
+        sealed = await KeyRing(vault).seal(entry.key, entry.dump())
         await vault.records.write(entry.key, sealed, replaces=None)
     except StoreConflict:
         fate = await _stored_snapshot(entry, vault)
@@ -80,5 +79,5 @@ async def _stored_snapshot(entry: Snapshot, vault: Vault) -> Fate | None:
     stored = await vault.records.read(entry.key)
     if stored is None:
         return None
-    opened = await open_record(entry.key, stored.data, vault=vault)
+    opened = await KeyRing(vault).unseal(entry.key, stored.data)
     return Fate.THERE if opened == entry.dump() else Fate.KEPT

@@ -156,13 +156,13 @@ async def import_user(
     change of `actor` that names its source, the old records attached. What the archive brings along of earlier imports
     is kept apart. Nothing that stands there is ever replaced. The same call again finishes what was interrupted.
 
-    Raises ArchiveRefused, what `adopt_document` raises for a document that cannot be created, VaultUnavailable if there
-    is something to seal and no vault, and OSError, all before anything is written; HistoryBroken, SealBroken,
+    Raises ArchiveRefused, what `adopt_document` raises for a document that cannot be created, VaultUnavailable
+    if there is no vault, and OSError, all before anything is written; HistoryBroken, SealBroken,
     Unavailable.
     """
     verified = await verify_archive(archive, catalog=catalog)
     manifest = verified.manifest
-    if vault is None and (verified.is_sealed or manifest.counts.get(EntryKind.SNAPSHOTS, 0)):
+    if vault is None:
         raise VaultUnavailable()
     work = _Import(
         archive,

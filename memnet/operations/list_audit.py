@@ -10,9 +10,9 @@ from memnet.domain.document import DocumentKey, UserScope
 from memnet.domain.envelope import Envelope, Record
 from memnet.domain.errors import HistoryBroken, InvalidCursor, MalformedRequest
 from memnet.domain.identifiers import check_identifier
-from memnet.operations.list_baselines import list_baselines
+from memnet.operations.audit_records import read_records
+from memnet.operations.baselines import list_baselines
 from memnet.operations.list_orphans import list_orphans
-from memnet.operations.read_records import read_records
 from memnet.ports import AuditLog, DocumentStore, Page
 
 LISTING = 1000
@@ -71,7 +71,7 @@ async def _records(
     scope: UserScope, head: Envelope, after: int, limit: int, baselines: Mapping[str, list[str]], audit: AuditLog
 ) -> Sequence[Record]:
     """The next records after change `after` that are kept; some may be removed while they are read."""
-    begins = _begins_after(head, baselines)
+    begins = min(_begins_after(head, baselines), head.commit.sequence - 1)
     while True:
         first = max(after, begins) + 1
         last = min(head.commit.sequence, first + limit - 1)

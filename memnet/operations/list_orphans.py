@@ -8,10 +8,10 @@ from memnet.domain.audit import read_record
 from memnet.domain.audit_values import RecordPlace
 from memnet.domain.document import UserScope
 from memnet.domain.envelope import Record
-from memnet.domain.errors import ErasureRunning, HistoryBroken, InvalidIdentifier, SealBroken, VaultUnavailable
+from memnet.domain.errors import ErasureRunning, HistoryBroken, InvalidIdentifier, SealBroken
+from memnet.operations.audit_records import PARALLEL
 from memnet.operations.find_orphans import find_orphans
-from memnet.operations.open_data_keys import open_data_keys
-from memnet.operations.read_stored_records import PARALLEL
+from memnet.operations.key_ring import KeyRing
 from memnet.ports import AuditLog, DocumentStore, Page
 
 PAGE = 5000
@@ -78,14 +78,9 @@ async def _read(scope: UserScope, changes: Sequence[str], audit: AuditLog) -> Ma
 
 
 async def _opened(scope: UserScope, records: Mapping[str, Record], audit: AuditLog) -> Sequence[Record]:
-    key_ids = audit_values.data_key_ids(records.values())
-    if key_ids and audit.vault is None:
-        raise VaultUnavailable()
-    keys = await open_data_keys(scope, key_ids, vault=audit.vault) if audit.vault and key_ids else {}
+    keys = await KeyRing(audit.vault).find(scope, audit_values.data_key_ids(records.values()))
 
     def one(change: str, record: Record) -> Record:
-        if not audit_values.is_sealed(record):
-            return record
         try:
             return audit_values.opened(record, RecordPlace(scope, change), keys)
         except SealBroken:

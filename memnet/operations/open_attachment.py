@@ -4,7 +4,7 @@ from memnet.domain.archive_import import is_private
 from memnet.domain.errors import VaultUnavailable
 from memnet.domain.record import RecordKey
 from memnet.domain.sealing import is_sealed
-from memnet.operations.open_record import open_record
+from memnet.operations.key_ring import KeyRing
 from memnet.ports import Vault
 
 
@@ -17,4 +17,4 @@ async def open_attachment(key: RecordKey, data: bytes, *, vault: Vault | None) -
         return data
     if vault is None:
         raise VaultUnavailable()
-    return await open_record(key, data, vault=vault)
+    return await KeyRing(vault).unseal(key, data)

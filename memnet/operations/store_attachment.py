@@ -3,8 +3,8 @@
 from memnet.domain.archive_import import Fate, is_private
 from memnet.domain.errors import Unavailable
 from memnet.domain.record import RecordKey
+from memnet.operations.key_ring import KeyRing
 from memnet.operations.open_attachment import open_attachment
-from memnet.operations.seal_record import seal_record
 from memnet.operations.store_record import store_record
 from memnet.ports import RecordStore, StoreConflict, Vault
 
@@ -20,7 +20,7 @@ async def store_attachment(key: RecordKey, data: bytes, *, records: RecordStore,
     if fate is not None:
         return fate
     try:
-        await records.write(key, await seal_record(key, data, vault=vault), replaces=None)
+        await records.write(key, await KeyRing(vault).seal(key, data), replaces=None)
     except StoreConflict:
         fate = await _compare(key, data, records, vault)
         if fate is None:

@@ -1,7 +1,5 @@
 """Read an archive from end to end and believe nothing that does not hold."""
 
-from dataclasses import replace
-
 from memnet.domain.archive import (
     MANIFEST,
     ArchivedDocument,
@@ -15,7 +13,7 @@ from memnet.domain.archive import (
     refuse,
 )
 from memnet.domain.archive_chain import Chain, note_texts
-from memnet.domain.archive_entry import carried, entry_name, is_of_import, read_entry, was_sealed
+from memnet.domain.archive_entry import carried, entry_name, is_of_import, read_entry
 from memnet.domain.archive_import import is_valid
 from memnet.domain.audit import BrokenChain
 from memnet.domain.catalog import Catalog
@@ -36,8 +34,7 @@ async def verify_archive(archive: ArchiveReader, *, catalog: Catalog) -> Verifie
     check_manifest(manifest, archive.members)
     check_schemas(manifest, {name: schema.digest for name, schema in catalog.schemas.items()})
     verified = VerifiedArchive(manifest, digest(data), {file.name: file for file in manifest.files})
-    if await _check_documents(archive, verified, catalog):
-        verified = replace(verified, is_sealed=True)
+    await _check_documents(archive, verified, catalog)
     for kind in manifest.kinds:
         before, count = "", 0
         async for line in read_archive_lines(archive, verified.files[kind.file]):
@@ -45,7 +42,6 @@ async def verify_archive(archive: ArchiveReader, *, catalog: Catalog) -> Verifie
             name = entry_name(entry)
             if is_of_import(entry):
                 carried(entry, verified.sha256, manifest.scope)
-                verified = replace(verified, is_sealed=verified.is_sealed or was_sealed(entry))
             if name <= before:
                 refuse("a line is there twice, or out of order", kind.file)
             before, count = name, count + 1
@@ -54,13 +50,11 @@ async def verify_archive(archive: ArchiveReader, *, catalog: Catalog) -> Verifie
     return verified
 
 
-async def _check_documents(archive: ArchiveReader, verified: VerifiedArchive, catalog: Catalog) -> bool:
-    """Say whether some record's values were sealed."""
-    manifest, is_sealed = verified.manifest, False
+async def _check_documents(archive: ArchiveReader, verified: VerifiedArchive, catalog: Catalog) -> None:
+    manifest = verified.manifest
     records, profiles, schemas = 0, dict[tuple[str, str], str | None](), dict[tuple[str, str], str | None]()
     for row in manifest.documents:
         chain = await _check_document(archive, verified, row, catalog)
-        is_sealed = is_sealed or chain.is_sealed
         records += chain.records
         try:
             note_texts(profiles, chain.profiles)
@@ -73,9 +67,6 @@ async def _check_documents(archive: ArchiveReader, verified: VerifiedArchive, ca
         refuse("the profiles that it lists are not those of its records", MANIFEST)
     if schemas != {(used.schema_id, used.version): used.sha256 for used in manifest.schemas}:
         refuse("the schemas that it lists are not those of its records", MANIFEST)
-    if is_sealed and manifest.format_version == 1:
-        refuse("its records are of a later format than it says", MANIFEST)
-    return is_sealed
 
 
 async def _check_document(

@@ -4,14 +4,12 @@ import asyncio
 from collections.abc import Sequence
 
 from memnet.domain.document import UserScope
-from memnet.domain.head import DataKeys, content_key_ids, read_head
 from memnet.domain.head_check import HeadsChecked, StoredHead, changes_of, check_heads
 from memnet.domain.history import Rebuilt
 from memnet.domain.record import RecordKey, RecordKind
 from memnet.domain.signature import PublicKeys, by_id
+from memnet.operations.audit_records import PARALLEL
 from memnet.operations.find_receipts import find_receipts
-from memnet.operations.open_data_keys import open_data_keys
-from memnet.operations.read_stored_records import PARALLEL
 from memnet.operations.rebuild_documents import rebuild_documents
 from memnet.ports import AuditLog, DocumentStore, ErasureStore, RecordStore, SigningKeys
 
@@ -32,9 +30,8 @@ async def verify_history(
     """Return what is to be said of the heads, and of every history the first fault that itself or a head shows.
 
     Signatures are checked with `public_keys`, else with those of `keys`; with neither they are not, and it is told.
-    Contents are held against the heads with the user's data keys, where there is a vault. `expected` is a head that was
-    kept elsewhere. What an erasure has removed, as a head or its signed receipt tells, is no fault. Writers and signers
-    may go on meanwhile. Raises Unavailable, VaultUnavailable, SealBroken.
+    `expected` is a head that was kept elsewhere. What an erasure has removed, as a head or its signed receipt tells, is
+    no fault. Writers and signers may go on meanwhile. Raises Unavailable, VaultUnavailable, SealBroken.
     """
     # The heads first: a change that is signed between two reads must be in what is read second.
     stored = await _heads(scope, records)
@@ -42,30 +39,13 @@ async def verify_history(
         public_keys = by_id(await keys.public_keys())
     given = [*(one.data for one in stored), expected or b""]
     histories = await rebuild_documents(scope, documents=documents, audit=audit, wanted=changes_of(given))
-    data_keys = await _data_keys(scope, given, audit)
-    heads, found = check_heads(
-        scope, stored, histories, public_keys=public_keys, data_keys=data_keys, expected=expected
-    )
+    heads, found = check_heads(scope, stored, histories, public_keys=public_keys, expected=expected)
     if heads.fault is None and all(one.fault is None for one in found):
         return heads, found
     if public_keys is None and keys is not None:
         public_keys = by_id(await keys.public_keys())
     receipts = await find_receipts(scope, erasures=erasures, public_keys=public_keys or {})
-    return check_heads(
-        scope,
-        stored,
-        histories,
-        public_keys=public_keys,
-        data_keys=data_keys,
-        expected=expected,
-        receipts=receipts,
-    )
-
-
-async def _data_keys(scope: UserScope, heads: Sequence[bytes], audit: AuditLog) -> DataKeys | None:
-    if audit.vault is None:
-        return None
-    return await open_data_keys(scope, content_key_ids(map(read_head, heads)), vault=audit.vault)
+    return check_heads(scope, stored, histories, public_keys=public_keys, expected=expected, receipts=receipts)
 
 
 async def _heads(scope: UserScope, records: RecordStore) -> list[StoredHead]:

@@ -156,8 +156,7 @@ def test_an_old_record_is_the_open_one_of_its_name() -> None:
     assert not stands(f"{A}/audit/doc-2-000000000001", record_bytes(RECORD))
     assert not stands(f"{A}/baselines/doc-1-000000000001", record_bytes(RECORD))
     wrong: list[dict[str, Any]] = [
-        {"record_version": 3},
-        {"record_version": 2},
+        {"record_version": 1},
         {"timestamp": None},
         {"profile_id": 1},
         {"actor": None},

@@ -10,13 +10,12 @@ from memnet.adapters.process.zip_archive import ZipArchiveReader
 from memnet.domain.archive import ArchivedDocument
 from memnet.domain.archive_import import Fate
 from memnet.domain.catalog import Catalog
-from memnet.domain.errors import BindingNotFound, HistoryBroken
+from memnet.domain.errors import HistoryBroken
 from memnet.domain.record import RecordKey, RecordKind
 from memnet.operations.adopt_document import adopt_document
 from memnet.operations.verify_archive import verify_archive
 from tests.domain.samples import CATALOG
 from tests.operations.archive_world import ALPHA, BETA, OPERATOR, OTHER, exported, filled_world
-from tests.operations.baseline_world import retain
 from tests.operations.replay_world import STATIC, Call, Watch, Watched, World, unwatched
 
 
@@ -76,15 +75,3 @@ async def test_something_else_in_the_place_of_an_old_record_stops_it() -> None:
     with pytest.raises(HistoryBroken):
         await adopted(copy, archive, STATIC.path)
     assert await copy.documents.get(replace(STATIC, scope=OTHER)) is None
-
-
-async def test_where_no_record_says_so_a_binding_that_fits_is_found() -> None:
-    world, copy = await filled_world(0), World()
-    await retain(world, STATIC, 1)
-    archive, _ = await exported(world)
-    strange = replace(CATALOG, profiles={name: p for name, p in CATALOG.profiles.items() if name.startswith("sup")})
-    with pytest.raises(BindingNotFound) as caught:
-        await adopted(copy, archive, STATIC.path, catalog=strange)
-    assert caught.value.details["document"] == "user/user_static.json"
-    assert await adopted(copy, archive, STATIC.path) is Fate.CREATED
-    assert [record["binding_id"] for record in await copy.history(replace(STATIC, scope=OTHER))] == ["user_static"]

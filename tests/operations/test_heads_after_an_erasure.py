@@ -11,9 +11,7 @@ from memnet.domain.head import head_key
 from memnet.domain.json_text import canonical
 from memnet.domain.signature import SigningKey, by_id
 from memnet.domain.write import IfMatch
-from memnet.operations.read_newest_head import read_newest_head
-from memnet.operations.sign_head import Signed, sign_head
-from memnet.operations.sign_heads import sign_heads
+from memnet.operations.sign_heads import Signed, read_newest_head, sign_head, sign_heads
 from memnet.operations.verify_history import verify_history
 from tests.operations.baseline_world import retain
 from tests.operations.erasure_world import U1, ErasureWorld, alpha

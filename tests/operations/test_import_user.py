@@ -14,13 +14,13 @@ from memnet.domain.record import RecordKey, RecordKind
 from memnet.domain.sealing import is_sealed
 from memnet.domain.snapshot import snapshot_key
 from memnet.domain.write import IfMatch
+from memnet.operations.baselines import read_baseline
 from memnet.operations.get_document import get_document
 from memnet.operations.get_replay import get_replay
+from memnet.operations.key_ring import KeyRing
 from memnet.operations.list_audit import list_audit
 from memnet.operations.open_attachment import open_attachment
-from memnet.operations.open_record import open_record
 from memnet.operations.patch_document import patch_document
-from memnet.operations.read_baseline import read_baseline
 from memnet.operations.rebuild_documents import rebuild_documents
 from tests.operations.archive_world import (
     OPERATOR,
@@ -230,7 +230,7 @@ async def test_events_and_conversations_go_along_and_reports_about_the_old_place
     place = snapshot_key(OTHER, "c1", "s1")
     record = await copy.records.read(place)
     assert record is not None
-    opened = await open_record(place, record.data, vault=copy.vault)
+    opened = await KeyRing(copy.vault).unseal(place, record.data)
     assert opened + b"\n" == files(archive)["snapshots.jsonl"]
     left_out = {kind: number for (kind, fate), number in told.entries.items() if fate is Fate.LEFT_OUT}
     assert left_out == {"replays": 1, "conflicts": 1, "accesses": 2}
@@ -322,17 +322,6 @@ async def test_what_was_sealed_is_refused_without_a_vault_before_anything_is_wri
     with pytest.raises(VaultUnavailable):
         await imported(copy, archive, vault=None)
     assert [*copy.records.names(), *copy.audit.names()] == []
-
-
-@pytest.mark.parametrize("target", [SCOPE, OTHER])
-async def test_what_was_never_sealed_takes_no_vault(target: Any) -> None:
-    world, copy = World(), World()
-    world.audit.vault = copy.audit.vault = None
-    await world.create_project()
-    await world.background.drain()
-    archive, _ = await exported(world)
-    assert (await imported(copy, archive, target, vault=None)).complete
-    assert await faults(copy, target) == [None, None]
 
 
 async def test_a_writer_who_is_faster_keeps_the_place() -> None:

@@ -6,7 +6,7 @@ from memnet.adapters.memory.erasures import MemoryErasureStore
 from memnet.domain.audit_values import CLEAR
 from memnet.domain.data_keys import data_keys_key
 from memnet.domain.document import DocumentKey
-from memnet.domain.errors import HistoryBroken, VaultUnavailable
+from memnet.domain.errors import HistoryBroken
 from memnet.operations.list_orphans import list_orphans
 from tests.operations.service import ALPHA, SCOPE, Service
 
@@ -67,12 +67,6 @@ async def test_of_what_does_not_open_there_is_what_stands_in_clear(left):
     await left.key_records.delete(data_keys_key(SCOPE))
     assert await told(left) == ALL
     assert all(record.keys() == CLEAR for record in (await page_of(left)).items)
-
-
-async def test_without_the_vault_nothing_is_told(left):
-    left.audit.vault = None
-    with pytest.raises(VaultUnavailable):
-        await page_of(left)
 
 
 async def test_another_record_than_was_written_is_told(left):

@@ -4,8 +4,8 @@ import pytest
 
 from memnet.domain.errors import SealBroken, VaultUnavailable
 from memnet.domain.record import RecordKey, RecordKind
+from memnet.operations.key_ring import KeyRing
 from memnet.operations.open_attachment import open_attachment
-from memnet.operations.seal_record import seal_record
 from tests.domain.snapshot_samples import SCOPE
 from tests.operations.vault_world import VaultWorld
 
@@ -18,7 +18,7 @@ async def test_what_was_attached_before_there_was_a_vault_is_as_it_is() -> None:
 
 async def test_what_is_sealed_takes_the_vault_and_its_own_place() -> None:
     world = VaultWorld()
-    data = await seal_record(KEY, b"{}", vault=world.vault)
+    data = await KeyRing(world.vault).seal(KEY, b"{}")
     assert await open_attachment(KEY, data, vault=world.vault) == b"{}"
     with pytest.raises(VaultUnavailable):
         await open_attachment(KEY, data, vault=None)
@@ -30,5 +30,5 @@ async def test_what_is_sealed_takes_the_vault_and_its_own_place() -> None:
 async def test_records_of_other_kinds_are_never_opened() -> None:
     world = VaultWorld()
     snapshot = RecordKey(SCOPE, RecordKind.SNAPSHOTS, "c/audit")
-    data = await seal_record(snapshot, b"{}", vault=world.vault)
+    data = await KeyRing(world.vault).seal(snapshot, b"{}")
     assert await open_attachment(snapshot, data, vault=world.vault) == data
