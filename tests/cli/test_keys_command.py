@@ -137,18 +137,6 @@ def test_where_there_are_no_keys_none_are_made(memnet: Memnet, vault: Settings, 
     assert listed(memnet, tenant) == []
 
 
-def test_without_a_vault_keys_are_listed_and_not_rotated(
-    memnet: Memnet, storage: Settings, tenant: str, sealed: Sealed, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.delenv("MEMNET_VAULT_URL")
-    monkeypatch.delenv("MEMNET_VAULT_TOKEN")
-    monkeypatch.delenv("MEMNET_VAULT_CA")
-    assert len(listed(memnet, tenant)) == 1
-    result = memnet("keys", "rotate", "--tenant", tenant)
-    assert result.exit_code == 1
-    assert "set MEMNET_VAULT_URL" in result.stderr
-
-
 def test_a_vault_that_does_not_answer_is_told(
     memnet: Memnet, vault: Settings, tenant: str, sealed: Sealed, monkeypatch: pytest.MonkeyPatch
 ) -> None:
