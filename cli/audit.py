@@ -15,10 +15,8 @@ from memnet.domain.head_check import HeadsChecked
 from memnet.domain.history import Rebuilt, Visit
 from memnet.domain.json_text import canonical
 from memnet.domain.signature import PublicKey, PublicKeys, by_id, from_pem, to_pem
-from memnet.operations.read_newest_head import read_newest_head
 from memnet.operations.rebuild_documents import Begin, rebuild_documents
-from memnet.operations.sign_head import Signed, sign_head
-from memnet.operations.sign_heads import SignReport, sign_heads
+from memnet.operations.sign_heads import Signed, SignReport, read_newest_head, sign_head, sign_heads
 from memnet.operations.verify_history import verify_history
 from memnet.ports import SigningKeys
 from memnet.wiring import Services
@@ -60,14 +58,13 @@ def verify(tenant: str, user: str, public_key: Path | None, expect_head: Path | 
     """Check every chain of records of a user, each document against its records, and all against the signed heads.
 
     Prints one line a document: name, number of changes, "ok" or the first change that does not hold and why; and one
-    line about the heads. Without a key vault the records' values stay sealed, and their
-    chain alone is checked. Exits with 0, or 1 if anything is broken, cannot be read or cannot be checked.
+    line about the heads. Exits with 0, or 1 if anything is broken, cannot be read or cannot be checked.
     """
     scope, keys = _scope(tenant, user), _public_keys(public_key)
     expected = expect_head.read_bytes().strip() if expect_head else None
 
-    async def operation(services: Services) -> tuple[HeadsChecked, Sequence[Rebuilt], bool]:
-        heads, found = await verify_history(
+    async def operation(services: Services) -> tuple[HeadsChecked, Sequence[Rebuilt]]:
+        return await verify_history(
             scope,
             documents=services.documents,
             audit=services.audit,
@@ -76,12 +73,11 @@ def verify(tenant: str, user: str, public_key: Path | None, expect_head: Path | 
             public_keys=keys,
             expected=expected,
         )
-        return heads, found, services.signing is not None
 
-    heads, found, has_vault = storage.run(operation)
+    heads, found = storage.run(operation)
     _print_columns([(_name(rebuilt), _changes(rebuilt.changes), _verdict(rebuilt)) for rebuilt in found])
     if found or heads.count:
-        click.echo(f"heads: {_told(heads, has_vault)}")
+        click.echo(f"heads: {_told(heads)}")
     if all(rebuilt.fault is None for rebuilt in found) and (heads.fault or not heads.is_checked):
         click.echo("broken: the heads" if heads.fault else "not verified: the signatures of the heads")
         raise SystemExit(1)
@@ -107,8 +103,6 @@ def rebuild(tenant: str, user: str, out: Path | None) -> None:
     rows: dict[Place, list[tuple[str, ...]]] = {}
     files: dict[Place, int] = {}
     found = _rebuild(tenant, user, _rows_in(rows) if out is None else _files_in(out, files))
-    if not all(rebuilt.is_opened for rebuilt in found):
-        raise click.ClickException("the records are sealed, and no key vault is configured: set MEMNET_VAULT_URL")
     if out is None:
         _print_columns([row for one in found for row in rows.get((one.doc_id, one.key), ())])
     else:
@@ -239,14 +233,14 @@ def _scope(tenant: str, user: str) -> UserScope:
         raise click.UsageError(error.message) from error
 
 
-def _told(heads: HeadsChecked, has_vault: bool) -> str:
+def _told(heads: HeadsChecked) -> str:
     """What is to be said of the heads, what they do not cover included."""
     if heads.fault:
         return heads.fault
     if heads.newest is None:
-        return "none; " + ("nothing was signed yet" if has_vault else "without a key vault nothing is signed")
+        return "none; nothing was signed yet"
     found = f"{heads.count}, the newest of {heads.newest.signed_at}, {_changes(heads.since)} since then unsigned"
-    return f"{found}, {'ok' if heads.is_checked else 'signatures not checked: no key vault and no --public-key'}"
+    return f"{found}, {'ok' if heads.is_checked else 'signatures not checked: no --public-key'}"
 
 
 def _rebuild(tenant: str, user: str, begin: Begin) -> Sequence[Rebuilt]:
@@ -259,7 +253,7 @@ def _rebuild(tenant: str, user: str, begin: Begin) -> Sequence[Rebuilt]:
 
 
 def _verdict(rebuilt: Rebuilt) -> str:
-    return rebuilt.fault or ("ok" if rebuilt.is_opened else "ok, by its chain alone: the values are sealed")
+    return rebuilt.fault or "ok"
 
 
 def _conclude(found: Sequence[Rebuilt], tenant: str, user: str) -> None:

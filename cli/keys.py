@@ -10,7 +10,7 @@ from memnet.domain.data_keys import DataKeys
 from memnet.domain.document import UserScope
 from memnet.domain.errors import InvalidIdentifier
 from memnet.domain.identifiers import check_identifier
-from memnet.operations.read_data_keys import read_data_keys
+from memnet.operations.key_ring import read_data_keys
 from memnet.operations.rotate_keys import RotationReport, rotate_keys
 from memnet.ports import Vault
 from memnet.wiring import Services

@@ -76,7 +76,7 @@ from memnet.ports import (
     UserStorage,
     Vault,
 )
-from memnet.settings import Settings
+from memnet.settings import Settings, SettingsError
 
 DRAIN_SECONDS = 10.0
 """How long a stopping process waits for its background work; what is left, a sweep finishes."""
@@ -170,7 +170,9 @@ async def connect(settings: Settings, telemetry: Telemetry | None = None) -> Asy
         queue = await connections.enter_queue(stack, settings, telemetry)
         models = await connections.enter_models(stack, settings, clock)
         records = BlobRecordStore(container)
-        vault = None if keys is None else Vault(records, keys[0], ids, clock, _data_key_cache(settings, clock))
+        if keys is None:
+            raise SettingsError("MEMNET_VAULT_URL is required")
+        vault = Vault(records, keys[0], ids, clock, _data_key_cache(settings, clock))
         registration = Once(partial(register_catalog, catalog, texts=BlobCatalogTexts(container)))
         documents = BlobDocumentStore(container, DocumentCache(settings.cache_bytes), registration)
         background = BackgroundTasks()
@@ -183,7 +185,7 @@ async def connect(settings: Settings, telemetry: Telemetry | None = None) -> Asy
             search=_measured_search(search, telemetry),
             records=records,
             vault=vault,
-            signing=None if keys is None else keys[1],
+            signing=keys[1],
             marks=BlobJobMarks(container),
             queue=queue,
             models=models,

@@ -1,6 +1,6 @@
 """The history of one document in an archive: each record is checked against the one before it.
 
-Where retention has removed old records, the first line is the baseline that replaces them.
+Where retention has removed old records, the first line is the baseline that replaces them; a record always follows it.
 """
 
 from collections import deque
@@ -89,6 +89,8 @@ class Chain:
 
     def row(self) -> ArchivedDocument:
         """What the manifest says of the document. Raises BrokenChain if there was no record, or a strange one."""
+        if not self.fold.is_vouched:
+            raise BrokenChain(change_id(self.doc_id, self.fold.sequence), "the record is missing")
         newest = self._version()
         profile_id, binding_id = self._written_by
         try:

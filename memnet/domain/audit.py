@@ -1,7 +1,7 @@
 """Audit records: what one says, how they chain, and what a chain proves.
 
 A record is canonical JSON, so its bytes follow from its members. Each names the hash of the one before it; the
-document's own blob names the last. Its values can be sealed (memnet.domain.audit_values).
+document's own blob names the last. In storage its values are sealed (memnet.domain.audit_values).
 """
 
 from dataclasses import dataclass
@@ -10,7 +10,6 @@ from typing import Any
 import orjson
 
 from memnet.domain import audit_values, patch
-from memnet.domain.audit_values import CLEAR_VERSION, SEALED_VERSION
 from memnet.domain.document import ETag, Json
 from memnet.domain.draft import NO_CONTENT_HASH, Draft
 from memnet.domain.envelope import Envelope, Record, change_id
@@ -40,14 +39,10 @@ def build(
     post_etag: ETag,
     request_hash: str,
     previous_record_hash: str,
-    values_salt: bytes | None = None,
+    values_salt: bytes,
 ) -> Record:
-    """The record of one change; `pre_etag` is None if the change creates the document.
-
-    With a salt it is one whose values can be sealed, in its open form; without, one that is stored as it is.
-    """
+    """Build the open record of one change; `pre_etag` is None if the change creates the document."""
     record = {
-        "record_version": CLEAR_VERSION,
         "change_id": change_id(doc_id, sequence),
         "sequence": sequence,
         "timestamp": timestamp,
@@ -81,7 +76,7 @@ def build(
         "lineage": lineage(command.idempotency_key),
         "previous_record_hash": previous_record_hash,
     }
-    return record if values_salt is None else audit_values.with_values_hash(record, values_salt)
+    return audit_values.with_values_hash(record, values_salt)
 
 
 def record_bytes(record: Record) -> bytes:
@@ -144,9 +139,14 @@ class Fold:
     created_at: str = ""
     created_sequence: int = 0
     state: Json = None
+    is_vouched: bool = True
+    """False: the fold begins at a baseline, and neither its own record nor the next one was taken yet."""
 
     def take(self, record: Record) -> Version:
-        """Apply the next record; return the version it made. Raises BrokenChain."""
+        """Apply the next record and return the version it made. Raises BrokenChain.
+
+        After a baseline its own record may come first: it is held against what the baseline says.
+        """
         expected = change_id(self.doc_id, self.sequence + 1)
         try:
             return self._take(record, expected)
@@ -154,10 +154,11 @@ class Fold:
             raise BrokenChain(expected, "the record lacks a member or has one of another type") from error
 
     def _take(self, record: Record, expected: str) -> Version:
+        if not self.is_vouched and record["sequence"] == self.sequence:
+            return self._confirm(record, change_id(self.doc_id, self.sequence))
         own = record["change_id"] == expected and record["doc_id"] == self.doc_id
         own = own and record["sequence"] == self.sequence + 1
         _require(own, expected, "the record is missing, another's or out of order")
-        _require(record["record_version"] in (CLEAR_VERSION, SEALED_VERSION), expected, "unknown record version")
         if record["previous_record_hash"] != self.previous_hash:
             raise BrokenLink(expected, "the link to the record before it is broken")
         _check_values(record, expected)
@@ -168,6 +169,20 @@ class Fold:
         self._apply(record, expected)
         self.sequence += 1
         self.previous_hash = record_hash(record)
+        self.is_vouched = True
+        if self.etag is None:
+            self.created_at, self.created_sequence = record["timestamp"], self.sequence
+        return self._version(record)
+
+    def _confirm(self, record: Record, own: str) -> Version:
+        _require(record["change_id"] == own and record["doc_id"] == self.doc_id, own, "the record is another's")
+        same = record_hash(record) == self.previous_hash
+        _require(same, own, "the record is not the one that the baseline stands for")
+        _check_values(record, own)
+        _require(record["content_hash"] == self.content_hash, own, "the baseline's content is not the record's")
+        same = self.etag in (None, record["post_etag"])
+        _require(same, own, "the baseline's ETag is not the record's")
+        self.is_vouched = True
         return self._version(record)
 
     def _apply(self, record: Record, expected: str) -> None:
@@ -182,8 +197,6 @@ class Fold:
         _require(record["content_hash"] == self.content_hash, expected, "ops do not give the content hash")
 
     def _version(self, record: Record) -> Version:
-        if self.etag is None:
-            self.created_at, self.created_sequence = record["timestamp"], self.sequence
         deleted = self.content_hash == NO_CONTENT_HASH
         self.etag = None if deleted else ETag(record["post_etag"])
         document: dict[str, Any] = {
@@ -208,27 +221,21 @@ class Fold:
 
 def check_head(fold: Fold, head: Envelope) -> None:
     """Raise BrokenChain unless the document's own blob is the end of the chain that was folded."""
-    check_end(head, fold.sequence, fold.previous_hash)
-    stored = NO_CONTENT_HASH if head.deleted else digest(canonical(head.content))
+    following = change_id(head.doc_id, min(fold.sequence, head.commit.sequence) + 1)
+    _require(fold.sequence >= head.commit.sequence, following, "the record is missing")
+    _require(fold.sequence == head.commit.sequence, following, "the document is older than this record")
     last = change_id(head.doc_id, fold.sequence)
+    _require(fold.previous_hash == head.commit.record_hash, last, "the document names another last record")
+    _require(fold.is_vouched, last, "the record is missing")
+    stored = NO_CONTENT_HASH if head.deleted else digest(canonical(head.content))
     _require(fold.content_hash == stored, last, "the document's content is not what its records give")
 
 
-def check_end(head: Envelope, sequence: int, newest_hash: str) -> None:
-    """Raise BrokenChain unless the document names the last record of a chain: the one of that number and that hash."""
-    following = change_id(head.doc_id, min(sequence, head.commit.sequence) + 1)
-    _require(sequence >= head.commit.sequence, following, "the record is missing")
-    _require(sequence == head.commit.sequence, following, "the document is older than this record")
-    last = change_id(head.doc_id, sequence)
-    _require(newest_hash == head.commit.record_hash, last, "the document names another last record")
-
-
 def _check_values(record: Record, expected: str) -> None:
-    """Of a record that is sealed, or was: whether the values are there and those that its hash names."""
-    if record["record_version"] == SEALED_VERSION:
-        _require(not audit_values.is_sealed(record), expected, "its values do not open")
-        same = record["values_hash"] == audit_values.values_hash(record)
-        _require(same, expected, "its values are not those that it names")
+    """Require that the record is open, and that its values are those that its hash names."""
+    _require(not audit_values.is_sealed(record), expected, "its values do not open")
+    same = record["values_hash"] == audit_values.values_hash(record)
+    _require(same, expected, "its values are not those that it names")
 
 
 def _require(holds: bool, change: str, reason: str) -> None:

@@ -1,6 +1,6 @@
 """The values of an audit record: what of it can tell of a person, and how that is sealed under the user's data key.
 
-A record of version 2 has two forms. Open, it has all members. As it is stored, its values are one ciphertext:
+A record has two forms. Open, as archives have it, it has all members. As it is stored, its values are one ciphertext:
 
     { the clear members, "values_hash": SHA-256 of the values, "sealed": { ciphertext, nonce, … } }
 
@@ -21,8 +21,8 @@ from memnet.domain.errors import SealBroken
 from memnet.domain.json_text import canonical, digest
 from memnet.domain.sealing import DataKey, to_base64
 
-CLEAR_VERSION, SEALED_VERSION = 1, 2
-"""A record whose values stand in it as they are, where there is no key vault; and one whose values are sealed."""
+RECORD_VERSION = 2
+"""The one version that is written and read."""
 SALT_BYTES = 32
 VALUES = frozenset(
     {
@@ -94,8 +94,8 @@ class Sealing:
 
 
 def with_values_hash(members: Record, salt: bytes) -> Record:
-    """The open record of version 2 with these members, salted."""
-    record = {**members, "record_version": SEALED_VERSION, "values_salt": to_base64(salt)}
+    """Return the open record with these members, salted."""
+    record = {**members, "record_version": RECORD_VERSION, "values_salt": to_base64(salt)}
     return {**record, "values_hash": values_hash(record)}
 
 
@@ -105,27 +105,18 @@ def values_hash(record: Record) -> str:
 
 
 def hashed(record: Record) -> Record:
-    """The members that the record's own hash goes over: of version 2 all but the values, sealed or not."""
-    if record.get("record_version") != SEALED_VERSION:
-        return record
+    """Return the members that the record's own hash goes over: all but the values, sealed or not."""
     return {name: value for name, value in record.items() if name not in VALUES and name != "sealed"}
 
 
 def has_form(record: Record) -> bool:
-    """Whether a record has no more and no less than the members of one of its forms; of version 1 all are fine."""
-    if record.get("record_version") != SEALED_VERSION:
-        return True
-    return record.keys() in (CLEAR | VALUES, CLEAR | {"sealed"})
+    """Return whether a record is of the current version and has exactly the members of one of its forms."""
+    return record.get("record_version") == RECORD_VERSION and record.keys() in (CLEAR | VALUES, CLEAR | {"sealed"})
 
 
 def is_sealed(record: Record) -> bool:
     """Whether the values are not there to be read."""
-    return record.get("record_version") == SEALED_VERSION and "sealed" in record
-
-
-def must_be_sealed(record: Record) -> bool:
-    """Whether a record may only be stored with its values sealed."""
-    return record.get("record_version") == SEALED_VERSION
+    return "sealed" in record
 
 
 def data_key_ids(records: Iterable[Record]) -> set[str]:
@@ -134,7 +125,7 @@ def data_key_ids(records: Iterable[Record]) -> set[str]:
 
 
 def seal(record: Record, place: RecordPlace, *, data_key: DataKey, nonce: bytes) -> Record:
-    """The form in which an open record of version 2 is stored at `place`."""
+    """Return the form in which an open record is stored at `place`."""
     sealed = sealing.seal(_values(record), place, data_key=data_key, nonce=nonce)
     return {**hashed(record), "sealed": orjson.loads(sealed)}
 

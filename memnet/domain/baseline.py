@@ -1,8 +1,9 @@
 """A baseline: a document as one change left it, kept in place of that change's record and of all before it.
 
-It is made from the records alone, so whoever makes it makes the same one. What follows vouches for it: the next
-record, or the document's own blob, names the hash of the change, its ETag and the hash of its content. It has two
-forms, as a record has: open, and with its content sealed (memnet.domain.baseline_values).
+It is made from the records alone, so any process makes the same one. A record always vouches for it: the next one,
+which names the hash of the change, its ETag and the hash of its content, or, if the change is the document's newest,
+the change's own record, which retention keeps. It has two forms, as a record has: open, as archives have it, and
+with its content sealed, as it is stored (memnet.domain.baseline_values).
 """
 
 from dataclasses import dataclass
@@ -18,8 +19,8 @@ from memnet.domain.errors import InvalidIdentifier
 from memnet.domain.json_text import canonical, digest
 from memnet.domain.path_policy import ROOT
 
-OPEN_VERSION, SEALED_VERSION = 1, 2
-"""A baseline that says what the document held; and one whose content is sealed."""
+BASELINE_VERSION = 2
+"""The one version that is written and read."""
 VALUES_DO_NOT_OPEN = "the values of the baseline do not open"
 
 
@@ -106,6 +107,7 @@ class Baseline:
             created_sequence=self.created_sequence,
             # A copy: a fold patches what it holds.
             state=None if self.deleted else orjson.loads(canonical(self.content)),
+            is_vouched=False,
         )
 
 
@@ -135,6 +137,7 @@ def baseline_of(key: DocumentKey, record: Record, version: Version, profile_id: 
 def clear_members(baseline: Baseline) -> dict[str, Any]:
     """What is said of the change in clear, whether the content is sealed or not: who, when, where, by which rule."""
     return {
+        "baseline_version": BASELINE_VERSION,
         "change_id": baseline.change_id,
         "sequence": baseline.sequence,
         "doc_id": baseline.doc_id,
@@ -161,8 +164,8 @@ def dump(baseline: Baseline) -> bytes:
     members = clear_members(baseline)
     if baseline.sealed is not None:
         of_values = {"values_hash": baseline.sealed.values_hash, "sealed": baseline.sealed.ciphertext}
-        return canonical({**members, **of_values, "baseline_version": SEALED_VERSION})
-    members |= {"baseline_version": OPEN_VERSION, "content_hash": baseline.content_hash}
+        return canonical({**members, **of_values})
+    members["content_hash"] = baseline.content_hash
     if not baseline.deleted:
         members[ROOT] = baseline.content
     return canonical(members)
@@ -196,7 +199,7 @@ def load(data: bytes) -> Baseline | None:
 
 
 def _sealed(members: dict[str, Any]) -> SealedValues | None:
-    if members["baseline_version"] != SEALED_VERSION:
+    if "sealed" not in members:
         return None
     if not isinstance(members["values_hash"], str):
         raise TypeError

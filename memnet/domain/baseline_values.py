@@ -1,7 +1,6 @@
 """The values of a baseline: what the document held, and how that is sealed under the user's data key.
 
-Open, a baseline says it in clear; so it is where there is no vault, and in archives. As it is stored where there is
-one, its values are one ciphertext:
+In archives a baseline says it in clear. As it is stored, its values are one ciphertext:
 
     { the clear members, "values_hash": SHA-256 of the values, "sealed": { ciphertext, nonce, … } }
 
@@ -48,12 +47,13 @@ def seal(baseline: Baseline, place: BaselinePlace, *, data_key: DataKey, salt: b
 
 
 def opened(baseline: Baseline, place: BaselinePlace, keys: Mapping[str, DataKey]) -> Baseline:
-    """The open form of a baseline that stands at `place`; one that is open is returned as it is.
+    """Return the open form of a baseline that is stored at `place`.
 
-    Raises SealBroken if the key is not among `keys`, the baseline is of another place, or anything in it was altered.
+    Raises SealBroken if the baseline is not sealed, the key is not among `keys`, the baseline is of another place, or
+    anything in it was altered.
     """
     if baseline.sealed is None:
-        return baseline
+        raise SealBroken()
     data = canonical(baseline.sealed.ciphertext)
     data_key = keys.get(sealing.sealing_key_id(data))
     if data_key is None:
@@ -68,7 +68,7 @@ def opened(baseline: Baseline, place: BaselinePlace, keys: Mapping[str, DataKey]
 
 
 def data_key_ids(baseline: Baseline) -> set[str]:
-    """Which data key opens it; none if it is open, or if nothing opens it."""
+    """Return the data key that opens it; none if it is not sealed, or cannot be."""
     if baseline.sealed is None:
         return set()
     try:

@@ -97,13 +97,13 @@ def next_version(
     now: str,
     new_doc_id: str,
     carried: tuple[Record, ...],
-    sealing: Sealing | None = None,
+    sealing: Sealing,
 ) -> Envelope:
     """The blob that commits `draft` over `head`: content, receipt and record together.
 
     `carried` are the records of the head's outbox that are not known to stand in audit/. `new_doc_id` is used if
-    there is no blob yet. Without `sealing` the record's values stand in it as they are. Recorded time never runs
-    backwards along a document's history.
+    there is no blob yet. The record's values are sealed with `sealing`. Recorded time never runs backwards along a
+    document's history.
     """
     created = head is None or head.deleted
     doc_id = head.doc_id if head else new_doc_id
@@ -111,10 +111,9 @@ def next_version(
     timestamp = max(now, head.updated_at) if head else now
     previous = head.commit.record_hash if head else audit.FIRST_HASH
     request_hash = command.request_hash()
-    seed = [doc_id, previous, command.actor.principal, command.idempotency_key, request_hash, draft.hash_after]
-    if sealing:
-        # The ETag stands in clear: without this, whoever can guess request and content could make sure of the guess.
-        seed.append(to_base64(sealing.salt))
+    # The ETag is in clear: without the salt it would confirm a guess of request and content.
+    salt = to_base64(sealing.salt)
+    seed = [doc_id, previous, command.actor.principal, command.idempotency_key, request_hash, draft.hash_after, salt]
     # The hash of the record before makes it unique in the chain, the request makes it unique among rivals.
     etag = ETag(f'"{sequence}-{digest(canonical(seed))[:16]}"')
     record = audit.build(
@@ -127,7 +126,7 @@ def next_version(
         post_etag=etag,
         request_hash=request_hash,
         previous_record_hash=previous,
-        values_salt=sealing.salt if sealing else None,
+        values_salt=sealing.salt,
     )
     receipt = Receipt(
         key_hash=key_hash(command.key, command.actor.principal, command.idempotency_key),
@@ -157,9 +156,7 @@ def next_version(
     )
 
 
-def _as_stored(record: Record, scope: UserScope, sealing: Sealing | None) -> Record:
-    if sealing is None:
-        return record
+def _as_stored(record: Record, scope: UserScope, sealing: Sealing) -> Record:
     place = RecordPlace(scope, record["change_id"])
     return audit_values.seal(record, place, data_key=sealing.data_key, nonce=sealing.nonce)
 

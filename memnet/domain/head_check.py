@@ -1,10 +1,8 @@
 """Whether a user's heads hold, and whether the histories are still what the heads say.
 
 A history that begins at a baseline says nothing about what was before it: of a head from before that, the signature
-and the place in the chain of heads are all that can be checked. Of a history whose records were not opened, heads are
-held against the records' hashes alone, and so are all of them where the user's data keys are not at hand, with which
-contents are held against heads. A baseline that is newer than all heads is a fault:
-with one, whoever can write to the storage could put any history in the place of a signed one.
+and the place in the chain of heads are all that can be checked. A baseline that is newer than all heads is a fault:
+with one, a storage writer could put any history in the place of a signed one.
 """
 
 from collections import defaultdict
@@ -14,7 +12,7 @@ from dataclasses import dataclass, replace
 from memnet.domain.audit import FIRST_HASH
 from memnet.domain.document import UserScope
 from memnet.domain.envelope import change_id
-from memnet.domain.head import DataKeys, Head, HeadEntry, head_key, is_signed, read_head, vouches
+from memnet.domain.head import Head, HeadEntry, head_key, is_signed, read_head
 from memnet.domain.history import Rebuilt
 from memnet.domain.json_text import digest
 from memnet.domain.signature import PublicKeys
@@ -49,22 +47,20 @@ def check_heads(
     histories: Sequence[Rebuilt],
     *,
     public_keys: PublicKeys | None,
-    data_keys: DataKeys | None = None,
     expected: bytes | None = None,
 ) -> tuple[HeadsChecked, Sequence[Rebuilt]]:
     """Check the heads, in name order, and return the histories with the faults that only the heads show.
 
-    `stored` was read before the histories were; else a head may be ahead of them. `data_keys` are those of the user
-    that the heads name and that open; None: there is no vault, and contents are held against plain hashes alone.
-    `expected` is a head that was kept elsewhere. The histories have the marks of `changes_of` all these. A document
-    that a head has and the storage has not is a history of its own, without versions.
+    `stored` was read before the histories were; else a head may be ahead of them. `expected` is a head that was
+    kept elsewhere. The histories have the marks of `changes_of` all these. A document that a head has and the storage
+    has not is a history of its own, without versions.
     """
     trusted, fault = _chain(scope, stored, public_keys)
     newest = trusted[-1] if trusted else None
     if expected is not None:
         kept, lost = _compare(scope, expected, stored, public_keys)
         trusted, fault = [*trusted, *kept], fault or lost
-    found = _against(trusted, histories, data_keys)
+    found = _against(trusted, histories)
     signed = {one.doc_id: one.sequence for one in newest.documents} if newest else {}
     is_checked = public_keys is not None or not (stored or expected)
     since = sum(max(0, one.last - max(signed.get(one.doc_id, 0), one.first - 1)) for one in found)
@@ -141,7 +137,7 @@ def _compare(
     return [head], None if found == expected else _told(name, "the head is not the one that was kept elsewhere")
 
 
-def _against(trusted: Iterable[Head], histories: Sequence[Rebuilt], keys: DataKeys | None) -> Sequence[Rebuilt]:
+def _against(trusted: Iterable[Head], histories: Sequence[Rebuilt]) -> Sequence[Rebuilt]:
     """The histories, each with the first fault that a head shows unless it has one of its own."""
     by_id: dict[str, Rebuilt] = {}
     for one in histories:
@@ -158,7 +154,7 @@ def _against(trusted: Iterable[Head], histories: Sequence[Rebuilt], keys: DataKe
             history = by_id.get(entry.doc_id)
             if history is None:
                 lost.setdefault(entry.doc_id, _lost(entry, head))
-            elif history.fault is None and (fault := _fault(entry, head, history, keys, is_newest)):
+            elif history.fault is None and (fault := _fault(entry, head, history, is_newest)):
                 faults.setdefault(entry.doc_id, fault)
         seen.update(head.documents)
     known = [one if one.fault else replace(one, fault=faults.get(one.doc_id)) for one in histories]
@@ -171,7 +167,7 @@ def _lost(entry: HeadEntry, head: Head) -> Rebuilt:
     return Rebuilt(entry.doc_id, head.place(entry), 0, fault)
 
 
-def _fault(entry: HeadEntry, head: Head, history: Rebuilt, keys: DataKeys | None, is_newest: bool) -> str | None:
+def _fault(entry: HeadEntry, head: Head, history: Rebuilt, is_newest: bool) -> str | None:
     """What a head shows of a history that holds in itself. For a baseline, the newest head must vouch."""
     first, last = history.first, history.last
     if entry.sequence < first:
@@ -182,21 +178,9 @@ def _fault(entry: HeadEntry, head: Head, history: Rebuilt, keys: DataKeys | None
     if entry.sequence > last:
         reason = f"the record is missing: head {head.sequence} has the document up to {entry.change_id}"
         return _told_change(entry.doc_id, last + 1, reason)
-    mark = history.marks[entry.sequence]
-    if mark.record_hash != entry.record_hash:
+    if history.marks[entry.sequence] != entry.record_hash:
         reason = f"the history is not the one of head {head.sequence}, which has another record there"
         return _told_change(entry.doc_id, entry.sequence, reason)
-    wrong = None if mark.content_hash is None else _content_fault(entry, head, mark.content_hash, keys)
-    return None if wrong is None else _told_change(entry.doc_id, entry.sequence, wrong)
-
-
-def _content_fault(entry: HeadEntry, head: Head, content_hash: str, keys: DataKeys | None) -> str | None:
-    """Why the content is not what the head has; None if it is, or if the head does not say or there is no vault."""
-    holds = vouches(entry, head.scope, content_hash, keys or {})
-    if holds is False:
-        return f"the content is not the one of head {head.sequence}"
-    if holds is None and keys is not None and entry.content_key_id is not None:
-        return f"the data key that head {head.sequence} has the content under does not open"
     return None
 
 

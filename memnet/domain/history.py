@@ -4,22 +4,18 @@ from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 
 from memnet.domain.audit import (
-    FIRST_HASH,
     BrokenChain,
     BrokenLink,
     Fold,
     Version,
-    check_end,
     check_head,
     record_hash,
 )
 from memnet.domain.baseline import Baseline
-from memnet.domain.document import DocumentKey, ETag
-from memnet.domain.draft import NO_CONTENT_HASH
+from memnet.domain.document import DocumentKey
 from memnet.domain.envelope import DocumentView, Envelope, Record, change_id, visible
 from memnet.domain.errors import HistoryBroken, VersionNotFound
-from memnet.domain.json_text import canonical, digest
-from memnet.domain.path_policy import ROOT
+from memnet.domain.json_text import canonical
 from memnet.domain.timestamps import from_text, to_text
 
 Moment = int | str
@@ -27,15 +23,6 @@ Moment = int | str
 
 Visit = Callable[[Version], None]
 """Gets the versions of a document in their order."""
-
-
-@dataclass(frozen=True, slots=True)
-class Mark:
-    """What a signed head is held against: the hashes of a change's record and of the content that it left."""
-
-    record_hash: str
-    content_hash: str | None
-    """None: the records were not opened."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,10 +37,8 @@ class Rebuilt:
     fault: str | None
     first: int = 1
     """The number of the first of them."""
-    marks: Mapping[int, Mark] = field(default_factory=dict)
-    """By the number of the change, for the changes that were asked for."""
-    is_opened: bool = True
-    """False: records are sealed and there is no vault. Only their chain was checked, and no version has its content."""
+    marks: Mapping[int, str] = field(default_factory=dict)
+    """The hashes of records by the number of the change, for the changes that were asked for."""
 
     @property
     def last(self) -> int:
@@ -109,7 +94,7 @@ class Rebuilding:
     """Rebuilds one document from its records, given one after the other, and keeps one version at a time.
 
     The result is held against the document's own blob. Without a blob (lost, or never read) only the chain itself is
-    checked, and the fault says so. Where the records are not opened, their chain is all that is checked.
+    checked, and the fault says so.
     """
 
     def __init__(
@@ -119,7 +104,6 @@ class Rebuilding:
         head: Envelope | None,
         baseline: Baseline | None = None,
         *,
-        is_opened: bool = True,
         wanted: Collection[int] = (),
         visit: Visit | None = None,
     ) -> None:
@@ -128,17 +112,17 @@ class Rebuilding:
         `visit` gets each version in its order.
         """
         self._key, self._head, self._baseline = key, head, baseline
-        self._is_opened, self._wanted, self._visit = is_opened, wanted, visit
-        self._marks: dict[int, Mark] = {}
+        self._wanted, self._visit = wanted, visit
+        self._marks: dict[int, str] = {}
         self._changes = 0
         self._newest: Version | None = None
         self._broken: tuple[BrokenLink, str] | None = None
         self._fault: str | None = None
-        self._chain: Fold | _Links = Fold(doc_id) if is_opened else _Links(doc_id)
+        self._chain = Fold(doc_id)
         if baseline is not None:
             try:
                 _check_baseline(baseline, doc_id, key)
-                self._chain = baseline.fold() if is_opened else _Links(doc_id, baseline.sequence, baseline.record_hash)
+                self._chain = baseline.fold()
                 self._keep(baseline.version())
             except BrokenChain as error:
                 self._fault = str(error)
@@ -163,7 +147,8 @@ class Rebuilding:
         except BrokenChain as error:
             self._fault = str(error)
         else:
-            self._keep(version)
+            if self._newest is None or version.sequence > self._newest.sequence:
+                self._keep(version)
 
     def finish(self) -> Rebuilt:
         """Hold the end of the chain against the document; return what was found."""
@@ -178,18 +163,14 @@ class Rebuilding:
             self._fault,
             first=1 if self._baseline is None else self._baseline.sequence,
             marks=self._marks,
-            is_opened=self._is_opened,
         )
 
     def _fault_of_end(self) -> str | None:
         if self._head is None:
             return "there is no document for these records"
         try:
-            if isinstance(self._chain, Fold):
-                check_head(self._chain, self._head)
-                _check_visible(self._newest, self._head)
-            else:
-                check_end(self._head, self._chain.sequence, self._chain.previous_hash)
+            check_head(self._chain, self._head)
+            _check_visible(self._newest, self._head)
         except BrokenChain as error:
             return str(error)
         return None
@@ -198,7 +179,7 @@ class Rebuilding:
         self._changes += 1
         self._newest = version
         if version.sequence in self._wanted:
-            self._marks[version.sequence] = Mark(version.record_hash, _content_hash(version, self._is_opened))
+            self._marks[version.sequence] = version.record_hash
         if self._visit is not None:
             self._visit(version)
 
@@ -218,49 +199,9 @@ class Rebuilding:
             self._fault = str(BrokenChain(first, f"the {which} was altered"))
 
 
-@dataclass(slots=True)
-class _Links:
-    """Follows a chain of records without their values."""
-
-    doc_id: str
-    sequence: int = 0
-    previous_hash: str = FIRST_HASH
-
-    def take(self, record: Record) -> Version:
-        """Return what can be told of the version. Raises BrokenChain."""
-        version = _link(self.doc_id, self.sequence + 1, self.previous_hash, record)
-        self.sequence, self.previous_hash = version.sequence, version.record_hash
-        return version
-
-
-def _content_hash(version: Version, is_opened: bool) -> str | None:
-    if not is_opened:
-        return None
-    return NO_CONTENT_HASH if version.document is None else digest(canonical(version.document[ROOT]))
-
-
 def _check_baseline(baseline: Baseline, doc_id: str, key: DocumentKey | None) -> None:
     if baseline.doc_id != doc_id or baseline.key != key:
         raise BrokenChain(change_id(doc_id, baseline.sequence), "the baseline speaks of another document")
-
-
-def _link(doc_id: str, sequence: int, previous_hash: str, record: Record) -> Version:
-    """The version that a record made, as far as can be told without its values."""
-    expected = change_id(doc_id, sequence)
-    own = (record.get("change_id"), record.get("doc_id"), record.get("sequence"))
-    if own != (expected, doc_id, sequence):
-        raise BrokenChain(expected, "the record is missing, another's or out of order")
-    if record.get("previous_record_hash") != previous_hash:
-        raise BrokenLink(expected, "the link to the record before it is broken")
-    return Version(
-        sequence=sequence,
-        change_id=expected,
-        etag=ETag(str(record.get("post_etag"))),
-        timestamp=str(record.get("timestamp")),
-        document=None,
-        created_sequence=0,
-        record_hash=record_hash(record),
-    )
 
 
 def check_place(record: Record, version: Version, key: DocumentKey | None) -> None:

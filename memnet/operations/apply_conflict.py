@@ -17,9 +17,9 @@ from memnet.domain.job import Job
 from memnet.domain.proposal import Dispute, Request, carry_on
 from memnet.domain.timestamps import from_text
 from memnet.domain.write import WriteResult
+from memnet.operations.key_ring import KeyRing
 from memnet.operations.read_conflict import HeldConflict, read_conflict
 from memnet.operations.rebase_proposal import rebase_proposal
-from memnet.operations.seal_record import seal_record
 from memnet.operations.send_job import send_job
 from memnet.operations.try_proposal import Refused, Writing, try_proposal
 from memnet.operations.unmark_job import unmark_job
@@ -173,7 +173,7 @@ async def _write(
     conflict: Conflict, held: HeldConflict, ports: _Ports, versions: Versions | None = None
 ) -> HeldConflict:
     if versions is not None:
-        sealed = await seal_record(conflict.key, versions.dump(), vault=ports.vault)
+        sealed = await KeyRing(ports.vault).seal(conflict.key, versions.dump())
         conflict = replace(conflict, sealed=orjson.loads(sealed))
     tag = await ports.vault.records.write(conflict.key, conflicts.dump(conflict), replaces=held.tag)
     return HeldConflict(conflict, versions or held.versions, tag)

@@ -11,14 +11,12 @@ from memnet.domain.document import UserScope
 from memnet.domain.draft import Draft
 from memnet.domain.envelope import Envelope, Receipt, Record
 from memnet.domain.errors import DocumentNotFound, HistoryBroken, MemnetError, Unavailable
-from memnet.domain.sealing import NONCE_BYTES, DataKey
+from memnet.domain.sealing import KEY_BYTES, NONCE_BYTES, DataKey
 from memnet.domain.timestamps import to_text
 from memnet.domain.write import IfMatch, WriteCommand, WriteResult
-from memnet.operations.add_data_key import add_data_key
+from memnet.operations.audit_records import open_audit_records
 from memnet.operations.flush_outbox import flush_outbox
-from memnet.operations.open_audit_records import open_audit_records
-from memnet.operations.read_current_key import read_current_key
-from memnet.operations.take_current_key import take_current_key
+from memnet.operations.key_ring import KeyRing
 from memnet.ports import AuditLog, Background, Clock, DocumentStore, IdGenerator, StoreConflict, StoredDocument, Vault
 
 ATTEMPTS = 4
@@ -65,7 +63,7 @@ async def commit_change(
         carried = commit.unflushed(head, lambda change_id: audit.stands(scope, change_id))
         sealing = await key.sealing()
         if command.dry_run:
-            await _check_storing(head, carried, sealing, command, documents, audit)
+            await _check_storing(head, carried, key.is_stored, command, documents, audit)
         elif commit.outbox_is_full(carried):
             await flush_outbox(scope, carried, audit=audit)
             carried = ()
@@ -95,22 +93,22 @@ class _KeyInHand:
     down between two of them must not have the last word on a request whose outcome is open.
     """
 
-    def __init__(self, vault: Vault | None, scope: UserScope, *, may_make: bool) -> None:
-        """Without a vault nothing is sealed. A dry run may not make a key."""
+    def __init__(self, vault: Vault, scope: UserScope, *, may_make: bool) -> None:
+        """A dry run may not make a key."""
         self._vault, self._scope, self._may_make = vault, scope, may_make
-        self._key: DataKey | None = vault.cache.current(scope) if vault and vault.cache else None
+        self._key: DataKey | None = vault.cache.current(scope) if vault.cache else None
         self._failure: BaseException | None = None
+        self.is_stored = True
+        """False: the user has no key, and a dry run goes by one that is stored nowhere."""
 
     async def beside(self, read: Awaitable[T]) -> T:
         """Return what `read` does; a key that is not at hand is read meanwhile, and none is made.
 
         A failure counts only once the key is needed: what was applied before is answered all the same.
         """
-        if self._vault is None or self._key is not None:
+        if self._key is not None:
             return await read
-        found, key = await asyncio.gather(
-            read, read_current_key(self._scope, vault=self._vault), return_exceptions=True
-        )
+        found, key = await asyncio.gather(read, KeyRing(self._vault).current(self._scope), return_exceptions=True)
         if isinstance(key, BaseException):
             self._failure = key
         else:
@@ -119,29 +117,27 @@ class _KeyInHand:
             raise found
         return found
 
-    async def sealing(self) -> Sealing | None:
-        """Return what to seal one attempt's record with; None without a vault, or in a dry run of a user without keys.
+    async def sealing(self) -> Sealing:
+        """Return what to seal one attempt's record with.
 
         A user who has no key yet gets the first one; a dry run asks only whether the vault could wrap it.
         """
-        if self._vault is None:
-            return None
         if self._failure is not None:
             raise self._failure
         if self._key is None and not self._may_make:
             await self._vault.keys.find_newest(self._scope.tenant_id)
-            return None
+            self._key, self.is_stored = DataKey("", self._vault.ids.secret(KEY_BYTES)), False
         if self._key is None:
-            self._key = await self._first(self._vault)
+            self._key = await self._first()
         salt, nonce = self._vault.ids.secret(SALT_BYTES), self._vault.ids.secret(NONCE_BYTES)
         return Sealing(self._key, salt, nonce)
 
-    async def _first(self, vault: Vault) -> DataKey:
-        """There was none a moment ago; whoever is faster has made the one that counts."""
+    async def _first(self) -> DataKey:
+        """Make the first key, or take the one of a process that was faster."""
         try:
-            return await add_data_key(self._scope, None, None, vault=vault)
+            return await KeyRing(self._vault).add(self._scope, None, None)
         except StoreConflict:
-            return await take_current_key(self._scope, vault=vault)
+            return await KeyRing(self._vault).get_or_create(self._scope)
 
 
 def _remembered(command: WriteCommand, documents: DocumentStore) -> tuple[StoredDocument, Envelope] | None:
@@ -176,7 +172,7 @@ async def _check_fence(version: Envelope | None, command: WriteCommand, document
 async def _check_storing(
     head: Envelope | None,
     carried: tuple[Record, ...],
-    sealing: Sealing | None,
+    has_key: bool,
     command: WriteCommand,
     documents: DocumentStore,
     audit: AuditLog,
@@ -188,7 +184,7 @@ async def _check_storing(
         data = await audit.read(command.key.scope, record["change_id"])
         if data is not None and data != record_bytes(record):
             raise HistoryBroken(change_id=record["change_id"])
-    if head is None or is_full or (audit.vault is not None and sealing is None):
+    if head is None or is_full or not has_key:
         await documents.check(command.key.scope)
 
 

@@ -31,9 +31,9 @@ from memnet.domain.errors import HistoryBroken, LimitExceeded, SnapshotNotFound,
 from memnet.domain.json_text import digest
 from memnet.domain.record import RecordKey, RecordKind
 from memnet.domain.timestamps import to_text
-from memnet.operations.read_baseline import read_baseline
+from memnet.operations.audit_records import read_records
+from memnet.operations.baselines import read_baseline
 from memnet.operations.read_events import read_events
-from memnet.operations.read_records import read_records
 from memnet.operations.read_snapshot import read_snapshot
 from memnet.ports import ArchiveWriter, AuditLog, Clock, DocumentStore, EventStore, ListedDocument, RecordStore, Vault
 
@@ -186,7 +186,7 @@ async def _records(head: Envelope, chain: Chain, audit: AuditLog) -> AsyncIterat
         if baseline.sequence > last:
             raise Unavailable(REMOVED)
         yield chain.begin(baseline)
-    for start in range(chain.fold.sequence + 1, last + 1, BATCH):
+    for start in range(min(chain.fold.sequence + 1, last), last + 1, BATCH):
         try:
             records = await read_records(scope, head, start, min(start + BATCH - 1, last), audit=audit)
         except HistoryBroken as error:

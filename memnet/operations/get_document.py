@@ -4,7 +4,7 @@ from memnet.domain import envelope, history
 from memnet.domain.document import DocumentKey
 from memnet.domain.envelope import DocumentView
 from memnet.domain.errors import DocumentNotFound
-from memnet.operations.read_history import read_history
+from memnet.operations.baselines import read_history
 from memnet.ports import AuditLog, DocumentStore
 
 

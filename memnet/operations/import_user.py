@@ -16,10 +16,9 @@ from memnet.domain.errors import DocumentExists, EventExists, MemnetError, Unava
 from memnet.domain.event import StoredEvent
 from memnet.domain.path_policy import ROOT
 from memnet.domain.snapshot import Snapshot
-from memnet.operations.open_record import open_record
+from memnet.operations.key_ring import KeyRing
 from memnet.operations.replace_document import replace_document
 from memnet.operations.restore_document import restore_document
-from memnet.operations.seal_record import seal_record
 from memnet.operations.verify_archive import read_archive_lines, verify_archive
 from memnet.operations.write_event import write_event
 from memnet.ports import (
@@ -198,7 +197,7 @@ async def _create_record(entry: Snapshot | StoredRecord, *, dry_run: bool, vault
     fate = await _compare(entry, vault)
     if fate is not None or dry_run:
         return fate or Fate.CREATED
-    data = entry.data if isinstance(entry, StoredRecord) else await seal_record(entry.key, entry.dump(), vault=vault)
+    data = entry.data if isinstance(entry, StoredRecord) else await KeyRing(vault).seal(entry.key, entry.dump())
     try:
         await vault.records.write(entry.key, data, replaces=None)
     except StoreConflict:
@@ -218,5 +217,5 @@ async def _compare(entry: Snapshot | StoredRecord, vault: Vault) -> Fate | None:
     if isinstance(entry, StoredRecord):
         same = is_same(entry, stored.data)
     else:
-        same = await open_record(entry.key, stored.data, vault=vault) == entry.dump()
+        same = await KeyRing(vault).unseal(entry.key, stored.data) == entry.dump()
     return Fate.THERE if same else Fate.KEPT

@@ -10,8 +10,8 @@ from memnet.domain.document import DocumentKey, UserScope
 from memnet.domain.envelope import Envelope, Record
 from memnet.domain.errors import HistoryBroken, InvalidCursor, MalformedRequest
 from memnet.domain.identifiers import check_identifier
-from memnet.operations.list_baselines import list_baselines
-from memnet.operations.read_records import read_records
+from memnet.operations.audit_records import read_records
+from memnet.operations.baselines import list_baselines
 from memnet.ports import AuditLog, DocumentStore, Page
 
 LISTING = 1000
@@ -57,7 +57,7 @@ async def list_audit(
 
 async def _records(scope: UserScope, head: Envelope, after: int, limit: int, audit: AuditLog) -> Sequence[Record]:
     """The next records after change `after` that are kept; some may be removed while they are read."""
-    begins = await _begins_after(scope, head, audit)
+    begins = min(await _begins_after(scope, head, audit), head.commit.sequence - 1)
     while True:
         first = max(after, begins) + 1
         last = min(head.commit.sequence, first + limit - 1)

@@ -7,7 +7,7 @@ import orjson
 from memnet.domain import conflict as conflicts
 from memnet.domain.conflict import BACKOFF, Versions, new_conflict
 from memnet.domain.proposal import Dispute, Proposal
-from memnet.operations.seal_record import seal_record
+from memnet.operations.key_ring import KeyRing
 from memnet.operations.send_job import send_job
 from memnet.ports import JobMarks, MessageQueue, StoreConflict, Vault
 
@@ -31,7 +31,7 @@ async def open_conflict(
     if await vault.records.read(fresh.key) is not None:
         return
     await marks.mark(fresh.job)
-    sealed = await seal_record(fresh.key, Versions(proposal, dispute).dump(), vault=vault)
+    sealed = await KeyRing(vault).seal(fresh.key, Versions(proposal, dispute).dump())
     try:
         await vault.records.write(fresh.key, conflicts.dump(replace(fresh, sealed=orjson.loads(sealed))), replaces=None)
     except StoreConflict:

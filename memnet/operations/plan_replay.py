@@ -12,7 +12,7 @@ from memnet.domain.replay import PatchFate, Replay
 from memnet.domain.replay_plan import Plan, make_plan, settled_fates
 from memnet.domain.snapshot import Snapshot, snapshot_key
 from memnet.operations.extract_memory import extract_memory
-from memnet.operations.open_record import open_record
+from memnet.operations.key_ring import KeyRing
 from memnet.operations.show_documents import show_documents
 from memnet.ports import DocumentStore, LanguageModels, SemanticRouter, Vault
 
@@ -60,7 +60,7 @@ async def _open(replay: Replay, vault: Vault) -> Snapshot:
     stored = await vault.records.read(key)
     if stored is None:
         raise SnapshotNotFound()
-    snapshot = snapshots.load(replay.scope, await open_record(key, stored.data, vault=vault))
+    snapshot = snapshots.load(replay.scope, await KeyRing(vault).unseal(key, stored.data))
     if snapshot.replay_id != replay.replay_id or snapshot.profile_id != replay.profile_id:
         raise SealBroken("The snapshot is not the one that the replay's record tells of.")
     return snapshot

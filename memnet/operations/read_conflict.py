@@ -7,7 +7,7 @@ from memnet.domain.conflict import Conflict, Versions, conflict_key
 from memnet.domain.document import StorageETag, UserScope
 from memnet.domain.errors import ConflictNotFound, SealBroken
 from memnet.domain.json_text import canonical
-from memnet.operations.open_record import open_record
+from memnet.operations.key_ring import KeyRing
 from memnet.ports import Vault
 
 
@@ -29,7 +29,7 @@ async def read_conflict(scope: UserScope, conflict_id: str, *, vault: Vault) -> 
         raise ConflictNotFound()
     conflict = conflicts.load(stored.data)
     try:
-        opened = await open_record(key, canonical(conflict.sealed), vault=vault)
+        opened = await KeyRing(vault).unseal(key, canonical(conflict.sealed))
         versions = conflicts.load_versions(scope, opened)
     except SealBroken:
         # Not raised: a conflict that nobody can read can still be listed and discarded.

@@ -5,7 +5,7 @@ from memnet.domain.document import Actor, UserScope
 from memnet.domain.errors import SnapshotNotFound, Unavailable, VaultUnavailable
 from memnet.domain.snapshot import Snapshot, snapshot_key
 from memnet.domain.snapshot_access import SnapshotAccess, access_of
-from memnet.operations.open_record import open_record
+from memnet.operations.key_ring import KeyRing
 from memnet.ports import RecordStore, StoreConflict, Vault
 
 
@@ -22,7 +22,7 @@ async def read_snapshot(
     stored = await vault.records.read(key)
     if stored is None:
         raise SnapshotNotFound()
-    found = snapshot.load(scope, await open_record(key, stored.data, vault=vault))
+    found = snapshot.load(scope, await KeyRing(vault).unseal(key, stored.data))
     await _note(access_of(found, actor, vault.clock.now(), vault.ids.new()), vault.records)
     return found
 

@@ -19,11 +19,10 @@ from memnet.domain.envelope import Envelope, Record
 from memnet.domain.errors import HistoryBroken, InvalidIdentifier, SealBroken
 from memnet.domain.history import Rebuilding, Rebuilt, Remains, Visit
 from memnet.domain.sealing import DataKey
-from memnet.operations.list_baselines import list_baselines
-from memnet.operations.open_baseline import open_baseline
-from memnet.operations.open_data_keys import open_data_keys
-from memnet.operations.read_stored_records import PARALLEL
-from memnet.ports import AuditLog, DocumentStore, StoredDocument, Vault
+from memnet.operations.audit_records import PARALLEL
+from memnet.operations.baselines import list_baselines, open_baseline
+from memnet.operations.key_ring import KeyRing
+from memnet.ports import AuditLog, DocumentStore, StoredDocument
 
 PAGE = 1000
 Begin = Callable[[str, DocumentKey | None], Visit]
@@ -55,8 +54,9 @@ async def rebuild_documents(
     The entries hold the marks of the changes in `wanted`, by document. `begin` is called for each document, and once
     more for a document that changed meanwhile: then its versions are given again from the first one.
 
-    Reads listings, documents and records, and trusts none of them; writers may go on meanwhile. Where records or
-    a baseline are sealed and no vault is configured, the chain alone is checked. Raises VaultUnavailable, Unavailable.
+    Reads listings, documents and records, and trusts none of them; writers may go on meanwhile.
+
+    Raises VaultUnavailable, Unavailable.
     """
     found, work = list[Rebuilt](), _Work(scope, audit, wanted or {}, begin)
     # Before the documents: what is created meanwhile is not taken for records without a document.
@@ -101,7 +101,6 @@ async def _rebuild(
         key,
         head,
         baseline,
-        is_opened=not await _is_sealed(doc_id, head, baseline, work),
         wanted=work.wanted.get(doc_id, ()),
         visit=work.begin(doc_id, key) if work.begin else None,
     )
@@ -110,7 +109,8 @@ async def _rebuild(
     async for change_id, record in _records(doc_id, work, outbox):
         if baseline is not None and covered is not None and history.is_covered(change_id, baseline):
             covered.take(change_id, record)
-            continue
+            if change_id != baseline.change_id:
+                continue
         if outbox.get(change_id, record) != record:
             faults.append(f"{change_id}: the record in audit/ is not the one the document carries")
         rebuilding.take(await _opened(change_id, record, work))
@@ -121,29 +121,15 @@ async def _rebuild(
     return replace(rebuilt, fault=min(filter(None, faults), default=None))
 
 
-async def _is_sealed(doc_id: str, head: Envelope | None, baseline: Baseline | None, work: _Work) -> bool:
-    """Whether there is something that a vault opens, and no vault."""
-    if work.audit.vault is not None:
-        return False
-    if any(map(audit_values.is_sealed, head.commit.outbox if head else ())) or (baseline and baseline.is_sealed):
-        return True
-    async for _, record in _records(doc_id, work):
-        if audit_values.is_sealed(record):
-            return True
-    return False
-
-
 async def _opened(change_id: str, record: Record, work: _Work) -> Record:
     """The record in its open form; one that does not open is left as it is, and the rebuilding tells."""
-    if work.audit.vault is None or not audit_values.must_be_sealed(record):
-        return record
     missing = audit_values.data_key_ids([record]) - work.keys.keys()
     if missing:
-        work.keys |= await open_data_keys(work.scope, missing, vault=work.audit.vault)
+        work.keys |= await KeyRing(work.audit.vault).find(work.scope, missing)
     try:
         return audit_values.opened(record, RecordPlace(work.scope, change_id), work.keys)
     except SealBroken:
-        # One that is open where it should be sealed was not written by us.
+        # A record that is open in storage was not written by the service.
         return record if audit_values.is_sealed(record) else {}
 
 
@@ -231,18 +217,14 @@ async def _baseline(doc_id: str, work: _Work) -> tuple[Baseline | None, str | No
         found = baselines.load(data)
         if found is None or found.change_id != known[-1]:
             return None, f"{known[-1]}: the baseline cannot be read"
-        return await _open(found, work.scope, work.audit.vault), None
+        try:
+            return await open_baseline(found, BaselinePlace(work.scope, found.change_id), vault=work.audit.vault), None
+        except HistoryBroken:
+            if not found.is_sealed:
+                return None, f"{known[-1]}: the baseline cannot be read"
+            # Left as it is; the rebuilding reports that it does not open.
+            return found, None
     return None, None
-
-
-async def _open(baseline: Baseline, scope: UserScope, vault: Vault | None) -> Baseline:
-    """Its open form; one that does not open, or not without a vault, is left as it is, and the rebuilding tells."""
-    if vault is None:
-        return baseline
-    try:
-        return await open_baseline(baseline, BaselinePlace(scope, baseline.change_id), vault=vault)
-    except HistoryBroken:
-        return baseline
 
 
 async def _first_key(doc_id: str, work: _Work) -> DocumentKey | None:

@@ -19,11 +19,10 @@ from memnet.domain.proposal import ALREADY_THERE, Carried, Dispute, Proposal, ca
 from memnet.domain.rebase import Translated
 from memnet.domain.replay import PatchFate, PatchStatus, Replay, ReplayStatus, replay_key
 from memnet.domain.replay_plan import Plan, PlannedPatch
+from memnet.operations.key_ring import KeyRing
 from memnet.operations.open_conflict import open_conflict
-from memnet.operations.open_record import open_record
 from memnet.operations.plan_replay import plan_replay
 from memnet.operations.rebase_proposal import rebase_proposal
-from memnet.operations.seal_record import seal_record
 from memnet.operations.try_proposal import REFUSALS, Raced, Refused, Writing, try_proposal
 from memnet.operations.unmark_job import unmark_job
 from memnet.operations.write_event import write_event
@@ -136,7 +135,7 @@ async def _go_on(job: Job, ports: _Ports, *, anew: bool) -> Replay:
 async def _plan(replay: Replay, tag: StorageETag, ports: _Ports) -> _Held:
     """The plan, which the first one to come to it makes."""
     if replay.sealed is not None:
-        opened = await open_record(replay.key, canonical(replay.sealed), vault=ports.vault)
+        opened = await KeyRing(ports.vault).unseal(replay.key, canonical(replay.sealed))
         return _Held(replay, replay_plan.load(replay.scope, opened), tag)
     made = await plan_replay(
         replay,
@@ -244,7 +243,7 @@ async def _change_plan(held: _Held, number: int, ports: _Ports, **changes: Any) 
 
 
 async def _sealed(replay: Replay, plan: Plan, ports: _Ports) -> Any:
-    return orjson.loads(await seal_record(replay.key, plan.dump(), vault=ports.vault))
+    return orjson.loads(await KeyRing(ports.vault).seal(replay.key, plan.dump()))
 
 
 async def _write(replay: Replay, tag: StorageETag, ports: _Ports) -> StorageETag:

@@ -10,8 +10,8 @@ from memnet.operations.count_remaining import count_remaining
 from memnet.operations.fence_documents import fence_documents
 from memnet.operations.legal_holds import holds_covering
 from memnet.operations.open_erasure import open_erasure
-from memnet.operations.read_newest_head import read_newest_head
 from memnet.operations.sign_erasure import sign_erasure
+from memnet.operations.sign_heads import read_newest_head
 from memnet.ports import Erasing, StoreConflict
 
 ATTEMPTS = 8

@@ -8,18 +8,17 @@ from memnet.domain.archive import ArchivedDocument, VerifiedArchive, audit_file,
 from memnet.domain.archive_chain import Chain
 from memnet.domain.archive_import import Fate
 from memnet.domain.audit import BrokenChain, read_record, record_bytes
-from memnet.domain.audit_values import RecordPlace, must_be_sealed
+from memnet.domain.audit_values import RecordPlace
 from memnet.domain.baseline import Baseline
 from memnet.domain.document import DocumentKey
 from memnet.domain.envelope import Record
-from memnet.domain.errors import ArchiveRefused, HistoryBroken, Unavailable, VaultUnavailable
+from memnet.domain.errors import ArchiveRefused, HistoryBroken, Unavailable
 from memnet.domain.sealing import NONCE_BYTES, DataKey
-from memnet.operations.open_audit_records import open_audit_records
-from memnet.operations.read_stored_records import read_stored_records
-from memnet.operations.store_baseline import store_baseline
-from memnet.operations.take_current_key import take_current_key
+from memnet.operations.audit_records import open_audit_records, read_stored_records
+from memnet.operations.baselines import store_baseline
+from memnet.operations.key_ring import KeyRing
 from memnet.operations.verify_archive import read_archive_lines
-from memnet.ports import ArchiveReader, AuditLog, DocumentStore, StoreConflict, Vault
+from memnet.ports import ArchiveReader, AuditLog, DocumentStore, StoreConflict
 
 PARALLEL = 16
 
@@ -98,18 +97,13 @@ async def _append_records(
 
 
 async def _append(key: DocumentKey, records: Sequence[Record | Baseline], audit: AuditLog) -> None:
-    sealed = any(not isinstance(record, Baseline) and must_be_sealed(record) for record in records)
-    if sealed and audit.vault is None:
-        raise VaultUnavailable()
-    data_key = await take_current_key(key.scope, vault=audit.vault) if sealed and audit.vault else None
+    data_key = await KeyRing(audit.vault).get_or_create(key.scope) if records else None
 
     async def one(record: Record | Baseline) -> None:
         if isinstance(record, Baseline):
             await store_baseline(record, audit=audit)
-        elif audit.vault is not None and data_key is not None and must_be_sealed(record):
-            await _append_sealed(RecordPlace(key.scope, record["change_id"]), record, data_key, audit, audit.vault)
-        else:
-            await audit.append(key.scope, record["change_id"], record_bytes(record))
+        elif data_key is not None:
+            await _append_sealed(RecordPlace(key.scope, record["change_id"]), record, data_key, audit)
 
     outcomes = await asyncio.gather(*map(one, records), return_exceptions=True)
     # All end before a failure is raised, so that none writes after this call has returned.
@@ -118,13 +112,14 @@ async def _append(key: DocumentKey, records: Sequence[Record | Baseline], audit:
             raise outcome
 
 
-async def _append_sealed(place: RecordPlace, record: Record, data_key: DataKey, audit: AuditLog, vault: Vault) -> None:
-    nonce = vault.ids.secret(NONCE_BYTES)
+async def _append_sealed(place: RecordPlace, record: Record, data_key: DataKey, audit: AuditLog) -> None:
+    nonce = audit.vault.ids.secret(NONCE_BYTES)
     data = record_bytes(audit_values.seal(record, place, data_key=data_key, nonce=nonce))
     try:
         await audit.append(place.scope, place.change_id, data)
     except HistoryBroken:
         # It may be the same record, sealed by an earlier call: no two ciphertexts are alike.
         there = read_record(await audit.read(place.scope, place.change_id) or b"")
-        if there is None or [record] != await open_audit_records(place.scope, {place.change_id: there}, vault=vault):
+        same = there and await open_audit_records(place.scope, {place.change_id: there}, vault=audit.vault)
+        if same != [record]:
             raise

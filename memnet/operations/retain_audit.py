@@ -11,13 +11,10 @@ from memnet.domain.baseline import Baseline
 from memnet.domain.document import DocumentKey
 from memnet.domain.envelope import Envelope
 from memnet.domain.errors import HistoryBroken, SealBroken
+from memnet.operations.baselines import list_baselines, next_baseline, read_baseline, store_baseline
 from memnet.operations.flush_outbox import flush_outbox
 from memnet.operations.legal_holds import holds_covering
-from memnet.operations.list_baselines import list_baselines
-from memnet.operations.next_baseline import next_baseline
-from memnet.operations.read_baseline import read_baseline
 from memnet.operations.remove_due import RetentionRun, remove_due
-from memnet.operations.store_baseline import store_baseline
 from memnet.ports import AuditLog, DocumentStore, StoreConflict, StoredDocument
 
 PAGE = 1000
@@ -42,9 +39,11 @@ class _Standing:
 async def retain_audit(*, run: RetentionRun, documents: DocumentStore, audit: AuditLog) -> None:
     """Shorten the history of each document, deleted ones too, from its beginning to the first record that stays.
 
-    The baseline is written before the first record goes and holds the version that the last of them made, so that
-    every version since then can still be rebuilt. A history that does not hold, or of a user whose keys do not open, is
-    left as it is, and counted; one that has no document is left as it is. What an interrupted run has left is removed.
+    The newest record of a document always stays. The baseline is written before the first record goes and holds the
+    version that the last removed record made, so every version since then can still be rebuilt. A history that does not
+    hold, or of a user whose keys do not open, is left as it is, and counted. What an interrupted run has left is
+    removed.
+
     Raises ErasureRunning, HistoryBroken, VaultUnavailable, Unavailable.
     """
     stores = _Stores(documents, audit)
@@ -102,7 +101,8 @@ async def _shorten(
     known = standing.get(head.doc_id, _Standing())
     records = sorted({*known.records, *(record["change_id"] for record in head.commit.outbox)})
     before, after = await _find(key, head, run, stores.audit)
-    due = [] if after is None else [change for change in records if history.is_covered(change, after)]
+    newest = head.change_id(head.commit.sequence)
+    due = [change for change in records if after and change != newest and history.is_covered(change, after)]
     tally.kept += len(records) - len(due)
     if after is None:
         return
@@ -117,8 +117,18 @@ async def _shorten(
 
     gone = await remove_due(due, remove, tally, run=run)
     run.report.baselines += is_new and bool(gone)
-    if len(gone) == len(due):
-        await _remove_older(key, after, known, run, stores.audit)
+    older = [change for change in known.baselines if change < after.change_id]
+    known_at = run.clock.now()
+    if len(gone) < len(due) or not older or await holds_covering(run.scope, holds=run.holds):
+        return
+    if is_new and not gone:
+        # Only the newest record is due, which stays: what it replaced goes with the baseline before it.
+        if not run.dry_run and not await _replace(key, stored, head, after, stores):
+            tally.postponed += 1
+            return
+        run.report.baselines += 1
+    for change in older if not run.dry_run else ():
+        await stores.audit.delete_baseline(key.scope, change, known_at=known_at)
 
 
 async def _find(
@@ -163,13 +173,3 @@ async def _delete(key: DocumentKey, changes: Sequence[str], known_at: datetime, 
             await audit.delete(key.scope, change, known_at=known_at)
 
     await asyncio.gather(*map(one, changes))
-
-
-async def _remove_older(
-    key: DocumentKey, after: Baseline, known: _Standing, run: RetentionRun, audit: AuditLog
-) -> None:
-    older = [change for change in known.baselines if change < after.change_id]
-    known_at = run.clock.now()
-    if older and not run.dry_run and not await holds_covering(run.scope, holds=run.holds):
-        for change in older:
-            await audit.delete_baseline(key.scope, change, known_at=known_at)

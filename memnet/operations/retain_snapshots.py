@@ -13,7 +13,7 @@ from memnet.domain.record import RecordKey, RecordKind
 from memnet.domain.replay import Replay, failed, new_replay, replay_key
 from memnet.domain.retention import Kind
 from memnet.domain.snapshot import replay_id_of
-from memnet.operations.open_record import open_record
+from memnet.operations.key_ring import KeyRing
 from memnet.operations.remove_due import RetentionRun, remove_due
 from memnet.ports import Clock, RecordStore, StoreConflict, Vault
 
@@ -97,7 +97,7 @@ async def _adopt(key: RecordKey, run: RetentionRun, records: RecordStore, vault:
     try:
         if vault is None:
             raise VaultUnavailable
-        snapshot = snapshots.load(key.scope, await open_record(key, stored.data, vault=vault))
+        snapshot = snapshots.load(key.scope, await KeyRing(vault).unseal(key, stored.data))
         if snapshot.key != key:
             raise SealBroken
     except SealBroken:

@@ -11,11 +11,11 @@ from memnet.domain.envelope import Envelope
 from memnet.domain.errors import DocumentExists, DocumentNotFound, ErasureRunning, ETagMismatch, IdempotencyKeyReused
 from memnet.domain.migration import Migration, Unit
 from memnet.domain.migration_rollback import Return, changed_since, removal, restoration, returns
+from memnet.operations.audit_records import read_records
 from memnet.operations.commit_change import commit_change
 from memnet.operations.delete_document import delete_document
 from memnet.operations.get_document import get_document
 from memnet.operations.read_migration_unit import Depth, read_migration_unit
-from memnet.operations.read_records import read_records
 from memnet.ports import AuditLog, Background, Clock, DocumentStore, IdGenerator
 
 ATTEMPTS = 20

@@ -12,9 +12,7 @@ from memnet.domain.errors import ErasureRunning, SealBroken, Unavailable
 from memnet.domain.identifiers import check_identifier
 from memnet.domain.record import RecordKind
 from memnet.domain.sealing import NONCE_BYTES, WrappedKey
-from memnet.operations.add_data_key import add_data_key
-from memnet.operations.read_data_keys import read_data_keys
-from memnet.operations.unwrap_data_key import unwrap_data_key
+from memnet.operations.key_ring import KeyRing, read_data_keys
 from memnet.ports import RecordStore, StoreConflict, TenantKey, Vault
 
 PAGE = 1000
@@ -108,9 +106,9 @@ async def _renew(scope: UserScope, vault: Vault, accept_loss: bool) -> bool:
             return False
         if not accept_loss:
             # What cannot be opened must not be hidden behind a new key.
-            await unwrap_data_key(scope, found[0].current, keys=vault.keys)
+            await KeyRing(vault).unwrap(scope, found[0].current)
         try:
-            await add_data_key(scope, *found, vault=vault)
+            await KeyRing(vault).add(scope, *found)
         except StoreConflict:
             continue
         return True
@@ -154,7 +152,7 @@ async def _under(
     if wrapped.tenant_key_version == target.version:
         return wrapped
     try:
-        data_key = await unwrap_data_key(scope, wrapped, keys=vault.keys)
+        data_key = await KeyRing(vault).unwrap(scope, wrapped)
     except SealBroken:
         if is_current:
             raise

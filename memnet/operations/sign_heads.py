@@ -1,17 +1,155 @@
-"""Sign for every user whose documents have changed since the newest head."""
+"""Sign heads: the newest change of each document of a user."""
 
 import asyncio
 import logging
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from enum import StrEnum
 
-from memnet.domain.document import UserScope
+from memnet.domain import envelope
+from memnet.domain.document import DocumentKey, UserScope
+from memnet.domain.envelope import Envelope
 from memnet.domain.errors import ErasureRunning, HistoryBroken, Unavailable, VaultUnavailable
+from memnet.domain.head import Head, HeadEntry, entry_of, follows, going_back, head_key, next_head, read_head
+from memnet.domain.record import RecordKey, RecordKind
+from memnet.domain.timestamps import to_text
+from memnet.operations.audit_records import PARALLEL, read_stored_records
 from memnet.operations.list_users import list_users
-from memnet.operations.read_stored_records import PARALLEL
-from memnet.operations.sign_head import Signed, sign_head
-from memnet.ports import AuditLog, Clock, DocumentStore, ErasureStore, RecordStore, SigningKeys, UserDirectory
+from memnet.ports import (
+    AuditLog,
+    Clock,
+    DocumentStore,
+    ErasureStore,
+    ListedDocument,
+    RecordStore,
+    SigningKeys,
+    StoreConflict,
+    UserDirectory,
+)
 
+PAGE = 1000
+HEADS_PAGE = 5000
 log = logging.getLogger(__name__)
+
+
+class Signed(StrEnum):
+    """What became of it."""
+
+    SIGNED = "signed"
+    UNCHANGED = "unchanged"
+    """Nothing is newer than the newest head."""
+    POSTPONED = "postponed"
+    """Another process has signed a head at the same time, which may hold less."""
+
+
+async def sign_head(
+    scope: UserScope,
+    *,
+    accept: bool = False,
+    documents: DocumentStore,
+    audit: AuditLog,
+    records: RecordStore,
+    keys: SigningKeys,
+    clock: Clock,
+) -> Signed:
+    """Write a head if a document has changed since the newest one.
+
+    Writers may go on meanwhile. Raises HistoryBroken, having signed nothing, if a document cannot be read, lies behind
+    the newest head or does not follow from it by its records: whoever took changes away is not to get a signature for
+    it. `accept` signs what is stored all the same, for a person who has looked; what the heads before it show stays.
+    Raises ErasureRunning, Unavailable, VaultUnavailable, and SealBroken if there is no key to sign with.
+    """
+    previous = await read_newest_head(scope, records=records)
+    rows = await _list(scope, documents)
+    if _places(previous) == {row.key: row.summary.sequence for row in rows}:
+        return Signed.UNCHANGED
+    # A document in the head may be gone.
+    found = await _read({*_places(previous), *(row.key for row in rows)}, documents)
+    if not accept:
+        await _check(previous, found, audit)
+    entries = [entry_of(key, stored) for key, stored in found.items()]
+    signed_at, signing = to_text(clock.now()), await keys.newest()
+    head = next_head(scope, previous, entries, signed_at=signed_at, key=signing)
+    if head is None:
+        return Signed.UNCHANGED
+    try:
+        await records.write(head_key(scope, head.sequence), head.data, replaces=None)
+    except StoreConflict:
+        return Signed.POSTPONED
+    return Signed.SIGNED
+
+
+def _places(head: Head | None) -> dict[DocumentKey, int]:
+    return {head.place(one): one.sequence for one in head.documents} if head else {}
+
+
+def _entries(head: Head | None) -> dict[str, HeadEntry]:
+    return {one.doc_id: one for one in head.documents} if head else {}
+
+
+async def _list(scope: UserScope, documents: DocumentStore) -> Sequence[ListedDocument]:
+    found: list[ListedDocument] = []
+    cursor: str | None = None
+    while True:
+        page = await documents.list(scope, "", limit=PAGE, cursor=cursor)
+        found += page.items
+        cursor = page.next_cursor
+        if cursor is None:
+            return found
+
+
+async def _read(keys: Iterable[DocumentKey], documents: DocumentStore) -> dict[DocumentKey, Envelope]:
+    gate = asyncio.Semaphore(PARALLEL)
+    found: dict[DocumentKey, Envelope] = {}
+
+    async def one(key: DocumentKey) -> None:
+        async with gate:
+            stored = await documents.get(key)
+        if stored is not None:
+            found[key] = envelope.load(stored.data)
+
+    await asyncio.gather(*map(one, keys))
+    return found
+
+
+async def _check(
+    previous: Head | None,
+    found: dict[DocumentKey, Envelope],
+    audit: AuditLog,
+) -> None:
+    """Raise HistoryBroken unless each document goes on from where the newest head has it."""
+    then = _entries(previous)
+    now = [(key.scope, document, entry_of(key, document)) for key, document in found.items()]
+    broken = going_back(previous, [one for _, _, one in now])
+    for scope, document, one in now:
+        if broken is None and one.doc_id in then:
+            signed = then[one.doc_id]
+            records = await read_stored_records(scope, document, signed.sequence + 1, one.sequence, audit=audit)
+            broken = follows(signed, records.values(), one)
+    if broken is not None:
+        raise broken
+
+
+async def read_newest_head(scope: UserScope, *, records: RecordStore) -> Head | None:
+    """Return it, its signature unchecked; None if nothing was ever signed.
+
+    Raises HistoryBroken if what lies there is no head of this user's, Unavailable.
+    """
+    newest: RecordKey | None = None
+    cursor: str | None = None
+    while True:
+        page = await records.list(scope, RecordKind.HEADS, limit=HEADS_PAGE, cursor=cursor)
+        newest = page.items[-1] if page.items else newest
+        cursor = page.next_cursor
+        if cursor is None:
+            break
+    if newest is None:
+        return None
+    stored = await records.read(newest)
+    head = read_head(stored.data) if stored else None
+    if head is None or head_key(head.scope, head.sequence) != newest:
+        raise HistoryBroken("The newest head cannot be read; run memnet audit verify.", head=newest.name)
+    return head
 
 
 @dataclass(slots=True)

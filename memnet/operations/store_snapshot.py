@@ -11,8 +11,7 @@ from memnet.domain.errors import ProfileForbidden, SnapshotExists, Unavailable, 
 from memnet.domain.job import Job, JobKind
 from memnet.domain.replay import Replay, ReplayStatus, new_replay, replay_key, requeued
 from memnet.domain.snapshot import Conversation, Snapshot, load, take
-from memnet.operations.open_record import open_record
-from memnet.operations.seal_record import seal_record
+from memnet.operations.key_ring import KeyRing
 from memnet.operations.send_job import send_job
 from memnet.ports import JobMarks, MessageQueue, StoreConflict, StoredDocument, Vault
 
@@ -89,7 +88,7 @@ async def _check_same(snapshot: Snapshot, stored: StoredDocument, vault: Vault) 
 
     Raises SnapshotExists, SealBroken, VaultUnavailable, Unavailable.
     """
-    first = load(snapshot.scope, await open_record(snapshot.key, stored.data, vault=vault))
+    first = load(snapshot.scope, await KeyRing(vault).unseal(snapshot.key, stored.data))
     again = replace(snapshot, profile_version=first.profile_version, profile_sha256=first.profile_sha256)
     if first.dump() != again.dump():
         raise SnapshotExists(snapshot_id=snapshot.snapshot_id)
@@ -97,7 +96,7 @@ async def _check_same(snapshot: Snapshot, stored: StoredDocument, vault: Vault) 
 
 async def _create(snapshot: Snapshot, vault: Vault) -> bool:
     """Say whether this call has created it. Raises SnapshotExists, SealBroken, VaultUnavailable, Unavailable."""
-    sealed = await seal_record(snapshot.key, snapshot.dump(), vault=vault)
+    sealed = await KeyRing(vault).seal(snapshot.key, snapshot.dump())
     try:
         await vault.records.write(snapshot.key, sealed, replaces=None)
     except StoreConflict:

@@ -4,13 +4,11 @@ import asyncio
 from collections.abc import Sequence
 
 from memnet.domain.document import UserScope
-from memnet.domain.head import DataKeys, content_key_ids, read_head
 from memnet.domain.head_check import HeadsChecked, StoredHead, changes_of, check_heads
 from memnet.domain.history import Rebuilt
 from memnet.domain.record import RecordKey, RecordKind
 from memnet.domain.signature import PublicKeys, by_id
-from memnet.operations.open_data_keys import open_data_keys
-from memnet.operations.read_stored_records import PARALLEL
+from memnet.operations.audit_records import PARALLEL
 from memnet.operations.rebuild_documents import rebuild_documents
 from memnet.ports import AuditLog, DocumentStore, RecordStore, SigningKeys
 
@@ -30,8 +28,8 @@ async def verify_history(
     """Return what is to be said of the heads, and of every history the first fault that itself or a head shows.
 
     Signatures are checked with `public_keys`, else with those of `keys`; with neither they are not, and it is told.
-    Contents are held against the heads with the user's data keys, where there is a vault. `expected` is a head that was
-    kept elsewhere. Writers and signers may go on meanwhile. Raises Unavailable, VaultUnavailable, SealBroken.
+    `expected` is a head that was kept elsewhere. Writers and signers may continue meanwhile. Raises Unavailable,
+    VaultUnavailable, SealBroken.
     """
     # The heads first: a change that is signed between two reads must be in what is read second.
     stored = await _heads(scope, records)
@@ -39,14 +37,7 @@ async def verify_history(
         public_keys = by_id(await keys.public_keys())
     given = [*(one.data for one in stored), expected or b""]
     histories = await rebuild_documents(scope, documents=documents, audit=audit, wanted=changes_of(given))
-    data_keys = await _data_keys(scope, given, audit)
-    return check_heads(scope, stored, histories, public_keys=public_keys, data_keys=data_keys, expected=expected)
-
-
-async def _data_keys(scope: UserScope, heads: Sequence[bytes], audit: AuditLog) -> DataKeys | None:
-    if audit.vault is None:
-        return None
-    return await open_data_keys(scope, content_key_ids(map(read_head, heads)), vault=audit.vault)
+    return check_heads(scope, stored, histories, public_keys=public_keys, expected=expected)
 
 
 async def _heads(scope: UserScope, records: RecordStore) -> list[StoredHead]:

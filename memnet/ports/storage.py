@@ -136,13 +136,13 @@ class DocumentStore(Protocol):
 class AuditLog(Protocol):
     """The records below audit/ and the baselines below baselines/: created once, never changed.
 
-    Records go only after a baseline that stands for them is there. The log takes and gives bytes: whoever writes a
-    record seals its values, and whoever reads one opens them.
+    Records are removed only once a baseline stands for them, and never the newest of a document. The log takes
+    and gives bytes: its callers seal and open the values.
     """
 
     @property
-    def vault(self) -> "Vault | None":
-        """What the values of records are sealed with; None: they are stored in clear."""
+    def vault(self) -> "Vault":
+        """What the values of records are sealed with."""
         ...
 
     async def append(self, scope: UserScope, change_id: str, data: bytes) -> None:

@@ -193,40 +193,6 @@ def test_the_whole_user_put_back_with_the_heads_shows_against_a_kept_head_alone(
         assert lines(memnet, "--expect-head", str(kept), exit_code=1)[-1] == "broken: 2 of 2 documents"
 
 
-def test_a_public_key_verifies_without_the_vault(
-    memnet: Memnet, signed: Settings, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    public = tmp_path / "keys.pem"
-    public.write_text(memnet("audit", "keys").stdout, "utf-8")
-    monkeypatch.delenv("MEMNET_VAULT_URL")
-    assert lines(memnet, "--public-key", str(public))[-1] == "ok: 2 documents, 6 changes"
-    *_, heads, conclusion = lines(memnet, exit_code=1)
-    assert heads.endswith("signatures not checked: no key vault and no --public-key")
-    assert conclusion == "not verified: the signatures of the heads"
-    for command in (SIGN, ("audit", "sign"), ("audit", "keys")):
-        result = memnet(*command)
-        assert (result.exit_code, "no key vault is configured" in result.stderr) == (1, True)
-
-
-def test_without_the_vault_the_chain_alone_is_checked(
-    memnet: Memnet, signed: Settings, blobs: ContainerClient, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    public = tmp_path / "keys.pem"
-    public.write_text(memnet("audit", "keys").stdout)
-    monkeypatch.delenv("MEMNET_VAULT_URL")
-    _, dynamic, heads, conclusion = lines(memnet, "--public-key", str(public))
-    assert dynamic == "user/user_dynamic.json 4 changes ok, by its chain alone: the values are sealed"
-    assert (heads.rpartition(", ")[2], conclusion) == ("ok", "ok: 2 documents, 6 changes")
-    rebuilt = memnet("audit", "rebuild", *OF_USER)
-    assert (rebuilt.exit_code, "MEMNET_VAULT_URL" in rebuilt.stderr) == (1, True)
-    with blobs:
-        name = [*blobs.list_blob_names(name_starts_with=f"{SCOPE.prefix}audit/")][-2]
-        data = blobs.download_blob(name).readall()
-        blobs.upload_blob(name, data.replace(b"svc-a", b"svc-b"), overwrite=True)
-    change_id = name.rpartition("/")[2].removesuffix(".json")
-    assert change_id in "".join(lines(memnet, "--public-key", str(public), exit_code=1))
-
-
 def test_another_key_verifies_nothing(memnet: Memnet, signed: Settings, tmp_path: Path) -> None:
     """The newest key alone, which has signed nothing yet."""
     newest = memnet("audit", "keys", "--rotate").stdout.rpartition("-----BEGIN")

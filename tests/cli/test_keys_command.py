@@ -10,8 +10,7 @@ from local.key_vault_server import KeyVault
 from memnet import settings
 from memnet.domain.document import UserScope
 from memnet.domain.snapshot import snapshot_key
-from memnet.operations.open_record import open_record
-from memnet.operations.seal_record import seal_record
+from memnet.operations.key_ring import KeyRing
 from memnet.ports import Vault
 from memnet.settings import Settings
 from memnet.wiring import connect
@@ -44,7 +43,7 @@ def sealed(vault: Settings, tenant: str) -> Sealed:
 
     async def seal(of: Vault) -> Sealed:
         keys = {user: snapshot_key(UserScope(tenant, user), "c", "s") for user in ("u1", "u2", "u3")}
-        return {user: await seal_record(key, user.encode(), vault=of) for user, key in keys.items()}
+        return {user: await KeyRing(of).seal(key, user.encode()) for user, key in keys.items()}
 
     return asyncio.run(_with_vault(vault, seal))
 
@@ -58,7 +57,7 @@ async def _with_vault(found: Settings, work):  # type: ignore[no-untyped-def]
 def opened(found: Settings, tenant: str, sealed: Sealed) -> bool:
     async def read(vault: Vault) -> bool:
         keys = {user: snapshot_key(UserScope(tenant, user), "c", "s") for user in sealed}
-        return all([await open_record(keys[user], sealed[user], vault=vault) == user.encode() for user in sealed])
+        return all([await KeyRing(vault).unseal(keys[user], sealed[user]) == user.encode() for user in sealed])
 
     return bool(asyncio.run(_with_vault(found, read)))
 
@@ -136,18 +135,6 @@ def test_where_there_are_no_keys_none_are_made(memnet: Memnet, vault: Settings, 
         assert result.exit_code == 0, result.output
         assert result.stdout.startswith("no keys are stored for ")
     assert listed(memnet, tenant) == []
-
-
-def test_without_a_vault_keys_are_listed_and_not_rotated(
-    memnet: Memnet, storage: Settings, tenant: str, sealed: Sealed, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.delenv("MEMNET_VAULT_URL")
-    monkeypatch.delenv("MEMNET_VAULT_TOKEN")
-    monkeypatch.delenv("MEMNET_VAULT_CA")
-    assert len(listed(memnet, tenant)) == 1
-    result = memnet("keys", "rotate", "--tenant", tenant)
-    assert result.exit_code == 1
-    assert "set MEMNET_VAULT_URL" in result.stderr
 
 
 def test_a_vault_that_does_not_answer_is_told(

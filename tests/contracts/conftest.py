@@ -29,6 +29,7 @@ from memnet.adapters.process.document_cache import DocumentCache
 from memnet.adapters.system import SystemClock
 from memnet.ports import AuditLog, DocumentStore, EventIndex, EventStore, RecordStore, SearchRegister
 from tests.contracts.queue_ends import Broker, Ends, InMemory, OnServiceBus, Receivers
+from tests.operations.vault_world import VaultWorld
 
 BACKENDS = ["memory", "azurite"]
 
@@ -72,8 +73,8 @@ def documents(request: pytest.FixtureRequest) -> DocumentStore:
 def audit(request: pytest.FixtureRequest) -> AuditLog:
     """An empty AuditLog."""
     if request.param == "memory":
-        return MemoryAuditLog()
-    return BlobAuditLog(request.getfixturevalue("container"))
+        return MemoryAuditLog(VaultWorld().vault)
+    return BlobAuditLog(request.getfixturevalue("container"), VaultWorld().vault)
 
 
 @pytest.fixture(params=BACKENDS)

@@ -43,6 +43,7 @@ from memnet.ports import (
     RecordStore,
     UserStorage,
 )
+from tests.operations.vault_world import VaultWorld
 
 DATA = '{"who":"naïve 文档 🙂"}'.encode()
 SUMMARY = DocumentSummary(
@@ -85,7 +86,7 @@ def on_blobs(container: BlobContainer) -> Stores:
         BlobErasureStore(container),
         BlobUserStorage(container, SystemClock()),
         BlobDocumentStore(container, DocumentCache(1_000_000)),
-        BlobAuditLog(container),
+        BlobAuditLog(container, VaultWorld().vault),
         BlobEventStore(container),
         BlobRecordStore(container),
         BlobJobMarks(container),

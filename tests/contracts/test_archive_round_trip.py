@@ -40,6 +40,7 @@ from memnet.ports import DocumentStore, EventStore, RecordStore, Vault
 from tests.contracts.conftest import BACKENDS
 from tests.domain.samples import CATALOG
 from tests.domain.snapshot_samples import snapshot
+from tests.operations.vault_world import VaultWorld
 
 SCOPE, OTHER = UserScope("t1", "u1"), UserScope("t2", "u2")
 OPERATOR, WRITER = Actor("ops", frozenset()), Actor("svc", frozenset())
@@ -119,12 +120,16 @@ def store(request: pytest.FixtureRequest) -> Store:
         return elsewhere()
     container = request.getfixturevalue("container")
     documents = BlobDocumentStore(container, DocumentCache(1_000_000))
-    return Store(documents, BlobAuditLog(container), BlobEventStore(container), BlobRecordStore(container))
+    return Store(
+        documents, BlobAuditLog(container, VaultWorld().vault), BlobEventStore(container), BlobRecordStore(container)
+    )
 
 
 def elsewhere() -> Store:
     """Another, empty store."""
-    return Store(MemoryDocumentStore(), MemoryAuditLog(), MemoryEventStore(SystemClock()), MemoryRecordStore())
+    return Store(
+        MemoryDocumentStore(), MemoryAuditLog(VaultWorld().vault), MemoryEventStore(SystemClock()), MemoryRecordStore()
+    )
 
 
 @pytest.mark.parametrize("target", [SCOPE, OTHER], ids=["restored", "taken over"])

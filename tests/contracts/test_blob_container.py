@@ -28,6 +28,7 @@ from memnet.domain.errors import InvalidCursor, Unavailable
 from memnet.ports import StoreConflict
 from tests.contracts.conftest import Place
 from tests.contracts.scripted_server import CLOSE, HANG, ScriptedServer, answer, scripted_server, serving
+from tests.operations.vault_world import VaultWorld
 
 KEY = base64.b64encode(b"key").decode()
 SCOPE = UserScope("t1", "u1")
@@ -114,7 +115,7 @@ async def test_a_server_that_is_down_is_unavailable():
         with pytest.raises(Unavailable):
             await documents.list(SCOPE, "", limit=1, cursor=None)
         with pytest.raises(Unavailable):
-            await BlobAuditLog(container).append(SCOPE, "d-0001", b"{}")
+            await BlobAuditLog(container, VaultWorld().vault).append(SCOPE, "d-0001", b"{}")
 
 
 async def test_a_server_that_hangs_is_unavailable():
@@ -226,7 +227,7 @@ async def test_a_marker_that_the_service_refuses_is_an_invalid_cursor():
 async def test_a_record_that_vanished_between_refusal_and_look_is_unavailable():
     absent = answer(404, "BlobNotFound")
     async with against(absent, answer(409, "BlobAlreadyExists"), absent) as (container, server):
-        audit = BlobAuditLog(container)
+        audit = BlobAuditLog(container, VaultWorld().vault)
         with pytest.raises(Unavailable):
             await audit.append(SCOPE, "d-0001", b"{}")
         assert not audit.stands(SCOPE, "d-0001")
@@ -235,7 +236,7 @@ async def test_a_record_that_vanished_between_refusal_and_look_is_unavailable():
 
 async def test_standing_records_are_remembered_within_a_bound():
     async with against(*[answer(404, "BlobNotFound"), answer(201, ETag=TAG)] * 3) as (container, _):
-        audit = BlobAuditLog(container, known_limit=2)
+        audit = BlobAuditLog(container, VaultWorld().vault, known_limit=2)
         for change_id in ("d-1", "d-2", "d-3"):
             await audit.append(SCOPE, change_id, b"{}")
         assert [audit.stands(SCOPE, change_id) for change_id in ("d-1", "d-2", "d-3")] == [False, True, True]
@@ -261,7 +262,7 @@ async def test_two_processes_see_each_others_writes(place: Place, container: Blo
 async def test_blobs_that_are_no_documents_are_not_listed(place: Place, container: BlobContainer):
     documents = store(container)
     await documents.put(DOCUMENT, b"{}", SUMMARY, replaces=None)
-    await BlobAuditLog(container).append(SCOPE, "d-0001", b"{}")
+    await BlobAuditLog(container, VaultWorld().vault).append(SCOPE, "d-0001", b"{}")
     metadata = {"etag": "e", "sequence": "1", "updated_at": "t", "size": "1", "deleted": "false", "outbox": "0"}
     for name in ("tenants/t1/users/u1/documents/user/_x", "tenants/t1/users/u1/documents/user", "tenants/x"):
         await place.client.upload_blob(name, b"", metadata=metadata)

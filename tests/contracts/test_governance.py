@@ -26,6 +26,7 @@ from memnet.operations.legal_holds import get_hold, place_hold, release_hold
 from memnet.ports import HoldStore, StoreConflict
 from tests.contracts.conftest import BACKENDS
 from tests.contracts.erasure_stores import pages
+from tests.operations.vault_world import VaultWorld
 
 PLACE = HoldPlace("t1", "u1")
 DATA = '{"reason":"naïve 文档"}'.encode()
@@ -43,12 +44,12 @@ def holds(request: pytest.FixtureRequest) -> HoldStore:
 def stored(request: pytest.FixtureRequest) -> tuple[Any, ...]:
     """An empty directory, and the audit log, events and records it is a directory of."""
     if request.param == "memory":
-        log, events, records = MemoryAuditLog(), MemoryEventStore(FrozenClock()), MemoryRecordStore()
+        log, events, records = MemoryAuditLog(VaultWorld().vault), MemoryEventStore(FrozenClock()), MemoryRecordStore()
         return MemoryUserDirectory(log.names, events.names, records.names), log, events, records
     container = request.getfixturevalue("container")
     return (
         BlobUserDirectory(container),
-        BlobAuditLog(container),
+        BlobAuditLog(container, VaultWorld().vault),
         BlobEventStore(container),
         BlobRecordStore(container),
     )

@@ -9,9 +9,8 @@ from memnet.adapters.system import RandomIds, SystemClock
 from memnet.domain.baseline import Baseline
 from memnet.domain.document import DocumentKey, ETag, UserScope
 from memnet.domain.errors import HistoryBroken
-from memnet.operations.read_baseline import read_baseline
+from memnet.operations.baselines import read_baseline, store_baseline
 from memnet.operations.rotate_keys import rotate_keys
-from memnet.operations.store_baseline import store_baseline
 from memnet.ports import AuditLog, RecordStore, Vault
 
 SCOPE = UserScope("t1", "u1")

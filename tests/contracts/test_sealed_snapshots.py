@@ -16,9 +16,8 @@ from memnet.adapters.system import RandomIds, SystemClock
 from memnet.domain.document import Actor, UserScope
 from memnet.domain.errors import SealBroken
 from memnet.domain.snapshot import snapshot_key
-from memnet.operations.open_record import open_record
+from memnet.operations.key_ring import KeyRing
 from memnet.operations.read_snapshot import read_snapshot
-from memnet.operations.seal_record import seal_record
 from memnet.operations.store_snapshot import StoredSnapshot, store_snapshot
 from memnet.ports import Vault
 from tests.contracts.conftest import Place
@@ -168,10 +167,10 @@ async def test_two_processes_that_begin_at_once_end_with_one_key(vault: Vault, p
     ):
         vaults = [Vault(BlobRecordStore(each), vault.keys, vault.ids, vault.clock) for each in (one, other)]
         keys = [snapshot_key(SCOPE, "c", f"s{number}") for number in range(8)]
-        sealed = await asyncio.gather(*(seal_record(key, b"x", vault=vaults[n % 2]) for n, key in enumerate(keys)))
+        sealed = await asyncio.gather(*(KeyRing(vaults[n % 2]).seal(key, b"x") for n, key in enumerate(keys)))
     assert {orjson.loads(data)["key_id"] for data in sealed} == {
         row["key_id"]
         for row in orjson.loads((await blobs(place.client))["tenants/t1/users/u1/keys/data.json"])["data_keys"]
     }
     for key, data in zip(keys, sealed, strict=True):
-        assert await open_record(key, data, vault=vault) == b"x"
+        assert await KeyRing(vault).unseal(key, data) == b"x"

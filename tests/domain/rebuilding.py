@@ -16,7 +16,6 @@ class Found:
     """What was found, and the versions up to the first fault."""
 
     fault: str | None
-    is_opened: bool
     versions: list[Version]
 
 
@@ -35,12 +34,7 @@ def rebuild(
         rebuilding.take(record)
     found = rebuilding.finish()
     assert (found.changes, found.fault is not None) == (len(versions), rebuilding.is_over)
-    return Found(found.fault, found.is_opened, versions)
-
-
-def follow(*arguments: Any) -> Found:
-    """Follow the chain of records that are not opened."""
-    return rebuild(*arguments, is_opened=False)
+    return Found(found.fault, versions)
 
 
 def fault_of_covered(covered: Mapping[str, Record], baseline: Baseline) -> str | None:

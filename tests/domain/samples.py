@@ -14,7 +14,7 @@ from memnet.domain.draft import Draft, Governance, draft_deletion, draft_patch, 
 from memnet.domain.envelope import Envelope, Record, dump, load
 from memnet.domain.profile import Profile
 from memnet.domain.schema import Schema
-from memnet.domain.sealing import NONCE_BYTES, DataKey
+from memnet.domain.sealing import NONCE_BYTES, DataKey, from_base64
 from memnet.domain.write import (
     DeleteDocument,
     IfAbsent,
@@ -120,6 +120,20 @@ def shipped_command(profile_id: str, binding_id: str, *ops: Any, **members: Any)
     return patch_command(*ops, **{"key": key, "profile_id": profile_id, "binding_id": binding_id} | members)
 
 
+DATA_KEY = DataKey("key-0", bytes(range(32)))
+SEALING = Sealing(DATA_KEY, bytes(SALT_BYTES), bytes(NONCE_BYTES))
+
+
+def open_record(record: Record, data_key: DataKey) -> Record:
+    """The open form of a stored record."""
+    return audit_values.opened(record, RecordPlace(SCOPE, record["change_id"]), {data_key.key_id: data_key})
+
+
+def altered(record: Record, **members: Any) -> Record:
+    """An open record with other members, whose values fit in themselves."""
+    return audit_values.with_values_hash({**record, **members}, from_base64(record["values_salt"]))
+
+
 @dataclass
 class History:
     """One document's life, change by change, as the operations would make it."""
@@ -130,7 +144,7 @@ class History:
     versions: list[bytes] = field(default_factory=list)
     """The blob after each change."""
     data_key: DataKey | None = None
-    """What the records' values are sealed with from now on; None: they stand in clear."""
+    """What seals the records from now on; None: a key of no account, and `records` are kept open."""
 
     def write(self, command: WriteCommand, now: str = NOW) -> Envelope:
         """Decide and commit; every record counts as flushed."""
@@ -143,22 +157,18 @@ class History:
             now=now,
             new_doc_id="doc-1",
             carried=(),
-            sealing=Sealing(self.data_key, salt, salt[-NONCE_BYTES:]) if self.data_key else None,
+            sealing=Sealing(self.data_key or DATA_KEY, salt, salt[-NONCE_BYTES:]),
         )
         self.versions.append(dump(version))
         self.head = load(self.versions[-1])
-        self.records.append(orjson.loads(audit.record_bytes(version.commit.outbox[-1])))
+        stored = orjson.loads(audit.record_bytes(version.commit.outbox[-1]))
+        self.records.append(stored if self.data_key else open_record(stored, DATA_KEY))
         return self.head
 
     def opened(self) -> list[Record]:
         """The records in their open form."""
-        keys = {} if self.data_key is None else {self.data_key.key_id: self.data_key}
-        return [
-            audit_values.opened(record, RecordPlace(SCOPE, record["change_id"]), keys)
-            if audit_values.is_sealed(record)
-            else record
-            for record in self.records
-        ]
+        key = self.data_key
+        return [open_record(record, key) for record in self.records] if key else self.records
 
     def decide(self, command: WriteCommand, head: Envelope | None) -> Draft:
         """What the operation's `decide` does."""
@@ -191,7 +201,9 @@ def draft(rules: Governance, command: PatchDocument, content: Json = None) -> Dr
 def version_with(rules: Governance, content: Json) -> Envelope:
     """A first version that was put in place whatever the rules say of its content."""
     made = draft_replacement(replace_command(content), LENIENT, None)
-    version = commit.next_version(None, replace_command(content), made, now=NOW, new_doc_id="doc-1", carried=())
+    version = commit.next_version(
+        None, replace_command(content), made, now=NOW, new_doc_id="doc-1", carried=(), sealing=SEALING
+    )
     members = orjson.loads(dump(version))
     members |= {"schema_id": rules.schema.schema_id, "schema_version": rules.schema.version}
     return load(orjson.dumps(members))

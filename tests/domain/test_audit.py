@@ -6,15 +6,17 @@ from typing import Any
 import orjson
 import pytest
 
-from memnet.domain import audit
+from memnet.domain import audit, audit_values
 from memnet.domain.audit import BrokenChain, Fold, lineage, read_record, record_bytes, record_hash
+from memnet.domain.audit_values import SALT_BYTES
 from memnet.domain.document import DocumentKey, UserScope
 from memnet.domain.draft import NO_CONTENT_HASH
 from memnet.domain.envelope import Envelope, Record, load
 from memnet.domain.json_text import canonical, digest
+from memnet.domain.sealing import to_base64
 from memnet.domain.write import Reason
 from tests.domain.rebuilding import rebuild
-from tests.domain.samples import BOB, EVIDENCE, KEY, NOW, History, op, patch_command, small_rules
+from tests.domain.samples import BOB, EVIDENCE, KEY, NOW, History, altered, op, patch_command, small_rules
 
 LENGTH = 6
 
@@ -50,7 +52,7 @@ def named(number: int) -> str:
 def test_a_record_says_who_what_when_why_and_by_which_rules():
     record = LIFE.records[0]
     assert record == {
-        "record_version": 1,
+        "record_version": 2,
         "change_id": named(1),
         "sequence": 1,
         "timestamp": NOW,
@@ -85,6 +87,8 @@ def test_a_record_says_who_what_when_why_and_by_which_rules():
         ).request_hash(),
         "lineage": None,
         "previous_record_hash": "0" * 64,
+        "values_hash": audit_values.values_hash(record),
+        "values_salt": to_base64(bytes(SALT_BYTES)),
     }
 
 
@@ -125,6 +129,7 @@ def test_reading_takes_exactly_what_was_written():
     doubled = data.replace(b'"actor":"svc-alice"', b'"actor":"svc-mallory","actor":"svc-alice"', 1)
     assert orjson.loads(doubled) == LIFE.records[0]
     assert read_record(doubled) is None
+    assert read_record(record_bytes(LIFE.records[0] | {"record_version": 1})) is None
     assert read_record(b"[" * 2000 + b"]" * 2000) is None
 
 
@@ -183,7 +188,7 @@ def test_a_member_left_out_or_of_another_type_is_named(member, number, value):
 )
 def test_operations_that_are_none_are_named_even_with_their_hash_made_to_fit(ops):
     records = copy.deepcopy(LIFE.records)
-    records[1] |= {"ops": ops, "ops_hash": digest(canonical(ops))}
+    records[1] = altered(records[1], ops=ops, ops_hash=digest(canonical(ops)))
     assert fault(records).startswith(named(2))
 
 
@@ -238,14 +243,14 @@ def test_a_forged_last_record_that_fits_in_itself_is_named_by_the_head():
     records = copy.deepcopy(LIFE.records)
     ops = [op("replace", "/content/d/c", value="forged")]
     forged = {"ops": ops, "ops_hash": digest(canonical(ops)), "content_hash": digest(b'{"d":{"c":"forged"}}')}
-    records[-1] |= forged
+    records[-1] = altered(records[-1], **forged)
     assert fault(records) == f"{named(LENGTH)}: the document names another last record"
 
 
 def test_a_forged_record_in_the_middle_that_fits_in_itself_is_named_by_the_next():
     records = copy.deepcopy(LIFE.records)
     ops = [*records[3]["ops"], op("test", "/content/b/c", value=None)]
-    records[3] |= {"ops": ops, "ops_hash": digest(canonical(ops))}
+    records[3] = altered(records[3], ops=ops, ops_hash=digest(canonical(ops)))
     assert fault(records) == f"{named(4)}: the record was altered"
 
 
@@ -256,7 +261,8 @@ def test_a_forged_record_in_the_middle_that_fits_in_itself_is_named_by_the_next(
 def test_a_history_rewritten_link_by_link_still_has_to_agree_with_itself(member, number):
     """Who can write all of the storage can make every hash fit, and is left with what the changes themselves say."""
     records = copy.deepcopy(LIFE.records)
-    records[number - 1][member] = other_value(records[number - 1][member])
+    one = records[number - 1]
+    records[number - 1] = altered(one, **{member: other_value(one[member])})
     previous = audit.FIRST_HASH
     for record in records:
         record["previous_record_hash"] = previous
@@ -300,8 +306,8 @@ def test_a_deletion_undone_in_the_document_is_named():
 
 def test_a_fault_holds_nothing_of_the_content():
     records = copy.deepcopy(LIFE.records)
-    records[1]["ops"] = [op("test", "/content/a", value="a-secret")]
-    records[1]["ops_hash"] = digest(canonical(records[1]["ops"]))
+    ops = [op("test", "/content/a", value="a-secret")]
+    records[1] = altered(records[1], ops=ops, ops_hash=digest(canonical(ops)))
     assert "secret" not in fault(records)
 
 
@@ -330,9 +336,9 @@ def test_a_fold_takes_the_next_record_only():
         fold.take(LIFE.records[0])
 
 
-def test_the_hash_is_that_of_the_bytes():
+def test_the_hash_is_that_of_all_but_the_values():
     record = LIFE.records[0]
-    assert record_hash(record) == digest(record_bytes(record))
+    assert record_hash(record) == digest(record_bytes(audit_values.hashed(record)))
     assert record_hash(dict(reversed(record.items()))) == record_hash(record)
     assert audit.FIRST_HASH == "0" * 64
 

@@ -12,9 +12,9 @@ from memnet.domain.baseline import Baseline, baseline_of
 from memnet.domain.document import DocumentKey, ETag
 from memnet.domain.envelope import load, visible
 from memnet.domain.errors import HistoryBroken, VersionNotFound
-from memnet.domain.json_text import canonical
+from memnet.domain.json_text import canonical, digest
 from tests.domain.rebuilding import fault_of_covered, rebuild
-from tests.domain.samples import KEY, SCOPE, History, op
+from tests.domain.samples import KEY, SCOPE, History, altered, op
 
 
 def life() -> History:
@@ -46,8 +46,13 @@ def at(number: int) -> Baseline:
     return baseline_of(KEY, record, version, "p")
 
 
+def after(number: int):
+    """The records that are kept behind a baseline: those after it, or its own, which is the newest."""
+    return LIFE.records[min(number, COUNT - 1) :]
+
+
 def rebuilt(baseline: Baseline, records=None, head=HEAD):
-    return rebuild("doc-1", KEY, LIFE.records[baseline.sequence :] if records is None else records, head, baseline)
+    return rebuild("doc-1", KEY, after(baseline.sequence) if records is None else records, head, baseline)
 
 
 @pytest.mark.parametrize("number", range(1, COUNT + 1))
@@ -94,21 +99,34 @@ FORGERIES = {
 @pytest.mark.parametrize("forged", FORGERIES)
 def test_a_forged_baseline_is_told_and_nothing_of_it_served(forged, number):
     baseline = FORGERIES[forged](at(number))
-    if forged == "etag" and number == COUNT:
-        # Of the newest version clients get the document's own ETag.
-        return
-    fault = rebuilt(baseline, LIFE.records[number:]).fault
+    fault = rebuilt(baseline, after(number)).fault
     assert fault is not None
     assert fault.startswith("doc-1-")
     if forged in ("content", "record_hash", "deleted", "sequence"):
         for moment, last in ((COUNT, COUNT), (number, number + 1)):
             with pytest.raises((HistoryBroken, VersionNotFound)):
-                history.version_at(moment, HEAD, LIFE.records[number:last], baseline)
+                history.version_at(moment, HEAD, LIFE.records[min(number, COUNT - 1) : last], baseline)
 
 
 @pytest.mark.parametrize("member", ["actor", "timestamp", "schema_id", "schema_version", "created_at"])
 def test_where_it_holds_the_newest_version_the_document_vouches_for_all_of_it(member):
     assert rebuilt(replace(at(COUNT), **{member: "forged"})).fault is not None
+
+
+def test_a_baseline_that_no_record_vouches_for_is_told():
+    assert rebuilt(at(COUNT), []).fault == f"doc-1-{COUNT:012d}: the record is missing"
+    with pytest.raises(HistoryBroken):
+        history.version_at(COUNT, HEAD, [], at(COUNT))
+
+
+def test_content_that_was_made_up_with_the_key_is_held_against_the_baselines_own_record():
+    """Also where document, baseline and their hashes agree: the record binds the content, and a head the record."""
+    forged = replace(at(COUNT), content={"forged": True})
+    fault = rebuilt(forged, head=replace(HEAD, content={"forged": True})).fault
+    assert fault == f"doc-1-{COUNT:012d}: the baseline's content is not the record's"
+    altered_one = altered(LIFE.records[-1], content_hash=digest(canonical({"forged": True})))
+    fault = rebuilt(forged, [altered_one], replace(HEAD, content={"forged": True})).fault
+    assert fault == f"doc-1-{COUNT:012d}: the record is not the one that the baseline stands for"
 
 
 def test_which_of_two_was_altered_is_told():

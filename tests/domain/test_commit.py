@@ -22,6 +22,7 @@ from memnet.domain.write import IfAbsent, IfMatch, Reason
 from tests.domain.samples import (
     BOB,
     NOW,
+    SEALING,
     History,
     delete_command,
     op,
@@ -230,7 +231,9 @@ def test_rivals_for_one_version_have_different_etags():
     for members in [{}, *others, {"ops": [op("add", "/content/n", value=2)]}]:
         command = patch_command(SET, **{"precondition": IfMatch(head.commit.etag)} | members)
         draft = History().decide(command, head)
-        made.add(commit.next_version(head, command, draft, now=NOW, new_doc_id="x", carried=()).commit.etag)
+        made.add(
+            commit.next_version(head, command, draft, now=NOW, new_doc_id="x", carried=(), sealing=SEALING).commit.etag
+        )
     assert len(made) == 5
 
 
@@ -277,7 +280,7 @@ def test_the_outbox_carries_what_is_not_known_to_stand():
     carried = commit.unflushed(history.head, lambda _: False)
     assert carried == (third,)
     draft = history.decide(command, history.head)
-    made = commit.next_version(history.head, command, draft, now=NOW, new_doc_id="x", carried=carried)
+    made = commit.next_version(history.head, command, draft, now=NOW, new_doc_id="x", carried=carried, sealing=SEALING)
     assert [record["sequence"] for record in made.commit.outbox] == [3, 4]
     assert commit.unflushed(load(dump(made)), lambda change_id: change_id.endswith("3")) == made.commit.outbox[1:]
     assert commit.unflushed(None, lambda _: False) == ()

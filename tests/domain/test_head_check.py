@@ -6,27 +6,19 @@ import pytest
 
 from memnet.domain.audit import Version
 from memnet.domain.document import DocumentKey, UserScope
-from memnet.domain.draft import NO_CONTENT_HASH
 from memnet.domain.head import Head, HeadEntry
 from memnet.domain.head_check import HeadsChecked, StoredHead, check_heads
-from memnet.domain.history import Mark, Rebuilt
-from memnet.domain.json_text import canonical, digest
+from memnet.domain.history import Rebuilt
 from memnet.domain.signature import SigningKey, by_id
-from tests.domain.head_samples import DATA_KEYS, KEY, SCOPE, THEN, entry, signed, signed_before, standing
+from tests.domain.head_samples import KEY, SCOPE, THEN, entry, signed
 
 KEYS = by_id([KEY.public])
 MALLORY = SigningKey("v1", b"m" * 32)
 
 
-def version(sequence: int, doc_id: str = "d1", content: object = None) -> Version:
-    etag = f'"{sequence}"'
-    document = {"content": content if content is not None else sequence}
+def version(sequence: int, doc_id: str = "d1") -> Version:
+    etag, document = f'"{sequence}"', {"content": sequence}
     return Version(sequence, f"{doc_id}-{sequence:012d}", etag, THEN, document, 1, f"r-{doc_id}-{sequence}")  # type: ignore[arg-type]
-
-
-def of(sequence: int, doc_id: str = "d1") -> HeadEntry:
-    """The entry of `version`."""
-    return entry(sequence, doc_id, content_hash=digest(canonical(sequence)))
 
 
 def history(first: int, last: int, doc_id: str = "d1", fault: str | None = None) -> Rebuilt:
@@ -34,15 +26,9 @@ def history(first: int, last: int, doc_id: str = "d1", fault: str | None = None)
     return with_versions(Rebuilt(doc_id, key, 0, fault), [version(n, doc_id) for n in range(first, last + 1)])
 
 
-def with_versions(one: Rebuilt, versions: list[Version], *, is_opened: bool = True) -> Rebuilt:
-    hashes = {one.sequence: content_hash(one) if is_opened else None for one in versions}
-    marks = {one.sequence: Mark(one.record_hash, hashes[one.sequence]) for one in versions}
-    first = versions[0].sequence if versions else 1
-    return replace(one, changes=len(versions), first=first, marks=marks, is_opened=is_opened)
-
-
-def content_hash(one: Version) -> str:
-    return NO_CONTENT_HASH if one.document is None else digest(canonical(one.document["content"]))
+def with_versions(one: Rebuilt, versions: list[Version]) -> Rebuilt:
+    marks = {one.sequence: one.record_hash for one in versions}
+    return replace(one, changes=len(versions), first=versions[0].sequence if versions else 1, marks=marks)
 
 
 def chain(*states: tuple[HeadEntry, ...]) -> list[Head]:
@@ -56,12 +42,12 @@ def stored(heads: list[Head]) -> list[StoredHead]:
     return [StoredHead(f"{head.sequence:012d}", head.data) for head in heads]
 
 
-HEADS = chain((of(1),), (of(2), of(1, "d2")), (of(4), of(1, "d2")))
+HEADS = chain((entry(1),), (entry(2), entry(1, "d2")), (entry(4), entry(1, "d2")))
 HISTORIES = [history(1, 5), history(1, 1, "d2")]
 
 
 def checked(lying: list[StoredHead], histories: list[Rebuilt] | None = None, **members):  # type: ignore[no-untyped-def]
-    given = {"public_keys": KEYS, "data_keys": DATA_KEYS, **members}
+    given = {"public_keys": KEYS, **members}
     return check_heads(SCOPE, lying, HISTORIES if histories is None else histories, **given)
 
 
@@ -108,7 +94,7 @@ def test_an_inserted_head_is_named() -> None:
 
 
 def test_a_head_that_somebody_else_signed_is_named_and_counts_for_nothing() -> None:
-    forged = signed(HEADS[2], of(1), key=MALLORY)
+    forged = signed(HEADS[2], entry(1), key=MALLORY)
     heads, found = checked(stored([*HEADS, forged]))
     assert heads.fault is not None
     assert heads.fault.startswith(f"heads/000000000004: signed with the key {MALLORY.public.key_id}, which is none")
@@ -126,14 +112,14 @@ def test_a_head_with_an_altered_byte_is_named() -> None:
 
 def test_a_head_that_was_signed_on_another_branch_is_named() -> None:
     """Both are signed, as when heads were taken away and signing went on from the one before."""
-    branch = signed(HEADS[1], of(3), of(1, "d2"))
-    again = signed(HEADS[2], of(5), of(1, "d2"))
+    branch = signed(HEADS[1], entry(3), entry(1, "d2"))
+    again = signed(HEADS[2], entry(5), entry(1, "d2"))
     fault, _ = faults(stored([*HEADS[:2], branch, again]))
     assert fault == "heads/000000000004: the link to the head before it is broken"
 
 
 def test_another_users_heads_are_named() -> None:
-    other = signed(None, of(1), scope=UserScope("t1", "u2"))
+    other = signed(None, entry(1), scope=UserScope("t1", "u2"))
     assert faults(stored([other]))[0] == "heads/000000000001: the head belongs elsewhere"
 
 
@@ -182,56 +168,12 @@ def test_heads_from_before_a_baseline_are_checked_by_their_signature_alone() -> 
 
 def test_a_baseline_newer_than_the_newest_head_is_named() -> None:
     """Also where an older head has the very same of the document."""
-    heads = chain((of(1),), (of(1), of(1, "d2")))
+    heads = chain((entry(1),), (entry(1), entry(1, "d2")))
     fault, [one, two] = faults(stored(heads), [history(2, 5), HISTORIES[1]])
     assert (fault, two) == (None, None)
     assert one == (
         "d1-000000000002: the history begins here, and head 2, the newest, has the document up to d1-000000000001"
     )
-
-
-def test_a_baseline_that_was_made_up_is_named() -> None:
-    """It gives the hash of the record in whose place it stands, and another content."""
-    baseline = version(4, content="forged")
-    _, [one, _] = faults(stored(HEADS), [with_versions(HISTORIES[0], [baseline]), HISTORIES[1]])
-    assert one == "d1-000000000004: the content is not the one of head 3"
-
-
-def test_without_a_vault_a_content_that_was_made_up_is_not_seen_and_the_record_s_hash_is() -> None:
-    baseline = version(4, content="forged")
-    _, [one, _] = faults(stored(HEADS), [with_versions(HISTORIES[0], [baseline]), HISTORIES[1]], data_keys=None)
-    assert one is None
-    other = replace(baseline, record_hash="another")
-    _, [one, _] = faults(stored(HEADS), [with_versions(HISTORIES[0], [other]), HISTORIES[1]], data_keys=None)
-    assert one == "d1-000000000004: the history is not the one of head 3, which has another record there"
-
-
-def test_a_content_whose_key_does_not_open_is_named_and_not_passed_over() -> None:
-    _, [one, _] = faults(stored(HEADS), data_keys={})
-    assert one == "d1-000000000001: the data key that head 1 has the content under does not open"
-
-
-def test_a_content_that_was_signed_without_a_key_goes_by_its_record() -> None:
-    heads = chain((entry(1, data_key=None),))
-    for keys in (DATA_KEYS, {}, None):
-        assert faults(stored(heads), [HISTORIES[0]], data_keys=keys) == (None, [None])
-
-
-@pytest.mark.parametrize("keys", [DATA_KEYS, {}, None])
-def test_a_head_of_before_still_shows_a_content_that_was_made_up(keys) -> None:  # type: ignore[no-untyped-def]
-    """Its plain hash takes no key."""
-    before = signed_before(standing(1, content_hash=digest(canonical(1))))
-    assert faults(stored([before]), [HISTORIES[0]], data_keys=keys) == (None, [None])
-    forged = [version(1, content="forged"), *map(version, range(2, 6))]
-    _, [one] = faults(stored([before]), [with_versions(HISTORIES[0], forged)], data_keys=keys)
-    assert one == "d1-000000000001: the content is not the one of head 1"
-    assert faults(stored([before, signed(before, of(2))]), [HISTORIES[0]]) == (None, [None])
-
-
-def test_a_deletion_is_what_the_head_says() -> None:
-    gone = [with_versions(HISTORIES[0], [replace(version(1), document=None)])]
-    assert faults(stored(chain((entry(1, content_hash=NO_CONTENT_HASH),))), gone) == (None, [None])
-    assert faults(stored(chain((of(1),))), gone)[1] != [None]
 
 
 def test_without_a_key_the_rest_is_checked_and_it_is_told() -> None:
@@ -261,7 +203,7 @@ def test_a_head_that_was_kept_elsewhere_shows_what_was_rolled_back_with_the_head
 
 
 def test_another_head_in_the_place_of_the_one_that_was_kept_is_named() -> None:
-    branch = [*HEADS[:2], signed(HEADS[1], of(3), of(1, "d2"))]
+    branch = [*HEADS[:2], signed(HEADS[1], entry(3), entry(1, "d2"))]
     fault, _ = faults(stored(branch), expected=HEADS[2].data)
     assert fault == "heads/000000000003: the head is not the one that was kept elsewhere"
 
@@ -270,8 +212,8 @@ def test_another_head_in_the_place_of_the_one_that_was_kept_is_named() -> None:
     ("kept", "reason"),
     [
         (b"nonsense", "the bytes are not those of a head"),
-        (signed(None, of(1), scope=UserScope("t1", "u2")).data, "the head belongs elsewhere"),
-        (signed(None, of(1), key=MALLORY).data, f"signed with the key {MALLORY.public.key_id}, which is none"),
+        (signed(None, entry(1), scope=UserScope("t1", "u2")).data, "the head belongs elsewhere"),
+        (signed(None, entry(1), key=MALLORY).data, f"signed with the key {MALLORY.public.key_id}, which is none"),
         (HEADS[0].data.replace(b'"r-d1-1"', b'"r-d1-2"'), "the signature does not hold"),
     ],
 )
@@ -280,15 +222,3 @@ def test_a_head_that_was_kept_and_does_not_hold_proves_nothing(kept: bytes, reas
     assert fault is not None
     assert fault.startswith(f"the head that was kept elsewhere: {reason}")
     assert found == [None, None]
-
-
-def test_of_what_was_not_opened_the_record_s_hash_alone_is_held_against_the_head() -> None:
-    """Without a key nobody knows the content; the record's hash stands for it."""
-    heads = chain((of(2),))
-    versions = [replace(version(n), document=None) for n in (1, 2, 3)]
-    unopened = with_versions(history(1, 3), versions, is_opened=False)
-    checked, (found,) = check_heads(SCOPE, stored(heads), [unopened], public_keys=KEYS, data_keys=DATA_KEYS)
-    assert (checked.fault, checked.since, found.fault, found.is_opened) == (None, 1, None, False)
-    altered = with_versions(unopened, [replace(one, record_hash="another") for one in versions], is_opened=False)
-    _, (found,) = check_heads(SCOPE, stored(heads), [altered], public_keys=KEYS)
-    assert found.fault is not None

@@ -25,7 +25,7 @@ from memnet.domain import envelope
 from memnet.domain.audit import record_hash
 from memnet.domain.document import DocumentKey, UserScope
 from memnet.domain.envelope import Envelope
-from memnet.operations.open_audit_records import open_audit_records
+from memnet.operations.audit_records import open_audit_records
 from memnet.operations.rebuild_documents import rebuild_documents
 from memnet.operations.sweep_outboxes import sweep_outboxes
 from memnet.wiring import Services, connect

@@ -28,8 +28,7 @@ from local.stack import Stack, running_stack
 from memnet import settings
 from memnet.domain.document import UserScope
 from memnet.domain.job import DEAD_LETTERS, QUEUES, JobKind
-from memnet.operations.read_data_keys import read_data_keys
-from memnet.operations.unwrap_data_key import unwrap_data_key
+from memnet.operations.key_ring import KeyRing, read_data_keys
 from memnet.wiring import connect
 from tests.domain.event_samples import event_body
 from tests.domain.extraction_samples import answered_patch
@@ -251,7 +250,7 @@ async def take_keys(world: World) -> None:
         found = await read_data_keys(scope, records=services.records)
         assert found is not None
         for wrapped in found[0].keys:
-            opened = await unwrap_data_key(scope, wrapped, keys=services.vault.keys)
+            opened = await KeyRing(services.vault).unwrap(scope, wrapped)
             secrets.keys[f"the data key {opened.key_id}"] = opened.secret
 
 

@@ -19,10 +19,10 @@ from memnet.domain.event import EventKey
 from memnet.domain.json_text import canonical, digest
 from memnet.domain.record import RecordKind
 from memnet.domain.write import DeleteDocument, IfMatch
+from memnet.operations.audit_records import open_audit_records
 from memnet.operations.delete_document import delete_document
 from memnet.operations.export_user import ExportReport, export_user
 from memnet.operations.import_user import import_user
-from memnet.operations.open_audit_records import open_audit_records
 from memnet.operations.patch_document import patch_document
 from memnet.operations.read_snapshot import read_snapshot
 from tests.domain.samples import CATALOG

@@ -4,13 +4,13 @@ from memnet.domain import envelope
 from memnet.domain.audit import Fold
 from memnet.domain.baseline import baseline_of
 from memnet.domain.document import DocumentKey
-from memnet.operations.read_records import read_records
-from memnet.operations.store_baseline import store_baseline
+from memnet.operations.audit_records import read_records
+from memnet.operations.baselines import store_baseline
 from tests.operations.replay_world import World
 
 
 async def retain(world: World, key: DocumentKey, sequence: int) -> None:
-    """Put a baseline in place of the records up to that change."""
+    """Put a baseline in place of the records up to that change; the document's newest stays."""
     stored = await world.documents.get(key)
     assert stored is not None
     head = envelope.load(stored.data)
@@ -19,5 +19,5 @@ async def retain(world: World, key: DocumentKey, sequence: int) -> None:
         version = chain.take(record)
     made = baseline_of(key, record, version, record["profile_id"])
     await store_baseline(made, audit=world.audit)
-    for number in range(1, sequence + 1):
+    for number in range(1, min(sequence, head.commit.sequence - 1) + 1):
         await world.audit.delete(key.scope, head.change_id(number))

@@ -20,10 +20,8 @@ from memnet.domain.history import Rebuilt
 from memnet.domain.record import RecordKey, RecordKind
 from memnet.domain.sealing import NONCE_BYTES
 from memnet.domain.signature import SigningKey
-from memnet.operations.read_newest_head import read_newest_head
-from memnet.operations.sign_head import Signed, sign_head
-from memnet.operations.sign_heads import SignReport, sign_heads
-from memnet.operations.take_current_key import take_current_key
+from memnet.operations.key_ring import KeyRing
+from memnet.operations.sign_heads import Signed, SignReport, read_newest_head, sign_head, sign_heads
 from memnet.operations.verify_history import verify_history
 from memnet.ports import Page, StoredDocument
 from tests.operations.service import SCOPE, Service, note
@@ -142,7 +140,7 @@ class HeadWorld(Service):
     async def stored_form(self, record: Record) -> bytes:
         """The bytes of an open record as they would be stored: whoever has the service's identity can make them."""
         place = RecordPlace(UserScope(record["tenant_id"], record["user_id"]), record["change_id"])
-        data_key = await take_current_key(place.scope, vault=self.vault)
+        data_key = await KeyRing(self.vault).get_or_create(place.scope)
         return audit.record_bytes(
             audit_values.seal(record, place, data_key=data_key, nonce=self.vault.ids.secret(NONCE_BYTES))
         )

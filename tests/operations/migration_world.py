@@ -15,11 +15,11 @@ from memnet.domain.migration import Migration, Unit
 from memnet.domain.migration_plan import Decision
 from memnet.domain.profile import Profile
 from memnet.domain.write import IfAbsent, IfMatch, PatchDocument, Reason, ReplaceDocument
+from memnet.operations.audit_records import read_records
 from memnet.operations.decommission_unit import Decommissioned, decommission_unit
 from memnet.operations.get_document import get_document
 from memnet.operations.migrate_unit import migrate_unit
 from memnet.operations.patch_document import patch_document
-from memnet.operations.read_records import read_records
 from memnet.operations.rebuild_documents import rebuild_documents
 from memnet.operations.replace_document import replace_document
 from memnet.operations.roll_back_unit import RolledBack, roll_back_unit

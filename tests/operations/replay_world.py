@@ -31,10 +31,10 @@ from memnet.domain.replay import Replay
 from memnet.domain.snapshot import Conversation
 from memnet.domain.write import IfAbsent, IfMatch, PatchDocument, Reason, ReplaceDocument, WriteResult
 from memnet.operations.apply_conflict import apply_conflict
+from memnet.operations.audit_records import read_records
 from memnet.operations.get_replay import get_replay
 from memnet.operations.list_conflicts import list_conflicts
 from memnet.operations.patch_document import patch_document
-from memnet.operations.read_records import read_records
 from memnet.operations.replace_document import replace_document
 from memnet.operations.replay_snapshot import replay_snapshot
 from memnet.operations.requeue_jobs import RequeueReport, requeue_jobs
@@ -42,6 +42,7 @@ from memnet.operations.store_snapshot import StoredSnapshot, store_snapshot
 from memnet.operations.sweep_outboxes import sweep_outboxes
 from memnet.ports import Vault
 from tests.domain.samples import CATALOG
+from tests.operations.vault_world import VaultWorld
 
 SCOPE = UserScope("t1", "u1")
 PROFILE = "project-copilot-v1"
@@ -137,7 +138,7 @@ class World:
     clock: FrozenClock = field(default_factory=FrozenClock)
     ids: SequentialIds = field(default_factory=SequentialIds)
     documents: MemoryDocumentStore = field(default_factory=MemoryDocumentStore)
-    audit: MemoryAuditLog = field(default_factory=MemoryAuditLog)
+    audit: MemoryAuditLog = field(default_factory=lambda: MemoryAuditLog(VaultWorld().vault))
     records: MemoryRecordStore = field(default_factory=MemoryRecordStore)
     queue: RecordingQueue = field(default_factory=RecordingQueue)
     background: BackgroundTasks = field(default_factory=BackgroundTasks)

@@ -28,13 +28,14 @@ from memnet.domain.write import (
     ReplaceDocument,
     WriteResult,
 )
+from memnet.operations.audit_records import read_records
 from memnet.operations.delete_document import delete_document
 from memnet.operations.get_document import get_document
 from memnet.operations.patch_document import patch_document
-from memnet.operations.read_records import read_records
 from memnet.operations.replace_document import replace_document
 from memnet.ports import Page, StoredDocument, Vault
 from tests.domain.samples import CATALOG
+from tests.operations.vault_world import VaultWorld
 
 SCOPE = UserScope("t1", "u1")
 PROFILE = "project-copilot-v1"
@@ -79,7 +80,7 @@ class CountingAudit(MemoryAuditLog):
     """Counts what goes to the log, which may be down."""
 
     def __init__(self) -> None:
-        super().__init__()
+        super().__init__(VaultWorld().vault)
         self.calls: Counter[str] = Counter()
         self.down = False
 

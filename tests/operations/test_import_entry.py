@@ -5,6 +5,7 @@ from typing import Any
 
 import orjson
 import pytest
+from memnet.operations.take_current_key import take_current_key
 
 from memnet.domain import replay as replays
 from memnet.domain.archive import EntryKind
@@ -17,7 +18,6 @@ from memnet.domain.record import RecordKey, RecordKind
 from memnet.domain.replay import ReplayStatus
 from memnet.domain.snapshot import Snapshot
 from memnet.operations.import_user import import_entry
-from memnet.operations.take_current_key import take_current_key
 from memnet.ports import StoreConflict
 from tests.operations.archive_world import OPERATOR, exported, files, filled_world, marked
 from tests.operations.replay_world import SCOPE, World

@@ -15,12 +15,12 @@ from memnet.domain.profile import Profile
 from memnet.domain.record import RecordKind
 from memnet.domain.snapshot import snapshot_key
 from memnet.domain.write import IfMatch
+from memnet.operations.baselines import read_baseline
 from memnet.operations.get_document import get_document
 from memnet.operations.get_replay import get_replay
+from memnet.operations.key_ring import KeyRing
 from memnet.operations.list_audit import list_audit
-from memnet.operations.open_record import open_record
 from memnet.operations.patch_document import patch_document
-from memnet.operations.read_baseline import read_baseline
 from memnet.operations.rebuild_documents import rebuild_documents
 from tests.domain.samples import CATALOG
 from tests.operations.archive_world import (
@@ -247,7 +247,7 @@ async def test_events_and_conversations_go_along_and_reports_about_the_old_place
     place = snapshot_key(OTHER, "c1", "s1")
     record = await copy.records.read(place)
     assert record is not None
-    opened = await open_record(place, record.data, vault=copy.vault)
+    opened = await KeyRing(copy.vault).unseal(place, record.data)
     assert opened + b"\n" == files(archive)["snapshots.jsonl"]
     left_out = {kind: number for (kind, fate), number in told.entries.items() if fate is Fate.LEFT_OUT}
     assert left_out == {"replays": 1, "conflicts": 1, "accesses": 2}

@@ -14,11 +14,10 @@ from memnet.domain.errors import (
     MalformedRequest,
     PathNotWritable,
     Unavailable,
-    VaultUnavailable,
 )
 from memnet.domain.json_text import canonical, digest
+from memnet.operations.audit_records import read_records
 from memnet.operations.list_audit import list_audit
-from memnet.operations.read_records import read_records
 from tests.operations import retention_world
 from tests.operations.baseline_world import retain
 from tests.operations.service import ALPHA, DYNAMIC, SCOPE, Service, note
@@ -98,12 +97,6 @@ async def test_values_are_told_open_and_without_their_salt(filled):
     assert told["ops"][-1]["value"] == "note 0"
     assert {"values_salt", "sealed"}.isdisjoint(told)
     assert told.keys() == (CLEAR | VALUES) - {"values_salt"}
-
-
-async def test_without_the_vault_nothing_is_told(filled):
-    filled.audit.vault = None
-    with pytest.raises(VaultUnavailable):
-        await page_of(filled)
 
 
 async def test_what_is_not_flushed_is_there(service):

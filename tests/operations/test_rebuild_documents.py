@@ -15,10 +15,10 @@ from memnet.domain.data_keys import data_keys_key
 from memnet.domain.document import DocumentKey, UserScope
 from memnet.domain.errors import VaultUnavailable
 from memnet.domain.json_text import canonical
-from memnet.operations.read_stored_records import PARALLEL
+from memnet.operations.audit_records import PARALLEL
+from memnet.operations.key_ring import KeyRing
 from memnet.operations.rebuild_documents import rebuild_documents
 from memnet.operations.sweep_outboxes import sweep_outboxes
-from memnet.operations.take_current_key import take_current_key
 from tests.operations.rebuilt import rebuilt_histories
 from tests.operations.service import ALPHA, SCOPE, Service, note
 
@@ -268,55 +268,12 @@ async def test_changes_made_while_it_reads_are_no_fault(filled, changes):
     assert changes == 0 or alpha.changes > 5
 
 
-async def test_without_a_vault_the_chain_alone_is_checked(filled):
-    filled.audit.vault = None
-    alpha, beta = await rebuilt(filled)
-    assert [(one.fault, one.changes) for one in (alpha, beta)] == [(None, 5), (None, 3)]
-    assert {alpha.is_opened, beta.is_opened} == {False}
-    assert {version.document for version in alpha.versions} == {None}
-    assert (alpha.key, alpha.versions[-1].record_hash) == (ALPHA, (await filled.head()).commit.record_hash)
-
-
-@pytest.mark.parametrize("number", range(1, 6))
-@pytest.mark.parametrize(
-    ("old", "new"),
-    [
-        (b"svc-alice", b"svc-alicf"),
-        (b'"values_hash":"', b'"values_hash":"0'),
-        (b'"confidence":null', b'"confidence":1.0'),
-        (b"alpha.json", b"beta.json"),
-    ],
-)
-async def test_without_a_vault_a_flipped_byte_in_clear_is_named(filled, number, old, new):
-    change_id = filled.alpha[number - 1].change_id
-    data = await filled.audit.read(SCOPE, change_id)
-    assert old in data
-    filled.audit.tamper(SCOPE, change_id, data.replace(old, new, 1))
-    filled.audit.vault = None
-    alpha, beta = await rebuilt(filled)
-    assert alpha.fault.startswith(change_id)
-    assert (beta.fault, beta.is_opened) == (None, False)
-
-
-async def test_without_a_vault_lost_and_strange_records_are_named(filled):
-    filled.audit.tamper(SCOPE, filled.alpha[1].change_id, None)
-    filled.audit.tamper(SCOPE, filled.beta[0].change_id, await filled.audit.read(SCOPE, filled.beta[1].change_id))
-    filled.audit.vault = None
-    alpha, beta = await rebuilt(filled)
-    assert alpha.fault == f"{filled.alpha[1].change_id}: the record is missing, another's or out of order"
-    assert beta.fault.startswith(filled.beta[0].change_id)
-    remove(filled, ALPHA)
-    assert (await rebuilt(filled))[0].fault.startswith(filled.alpha[1].change_id)
-
-
-async def test_with_the_keys_destroyed_the_first_record_is_named_and_the_chain_still_holds(filled):
+async def test_with_the_keys_destroyed_the_first_record_is_named(filled):
     filled.vault.cache.forget(SCOPE)
     await filled.key_records.delete(data_keys_key(SCOPE))
     alpha, beta = await rebuilt(filled)
     for one, results in ((alpha, filled.alpha), (beta, filled.beta)):
         assert one.fault == f"{results[0].change_id}: its values do not open"
-    filled.audit.vault = None
-    assert [one.fault for one in await rebuilt(filled)] == [None, None]
 
 
 async def test_a_vault_that_is_down_is_no_fault(filled):
@@ -341,7 +298,7 @@ async def test_an_older_ciphertext_of_the_same_change_is_named(filled):
     """A rival's attempt was sealed for the same place with the same key: it is another change all the same."""
     record = await filled.record(2)
     place = RecordPlace(SCOPE, record["change_id"])
-    data_key = await take_current_key(SCOPE, vault=filled.vault)
+    data_key = await KeyRing(filled.vault).get_or_create(SCOPE)
     rival = seal({**record, "note": "a rival"}, place, data_key=data_key, nonce=bytes(12))
     filled.audit.tamper(SCOPE, record["change_id"], record_bytes(rival))
     alpha, _ = await rebuilt(filled)

@@ -13,8 +13,8 @@ from memnet.domain.audit import record_bytes, record_hash
 from memnet.domain.audit_values import RecordPlace, seal
 from memnet.domain.data_keys import data_keys_key
 from memnet.domain.errors import ArchiveRefused, HistoryBroken, Unavailable
+from memnet.operations.key_ring import KeyRing
 from memnet.operations.restore_document import restore_document
-from memnet.operations.take_current_key import take_current_key
 from memnet.operations.verify_archive import verify_archive
 from memnet.ports import StoreConflict
 from tests.domain.samples import CATALOG
@@ -157,7 +157,7 @@ async def test_another_record_in_its_place_is_not_taken_for_it(sealed: bool) -> 
     record = (await world.history(DYNAMIC))[0]
     other = {**record, "actor": "svc-mallory"}
     if sealed:
-        data_key = await take_current_key(SCOPE, vault=copy.vault)
+        data_key = await KeyRing(copy.vault).get_or_create(SCOPE)
         other = seal(other, RecordPlace(SCOPE, name), data_key=data_key, nonce=bytes(12))
     await copy.audit.append(SCOPE, name, record_bytes(other))
     with pytest.raises(HistoryBroken):

@@ -9,8 +9,8 @@ from memnet.domain import baseline as baselines
 from memnet.domain.errors import ErasureRunning
 from memnet.domain.retention import Ceilings, Tally
 from memnet.domain.write import IfAbsent, IfMatch, PatchDocument, Reason
+from memnet.operations.baselines import read_baseline
 from memnet.operations.patch_document import patch_document
-from memnet.operations.read_baseline import read_baseline
 from tests.operations.replay_world import LIVE
 from tests.operations.retention_world import ALPHA, DAY, SCOPE, Between, RetentionWorld, StopsAt, put
 
@@ -36,14 +36,15 @@ async def of_alpha(world: RetentionWorld) -> tuple[list[int], list[int]]:
 
 
 @pytest.mark.parametrize(
-    ("days", "left"), [(0, [1, 2, 3, 4]), (65, [2, 3, 4]), (165, [3, 4]), (264, [3, 4]), (265, [4]), (365, [])]
+    ("days", "left"),
+    [(0, [1, 2, 3, 4]), (65, [2, 3, 4]), (165, [3, 4]), (264, [3, 4]), (265, [4]), (365, [4]), (999, [4])],
 )
-async def test_so_much_of_it_stays(days, left):
+async def test_so_much_of_it_stays_and_always_the_newest_record(days, left):
     world = RetentionWorld()
     await four_changes(world)
     world.clock.advance(days * DAY)
     applied = await world.retain()
-    gone = 4 - len(left)
+    gone = 4 if days >= 365 else 4 - len(left)
     assert await of_alpha(world) == (left, [gone] if gone else [])
     assert applied.report.baselines >= bool(gone)
     assert (await world.rebuilt())[ALPHA].fault is None
@@ -56,7 +57,7 @@ async def test_every_day_anew_there_is_one_baseline():
         world.clock.advance(65 * DAY if gone == 1 else 100 * DAY)
         for _ in range(2):
             await world.retain()
-            assert await of_alpha(world) == (list(range(gone + 1, 5)), [gone])
+            assert await of_alpha(world) == (list(range(min(gone + 1, 4), 5)), [gone])
 
 
 async def test_a_baseline_says_whose_document_it_is_and_what_it_held():
@@ -119,7 +120,17 @@ async def test_one_that_has_to_stay_keeps_all_after_it():
     assert await of_alpha(world) == ([2, 3], [1])
     world.clock.advance(98 * DAY)
     await world.retain()
-    assert await of_alpha(world) == ([], [3])
+    assert await of_alpha(world) == ([3], [3])
+
+
+async def test_a_document_of_one_change_keeps_its_record_and_needs_no_baseline():
+    world = RetentionWorld()
+    await world.create_project()
+    await world.sweep()
+    world.clock.advance(999 * DAY)
+    await world.retain()
+    assert await of_alpha(world) == ([1], [])
+    assert (await world.rebuilt())[ALPHA].fault is None
 
 
 async def test_a_tenants_own_floor_keeps_more():
@@ -164,16 +175,17 @@ async def test_a_record_that_a_late_flush_brings_back_goes_again():
 async def test_a_writer_between_the_look_and_the_trim_puts_it_off():
     world = RetentionWorld()
     await world.create_project()
+    await world.change(ALPHA, put("/summary", "long ago"))
     world.clock.advance(400 * DAY)
 
     async def write() -> None:
         await world.change(ALPHA, put("/summary", "meanwhile"))
 
     applied = await world.retain(**world.retention_ports(Between("documents.put", write)))
-    assert applied.report.tallies["audit"] == Tally(removed=1, postponed=1)
+    assert applied.report.tallies["audit"] == Tally(postponed=1, kept=2)
     assert applied.report.unfinished
     await world.retain()
-    assert await of_alpha(world) == ([2], [1])
+    assert await of_alpha(world) == ([3], [2])
     assert (await world.content(ALPHA))["summary"] == "meanwhile"
 
 

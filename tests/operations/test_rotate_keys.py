@@ -15,10 +15,9 @@ from memnet.domain.errors import HistoryBroken, InvalidIdentifier, SealBroken, U
 from memnet.domain.record import RecordKey
 from memnet.domain.snapshot import snapshot_key
 from memnet.domain.write import IfMatch
-from memnet.operations.open_record import open_record
-from memnet.operations.read_records import read_records
+from memnet.operations.audit_records import read_records
+from memnet.operations.key_ring import KeyRing
 from memnet.operations.rotate_keys import AT_ONCE, RotationReport, rotate_keys
-from memnet.operations.seal_record import seal_record
 from memnet.wiring import in_memory
 from tests.domain.samples import CATALOG
 from tests.domain.snapshot_samples import SCOPE
@@ -33,12 +32,12 @@ NEIGHBOUR = UserScope("t10", "u1")
 
 async def sealed_for(world: VaultWorld, scopes: Sequence[UserScope]) -> dict[RecordKey, bytes]:
     keys = [snapshot_key(scope, "c", "s") for scope in scopes]
-    return {key: await seal_record(key, key.blob_name.encode(), vault=world.vault) for key in keys}
+    return {key: await KeyRing(world.vault).seal(key, key.blob_name.encode()) for key in keys}
 
 
 async def check(world: VaultWorld, sealed: dict[RecordKey, bytes]) -> None:
     for key, data in sealed.items():
-        assert await open_record(key, data, vault=world.vault) == key.blob_name.encode()
+        assert await KeyRing(world.vault).unseal(key, data) == key.blob_name.encode()
 
 
 async def versions(world: VaultWorld, scopes: Sequence[UserScope]) -> set[str]:
@@ -75,7 +74,7 @@ async def test_a_users_rotation_adds_a_key_that_seals_from_then_on() -> None:
     assert (await world.data_keys()).keys[0] == first
     assert len((await world.data_keys()).keys) == 2
     assert [await world.data_keys(scope) for scope in USERS[1:]] == others
-    later = await seal_record(snapshot_key(SCOPE, "c", "s"), b"later", vault=world.vault)
+    later = await KeyRing(world.vault).seal(snapshot_key(SCOPE, "c", "s"), b"later")
     assert (await world.data_keys()).current.key_id.encode() in later
     await check(world, sealed)
 
@@ -132,8 +131,8 @@ async def test_writers_go_on_while_keys_are_rotated_by_several_at_once() -> None
 
     async def write(scope: UserScope, number: int) -> None:
         key = snapshot_key(scope, "c", f"s{number}")
-        sealed[key] = await seal_record(key, key.blob_name.encode(), vault=world.vault)
-        assert await open_record(key, sealed[key], vault=world.vault) == key.blob_name.encode()
+        sealed[key] = await KeyRing(world.vault).seal(key, key.blob_name.encode())
+        assert await KeyRing(world.vault).unseal(key, sealed[key]) == key.blob_name.encode()
 
     newcomers = [UserScope("t1", f"n{number}") for number in range(4)]
     await asyncio.gather(

@@ -8,19 +8,17 @@ from memnet.domain.baseline_values import BaselinePlace
 from memnet.domain.data_keys import data_keys_key
 from memnet.domain.errors import HistoryBroken, VaultUnavailable
 from memnet.domain.json_text import canonical, digest
+from memnet.operations.baselines import open_baseline, read_baseline
 from memnet.operations.get_document import get_document
-from memnet.operations.open_baseline import open_baseline
 from memnet.operations.rotate_keys import rotate_keys
 from tests.operations.retention_world import ALPHA, DAY, SCOPE, RetentionWorld, put
 
 SECRET = "The door code is 4711-quokka."
 
 
-async def removed_later(*, vault: bool = True) -> RetentionWorld:
+async def removed_later() -> RetentionWorld:
     """Something is said on day 0 and taken out again on day 300; on day 366 the first records are over."""
     world = RetentionWorld()
-    if not vault:
-        world.audit.vault = None
     await world.create_project(summary=SECRET)
     world.clock.advance(300 * DAY)
     await world.change(ALPHA, put("/summary", "nothing"))
@@ -38,7 +36,7 @@ async def test_what_a_user_took_out_does_not_come_back_in_clear_nor_as_a_hash():
     world = await removed_later()
     held = orjson.loads((await get_document(ALPHA, as_of=await first(world), **ports(world))).document)["content"]
     applied = await world.retain()
-    assert applied.report.baselines == 2
+    assert applied.report.baselines == 1
     lying = bytes_of(world)
     for guess in (SECRET, digest(canonical(held)), digest(canonical(SECRET))):
         assert guess.encode() not in lying
@@ -56,24 +54,6 @@ async def test_it_is_still_served_until_the_key_is_gone_and_never_after():
         await get_document(ALPHA, as_of=name, **ports(world))
     assert caught.value.details["change_id"] == name
     assert (await world.rebuilt())[ALPHA].fault == f"{name}: the values of the baseline do not open"
-
-
-async def test_the_chain_is_followed_without_a_vault_and_holds():
-    world = await removed_later()
-    await world.retain()
-    name = await first(world)
-    vault, world.audit.vault = world.audit.vault, None
-    for found in (await world.rebuilt()).values():
-        assert (found.fault, found.is_opened) == (None, False)
-    with pytest.raises(VaultUnavailable):
-        await get_document(ALPHA, as_of=name, **ports(world))
-    world.audit.vault = vault
-    world.clock.advance(400 * DAY)
-    await world.retain()
-    world.audit.vault = None
-    found = (await world.rebuilt())[ALPHA]
-    # All that is left of the history is a baseline, and that one is sealed.
-    assert (found.fault, found.is_opened, [one.document for one in found.versions]) == (None, False, [None])
 
 
 async def test_what_is_altered_in_clear_shows_with_the_key():
@@ -95,31 +75,37 @@ async def test_retention_goes_on_over_a_new_key():
     assert (found.fault, [version.sequence for version in found.versions]) == (None, [2])
 
 
-async def test_an_open_one_of_before_is_read_and_gives_way_to_a_sealed_one():
-    world = await removed_later(vault=False)
+async def test_what_a_user_took_out_goes_with_the_limit_though_the_newest_record_stays():
+    """The version that the newest change replaced is in no baseline once that change is over."""
+    world = await removed_later()
     await world.retain()
-    assert SECRET.encode() in bytes_of(world)
-    world.audit.vault = world.vault
-    assert (await world.rebuilt())[ALPHA].fault is None
     world.clock.advance(400 * DAY)
-    await world.retain()
-    assert SECRET.encode() not in bytes_of(world)
-    assert (await world.rebuilt())[ALPHA].fault is None
-
-
-async def test_open_records_get_a_sealed_baseline_once_there_is_a_vault_and_its_first_key():
-    world = await removed_later(vault=False)
-    world.audit.vault = world.vault
+    dry = await world.retain(dry_run=True)
     applied = await world.retain()
-    assert (applied.report.baselines, applied.report.broken.total()) == (2, 0)
-    assert world.records.names() == [data_keys_key(SCOPE).blob_name]
-    assert SECRET.encode() not in bytes_of(world)
+    assert applied.report.baselines == dry.report.baselines == 1
+    name = await first(world)
+    doc_id = name.rpartition("-")[0]
+    assert await world.audit.read_baseline(SCOPE, name) is None
+    kept = await read_baseline(SCOPE, doc_id, audit=world.audit)
+    assert (kept.sequence, kept.content["summary"]) == (2, "nothing")
+    assert await world.audit.read(SCOPE, f"{doc_id}-000000000002") is not None
+    assert (await world.retain()).report.baselines == 0
+
+
+async def test_a_hold_keeps_the_baseline_before_the_newest_record():
+    world = await removed_later()
+    await world.retain()
+    world.clock.advance(400 * DAY)
+    await world.hold()
+    before = dict(world.audit._records)
+    assert (await world.retain()).report.baselines == 0
+    assert world.audit._records == before
 
 
 async def test_where_the_keys_do_not_open_nothing_goes_and_it_is_counted():
-    world = await removed_later(vault=False)
-    world.audit.vault = world.vault
-    await world.records.write(data_keys_key(SCOPE), b"{}", replaces=None)
+    world = await removed_later()
+    stored = await world.records.read(data_keys_key(SCOPE))
+    await world.records.write(data_keys_key(SCOPE), b"{}", replaces=stored.storage_etag)
     before = dict(world.audit._records)
     applied = await world.retain()
     assert applied.report.broken["audit"] == 2
@@ -139,14 +125,7 @@ async def test_a_vault_that_is_down_stops_it_and_the_next_run_does_it():
         await world.retain()
     assert world.audit._records == before
     world.keys.newest, world.keys.version = newest, version
-    assert (await world.retain()).report.baselines == 2
-
-
-async def test_a_dry_run_asks_for_no_key():
-    world = await removed_later(vault=False)
-    world.audit.vault = world.vault
-    await world.retain(dry_run=True)
-    assert world.records.names() == []
+    assert (await world.retain()).report.baselines == 1
 
 
 async def test_what_lies_there_is_a_sealed_baseline_of_its_own_place():

@@ -1,13 +1,19 @@
-"""Everybody's heads: who has changed is signed for, and one user's trouble is nobody else's."""
+"""Heads: signed for one user and for all, and the newest one read."""
 
 import logging
 
 import pytest
 
 from memnet.domain.document import DocumentKey, UserScope
-from memnet.domain.errors import VaultUnavailable
+from memnet.domain.errors import HistoryBroken, VaultUnavailable
+from memnet.domain.head import head_key
+from memnet.operations import sign_heads as module
 from memnet.operations.sign_heads import SignReport
 from tests.operations.head_world import HeadWorld
+from tests.operations.service import ALPHA, SCOPE
+
+# Everybody's heads: who has changed is signed for, and one user's trouble is nobody else's.
+
 
 USERS = [UserScope("t1", "u1"), UserScope("t1", "u2"), UserScope("t2", "u1")]
 
@@ -78,3 +84,44 @@ async def test_without_a_key_it_says_so_before_it_looks(world):
     with pytest.raises(VaultUnavailable):
         await world.sign_all()
     assert world.records.calls == {}
+
+
+# The newest head, whatever else lies there.
+
+
+@pytest.fixture
+async def world_read():
+    made = HeadWorld()
+    await made.changed(ALPHA, 1)
+    yield made
+    await made.background.drain()
+
+
+async def test_nothing_was_signed(world_read):
+    assert await world_read.newest() is None
+
+
+async def test_it_is_the_last_over_many_pages(world_read, monkeypatch):
+    monkeypatch.setattr(module, "HEADS_PAGE", 2)
+    for number in range(1, 6):
+        await world_read.sign()
+        assert (await world_read.newest()).sequence == number
+        await world_read.changed(ALPHA, 1)
+    assert await world_read.newest(UserScope("t1", "u2")) is None
+
+
+@pytest.mark.parametrize("damage", ["nonsense", "another number", "another user"])
+async def test_what_is_no_head_of_this_place_is_told(world_read, damage):
+    await world_read.sign()
+    other = HeadWorld()
+    await other.count_up(1, type(ALPHA)(UserScope("t1", "u2"), "projects", "alpha.json"))
+    await other.sign(UserScope("t1", "u2"))
+    data, place = {
+        "nonsense": (b"{}", 1),
+        "another number": ((await world_read.newest()).data, 2),
+        "another user": ((await other.newest(UserScope("t1", "u2"))).data, 1),
+    }[damage]
+    world_read.records.tamper(head_key(SCOPE, place), data)
+    with pytest.raises(HistoryBroken) as raised:
+        await world_read.newest()
+    assert raised.value.details == {"head": f"{place:012d}"}

@@ -22,7 +22,7 @@ from memnet.domain.profile import Profile
 from memnet.domain.record import RecordKind
 from memnet.domain.replay import Replay, ReplayStatus, replay_key
 from memnet.domain.snapshot import snapshot_key
-from memnet.operations.open_record import open_record
+from memnet.operations.key_ring import KeyRing
 from memnet.operations.read_snapshot import read_snapshot
 from memnet.operations.store_snapshot import store_snapshot
 from tests.domain.samples import CATALOG
@@ -63,7 +63,7 @@ async def test_a_new_snapshot_is_stored_sealed_marked_and_sent() -> None:
     blob = await world.records.read(SNAPSHOT.key)
     assert blob is not None
     assert SECRET_WORDS.encode() not in blob.data
-    assert await open_record(SNAPSHOT.key, blob.data, vault=world.vault) == SNAPSHOT.dump()
+    assert await KeyRing(world.vault).unseal(SNAPSHOT.key, blob.data) == SNAPSHOT.dump()
     assert await replay_of(world) == replays.new_replay(SNAPSHOT, world.clock.now())
     assert await world.marked() == [JOB]
     assert world.queue.sent == [(JOB, 0)]
@@ -247,7 +247,7 @@ async def test_of_many_different_ones_under_one_id_one_is_stored() -> None:
     assert sum(isinstance(outcome, SnapshotExists) for outcome in outcomes) == 7
     blob = await world.records.read(SNAPSHOT.key)
     assert blob is not None
-    plaintext = await open_record(SNAPSHOT.key, blob.data, vault=world.vault)
+    plaintext = await KeyRing(world.vault).unseal(SNAPSHOT.key, blob.data)
     assert plaintext == snapshot("s_1", f"number {winner}").dump()
 
 
@@ -266,7 +266,7 @@ async def test_after_a_crash_at_any_step_the_same_request_finishes_it(step: int,
     assert stored.queued
     blob = await world.records.read(SNAPSHOT.key)
     assert blob is not None
-    assert await open_record(SNAPSHOT.key, blob.data, vault=world.vault) == SNAPSHOT.dump()
+    assert await KeyRing(world.vault).unseal(SNAPSHOT.key, blob.data) == SNAPSHOT.dump()
     assert (await replay_of(world)).status is ReplayStatus.QUEUED
     assert await world.marked() == [JOB]
     assert set(world.queue.sent) == {(JOB, 0)}

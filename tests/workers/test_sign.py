@@ -5,8 +5,7 @@ from dataclasses import replace
 from memnet.domain.document import Actor, DocumentKey, UserScope
 from memnet.domain.write import IfAbsent, PatchDocument, Reason
 from memnet.operations.patch_document import patch_document
-from memnet.operations.read_newest_head import read_newest_head
-from memnet.operations.sign_heads import SignReport
+from memnet.operations.sign_heads import SignReport, read_newest_head
 from memnet.settings import Settings
 from memnet.wiring import Services, in_memory
 from tests.domain.samples import CATALOG

@@ -13,7 +13,7 @@ from memnet.ports import Page, StoreConflict, Vault
 class BlobAuditLog:
     """The AuditLog port; errors as the port says, and InvalidIdentifier for a change id that cannot be one."""
 
-    def __init__(self, container: BlobContainer, vault: Vault | None = None, *, known_limit: int = 100_000) -> None:
+    def __init__(self, container: BlobContainer, vault: Vault, *, known_limit: int = 100_000) -> None:
         """`vault` seals the records' values; `known_limit` bounds how many standing records this process remembers."""
         self.vault = vault
         self._container = container

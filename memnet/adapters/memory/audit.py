@@ -15,7 +15,7 @@ from memnet.ports import Page, Vault
 class MemoryAuditLog:
     """The AuditLog port for tests; errors as the port says, except that it is never unavailable."""
 
-    def __init__(self, vault: Vault | None = None, *, fences: MemoryErasureStore | None = None) -> None:
+    def __init__(self, vault: Vault, *, fences: MemoryErasureStore | None = None) -> None:
         """Start empty; `vault` seals the records' values, nothing is created for users who have a fence in `fences`."""
         self.vault = vault
         self._fences = fences
