@@ -363,7 +363,7 @@ class Unavailable(MemnetError):
 
 
 class SearchUnavailable(MemnetError):
-    """There is no search index at the moment, or none is configured; events are stored all the same."""
+    """The search index is not available at the moment; events are stored all the same."""
 
     code = ErrorCode.SEARCH_UNAVAILABLE
 

@@ -22,9 +22,9 @@ class Erasing:
     documents: DocumentStore
     records: RecordStore
     holds: HoldStore
-    search: Search | None
-    queue: MessageQueue | None
-    signing: SigningKeys | None
+    search: Search
+    queue: MessageQueue
+    signing: SigningKeys
     clock: Clock
     ids: IdGenerator
     settle: timedelta

@@ -168,8 +168,8 @@ def test_storage_that_does_not_answer_is_named(
 
 def test_wrong_settings_are_all_named(memnet: Memnet, storage: Settings, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("MEMNET_PORT", "-1")
-    monkeypatch.setenv("MEMNET_CACHE_BYTES", "many")
+    monkeypatch.setenv("MEMNET_DOCUMENT_CACHE_BYTES", "many")
     result = memnet("audit", "verify", *OF_USER)
     assert result.exit_code == 1
     assert "MEMNET_PORT" in result.stderr
-    assert "MEMNET_CACHE_BYTES" in result.stderr
+    assert "MEMNET_DOCUMENT_CACHE_BYTES" in result.stderr

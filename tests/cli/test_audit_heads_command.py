@@ -36,9 +36,6 @@ Blobs = dict[str, tuple[bytes, dict[str, str]]]
 @pytest.fixture
 def storage(storage: Settings, key_vault: KeyVault, monkeypatch: pytest.MonkeyPatch) -> Settings:
     """The storage's settings with the vault's, in the environment, too."""
-    monkeypatch.setenv("MEMNET_VAULT_URL", key_vault.url)
-    monkeypatch.setenv("MEMNET_VAULT_TOKEN", key_vault.token)
-    monkeypatch.setenv("MEMNET_VAULT_CA", str(key_vault.ca_file))
     found = settings.load_storage()
     assert found is not None
     return found

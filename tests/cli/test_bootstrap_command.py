@@ -21,36 +21,26 @@ from tests.cli.conftest import Memnet
 pytestmark = pytest.mark.filterwarnings("ignore:unclosed:ResourceWarning")
 
 
-@pytest.fixture(scope="module")
-def broker(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ServiceBus]:
-    with ServiceBus(log=tmp_path_factory.mktemp("service-bus") / "log") as running:
-        yield running
-
-
 @pytest.fixture
 def nothing_yet(
     azurite: object,
     search_emulator: SearchEmulator,
     key_vault: KeyVault,
-    broker: ServiceBus,
+    service_bus: ServiceBus,
     monkeypatch: pytest.MonkeyPatch,
 ) -> Iterator[str]:
     """The settings of services that hold nothing of memnet's; the name of the container that is not there."""
     name, account_url = f"b{uuid4().hex}", azurite.account_url  # type: ignore[attr-defined]
     given = {
-        "STORAGE_URL": f"{account_url}/{name}",
-        "STORAGE_KEY": ACCOUNT_KEY,
-        "SEARCH_URL": search_emulator.url,
-        "SEARCH_KEY": search_emulator.api_key,
-        "SEARCH_INDEX": f"t{uuid4().hex}",
-        "QUEUE_URL": broker.url,
-        "QUEUE_KEY": broker.key,
-        "VAULT_URL": key_vault.url,
-        "VAULT_TOKEN": key_vault.token,
-        "VAULT_CA": str(key_vault.ca_file),
+        **search_emulator.environment,
+        **service_bus.environment,
+        **key_vault.environment,
+        "MEMNET_STORAGE_URL": f"{account_url}/{name}",
+        "MEMNET_STORAGE_KEY": ACCOUNT_KEY,
+        "MEMNET_SEARCH_INDEX": f"t{uuid4().hex}",
     }
     for variable, value in given.items():
-        monkeypatch.setenv(f"MEMNET_{variable}", value)
+        monkeypatch.setenv(variable, value)
     yield name
     with container_client(account_url, name) as container:
         if container.exists():
@@ -62,7 +52,6 @@ def index_name() -> str | None:
         found = settings.load_storage()
         assert found is not None
         async with connect(found) as services:
-            assert services.search is not None
             layout = await services.search.register.recent()
             return layout and layout.serving.name
 

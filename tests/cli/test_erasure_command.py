@@ -6,11 +6,13 @@ import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
+from uuid import uuid4
 
 import pytest
 from azure.storage.blob import ContainerClient
 
-from local.key_vault_server import KeyVault
+from local.search_server import SearchEmulator
+from local.service_bus_server import ServiceBus
 from memnet import settings
 from memnet.domain import signature
 from memnet.domain.document import Actor, UserScope
@@ -34,12 +36,14 @@ Verify = Callable[..., Any]
 
 
 @pytest.fixture
-def storage(storage: Settings, key_vault: KeyVault, monkeypatch: pytest.MonkeyPatch) -> Settings:
-    """The storage's settings with the vault's, in the environment, too; nothing is on its way in these tests."""
-    monkeypatch.setenv("MEMNET_VAULT_URL", key_vault.url)
-    monkeypatch.setenv("MEMNET_VAULT_TOKEN", key_vault.token)
-    monkeypatch.setenv("MEMNET_VAULT_CA", str(key_vault.ca_file))
-    monkeypatch.setenv("MEMNET_ERASURE_SETTLE_SECONDS", "0")
+def storage(
+    storage: Settings, search_emulator: SearchEmulator, service_bus: ServiceBus, monkeypatch: pytest.MonkeyPatch
+) -> Settings:
+    """Settings with every store that an erasure empties, also in the environment; no write is under way."""
+    for name, value in {**search_emulator.environment, **service_bus.environment}.items():
+        monkeypatch.setenv(name, value)
+    monkeypatch.setenv("MEMNET_SEARCH_INDEX", f"t{uuid4().hex}")
+    monkeypatch.setenv("MEMNET_ERASURE_QUIESCENCE_SECONDS", "0")
     found = settings.load_storage()
     assert found is not None
     return found
@@ -106,7 +110,7 @@ class TestList:
         )
 
     def test_one_that_a_hold_has_stopped_says_so(self, memnet: Memnet, storage: Settings, monkeypatch: Any) -> None:
-        monkeypatch.setenv("MEMNET_ERASURE_SETTLE_SECONDS", "960")
+        monkeypatch.setenv("MEMNET_ERASURE_QUIESCENCE_SECONDS", "960")
         waiting = settings.load_storage()
         assert waiting is not None
         erasure_id = ask(waiting)
@@ -116,7 +120,7 @@ class TestList:
         assert f"{erasure_id}  running" in listed
         assert "0 removed  stopped by a legal hold on the user\n" in listed
         # A process that would not wait itself waits for as long as whoever accepted it wants.
-        monkeypatch.setenv("MEMNET_ERASURE_SETTLE_SECONDS", "0")
+        monkeypatch.setenv("MEMNET_ERASURE_QUIESCENCE_SECONDS", "0")
         assert memnet("erasure", "run", *TENANT).stdout == "1 waiting\n1 erasure\n"
 
     def test_one_that_cannot_be_read_is_told(self, memnet: Memnet, storage: Settings, blobs: ContainerClient) -> None:
@@ -151,7 +155,7 @@ class TestRun:
     ) -> None:
         asyncio.run(write_history(storage))
         erasure_id = ask(storage)
-        monkeypatch.setenv("MEMNET_ERASURE_SETTLE_SECONDS", "960")
+        monkeypatch.setenv("MEMNET_ERASURE_QUIESCENCE_SECONDS", "960")
         result = memnet("erasure", "run")
         assert (result.exit_code, result.stdout) == (0, "1 waiting\n1 erasure\n")
         listed = memnet("erasure", "list", *TENANT).stdout

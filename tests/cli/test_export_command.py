@@ -37,9 +37,6 @@ SAID = "My locker code is 4711-quokka."
 @pytest.fixture
 def vault(storage: Settings, key_vault: KeyVault, monkeypatch: pytest.MonkeyPatch) -> Settings:
     """The storage's settings with the vault's, in the environment, too."""
-    monkeypatch.setenv("MEMNET_VAULT_URL", key_vault.url)
-    monkeypatch.setenv("MEMNET_VAULT_TOKEN", key_vault.token)
-    monkeypatch.setenv("MEMNET_VAULT_CA", str(key_vault.ca_file))
     found = settings.load_storage()
     assert found is not None
     return found
@@ -129,7 +126,7 @@ def test_conversations_are_exported_for_a_named_reader_alone(
                 catalog=services.catalog,
                 vault=services.vault,
                 marks=services.marks,
-                queue=None,
+                queue=services.queue,
             )
 
     asyncio.run(store())

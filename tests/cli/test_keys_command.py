@@ -24,9 +24,6 @@ Sealed = dict[str, bytes]
 @pytest.fixture
 def vault(storage: Settings, key_vault: KeyVault, monkeypatch: pytest.MonkeyPatch) -> Settings:
     """The storage's settings with the vault's, in the environment, too."""
-    monkeypatch.setenv("MEMNET_VAULT_URL", key_vault.url)
-    monkeypatch.setenv("MEMNET_VAULT_TOKEN", key_vault.token)
-    monkeypatch.setenv("MEMNET_VAULT_CA", str(key_vault.ca_file))
     found = settings.load_storage()
     assert found is not None
     return found
@@ -51,7 +48,6 @@ def sealed(vault: Settings, tenant: str) -> Sealed:
 
 async def _with_vault(found: Settings, work):  # type: ignore[no-untyped-def]
     async with connect(found) as services:
-        assert services.vault is not None
         return await work(services.vault)
 
 

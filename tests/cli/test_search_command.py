@@ -18,8 +18,8 @@ from tests.domain.event_samples import SCOPE, event, stored_event
 @pytest.fixture
 def searchable(storage: Settings, search_emulator: SearchEmulator, monkeypatch: pytest.MonkeyPatch) -> Settings:
     """The settings of the container and of indexes of its own."""
-    monkeypatch.setenv("MEMNET_SEARCH_URL", search_emulator.url)
-    monkeypatch.setenv("MEMNET_SEARCH_KEY", search_emulator.api_key)
+    for name, value in search_emulator.environment.items():
+        monkeypatch.setenv(name, value)
     monkeypatch.setenv("MEMNET_SEARCH_INDEX", f"t{uuid4().hex}")
     found = settings.load_storage()
     assert found is not None
@@ -63,7 +63,6 @@ def test_reindex_brings_a_lost_index_back(memnet: Memnet, searchable: Settings) 
     within(searchable, three_events)
 
     async def lose(services: Services) -> None:
-        assert services.search is not None
         layout = await services.search.register.recent()
         assert layout is not None
         await services.search.index.drop(layout.serving.name)

@@ -27,11 +27,11 @@ from memnet.domain.metric import (
 )
 from memnet.domain.metric import Metric as M
 from memnet.ports import Telemetry
-from memnet.settings import Settings
 from memnet.wiring import in_memory
 from tests.api.conftest import AUDIENCE, DYNAMIC, ISSUER, USER, Token, changing, creating, patch_body
 from tests.infra.kql import metrics_of, properties_of, run
 from tests.infra.recorded_telemetry import Recording
+from tests.sample_settings import sample_settings
 
 INFRA = Path(__file__).resolve().parents[2] / "infra"
 QUERIES = {path.stem: path.read_text("utf-8") for path in sorted((INFRA / "queries").glob("*.kql"))}
@@ -272,7 +272,7 @@ async def test_the_app_itself_tells_what_the_queries_ask_for(
     """No sample of ours: requests to the real application, and what of them arrives."""
     recording = Recording()
     async with recording.of("api") as telemetry:
-        settings = Settings(storage_url="memory", issuer_url=ISSUER, audience=AUDIENCE)
+        settings = sample_settings(issuer_url=ISSUER, audience=AUDIENCE)
         services = in_memory(settings, catalog, telemetry=telemetry)
         transport = httpx.ASGITransport(create_app(services, validator))
         headers = {"Authorization": f"Bearer {token()}"}

@@ -80,7 +80,6 @@ async def test_the_receipt_is_signed_and_tells_no_more_than_it_must(world):
     await world.finish()
 
     receipt = await receipt_of(world, erasure_id)
-    assert world.services.signing is not None
     assert heads is not None
     (key,) = await world.services.signing.public_keys()
     assert is_signed(receipt, key)
