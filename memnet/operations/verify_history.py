@@ -25,20 +25,19 @@ async def verify_history(
     audit: AuditLog,
     records: RecordStore,
     erasures: ErasureStore,
-    keys: SigningKeys | None,
+    keys: SigningKeys,
     public_keys: PublicKeys | None = None,
     expected: bytes | None = None,
 ) -> tuple[HeadsChecked, Sequence[Rebuilt]]:
     """Return what is to be said of the heads, and of every history the first fault that itself or a head shows.
 
-    Signatures are checked with `public_keys`, else with those of `keys`; with neither they are not, and it is told.
-    Contents are held against the heads with the user's data keys, where there is a vault. `expected` is a head that was
+    Signatures are checked with `public_keys`, else with those of `keys`. `expected` is a head that was
     kept elsewhere. What an erasure has removed, as a head or its signed receipt tells, is no fault. Writers and signers
     may go on meanwhile. Raises Unavailable, VaultUnavailable, SealBroken.
     """
     # The heads first: a change that is signed between two reads must be in what is read second.
     stored = await _heads(scope, records)
-    if public_keys is None and keys is not None and (stored or expected is not None):
+    if public_keys is None and (stored or expected is not None):
         public_keys = by_id(await keys.public_keys())
     given = [*(one.data for one in stored), expected or b""]
     histories = await rebuild_documents(scope, documents=documents, audit=audit, wanted=changes_of(given))
@@ -48,7 +47,7 @@ async def verify_history(
     )
     if heads.fault is None and all(one.fault is None for one in found):
         return heads, found
-    if public_keys is None and keys is not None:
+    if public_keys is None:
         public_keys = by_id(await keys.public_keys())
     receipts = await find_receipts(scope, erasures=erasures, public_keys=public_keys or {})
     return check_heads(

@@ -162,15 +162,11 @@ class TestRun:
         assert re.search(rf"^{erasure_id}  running  since {TIME}  [1-9]\d* removed$", listed, re.MULTILINE), listed
 
     def test_a_store_that_does_not_do_its_part_is_told_and_named(
-        self, memnet: Memnet, storage: Settings, blobs: ContainerClient
+        self, memnet: Memnet, storage: Settings, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        """Whoever accepted it had a broker, and this process knows of none."""
         asyncio.run(write_history(storage))
         erasure_id = ask(storage)
-        with blobs:
-            blob = blobs.get_blob_client(fence_name(SCOPE))
-            members = json.loads(blob.download_blob().readall())
-            blob.upload_blob(canonical(members | {"stores": ["blobs", "queues"]}), overwrite=True)
+        monkeypatch.setenv("MEMNET_QUEUE_URL", "sb://127.0.0.1:1")
         result = memnet("erasure", "run")
         assert (result.exit_code, result.stdout) == (1, "1 failing\n1 erasure\n")
         listed = memnet("erasure", "list", *TENANT).stdout
@@ -237,7 +233,7 @@ class TestVerify:
         lines = result.stdout.splitlines()
         assert lines[0] == f"genuine: erasure {told['erasure_id']}, complete"
         assert re.fullmatch(rf"requested {TIME} by svc-privacy, over {TIME}", lines[1])
-        assert lines[2] == "looked through: blobs; clean scans in a row: 2"
+        assert lines[2] == "looked through: blobs, index, queues; clean scans in a row: 2"
         assert lines[3:] == [f"removed: {count} {kind}" for kind, count in sorted(told["removed"].items())]
         assert "removed: 2 documents" in lines
 

@@ -152,12 +152,6 @@ def test_conversations_are_exported_for_a_named_reader_alone(
     assert SAID.encode() not in sealed
 
 
-def test_conversations_without_a_vault_are_refused(memnet: Memnet, history: list[bytes], tmp_path: Path) -> None:
-    result = memnet("export", *OF_USER, "--out", str(tmp_path / "a.zip"), "--with-snapshots", "--actor", "me")
-    assert (result.exit_code, "VAULT_UNAVAILABLE" in result.stderr) == (1, True)
-    assert list(tmp_path.iterdir()) == []
-
-
 def test_a_forged_archive_is_refused_and_nothing_is_written(
     memnet: Memnet, history: list[bytes], elsewhere: Elsewhere, tmp_path: Path
 ) -> None:

@@ -114,7 +114,7 @@ def test_a_key_that_is_lost_is_replaced_where_the_loss_is_accepted(
     rotate = ("keys", "rotate", "--tenant", tenant, "--user", "u2")
     result = memnet(*rotate)
     assert (result.exit_code, "SEAL_BROKEN" in result.stderr) == (1, True)
-    result = memnet(*rotate, "--accept-loss")
+    result = memnet(*rotate, "--replace-lost-key")
     assert (result.exit_code, result.stdout) == (0, f"user u2 of tenant {tenant} has a new data key\n")
     assert [current for _, current in listed(memnet, tenant, "u2")] == [False, True]
 
@@ -134,18 +134,6 @@ def test_where_there_are_no_keys_none_are_made(memnet: Memnet, vault: Settings, 
     assert listed(memnet, tenant) == []
 
 
-def test_without_a_vault_keys_are_listed_and_not_rotated(
-    memnet: Memnet, storage: Settings, tenant: str, sealed: Sealed, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.delenv("MEMNET_VAULT_URL")
-    monkeypatch.delenv("MEMNET_VAULT_TOKEN")
-    monkeypatch.delenv("MEMNET_VAULT_CA")
-    assert len(listed(memnet, tenant)) == 1
-    result = memnet("keys", "rotate", "--tenant", tenant)
-    assert result.exit_code == 1
-    assert "set MEMNET_VAULT_URL" in result.stderr
-
-
 def test_a_vault_that_does_not_answer_is_told(
     memnet: Memnet, vault: Settings, tenant: str, sealed: Sealed, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -162,7 +150,7 @@ def test_a_vault_that_does_not_answer_is_told(
         ["rotate", "--tenant", "a/b"],
         ["rotate", "--tenant", "t1", "--user", "../u"],
         ["rotate", "--tenant", "t1", "--user", "u1", "--resume"],
-        ["rotate", "--tenant", "t1", "--accept-loss"],
+        ["rotate", "--tenant", "t1", "--replace-lost-key"],
         ["list", "--tenant", "t1"],
     ],
 )

@@ -84,11 +84,5 @@ def test_what_does_not_answer_is_named(memnet: Memnet, searchable: Settings, mon
     assert result.output == "Error: the search service at http://127.0.0.1:1 does not answer\n"
 
 
-def test_without_a_search_service_it_says_so(memnet: Memnet, storage: Settings) -> None:
-    result = memnet("search", "verify")
-    assert result.exit_code == 1
-    assert "MEMNET_SEARCH_URL" in result.output
-
-
 def test_a_tenant_that_cannot_be_one_is_a_usage_error(memnet: Memnet, storage: Settings) -> None:
     assert memnet("search", "verify", "--tenant", "../x").exit_code == 2
