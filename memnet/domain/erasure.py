@@ -226,12 +226,6 @@ def standing(erasure: Erasure, now: datetime) -> Erasure:
     return replace(erasure, standing_since=erasure.standing_since or to_text(now))
 
 
-def extended(erasure: Erasure, stores: Sequence[Store]) -> Erasure:
-    """Add the stores that this process knows and no process before it did. They have not been scanned yet."""
-    known = tuple(store for store in Store if store in {*erasure.stores, *stores})
-    return erasure if known == erasure.stores else replace(erasure, stores=known, clean_scans=0)
-
-
 def stopped(erasure: Erasure, covers: str, now: datetime) -> Erasure:
     """Note that a hold was found; the first one counts."""
     if erasure.stopped_at is not None:

@@ -10,7 +10,7 @@ from memnet.domain.document import UserScope
 from memnet.domain.erasure import INDEXED, MESSAGES, Store, counted, end_batch, is_proven, scanned, stopped
 from memnet.domain.erasure_receipt import Remainder, recoverable
 from memnet.domain.error_code import ErrorCode
-from memnet.domain.errors import MemnetError, SealBroken, SearchUnavailable, Unavailable, VaultUnavailable
+from memnet.domain.errors import MemnetError, SealBroken, Unavailable, VaultUnavailable
 from memnet.operations.count_remaining import count_remaining
 from memnet.operations.erase_blobs import BATCH, Held, erase_blobs
 from memnet.operations.erase_index import erase_index
@@ -51,8 +51,8 @@ async def erase_user(scope: UserScope, *, erasing: Erasing) -> Erased:
     It ends with a receipt: complete, after two whole scans of all stores in a row have found nothing and nothing that
     was begun before the fence stood can still arrive; or partial, if the storage keeps deleted blobs recoverable; or
     partial, if a legal hold came meanwhile: then nothing more is removed, whatever becomes of the hold, and it ends
-    once no process that had not noticed can remove anything. A store that fails, or that this process does not know, is
-    named in the record and keeps it from ending. Raises HistoryBroken if the record cannot be read,
+    once no process that had not noticed can remove anything. A store that fails is named in the record and
+    keeps it from ending. Raises HistoryBroken if the record cannot be read,
     Unavailable if it cannot be written.
     """
     try:
@@ -130,19 +130,12 @@ async def _remove_from(store: Store, journal: ErasureJournal) -> int:
     if store is Store.BLOBS:
         await fence_documents(scope, known_at=journal.known_at, documents=erasing.documents)
         return await erase_blobs(journal=journal)
-    if store is Store.INDEX and erasing.search is not None:
+    if store is Store.INDEX:
         kind, removed = INDEXED, await erase_index(scope, search=erasing.search)
-    elif store is Store.QUEUES and erasing.queue is not None:
-        kind, removed = MESSAGES, await erasing.queue.purge(scope)
     else:
-        raise _not_here(store)
+        kind, removed = MESSAGES, await erasing.queue.purge(scope)
     await journal.note(counted(journal.erasure, {kind: removed}))
     return removed
-
-
-def _not_here(store: Store) -> MemnetError:
-    """The failure of a store that another process knows and this one does not."""
-    return SearchUnavailable() if store is Store.INDEX else Unavailable(dependency="service_bus")
 
 
 async def _end(journal: ErasureJournal, remains: Sequence[Remainder]) -> Erased:
@@ -164,10 +157,6 @@ async def _end_stopped(journal: ErasureJournal) -> Erased:
     erasing, scope = journal.erasing, journal.erasure.scope
     if not _is_settled(journal):
         return Erased.WAITING
-    if journal.unknown:
-        failing = {store.value: _not_here(store).code.value for store in journal.unknown}
-        await journal.note(replace(journal.erasure, failing=failing))
-        return Erased.FAILING
     try:
         stored = await list_stored(scope, storage=erasing.storage)
         await journal.note(end_batch(journal.erasure, [one for one in journal.erasure.batch if one in stored]))

@@ -7,7 +7,7 @@ from datetime import datetime
 
 from memnet.domain import erasure as erasures
 from memnet.domain.document import StorageETag, UserScope
-from memnet.domain.erasure import Erasure, Found, Store, begin_batch, end_batch, extended, kind_of, standing
+from memnet.domain.erasure import Erasure, Found, begin_batch, end_batch, kind_of, standing
 from memnet.ports import Erasing, StoreConflict
 
 PARALLEL = 16
@@ -25,11 +25,6 @@ class ErasureJournal:
     removes nothing late."""
     kept: Sequence[Found] = ()
     """What the last whole listing showed as deleted and still recoverable."""
-
-    @property
-    def unknown(self) -> Sequence[Store]:
-        """The stores of the erasure that this process does not know: it can neither empty nor scan them."""
-        return [store for store in self.erasure.stores if store not in self.erasing.stores]
 
     async def note(self, erasure: Erasure) -> None:
         """Write it, if it says anything new. Raises StoreConflict if another process has, Unavailable."""
@@ -73,7 +68,7 @@ class ErasureJournal:
 
 
 async def open_erasure(scope: UserScope, *, erasing: Erasing) -> ErasureJournal | None:
-    """Read the record, and note when the fence was first seen and the stores that only this process knows.
+    """Read the record, and note when the fence was first seen.
 
     Returns None if there is no erasure of this user.
 
@@ -84,5 +79,5 @@ async def open_erasure(scope: UserScope, *, erasing: Erasing) -> ErasureJournal 
     if stored is None:
         return None
     journal = ErasureJournal(erasing, erasures.load(scope, stored.data), stored.storage_etag, before)
-    await journal.note(extended(standing(journal.erasure, erasing.clock.now()), erasing.stores))
+    await journal.note(standing(journal.erasure, erasing.clock.now()))
     return journal

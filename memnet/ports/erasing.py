@@ -3,7 +3,6 @@
 from dataclasses import dataclass
 from datetime import timedelta
 
-from memnet.domain.erasure import Store
 from memnet.ports.governance import ErasureStore, HoldStore, UserDirectory, UserStorage
 from memnet.ports.searching import Search
 from memnet.ports.signing import SigningKeys
@@ -29,9 +28,3 @@ class Erasing:
     ids: IdGenerator
     settle: timedelta
     """How long after its fence was first seen, or a hold stopped it, what was begun before may still arrive."""
-
-    @property
-    def stores(self) -> tuple[Store, ...]:
-        """The stores that this process knows of."""
-        configured = {Store.BLOBS: True, Store.INDEX: self.search is not None, Store.QUEUES: self.queue is not None}
-        return tuple(store for store in Store if configured[store])

@@ -115,7 +115,7 @@ async def test_metrics_of_both_parts_arrive(told: Told) -> None:
     assert written == {"applied", "ETAG_MISMATCH"}
     [replays] = told.receiver.points("memnet.replays")
     assert (replays.service, replays.labels, replays.value) == ("memnet-worker", {"outcome": "succeeded"}, 1)
-    assert "memnet-api" in {point.service for point in told.receiver.points("memnet.replay.oldest_age")}
+    assert "memnet-worker" in {point.service for point in told.receiver.points("memnet.replay.oldest_age")}
 
 
 @pytest.mark.parametrize("secret", [TENANT, USER, PRINCIPAL, WORD], ids=["tenant", "user", "principal", "content"])
