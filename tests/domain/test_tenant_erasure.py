@@ -23,6 +23,7 @@ from memnet.domain.tenant_erasure import (
     look_every,
     read_receipt,
     resumed,
+    scanned,
     signed,
     standing,
     starting,
@@ -65,6 +66,12 @@ def test_nothing_settles_before_every_process_has_seen_the_fence() -> None:
     assert seen.settled_at(settle) == NOW + LOOK_EVERY + settle
     assert standing(seen, NOW + settle) == seen
     assert look_every(timedelta(seconds=4)) == timedelta(seconds=2)
+
+
+def test_a_scan_that_finds_something_starts_the_count_again() -> None:
+    clean = scanned(erasure(), clean=True)
+    assert clean.clean_scans == 1
+    assert scanned(clean, clean=False).clean_scans == 0
 
 
 def test_the_receipt_says_complete_only_if_nothing_is_left() -> None:
