@@ -95,7 +95,7 @@ param customerManagedKeys bool = false
 param serviceMakesKeys bool = true
 
 @description('MEMNET_MODEL_PROVIDERS, without keys: Entra credentials are used.')
-param models string = 'none'
+param modelProviders string = 'none'
 @description('MEMNET_EMBEDDINGS, MEMNET_EMBEDDINGS_MODEL, MEMNET_EMBEDDINGS_DIMENSIONS.')
 param embeddings string = 'none'
 param embeddingsModel string = 'text-embedding-3-small'
@@ -282,7 +282,7 @@ var serviceSettings = {
   MEMNET_ISSUER_URL: issuerUrl
   MEMNET_AUDIENCE: audience
   MEMNET_TENANT_CLAIM: tenantClaim
-  MEMNET_MODEL_PROVIDERS: models
+  MEMNET_MODEL_PROVIDERS: modelProviders
   MEMNET_EMBEDDINGS: embeddings
   MEMNET_EMBEDDINGS_MODEL: embeddingsModel
   MEMNET_EMBEDDINGS_DIMENSIONS: string(embeddingsDimensions)

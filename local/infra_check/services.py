@@ -60,7 +60,7 @@ def _of_both(plan: Plan, names: Mapping[str, Any]) -> dict[str, Any]:
     insights = plan.the("Microsoft.Insights/components")
     search = plan.the("Microsoft.Search/searchServices")
     own_key = plan["customerManagedKeys"]
-    given = {"MODEL_PROVIDERS": "models", "EMBEDDINGS": "embeddings", "EMBEDDINGS_MODEL": "embeddingsModel"}
+    given = {"MODEL_PROVIDERS": "modelProviders", "EMBEDDINGS": "embeddings", "EMBEDDINGS_MODEL": "embeddingsModel"}
     given |= {"EMBEDDINGS_DIMENSIONS": "embeddingsDimensions"}
     given |= {"ISSUER_URL": "issuerUrl", "AUDIENCE": "audience", "TENANT_CLAIM": "tenantClaim"}
     return {f"{PREFIX}{name}": str(plan[param]) for name, param in given.items()} | {
