@@ -4,6 +4,7 @@ import json
 import re
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import MISSING, fields
 from pathlib import Path
 from typing import Any
 
@@ -39,6 +40,7 @@ EARLIER = "With `as_of`: {}.\n"
 CODE = re.compile(r"^`([A-Z_]+)`: ", re.MULTILINE)
 
 Schema = Mapping[str, Any]
+_SETTINGS: Mapping[str, Any] = dict.fromkeys((one.name for one in fields(Settings) if one.default is MISSING), "none")
 
 
 def render() -> str:
@@ -53,7 +55,7 @@ def render() -> str:
 
 def _document() -> Schema:
     """The application describes itself; nothing of it is started, and nobody is let in."""
-    services = in_memory(Settings(storage_url="none", issuer_url="none", audience="none"), Catalog({}, {}))
+    services = in_memory(Settings(**_SETTINGS), Catalog({}, {}))
     identity = TokenValidator(_NoKeys(), issuer="none", audience="none", tenant_claim="tid", clock=services.clock)
     return create_app(services, identity).openapi()
 

@@ -4,9 +4,8 @@ import asyncio
 import logging
 import signal
 import sys
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager
-from functools import partial
 
 import uvicorn
 import uvloop
@@ -21,18 +20,11 @@ from memnet import settings as environment
 from memnet.catalog import CatalogError
 from memnet.domain.errors import CatalogConflict, Unavailable
 from memnet.domain.search_layout import mismatch
-from memnet.log_redaction import OwnWords
-from memnet.operations.reconcile_events import ReconcileReport, reconcile_events
-from memnet.operations.sweep_outboxes import SweepReport, sweep_outboxes
-from memnet.operations.tell_backlog import Backlog, tell_backlog
-from memnet.ports import Search
 from memnet.settings import Settings, SettingsError
 from memnet.wiring import Services, connect, open_telemetry
 
 GRACE_SECONDS = 20
 """How long requests under way may take to end after a signal."""
-BACKLOG_SECONDS = 60.0
-"""How often telemetry is told how old the oldest unfinished work is. The workers tell, too, if they run."""
 
 _log = logging.getLogger("memnet.main")
 
@@ -57,12 +49,6 @@ async def _serve(settings: Settings) -> int:
         identity = await stack.enter_async_context(_identity(settings, services))
         await _register(services)
         await _check_embeddings(services)
-        await stack.enter_async_context(_repeated("sweep", services.settings.sweep_seconds, partial(_sweep, services)))
-        if services.search is not None:
-            reconcile = partial(_reconcile, services, services.search)
-            await stack.enter_async_context(_repeated("reconciliation", services.settings.reconcile_seconds, reconcile))
-        if told.enabled:
-            await stack.enter_async_context(_repeated("backlog", BACKLOG_SECONDS, partial(_tell_backlog, services)))
         app = create_app(services, identity)
         config = uvicorn.Config(
             app,
@@ -117,8 +103,6 @@ async def _register(services: Services) -> None:
 
 async def _check_embeddings(services: Services) -> None:
     """Raise SettingsError if the index was made with other embeddings; what cannot be asked now, is not asked."""
-    if services.search is None:
-        return
     try:
         layout = await services.search.register.recent()
     except Unavailable:
@@ -127,48 +111,6 @@ async def _check_embeddings(services: Services) -> None:
     problem = layout and mismatch(layout, services.search.model, services.search.dimensions)
     if problem:
         raise SettingsError(f"MEMNET_EMBEDDINGS: {problem}.")
-
-
-@asynccontextmanager
-async def _repeated(name: str, seconds: float, work: Callable[[], Awaitable[object]]) -> AsyncIterator[None]:
-    """Do `work` now and every `seconds` while the context is open; 0: never."""
-    if not seconds:
-        yield
-        return
-    task = asyncio.create_task(_repeat(name, seconds, work), name=name)
-    try:
-        yield
-    finally:
-        task.cancel()
-        await asyncio.gather(task, return_exceptions=True)
-
-
-async def _repeat(name: str, seconds: float, work: Callable[[], Awaitable[object]]) -> None:
-    while True:
-        try:
-            _log.info("%s: %s", OwnWords(name), await work())
-        except Exception:
-            _log.exception("%s failed", OwnWords(name))
-        await asyncio.sleep(seconds)
-
-
-async def _tell_backlog(services: Services) -> Backlog:
-    return await tell_backlog(
-        marks=services.marks,
-        events=services.events,
-        search=services.search,
-        erasures=services.erasures,
-        clock=services.clock,
-        telemetry=services.telemetry,
-    )
-
-
-async def _sweep(services: Services) -> SweepReport:
-    return await sweep_outboxes(documents=services.documents, audit=services.audit, clock=services.clock)
-
-
-async def _reconcile(services: Services, search: Search) -> ReconcileReport:
-    return await reconcile_events(events=services.events, search=search, clock=services.clock, ids=services.ids)
 
 
 if __name__ == "__main__":

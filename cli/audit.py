@@ -1,6 +1,6 @@
 """`memnet audit`: check a user's history, sign it, and rebuild every version of it, from storage alone."""
 
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -18,11 +18,9 @@ from memnet.domain.signature import PublicKey, PublicKeys, by_id, from_pem, to_p
 from memnet.operations.rebuild_documents import Begin, rebuild_documents
 from memnet.operations.sign_heads import Signed, SignReport, read_newest_head, sign_head, sign_heads
 from memnet.operations.verify_history import verify_history
-from memnet.ports import SigningKeys
 from memnet.wiring import Services
 
 F = TypeVar("F", bound=Callable[..., Any])
-T = TypeVar("T")
 Place = tuple[str, DocumentKey | None]
 """A document: its internal id, and where it is."""
 
@@ -50,18 +48,18 @@ def audit() -> None:
     help="Check signatures with the keys in this PEM file, which `memnet audit keys` printed, and ask no vault.",
 )
 @click.option(
-    "--expect-head",
+    "--expect-checkpoint",
     type=click.Path(exists=True, dir_okay=False, path_type=Path),
     help="A head that was kept elsewhere: it must be among the stored ones, and the documents must hold it.",
 )
-def verify(tenant: str, user: str, public_key: Path | None, expect_head: Path | None) -> None:
+def verify(tenant: str, user: str, public_key: Path | None, expect_checkpoint: Path | None) -> None:
     """Check every chain of records of a user, each document against its records, and all against the signed heads.
 
     Prints one line a document: name, number of changes, "ok" or the first change that does not hold and why; and one
     line about the heads. Exits with 0, or 1 if anything is broken, cannot be read or cannot be checked.
     """
     scope, keys = _scope(tenant, user), _public_keys(public_key)
-    expected = expect_head.read_bytes().strip() if expect_head else None
+    expected = expect_checkpoint.read_bytes().strip() if expect_checkpoint else None
 
     async def operation(services: Services) -> tuple[HeadsChecked, Sequence[Rebuilt]]:
         return await verify_history(
@@ -78,8 +76,8 @@ def verify(tenant: str, user: str, public_key: Path | None, expect_head: Path | 
     _print_columns([(_name(rebuilt), _changes(rebuilt.changes), _verdict(rebuilt)) for rebuilt in found])
     if found or heads.count:
         click.echo(f"heads: {_told(heads)}")
-    if all(rebuilt.fault is None for rebuilt in found) and (heads.fault or not heads.is_checked):
-        click.echo("broken: the heads" if heads.fault else "not verified: the signatures of the heads")
+    if all(rebuilt.fault is None for rebuilt in found) and heads.fault:
+        click.echo("broken: the heads")
         raise SystemExit(1)
     _conclude(found, tenant, user)
 
@@ -117,22 +115,25 @@ def rebuild(tenant: str, user: str, out: Path | None) -> None:
 @audit.command()
 @click.option("--tenant", help="The tenant's id.")
 @click.option("--user", help="The user's id.")
-@click.option("--accept", is_flag=True, help="Sign for this user what does not follow from the newest head, too.")
-def sign(tenant: str | None, user: str | None, accept: bool) -> None:
+@click.option(
+    "--accept-current-state", is_flag=True, help="Sign for this user what does not follow from the newest head, too."
+)
+def sign(tenant: str | None, user: str | None, accept_current_state: bool) -> None:
     """Sign a head, the newest change of each document, for one user or, without options, all whose documents changed.
 
     A worker does the same for all every hour. Exits with 0, or 1 if documents do not follow from what was signed
-    before: then nothing is signed for that user. Once the reason is known, --accept begins anew from what is stored;
-    `memnet audit verify` goes on to show what the earlier heads do.
+    before: then nothing is signed for that user. Once the reason is known, --accept-current-state starts again from
+    what is stored; `memnet audit verify` continues to report what the earlier heads show.
     """
     if (tenant is None) != (user is None):
         raise click.UsageError("--tenant and --user go together")
-    if accept and user is None:
-        raise click.UsageError("--accept is for one user")
+    if accept_current_state and user is None:
+        raise click.UsageError("--accept-current-state is for one user")
     scope = None if tenant is None or user is None else _scope(tenant, user)
 
-    async def operation(services: Services, keys: SigningKeys) -> SignReport | Signed:
+    async def operation(services: Services) -> SignReport | Signed:
         documents, log, records, clock = services.documents, services.audit, services.records, services.clock
+        keys = services.signing
         if scope is None:
             return await sign_heads(
                 users=services.users,
@@ -145,7 +146,7 @@ def sign(tenant: str | None, user: str | None, accept: bool) -> None:
             )
         return await sign_head(
             scope,
-            accept=accept,
+            accept=accept_current_state,
             documents=documents,
             audit=log,
             records=records,
@@ -153,7 +154,7 @@ def sign(tenant: str | None, user: str | None, accept: bool) -> None:
             clock=clock,
         )
 
-    done = _run_signing(operation)
+    done = storage.run(operation)
     if isinstance(done, Signed):
         click.echo(done)
         return
@@ -168,10 +169,10 @@ def sign(tenant: str | None, user: str | None, accept: bool) -> None:
 @audit.command()
 @_of_a_user
 @click.option("--out", type=click.Path(dir_okay=False, path_type=Path), help="Write it here instead of printing it.")
-def head(tenant: str, user: str, out: Path | None) -> None:
+def checkpoint(tenant: str, user: str, out: Path | None) -> None:
     """Print a user's newest signed head, to be kept where nobody who can write to the storage can reach it.
 
-    `memnet audit verify --expect-head` takes it. Exits with 0, or 1 if there is none or it cannot be read.
+    `memnet audit verify --expect-checkpoint` takes it. Exits with 0, or 1 if there is none or it cannot be read.
     """
     scope = _scope(tenant, user)
 
@@ -196,25 +197,16 @@ def keys_(rotate: bool) -> None:
     `memnet audit verify --public-key` takes what this prints, and so does any other tool that knows Ed25519.
     """
 
-    async def operation(_services: Services, keys: SigningKeys) -> Sequence[PublicKey]:
+    async def operation(services: Services) -> Sequence[PublicKey]:
         if rotate:
-            await keys.rotate()
-        return await keys.public_keys()
+            await services.signing.rotate()
+        return await services.signing.public_keys()
 
-    found = _run_signing(operation)
+    found = storage.run(operation)
     for key in found:
         click.echo(f"# {key.key_id}\n{to_pem(key)}", nl=False)
     if not found:
         raise click.ClickException("no key was made yet; the first signature makes one")
-
-
-def _run_signing(operation: Callable[[Services, SigningKeys], Awaitable[T]]) -> T:
-    async def with_keys(services: Services) -> T:
-        if services.signing is None:
-            raise click.ClickException("no key vault is configured, so nothing is signed: set MEMNET_VAULT_URL")
-        return await operation(services, services.signing)
-
-    return storage.run(with_keys)
 
 
 def _public_keys(file: Path | None) -> PublicKeys | None:
@@ -240,7 +232,7 @@ def _told(heads: HeadsChecked) -> str:
     if heads.newest is None:
         return "none; nothing was signed yet"
     found = f"{heads.count}, the newest of {heads.newest.signed_at}, {_changes(heads.since)} since then unsigned"
-    return f"{found}, {'ok' if heads.is_checked else 'signatures not checked: no --public-key'}"
+    return f"{found}, ok"
 
 
 def _rebuild(tenant: str, user: str, begin: Begin) -> Sequence[Rebuilt]:

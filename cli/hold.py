@@ -1,4 +1,4 @@
-"""`memnet hold`: the legal holds of a tenant."""
+"""`memnet legal-hold`: the legal holds of a tenant."""
 
 from collections.abc import Sequence
 
@@ -13,15 +13,15 @@ from memnet.operations.legal_holds import list_holds
 from memnet.wiring import Services
 
 
-@click.group()
-def hold() -> None:
+@click.group("legal-hold")
+def legal_hold() -> None:
     """Legal holds: orders that nothing of a user, or of a tenant, is removed. They are placed over the API.
 
     The storage is that of MEMNET_STORAGE_URL (and MEMNET_STORAGE_KEY), else that of the local stack that runs here.
     """
 
 
-@hold.command("list")
+@legal_hold.command("list")
 @click.option("--tenant", required=True, help="The tenant's id.")
 def list_(tenant: str) -> None:
     """List the holds in force: on what, since when, by whom, why."""

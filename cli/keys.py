@@ -33,8 +33,10 @@ def keys() -> None:
 @_TENANT
 @click.option("--user", help="Give this user a new data key, and leave the tenant's key as it is.")
 @click.option("--resume", is_flag=True, help="Make no new version of the tenant's key; finish what was interrupted.")
-@click.option("--accept-loss", is_flag=True, help="With --user: even if the present data key does not open any more.")
-def rotate(tenant: str, user: str | None, resume: bool, accept_loss: bool) -> None:
+@click.option(
+    "--replace-lost-key", is_flag=True, help="With --user: even if the present data key does not open any more."
+)
+def rotate(tenant: str, user: str | None, resume: bool, replace_lost_key: bool) -> None:
     """Make a new version of the tenant's key, and wrap the data keys of all its users with it.
 
     Everything stays readable, also while it runs. Older versions and older data keys are kept: they open what they
@@ -42,17 +44,17 @@ def rotate(tenant: str, user: str | None, resume: bool, accept_loss: bool) -> No
     minutes: before an old version is disabled in the vault, run this once more with --resume, ten minutes later, until
     it wraps nothing anew. Exits with 0, or 1 if some users' keys could not be taken along.
 
-    A user whose data key does not open, because the tenant's key is lost for good, cannot be written for; --accept-loss
-    gives that user a new one. What the older one sealed stays closed.
+    Writes for a user whose data key cannot be opened, because the tenant's key is lost, fail. --replace-lost-key gives
+    that user a new key; what the lost key sealed cannot be opened again.
     """
     if user is not None and resume:
         raise click.UsageError("--resume is for a whole tenant")
-    if user is None and accept_loss:
-        raise click.UsageError("--accept-loss is for one user")
+    if user is None and replace_lost_key:
+        raise click.UsageError("--replace-lost-key is for one user")
     _check(tenant, user)
 
     async def operation(vault: Vault) -> RotationReport:
-        return await rotate_keys(tenant, user, vault=vault, resume=resume, accept_loss=accept_loss)
+        return await rotate_keys(tenant, user, vault=vault, resume=resume, accept_loss=replace_lost_key)
 
     report = _run(operation)
     if not report.users:
@@ -110,8 +112,6 @@ def list_(tenant: str, user: str) -> None:
 
 def _run(operation: Callable[[Vault], Awaitable[T]]) -> T:
     async def with_vault(services: Services) -> T:
-        if services.vault is None:
-            raise click.ClickException("no key vault is configured: set MEMNET_VAULT_URL")
         return await operation(services.vault)
 
     return storage.run(with_vault)

@@ -77,7 +77,7 @@ def reindex() -> None:
 def reconcile() -> None:
     """Index the events that could not be indexed when they were written.
 
-    Every service process does the same on its own from time to time. Exits with 0, or 1 if some are still waiting.
+    A worker does the same every minute. Exits with 0, or 1 if some are still waiting.
     """
 
     async def operation(services: Services, search: Search) -> ReconcileReport:
@@ -94,8 +94,6 @@ def reconcile() -> None:
 
 def _run(operation: Callable[[Services, Search], Awaitable[T]]) -> T:
     async def with_search(services: Services) -> T:
-        if services.search is None:
-            raise click.ClickException("no search service is configured: set MEMNET_SEARCH_URL")
         return await operation(services, services.search)
 
     return storage.run(with_search)

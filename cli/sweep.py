@@ -1,4 +1,4 @@
-"""`memnet sweep`: finish what crashed processes left, once."""
+"""`memnet outbox`: the audit records that wait in documents."""
 
 import click
 
@@ -7,13 +7,18 @@ from memnet.operations.sweep_outboxes import SweepReport, sweep_outboxes
 from memnet.wiring import Services
 
 
-@click.command()
-def sweep() -> None:
-    """Copy audit records that still wait in documents to their place, and trim the documents.
+@click.group()
+def outbox() -> None:
+    """Audit records that a document carries until they are copied to the audit log."""
 
-    Every service process does the same on its own from time to time. The storage is that of MEMNET_STORAGE_URL (and
-    MEMNET_STORAGE_KEY), else that of the local stack that runs here. Documents written within the last minute are
-    left alone. Exits with 0, or 1 if a record was found altered or the storage failed.
+
+@outbox.command()
+def flush() -> None:
+    """Copy waiting audit records to the audit log, once, and trim the documents.
+
+    A worker does the same every few minutes. The storage is that of MEMNET_STORAGE_URL, else that of the local stack
+    that runs here. Documents written within the last minute are skipped. Exits with 0, or 1 if a record was altered
+    or the storage failed.
     """
 
     async def operation(services: Services) -> SweepReport:

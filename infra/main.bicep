@@ -94,8 +94,8 @@ param customerManagedKeys bool = false
 @description('Let the service make tenants\' keys; without it somebody else makes them, with `memnet keys create`.')
 param serviceMakesKeys bool = true
 
-@description('MEMNET_MODELS, without keys: Entra credentials are used.')
-param models string = 'none'
+@description('MEMNET_MODEL_PROVIDERS, without keys: Entra credentials are used.')
+param modelProviders string = 'none'
 @description('MEMNET_EMBEDDINGS, MEMNET_EMBEDDINGS_MODEL, MEMNET_EMBEDDINGS_DIMENSIONS.')
 param embeddings string = 'none'
 param embeddingsModel string = 'text-embedding-3-small'
@@ -282,7 +282,7 @@ var serviceSettings = {
   MEMNET_ISSUER_URL: issuerUrl
   MEMNET_AUDIENCE: audience
   MEMNET_TENANT_CLAIM: tenantClaim
-  MEMNET_MODELS: models
+  MEMNET_MODEL_PROVIDERS: modelProviders
   MEMNET_EMBEDDINGS: embeddings
   MEMNET_EMBEDDINGS_MODEL: embeddingsModel
   MEMNET_EMBEDDINGS_DIMENSIONS: string(embeddingsDimensions)
@@ -292,8 +292,6 @@ var serviceSettings = {
 var apiSettings = union(serviceSettings, {
   MEMNET_HOST: '0.0.0.0'
   MEMNET_PORT: string(names.apiPort)
-  MEMNET_SWEEP_SECONDS: '0'
-  MEMNET_RECONCILE_SECONDS: '0'
   AZURE_CLIENT_ID: identities.outputs.apiClientId
 })
 // Another checkout may know functions that this one does not: their package may lie in the app that does not serve.

@@ -10,6 +10,9 @@ from local.child import Child, ReservedPort
 class Emulator(ABC):
     """A running emulator; as a context manager it stops at the end. The port stays the same over restarts."""
 
+    environment: dict[str, str]
+    """The settings with which the service finds it."""
+
     def __init__(self, child: Child, port: ReservedPort) -> None:
         """`child` listens on `port`; nothing is started yet."""
         self.child = child

@@ -21,6 +21,11 @@ class KeyVault(Emulator):
         port = ReservedPort()
         self.url = f"https://127.0.0.1:{port.number}"
         self.ca_file = directory.resolve() / "ca.pem"
+        self.environment = {
+            "MEMNET_VAULT_URL": self.url,
+            "MEMNET_VAULT_TOKEN": TOKEN,
+            "MEMNET_VAULT_CA": str(self.ca_file),
+        }
         arguments = ["--port", str(port.number), "--directory", str(directory.resolve()), "--token", TOKEN]
         super().__init__(Child.python("key-vault", "local.key_vault", *arguments, environment={}, log=log), port)
 

@@ -28,7 +28,7 @@ class ModelsServer(Emulator):
         super().__init__(Child.python("models", "local.models", *arguments, environment={}, log=log), port)
 
     def setting(self, *models: str) -> str:
-        """MEMNET_MODELS for these models, asked in this order."""
+        """MEMNET_MODEL_PROVIDERS for these models, asked in this order."""
         return json.dumps([{"url": self.url, "model": model, "key": KEY} for model in models])
 
     def wait_until_ready(self) -> None:

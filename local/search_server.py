@@ -19,6 +19,7 @@ class SearchEmulator(Emulator):
         """Keep the data in `directory`, written before it is answered; None: in memory."""
         port = ReservedPort()
         self.url = f"http://127.0.0.1:{port.number}"
+        self.environment = {"MEMNET_SEARCH_URL": self.url, "MEMNET_SEARCH_KEY": API_KEY}
         arguments = ["--port", str(port.number)]
         arguments += [] if directory is None else ["--data", str(directory.resolve())]
         super().__init__(Child.python("search", "local.search", *arguments, environment={}, log=log), port)

@@ -28,6 +28,7 @@ class ServiceBus(Emulator):
         port = ReservedPort()
         self._address = ("127.0.0.1", port.number)
         self.url = f"sb://127.0.0.1:{port.number}"
+        self.environment = {"MEMNET_QUEUE_URL": self.url, "MEMNET_QUEUE_KEY": KEY}
         arguments = ["--config", str(config.resolve()), "--port", str(port.number)]
         arguments += [] if directory is None else ["--data", str(directory.resolve())]
         arguments += [] if lock_seconds is None else ["--lock-seconds", str(lock_seconds)]

@@ -95,13 +95,9 @@ class Stack:
         self.environment = {
             "MEMNET_STORAGE_URL": self.storage_url,
             "MEMNET_STORAGE_KEY": ACCOUNT_KEY,
-            "MEMNET_SEARCH_URL": self.search.url,
-            "MEMNET_SEARCH_KEY": self.search.api_key,
-            "MEMNET_QUEUE_URL": self.bus.url,
-            "MEMNET_QUEUE_KEY": self.bus.key,
-            "MEMNET_VAULT_URL": self.vault.url,
-            "MEMNET_VAULT_TOKEN": self.vault.token,
-            "MEMNET_VAULT_CA": str(self.vault.ca_file),
+            **self.search.environment,
+            **self.bus.environment,
+            **self.vault.environment,
             "MEMNET_ISSUER_URL": self.issuer_url,
             "MEMNET_AUDIENCE": AUDIENCE,
             **self._embeddings(),
@@ -146,7 +142,7 @@ class Stack:
 
     def _settle(self) -> dict[str, str]:
         """What every process that works on an erasure must agree on, those of the command line included."""
-        name = "MEMNET_ERASURE_SETTLE_SECONDS"
+        name = "MEMNET_ERASURE_QUIESCENCE_SECONDS"
         return {name: {**os.environ, **self._settings}.get(name) or SETTLE_SECONDS}
 
     def _launch_issuer(self) -> tuple[Child, str]:

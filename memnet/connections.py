@@ -57,7 +57,7 @@ async def enter_container(stack: AsyncExitStack, settings: Settings, clock: Cloc
         account_key=settings.storage_key,
         timeout_seconds=settings.storage_timeout_seconds,
         clock=clock,
-        look_every=look_every(timedelta(seconds=settings.erasure_settle_seconds)),
+        look_every=look_every(timedelta(seconds=settings.erasure_quiescence_seconds)),
     )
     try:
         return await stack.enter_async_context(container)
@@ -68,10 +68,8 @@ async def enter_container(stack: AsyncExitStack, settings: Settings, clock: Cloc
 
 async def enter_search(
     stack: AsyncExitStack, settings: Settings, container: BlobContainer, embedder: Embedder | None
-) -> Search | None:
-    """The service of MEMNET_SEARCH_URL, None if it is not set. Raises SettingsError."""
-    if settings.search_url is None:
-        return None
+) -> Search:
+    """Open the search service of MEMNET_SEARCH_URL. Raises SettingsError."""
     # Not at the top: importing the client takes a while, which only those wait who use it.
     from memnet.adapters.azure.search_index import open_search
 
@@ -128,10 +126,8 @@ async def enter_embedder(stack: AsyncExitStack, settings: Settings) -> Embedder 
 
 async def enter_vault(
     stack: AsyncExitStack, settings: Settings, clock: Clock, ids: IdGenerator
-) -> tuple[TenantKeys, SigningKeys] | None:
-    """The keys in the vault of MEMNET_VAULT_URL, None if it is not set. Raises SettingsError."""
-    if settings.vault_url is None:
-        return None
+) -> tuple[TenantKeys, SigningKeys]:
+    """Open the keys in the vault of MEMNET_VAULT_URL. Raises SettingsError."""
     # Not at the top: importing the client takes a while, which only those wait who use it.
     from memnet.adapters.azure.key_vault import open_vault
     from memnet.adapters.azure.key_vault_keys import KeyVaultTenantKeys
@@ -148,26 +144,24 @@ async def enter_vault(
 
 
 async def enter_models(stack: AsyncExitStack, settings: Settings, clock: Clock) -> LanguageModels | None:
-    """The providers of MEMNET_MODELS, None if there are none. Raises SettingsError."""
-    if settings.models == "none":
+    """The providers of MEMNET_MODEL_PROVIDERS, None if there are none. Raises SettingsError."""
+    if settings.model_providers == "none":
         return None
     if not 0 < settings.models_budget_seconds <= LONGEST_BUDGET:
         raise SettingsError(f"MEMNET_MODELS_BUDGET_SECONDS: must be above 0 and at most {LONGEST_BUDGET:.0f}")
     try:
-        providers = parse_providers(settings.models)
+        providers = parse_providers(settings.model_providers)
         # Not at the top: importing the client takes half a second, which only those wait who use it.
         from memnet.adapters.azure.openai_models import open_models
 
         models = open_models(providers, budget_seconds=settings.models_budget_seconds, clock=clock)
         return await stack.enter_async_context(models)
     except ValueError as error:
-        raise SettingsError(f"MEMNET_MODELS: {error}") from error
+        raise SettingsError(f"MEMNET_MODEL_PROVIDERS: {error}") from error
 
 
-async def enter_queue(stack: AsyncExitStack, settings: Settings, telemetry: Telemetry) -> MessageQueue | None:
-    """The namespace of MEMNET_QUEUE_URL, None if it is not set; messages carry their trace. Raises SettingsError."""
-    if settings.queue_url is None:
-        return None
+async def enter_queue(stack: AsyncExitStack, settings: Settings, telemetry: Telemetry) -> MessageQueue:
+    """Open the namespace of MEMNET_QUEUE_URL; messages carry their trace. Raises SettingsError."""
     # Not at the top: importing the client takes a while, which only those wait who use it.
     from memnet.adapters.azure.service_bus_queue import open_queue
 
@@ -184,14 +178,14 @@ async def enter_queue(stack: AsyncExitStack, settings: Settings, telemetry: Tele
 async def enter_telemetry(
     stack: AsyncExitStack, settings: Settings, clock: Clock, ids: IdGenerator, part: str
 ) -> Telemetry:
-    """What MEMNET_TELEMETRY and MEMNET_PROMETHEUS say, for a process that is a `part` of the service.
+    """What MEMNET_TELEMETRY and MEMNET_PROMETHEUS_ADDRESS say, for a process that is a `part` of the service.
 
     Raises SettingsError. Without them nothing is loaded.
     """
-    if settings.telemetry == "none" and settings.prometheus is None:
+    if settings.telemetry == "none" and settings.prometheus_address is None:
         return NoTelemetry()
-    if settings.telemetry_seconds <= 0:
-        raise SettingsError("MEMNET_TELEMETRY_SECONDS: must be above 0")
+    if settings.metrics_interval_seconds <= 0:
+        raise SettingsError("MEMNET_METRICS_INTERVAL_SECONDS: must be above 0")
     # Before anything is imported that reads it.
     environment.silence_libraries()
     try:
@@ -199,14 +193,14 @@ async def enter_telemetry(
         from memnet.adapters.opentelemetry.prometheus import prometheus_reader
     except ModuleNotFoundError as error:
         raise SettingsError(
-            f"MEMNET_TELEMETRY, MEMNET_PROMETHEUS: need {error.name}: pip install 'memnet[telemetry]'"
+            f"MEMNET_TELEMETRY, MEMNET_PROMETHEUS_ADDRESS: need {error.name}: pip install 'memnet[telemetry]'"
         ) from error
     readers = []
-    if settings.prometheus is not None:
+    if settings.prometheus_address is not None:
         try:
-            readers.append(stack.enter_context(prometheus_reader(settings.prometheus)))
+            readers.append(stack.enter_context(prometheus_reader(settings.prometheus_address)))
         except (ValueError, OSError) as error:
-            raise SettingsError(f"MEMNET_PROMETHEUS: {error}") from error
+            raise SettingsError(f"MEMNET_PROMETHEUS_ADDRESS: {error}") from error
     return await stack.enter_async_context(
         open_telemetry(
             _enter_exports(stack, settings),
@@ -216,7 +210,7 @@ async def enter_telemetry(
                 "service.version": version("memnet"),
                 "service.instance.id": ids.new(),
             },
-            every_seconds=settings.telemetry_seconds,
+            every_seconds=settings.metrics_interval_seconds,
             clock=clock,
         )
     )

@@ -19,7 +19,7 @@ VAULT_SECONDS = 2 * connections.VAULT_SECONDS
 
 @asynccontextmanager
 async def look_at(
-    settings: Settings, clock: Clock, search: Search | None, *, receives: bool, writes_secrets: bool
+    settings: Settings, clock: Clock, search: Search, *, receives: bool, writes_secrets: bool
 ) -> AsyncIterator[Prerequisites]:
     """Yield what the settings name, to be looked at over connections of its own; nothing is sent yet.
 
@@ -29,16 +29,13 @@ async def look_at(
     async with AsyncExitStack() as stack:
         container = await connections.enter_container(stack, settings, clock)
         others: list[Prerequisite] = [BlobAccess(container), DeletionCheck(container)]
-        if search is not None:
-            others += [IndexDefinitionAccess(search.index), IndexDocumentAccess(search.index)]
+        others += [IndexDefinitionAccess(search.index), IndexDocumentAccess(search.index)]
         others += await _queues(stack, settings, receives)
         others += await _vault(stack, settings, writes_secrets)
         yield Prerequisites(ContainerPrerequisite(container), others)
 
 
 async def _queues(stack: AsyncExitStack, settings: Settings, receives: bool) -> list[Prerequisite]:
-    if settings.queue_url is None:
-        return []
     try:
         client = await stack.enter_async_context(open_client(settings.queue_url, key=settings.queue_key, retries=0))
     except ValueError as error:
@@ -51,8 +48,6 @@ async def _queues(stack: AsyncExitStack, settings: Settings, receives: bool) -> 
 
 
 async def _vault(stack: AsyncExitStack, settings: Settings, writes_secrets: bool) -> list[Prerequisite]:
-    if settings.vault_url is None:
-        return []
     vault = open_vault(
         settings.vault_url,
         token=settings.vault_token,

@@ -42,8 +42,8 @@ class Settings:
     """Account key, for the local emulator only; None: Entra credentials (managed identity, az login)."""
     storage_timeout_seconds: float = 5.0
     """How long one try of one storage call may take."""
-    search_url: str | None = None
-    """The search service: https://<service>.search.windows.net; None: events are stored and marked, not searchable."""
+    search_url: str
+    """The search service: https://<service>.search.windows.net."""
     search_key: str | None = None
     """An admin key of the search service, for the local emulator only; None: Entra credentials."""
     search_index: str = "memnet-events"
@@ -56,8 +56,6 @@ class Settings:
     one."""
     search_timeout_seconds: float = 10.0
     """How long one try of one call of the search service may take."""
-    reconcile_seconds: float = 60.0
-    """How often this process indexes what could not be indexed when it was written; 0: never."""
     issuer_url: str
     """The one trusted token issuer, as in `iss`; its OpenID configuration names the signing keys."""
     audience: str
@@ -84,10 +82,8 @@ class Settings:
     """The longest request body; a longer one is refused unread."""
     routing_debug: Literal["always", "on_request", "never"] = "always"
     """When context:assemble tells how it chose: on_request means when the body asks for it."""
-    cache_bytes: int = 67_108_864
+    document_cache_bytes: int = 67_108_864
     """Bytes of memory for documents that this process remembers; each counts as twice its blob and 1 KiB."""
-    sweep_seconds: float = 900.0
-    """How often this process looks for records that a crashed one left behind; 0: never."""
     embeddings: str = "none"
     """Where vectors come from: none (search and routing by words alone), local (in this process, extra `embeddings`),
     or the base URL of an OpenAI-compatible API, on Azure https://<resource>.openai.azure.com/openai/v1/."""
@@ -101,22 +97,20 @@ class Settings:
     """How long one try of one call to the URL may take."""
     routing_timeout_seconds: float = 2.0
     """How long context:assemble waits for embeddings; then it routes by words alone."""
-    queue_url: str | None = None
-    """The Service Bus namespace: sb://<namespace>.servicebus.windows.net; None: what is queued waits for a process
-    that has one, and search:reindex runs in the API."""
+    queue_url: str
+    """The Service Bus namespace: sb://<namespace>.servicebus.windows.net."""
     queue_key: str | None = None
     """The key RootManageSharedAccessKey of the namespace, for the local emulator only; None: Entra credentials."""
-    vault_url: str | None = None
-    """The key vault: https://<vault>.vault.azure.net; None: no snapshots, nothing is signed, audit records lie open."""
+    vault_url: str
+    """The key vault: https://<vault>.vault.azure.net."""
     vault_token: str | None = None
     """A fixed bearer token, for the local vault only; None: Entra credentials."""
     vault_ca: Path | None = None
     """The certificate (PEM) of the vault's issuer, for the local vault only; None: the system's."""
-    erasure_settle_seconds: float = 960.0
-    """How long what was begun before an erasure may still arrive, counted from when its fence was first seen to stand,
-    or from when a hold stopped it. Azure Storage refuses what is dated more than 15 minutes ago; the rest is for clocks
-    that differ."""
-    models: str = "none"
+    erasure_quiescence_seconds: float = 960.0
+    """How long a write that began before an erasure may still arrive, counted from when the erasure's fence was first
+    seen. Azure Storage refuses requests dated more than 15 minutes ago; the rest allows for clock differences."""
+    model_providers: str = "none"
     """Who extracts memory from conversations: none (fixed rules, which propose little), or a JSON array of providers
     in the order in which they are asked, each {"url": ..., "model": ...} of an OpenAI-compatible API, on Azure
     https://<resource>.openai.azure.com/openai/v1/, perhaps with "key" (else Entra credentials, for Azure alone),
@@ -147,11 +141,11 @@ class Settings:
     process's Entra identity."""
     telemetry_url: str | None = None
     """For otlp: the base address of the collector, such as http://127.0.0.1:4318."""
-    telemetry_seconds: float = 60.0
+    metrics_interval_seconds: float = 60.0
     """How often metrics are sent; traces and logs go every 5 seconds at the latest."""
     telemetry_trace_ratio: float = 1.0
     """Which share of the traces is sent, from 0 to 1; metrics and logs are always complete."""
-    prometheus: str | None = None
+    prometheus_address: str | None = None
     """Where this API process serves its metrics to Prometheus (extra `telemetry`): <host>:<port>, such as
     127.0.0.1:9464. Whoever reaches it may read them, without a token; None: nowhere."""
     log_level: Literal["debug", "info", "warning", "error"] = "info"
@@ -186,9 +180,9 @@ def load(environment: Mapping[str, str] | None = None) -> Settings:
 
 
 def load_storage(environment: Mapping[str, str] | None = None) -> Settings | None:
-    """Read the settings for a tool that talks to the storage alone, so without a token issuer.
+    """Read the settings for a process that checks no tokens, so without an issuer.
 
-    None if no storage is set. Raises SettingsError.
+    Return None if MEMNET_STORAGE_URL is not set. Raises SettingsError with every problem.
     """
     source = os.environ if environment is None else environment
     if not source.get(f"{PREFIX}STORAGE_URL"):

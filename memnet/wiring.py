@@ -76,7 +76,7 @@ from memnet.ports import (
     UserStorage,
     Vault,
 )
-from memnet.settings import Settings, SettingsError
+from memnet.settings import Settings
 
 DRAIN_SECONDS = 10.0
 """How long a stopping process waits for its background work; what is left, a sweep finishes."""
@@ -91,16 +91,12 @@ class Services:
     """Registers the catalog, once. Raises CatalogConflict, Unavailable. No document is written before it succeeds."""
     audit: AuditLog
     events: EventStore
-    search: Search | None
-    """None: no search service is configured."""
+    search: Search
     records: RecordStore
-    vault: Vault | None
-    """None: no key vault is configured, and nothing that must be encrypted is stored."""
-    signing: SigningKeys | None
-    """None: no key vault is configured, and nothing is signed."""
+    vault: Vault
+    signing: SigningKeys
     marks: JobMarks
-    queue: MessageQueue | None
-    """None: no broker is configured; what is marked waits for a process that has one."""
+    queue: MessageQueue
     models: LanguageModels | None
     """None: no language model is configured, and fixed rules extract."""
     users: UserDirectory
@@ -133,7 +129,7 @@ class Services:
             signing=self.signing,
             clock=self.clock,
             ids=self.ids,
-            settle=timedelta(seconds=self.settings.erasure_settle_seconds),
+            settle=timedelta(seconds=self.settings.erasure_quiescence_seconds),
         )
 
 
@@ -166,15 +162,13 @@ async def connect(settings: Settings, telemetry: Telemetry | None = None) -> Asy
         container = await connections.enter_container(stack, settings, clock)
         embedder = await connections.enter_embedder(stack, settings)
         search = await connections.enter_search(stack, settings, container, embedder)
-        keys = await connections.enter_vault(stack, settings, clock, ids)
+        tenant_keys, signing = await connections.enter_vault(stack, settings, clock, ids)
         queue = await connections.enter_queue(stack, settings, telemetry)
         models = await connections.enter_models(stack, settings, clock)
         records = BlobRecordStore(container)
-        if keys is None:
-            raise SettingsError("MEMNET_VAULT_URL is required")
-        vault = Vault(records, keys[0], ids, clock, _data_key_cache(settings, clock))
+        vault = Vault(records, tenant_keys, ids, clock, _data_key_cache(settings, clock))
         registration = Once(partial(register_catalog, catalog, texts=BlobCatalogTexts(container)))
-        documents = BlobDocumentStore(container, DocumentCache(settings.cache_bytes), registration)
+        documents = BlobDocumentStore(container, DocumentCache(settings.document_cache_bytes), registration)
         background = BackgroundTasks()
         stack.push_async_callback(background.drain, DRAIN_SECONDS)
         yield Services(
@@ -185,7 +179,7 @@ async def connect(settings: Settings, telemetry: Telemetry | None = None) -> Asy
             search=_measured_search(search, telemetry),
             records=records,
             vault=vault,
-            signing=keys[1],
+            signing=signing,
             marks=BlobJobMarks(container),
             queue=queue,
             models=models,
@@ -264,7 +258,9 @@ def open_archive(path: Path) -> AbstractContextManager[ArchiveReader]:
 
 def _data_key_cache(settings: Settings, clock: Clock) -> DataKeyCache:
     """None of its keys outlives the fence of an erasure that began while it was remembered: see LIFETIME."""
-    return ProcessDataKeyCache(clock, lifetime=min(LIFETIME, timedelta(seconds=settings.erasure_settle_seconds / 2)))
+    return ProcessDataKeyCache(
+        clock, lifetime=min(LIFETIME, timedelta(seconds=settings.erasure_quiescence_seconds / 2))
+    )
 
 
 def _semantic_router(embedder: Embedder | None, settings: Settings) -> SemanticRouter:
@@ -277,8 +273,8 @@ def _measured(documents: DocumentStore, telemetry: Telemetry, catalog: Catalog) 
     return MeasuredDocuments(documents, telemetry, catalog) if telemetry.enabled else documents
 
 
-def _measured_search(search: Search | None, telemetry: Telemetry) -> Search | None:
-    if search is None or not telemetry.enabled:
+def _measured_search(search: Search, telemetry: Telemetry) -> Search:
+    if not telemetry.enabled:
         return search
     index: EventIndex = MeasuredIndex(search.index, telemetry)
     return replace(search, index=index)

@@ -21,6 +21,7 @@ from local.azurite_server import ACCOUNT_KEY, ACCOUNT_NAME, Azurite, create_cont
 from local.issuer import Issuer, running_issuer
 from local.key_vault_server import KeyVault
 from local.search_server import SearchEmulator
+from local.service_bus_server import ServiceBus
 
 # An example may take its time: a machine is slow at any moment.
 settings.register_profile("memnet", deadline=None, suppress_health_check=[HealthCheck.too_slow])
@@ -187,4 +188,11 @@ def key_vault(tmp_path_factory: pytest.TempPathFactory) -> Iterator[KeyVault]:
     """A key vault. Tests share it: give your secrets, or your tenants, names of their own."""
     directory = tmp_path_factory.mktemp("key-vault")
     with KeyVault(log=directory / "key-vault.log", directory=directory / "data") as running:
+        yield running
+
+
+@pytest.fixture(scope="session")
+def service_bus(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ServiceBus]:
+    """A broker with its messages in memory. Tests share it: send for tenants of your own."""
+    with ServiceBus(log=tmp_path_factory.mktemp("service-bus") / "service-bus.log") as running:
         yield running

@@ -237,8 +237,6 @@ async def _is_postponed(job: Job, delivery: Delivery, work: Work, services: Serv
     if work.is_worn_out(attempt) and await _was_begun_too_often(job, attempt, work, services):
         return False
     try:
-        if services.queue is None:
-            raise Unavailable(dependency="service_bus")
         await services.queue.send(job, attempt=attempt, due=services.clock.now() + delay(delivery.attempt))
     except Unavailable as error:
         raise Redelivered(error.code) from None

@@ -61,10 +61,6 @@ def _connect() -> AbstractAsyncContextManager[Services]:
     settings = environment.load_storage()
     if settings is None:
         raise SettingsError("MEMNET_STORAGE_URL is required")
-    needed = {"MEMNET_QUEUE_URL": settings.queue_url, "MEMNET_VAULT_URL": settings.vault_url}
-    missing = [f"{name} is required by the workers" for name, value in needed.items() if value is None]
-    if missing:
-        raise SettingsError(*missing)
     # Before any memory is read: the host that collects the logs is not ours.
     log_redaction.install(settings.log_level)
     return _open(settings)
@@ -74,7 +70,7 @@ def _connect() -> AbstractAsyncContextManager[Services]:
 async def _open(settings: Settings) -> AsyncIterator[Services]:
     """With telemetry, but for Prometheus: nobody can reach a function's process, and the API may have the port."""
     async with (
-        open_telemetry(replace(settings, prometheus=None), "worker") as telemetry,
+        open_telemetry(replace(settings, prometheus_address=None), "worker") as telemetry,
         connect(settings, telemetry) as services,
     ):
         # While the storage does not answer, the first write of a document asks again.

@@ -5,7 +5,6 @@ from collections.abc import Awaitable, Callable
 
 from memnet.domain.access import Role
 from memnet.domain.document import Actor
-from memnet.domain.errors import SearchUnavailable
 from memnet.domain.job import Job, JobKind
 from memnet.domain.metric import REPLAY_DURATION, REPLAY_PATCHES, REPLAYS
 from memnet.domain.replay import Replay, ReplayStatus
@@ -95,8 +94,6 @@ async def _apply_conflict(job: Job, attempt: int, services: Services) -> None:
 
 
 async def _reindex(job: Job, _attempt: int, services: Services) -> None:
-    if services.search is None:
-        raise SearchUnavailable()
     await resume_reindexing(
         job.tenant_id,
         job.job_id,
@@ -157,7 +154,6 @@ async def requeue(services: Services) -> object:
         await tell_backlog(
             marks=services.marks,
             events=services.events,
-            search=services.search,
             erasures=services.erasures,
             clock=services.clock,
             telemetry=services.telemetry,
@@ -172,8 +168,6 @@ async def sweep(services: Services) -> object:
 
 async def sign(services: Services) -> object:
     """Sign a head for each user whose documents have changed."""
-    if services.signing is None:
-        return None
     return await sign_heads(
         users=services.users,
         documents=services.documents,
@@ -187,8 +181,6 @@ async def sign(services: Services) -> object:
 
 async def reconcile(services: Services) -> object:
     """Index the events that are not known to be indexed."""
-    if services.search is None:
-        return None
     return await reconcile_events(
         events=services.events, search=services.search, clock=services.clock, ids=services.ids
     )

@@ -70,13 +70,13 @@ async def ready(request: Request) -> Response:
 
 async def look(services: Services, validator: TokenValidator) -> Mapping[str, str]:
     """Ask each dependency; return by its name whether it answered."""
-    asked = {"storage": services.documents.ping(), "issuer": validator.keys.check()}
-    if services.search is not None:
-        asked["search"] = services.search.index.ping()
-    if services.vault is not None:
-        asked["vault"] = services.vault.keys.ping()
-    if services.queue is not None:
-        asked["queue"] = services.queue.ping()
+    asked = {
+        "storage": services.documents.ping(),
+        "issuer": validator.keys.check(),
+        "search": services.search.index.ping(),
+        "vault": services.vault.keys.ping(),
+        "queue": services.queue.ping(),
+    }
     answers = await asyncio.gather(*(_check(name, question) for name, question in asked.items()))
     return dict(zip(asked, answers, strict=True))
 

@@ -45,11 +45,8 @@ def run(scale: Scale) -> dict[str, Any]:
     samples = Samples()
     with ExitStack() as stack:
         directory = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="memnet-bench-")))
-        # No sweep and no reconciliation in between: it lists the whole container, which stops Azurite for its time.
         settings = {
             **write_catalog(directory),
-            "MEMNET_SWEEP_SECONDS": "0",
-            "MEMNET_RECONCILE_SECONDS": "0",
             "MEMNET_QUOTA_PER_USER": NO_QUOTA,
             "MEMNET_QUOTA_PER_PRINCIPAL": NO_QUOTA,
         }

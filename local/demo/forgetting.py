@@ -75,7 +75,7 @@ class Forgetting:
         self.screen.heading("The receipt is checked offline, with the public keys, and holds nothing of the user")
         try:
             async with connect(settings.load(self.environment)) as services:
-                keys = by_id(await services.signing.public_keys()) if services.signing else {}
+                keys = by_id(await services.signing.public_keys())
         except MemnetError as error:
             raise Unexpected(f"the public keys cannot be read: {error.code} {error.message}") from error
         data = canonical(receipt)

@@ -10,13 +10,13 @@ DEFAULT_MODEL: Final = "gpt-5-mini"
 
 
 def settings(environment: Mapping[str, str] = os.environ) -> dict[str, str]:
-    """The setting that names the model; empty if MEMNET_MODELS is set by hand, or no key is there.
+    """The setting that names the model; empty if MEMNET_MODEL_PROVIDERS is set by hand, or no key is there.
 
     OPENAI_API_KEY (perhaps with OPENAI_BASE_URL and OPENAI_MODEL) or AZURE_OPENAI_ENDPOINT with AZURE_OPENAI_API_KEY
     and AZURE_OPENAI_DEPLOYMENT are the names by which OpenAI's own client knows them.
     """
-    if environment.get("MEMNET_MODELS"):
-        return {"MEMNET_MODELS": environment["MEMNET_MODELS"]}
+    if environment.get("MEMNET_MODEL_PROVIDERS"):
+        return {"MEMNET_MODEL_PROVIDERS": environment["MEMNET_MODEL_PROVIDERS"]}
     if environment.get("AZURE_OPENAI_ENDPOINT") and environment.get("AZURE_OPENAI_API_KEY"):
         provider = {
             "url": environment["AZURE_OPENAI_ENDPOINT"].rstrip("/") + "/openai/v1/",
@@ -31,12 +31,12 @@ def settings(environment: Mapping[str, str] = os.environ) -> dict[str, str]:
         }
     else:
         return {}
-    return {"MEMNET_MODELS": json.dumps([provider])}
+    return {"MEMNET_MODEL_PROVIDERS": json.dumps([provider])}
 
 
 def told(environment: Mapping[str, str] = os.environ) -> str:
     """Say which it is, without the key."""
-    chosen = settings(environment).get("MEMNET_MODELS", "none")
+    chosen = settings(environment).get("MEMNET_MODEL_PROVIDERS", "none")
     if chosen == "none":
         return (
             "No model's key is set (OPENAI_API_KEY, AZURE_OPENAI_ENDPOINT), so the replays go by fixed rules: "

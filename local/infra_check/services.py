@@ -3,6 +3,7 @@
 import ast
 import json
 from collections.abc import Iterator, Mapping
+from dataclasses import fields
 from pathlib import Path
 from typing import Any, Final
 
@@ -25,6 +26,7 @@ _OUTPUTS: Final = {
 _FINDER: Final = "infra/hooks/find_revision.sh"
 _MOST_STOP_SECONDS: Final = 120
 """What App Service gives at most."""
+_DEFAULTS: Final[Mapping[str, Any]] = {one.name: one.default for one in fields(Settings)}
 
 
 def check_services(root: Path, plan: Plan) -> Iterator[Finding]:
@@ -58,7 +60,7 @@ def _of_both(plan: Plan, names: Mapping[str, Any]) -> dict[str, Any]:
     insights = plan.the("Microsoft.Insights/components")
     search = plan.the("Microsoft.Search/searchServices")
     own_key = plan["customerManagedKeys"]
-    given = {"MODELS": "models", "EMBEDDINGS": "embeddings", "EMBEDDINGS_MODEL": "embeddingsModel"}
+    given = {"MODEL_PROVIDERS": "modelProviders", "EMBEDDINGS": "embeddings", "EMBEDDINGS_MODEL": "embeddingsModel"}
     given |= {"EMBEDDINGS_DIMENSIONS": "embeddingsDimensions"}
     given |= {"ISSUER_URL": "issuerUrl", "AUDIENCE": "audience", "TENANT_CLAIM": "tenantClaim"}
     return {f"{PREFIX}{name}": str(plan[param]) for name, param in given.items()} | {
@@ -79,9 +81,8 @@ def _queue_host(plan: Plan) -> str:
 
 
 def _of_api(plan: Plan, names: Mapping[str, Any]) -> dict[str, Any]:
-    """The workers sweep and reconcile, so the API does not."""
     own = {"MEMNET_HOST": "0.0.0.0", "MEMNET_PORT": str(names["apiPort"]), "AZURE_CLIENT_ID": _client(plan, "api")}
-    return _of_both(plan, names) | own | {"MEMNET_SWEEP_SECONDS": "0", "MEMNET_RECONCILE_SECONDS": "0"}
+    return _of_both(plan, names) | own
 
 
 def _of_app_service(plan: Plan, names: Mapping[str, Any]) -> dict[str, Any]:
@@ -101,9 +102,8 @@ def _of_workers(plan: Plan, names: Mapping[str, Any], app: Resource) -> dict[str
     functions = [] if is_serving else _functions(plan, names)
     off = {f"AzureWebJobs.{name}.Disabled": "true" for name in functions}
     insights = plan.the("Microsoft.Insights/components")
-    defaults = Settings(storage_url="", issuer_url="", audience="")
     return _of_both(plan, names) | off | {
-        "MEMNET_WORKER_PRINCIPAL": defaults.worker_principal,
+        "MEMNET_WORKER_PRINCIPAL": _DEFAULTS["worker_principal"],
         "AZURE_CLIENT_ID": client,
         "AzureWebJobsStorage__accountName": plan.the("Microsoft.Storage/storageAccounts", "stmemhost").name,
         "AzureWebJobsStorage__credential": "managedidentity",
@@ -156,8 +156,8 @@ def needed_seconds(root: Path) -> float:
     """How long the API takes to end: it drains, then requests, then background work."""
     module = ast.parse(text_of(root, "api/main.py"))
     told = {ast.unparse(one.targets[0]): one.value for one in module.body if isinstance(one, ast.Assign)}
-    drains = Settings(storage_url="", issuer_url="", audience="").drain_seconds
-    return drains + float(ast.literal_eval(told["GRACE_SECONDS"])) + DRAIN_SECONDS
+    drains = _DEFAULTS["drain_seconds"]
+    return float(drains + ast.literal_eval(told["GRACE_SECONDS"])) + DRAIN_SECONDS
 
 
 def _container_app(root: Path, plan: Plan, app: Resource, names: Mapping[str, Any], needs: float) -> Iterator[Finding]:
@@ -212,7 +212,7 @@ def _probes(app: Resource, names: Mapping[str, Any]) -> Iterator[Finding]:
         if (asked.get("path"), asked.get("port")) != (path, names["apiPort"]):
             told = f"the {kind} probe has to ask for {path} on {names['apiPort']}"
             yield app.finding("properties.template.containers", "service", told)
-    drains = Settings(storage_url="", issuer_url="", audience="").drain_seconds
+    drains = _DEFAULTS["drain_seconds"]
     asks = (found.get("Readiness") or {}).get("periodSeconds", 10)
     if not 0 < asks <= 2 * drains:
         told = f"readiness is asked for every {asks} s, and the API drains for {drains:.0f} s alone"

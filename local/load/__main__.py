@@ -68,9 +68,6 @@ def run(scale: Scale) -> dict[str, Any]:
         settings = {
             **write_catalog(directory),
             **NO_UPKEEP,
-            # They list the whole container, which stops Azurite for their time.
-            "MEMNET_SWEEP_SECONDS": "0",
-            "MEMNET_RECONCILE_SECONDS": "0",
             "MEMNET_QUOTA_PER_USER": NO_QUOTA,
             "MEMNET_QUOTA_PER_PRINCIPAL": NO_QUOTA,
         }

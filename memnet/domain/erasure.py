@@ -223,12 +223,6 @@ def started(erasure: Erasure, now: datetime) -> Erasure:
     return replace(erasure, started_at=erasure.started_at or to_text(now))
 
 
-def extended(erasure: Erasure, stores: Sequence[Store]) -> Erasure:
-    """Add the stores that this process knows and no process before it did. They have not been scanned yet."""
-    known = tuple(store for store in Store if store in {*erasure.stores, *stores})
-    return erasure if known == erasure.stores else replace(erasure, stores=known, clean_scans=0)
-
-
 def begin_batch(erasure: Erasure, batch: Sequence[Found]) -> Erasure:
     """Count this as removed, which it will be whatever happens now."""
     return replace(counted(erasure, _kinds(erasure, batch)), batch=tuple(batch), clean_scans=0)

@@ -363,7 +363,7 @@ class Unavailable(MemnetError):
 
 
 class SearchUnavailable(MemnetError):
-    """There is no search index at the moment, or none is configured; events are stored all the same."""
+    """The search index is not available at the moment; events are stored all the same."""
 
     code = ErrorCode.SEARCH_UNAVAILABLE
 
@@ -382,7 +382,7 @@ class CatalogConflict(MemnetError):
 
 
 class VaultUnavailable(MemnetError):
-    """There is no key vault at the moment, or none is configured; what must be encrypted is not stored."""
+    """The key vault is not available at the moment; what must be encrypted is not stored."""
 
     code = ErrorCode.VAULT_UNAVAILABLE
 

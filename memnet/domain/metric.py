@@ -48,7 +48,7 @@ REQUEST_DURATION: Final = Metric(
     _SECONDS,
 )
 WRITES: Final = Metric(
-    "memnet.writes",
+    "memnet.write.count",
     MetricKind.COUNTER,
     "{write}",
     "Writes that clients asked for, and what became of them.",
@@ -87,7 +87,7 @@ REPLAY_PATCHES: Final = Metric(
     ("outcome",),
 )
 BACKLOG_AGE: Final = Metric(
-    "memnet.replay.backlog_age", MetricKind.GAUGE, "s", "Since when the oldest unfinished replay waits; 0: none does."
+    "memnet.replay.oldest_age", MetricKind.GAUGE, "s", "Since when the oldest unfinished replay waits; 0: none does."
 )
 SEARCH_DURATION: Final = Metric(
     "memnet.search.duration",
@@ -116,7 +116,7 @@ DEAD_LETTERS: Final = Metric(
     ("operation", "outcome"),
 )
 ERASURES_OPEN_AGE: Final = Metric(
-    "memnet.erasures.open_age", MetricKind.GAUGE, "s", "Since when the oldest unfinished erasure waits; 0: none does."
+    "memnet.erasure.oldest_age", MetricKind.GAUGE, "s", "Since when the oldest unfinished erasure waits; 0: none does."
 )
 
 METRICS: Final = (

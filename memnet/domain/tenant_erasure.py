@@ -101,12 +101,9 @@ def ended_name(tenant_id: str) -> str:
     return f"{ENDED}{check_identifier('tenant_id', tenant_id)}.json"
 
 
-def extended(erasure: TenantErasure, stores: Sequence[Store], now: datetime) -> TenantErasure:
-    """Note that the fence has been seen, and add the stores that only this process knows."""
-    known = tuple(store for store in Store if store in {*erasure.stores, *stores})
-    clean_scans = erasure.clean_scans if known == erasure.stores else 0
-    since = erasure.standing_since or to_text(now)
-    return replace(erasure, stores=known, clean_scans=clean_scans, standing_since=since)
+def standing(erasure: TenantErasure, now: datetime) -> TenantErasure:
+    """Note that the fence has been seen; the first to do so counts."""
+    return replace(erasure, standing_since=erasure.standing_since or to_text(now))
 
 
 def resumed(erasure: TenantErasure, *, by: str, at: datetime) -> TenantErasure:

@@ -12,7 +12,7 @@ from memnet.domain.catalog import Catalog
 from memnet.domain.conflict import Conflict, ConflictStatus, Versions, resolved, sending, still_open
 from memnet.domain.document import Actor
 from memnet.domain.error_code import ErrorCode
-from memnet.domain.errors import Internal, MemnetError, SealBroken, Unavailable, VaultUnavailable
+from memnet.domain.errors import Internal, MemnetError, SealBroken, Unavailable
 from memnet.domain.job import Job
 from memnet.domain.proposal import Dispute, Request, carry_on
 from memnet.domain.timestamps import from_text
@@ -45,9 +45,9 @@ async def apply_conflict(
     job: Job,
     *,
     attempt: int | None,
-    vault: Vault | None,
+    vault: Vault,
     marks: JobMarks,
-    queue: MessageQueue | None,
+    queue: MessageQueue,
     documents: DocumentStore,
     audit: AuditLog,
     catalog: Catalog,
@@ -61,8 +61,6 @@ async def apply_conflict(
     Every request is written down before it is sent, so none is applied twice. Raises ConflictNotFound, HistoryBroken,
     ErasureRunning, VaultUnavailable, Unavailable: the same call again goes on.
     """
-    if vault is None:
-        raise VaultUnavailable()
     actor = Actor(worker_principal, frozenset({Role.REPLAY}))
     ports = _Ports(vault, Writing(actor, documents, audit, catalog, vault.clock, vault.ids, background))
     for _ in range(LOOKS):
@@ -78,7 +76,7 @@ async def apply_conflict(
 
 
 async def _follow_up(
-    conflict: Conflict, attempt: int | None, vault: Vault, marks: JobMarks, queue: MessageQueue | None
+    conflict: Conflict, attempt: int | None, vault: Vault, marks: JobMarks, queue: MessageQueue
 ) -> None:
     """Whatever is not done here, the mark has done later."""
     if conflict.next_attempt_at is None:

@@ -42,9 +42,9 @@ async def apply_retention(
     documents: DocumentStore,
     audit: AuditLog,
     events: EventStore,
-    search: Search | None,
+    search: Search,
     records: RecordStore,
-    vault: Vault | None,
+    vault: Vault,
     marks: JobMarks,
     holds: HoldStore,
     catalog: Catalog,
@@ -66,7 +66,7 @@ async def apply_retention(
     run = RetentionRun(scope, catalog.retention(scope.tenant_id), moment, dry_run, holds, clock)
     with_snapshot = await retain_snapshots(run=run, records=records, vault=vault, clock=clock)
     await retain_jobs(run=run, records=records, marks=marks, with_snapshot=with_snapshot)
-    await retain_events(run=run, events=events, search=search, clock=clock)
+    await retain_events(run=run, events=events, search=search)
     await retain_audit(run=run, documents=documents, audit=audit)
     # Asked again, so that a hold that came in between is told with what it has kept.
     return AppliedRetention(to_text(moment), dry_run, covering or await holds_covering(scope, holds=holds), run.report)

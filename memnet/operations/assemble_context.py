@@ -40,8 +40,9 @@ async def assemble_context(
 
     With a clock, each document is as an agent is shown it. Without one it is as stored, as a replay needs it.
 
-    Events, where they are asked for, are looked for beside the second wave. If that fails the answer says so; the
-    documents are answered all the same. A document whose stored bytes cannot be read is left out, with its reason.
+    Events, if the command includes them and `search` is given, are fetched along with the second wave. If that fails
+    the answer says so; the documents are answered all the same. A document whose stored bytes cannot be read is left
+    out, with its reason.
     Raises ProfileNotFound, ProfileForbidden, InvalidIdentifier for an explicit id, Unavailable.
     """
     profile = catalog.profile(command.profile_id)
@@ -78,7 +79,7 @@ async def _find_events(
 ) -> Sequence[FoundEvent] | MemnetError:
     """The events the conversation has to do with, best first; or why none can be had."""
     wish = command.include_events
-    if wish is None:
+    if wish is None or search is None:
         return ()
     query = EventQuery(
         scope=command.scope,

@@ -16,7 +16,7 @@ async def bootstrap(
     *,
     apply: bool,
     prerequisites: Prerequisites,
-    search: Search | None,
+    search: Search,
     catalog: Catalog,
     texts: CatalogTexts,
     ids: IdGenerator,
@@ -37,16 +37,15 @@ async def bootstrap(
         container = await prerequisites.container.check()
     findings = [container, *[await prerequisite.check() for prerequisite in prerequisites.others]]
     findings.append(await _catalog(catalog, texts))
-    if search is not None:
+    index = await _index(search)
+    if apply and _can_be_made(index):
+        try:
+            await open_index(search=search, ids=ids)
+            created.append(index.subject)
+        except (Unavailable, StoreConflict):
+            pass
         index = await _index(search)
-        if apply and _can_be_made(index):
-            try:
-                await open_index(search=search, ids=ids)
-                created.append(index.subject)
-            except (Unavailable, StoreConflict):
-                pass
-            index = await _index(search)
-        findings.append(index)
+    findings.append(index)
     return BootstrapReport(tuple(findings), tuple(created))
 
 

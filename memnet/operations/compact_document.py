@@ -19,7 +19,7 @@ async def compact_document(
     documents: DocumentStore,
     audit: AuditLog,
     events: EventStore,
-    search: Search | None,
+    search: Search,
     catalog: Catalog,
     clock: Clock,
     ids: IdGenerator,

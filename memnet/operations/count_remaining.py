@@ -18,6 +18,5 @@ async def count_remaining(scope: UserScope, covers: str, *, erasing: Erasing) ->
     stored = await list_stored(scope, storage=erasing.storage)
     there = [one for one in stored if one.kept_until is None]
     found = Counter(COPIES if one.copy else kind_of(scope, one.name) for one in there)
-    if erasing.search is not None:
-        found[INDEXED] = await count_indexed(scope, search=erasing.search)
+    found[INDEXED] = await count_indexed(scope, search=erasing.search)
     return [*held_back(+found, covers), *recoverable(scope, stored)]

@@ -14,7 +14,6 @@ from memnet.domain.errors import (
     ProfileForbidden,
     ProfileNotFound,
     Unavailable,
-    VaultUnavailable,
 )
 from memnet.domain.sensitive_rules import STRICTEST
 from memnet.domain.timestamps import to_text
@@ -33,7 +32,7 @@ async def discard_conflict(
     *,
     actor: Actor,
     note: str | None,
-    vault: Vault | None,
+    vault: Vault,
     marks: JobMarks,
     documents: DocumentStore,
     audit: AuditLog,
@@ -47,8 +46,6 @@ async def discard_conflict(
     is what is told. Raises FieldDenied for a sensitive note, InvalidIdentifier, ConflictNotFound, ConflictClosed,
     HistoryBroken, VaultUnavailable, Unavailable.
     """
-    if vault is None:
-        raise VaultUnavailable()
     check_remarks({"note": note}, STRICTEST)
     worker = Actor(worker_principal, frozenset({Role.REPLAY}))
     writing = Writing(worker, documents, audit, catalog, vault.clock, vault.ids, background)

@@ -12,12 +12,10 @@ from memnet.domain.errors import (
     ErasureRunning,
     MemnetError,
     SealBroken,
-    SearchUnavailable,
     TenantHeld,
-    Unavailable,
     VaultUnavailable,
 )
-from memnet.domain.tenant_erasure import TenantErasure, dump, extended, is_proven, load, scanned, signed, starting
+from memnet.domain.tenant_erasure import TenantErasure, dump, is_proven, load, scanned, signed, standing, starting
 from memnet.operations.erase_tenant_index import erase_tenant_index
 from memnet.operations.erase_user import VAULT, Erased
 from memnet.operations.legal_holds import holds_covering, is_tenant_held
@@ -94,7 +92,7 @@ async def erase_tenant(tenant_id: str, *, erasing: Erasing) -> Erased:
     if journal.erasure.receipt is not None:
         return Erased.NOTHING
     try:
-        await journal.note(extended(journal.erasure, erasing.stores, erasing.clock.now()))
+        await journal.note(standing(journal.erasure, erasing.clock.now()))
         try:
             return await _erase(journal)
         except TenantHeld as error:
@@ -202,11 +200,9 @@ async def _remove_from(store: Store, journal: _Journal, seen: _Pass) -> int:
     erasing, scope = journal.erasing, TenantScope(journal.erasure.tenant_id)
     if store is Store.BLOBS:
         return await _remove_blobs(scope, erasing, seen)
-    if store is Store.INDEX and erasing.search is not None:
+    if store is Store.INDEX:
         return await erase_tenant_index(scope.tenant_id, seen.left, search=erasing.search)
-    if store is Store.QUEUES and erasing.queue is not None:
-        return await erasing.queue.purge(scope)
-    raise SearchUnavailable() if store is Store.INDEX else Unavailable(dependency="service_bus")
+    return await erasing.queue.purge(scope)
 
 
 async def _remove_blobs(scope: TenantScope, erasing: Erasing, seen: _Pass) -> int:
@@ -239,8 +235,6 @@ async def _remove_blobs(scope: TenantScope, erasing: Erasing, seen: _Pass) -> in
 
 async def _end(journal: _Journal, seen: _Pass) -> Erased:
     erasing = journal.erasing
-    if erasing.signing is None:
-        return await journal.fail({VAULT: VaultUnavailable.code.value})
     try:
         key = await erasing.signing.newest()
     except (VaultUnavailable, SealBroken) as error:

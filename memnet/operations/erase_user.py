@@ -9,7 +9,7 @@ from memnet.domain.document import UserScope
 from memnet.domain.erasure import INDEXED, MESSAGES, Store, counted, is_proven, scanned
 from memnet.domain.erasure_receipt import Remainder, read_receipt, recoverable
 from memnet.domain.error_code import ErrorCode
-from memnet.domain.errors import MemnetError, SealBroken, SearchUnavailable, Unavailable, VaultUnavailable
+from memnet.domain.errors import MemnetError, SealBroken, VaultUnavailable
 from memnet.operations.erase_blobs import erase_blobs
 from memnet.operations.erase_index import erase_index
 from memnet.operations.fence_documents import fence_documents
@@ -43,8 +43,8 @@ async def erase_user(scope: UserScope, *, erasing: Erasing) -> Erased:
 
     It ends with a receipt: complete, after two whole scans of all stores in a row have found nothing and nothing that
     was begun before the fence stood can still arrive; or partial, if the storage keeps deleted blobs recoverable.
-    A store that fails, or that this process does not know, is named in the record and keeps it from ending. An erasure
-    that has not started and that a legal hold forbids is withdrawn, and nothing is touched.
+    A store that fails is named in the record and keeps it from ending. An erasure that has not started and that a legal
+    hold forbids is withdrawn, and nothing is touched.
 
     Raises:
         HistoryBroken: the record cannot be read.
@@ -126,13 +126,10 @@ async def _remove_from(store: Store, journal: ErasureJournal) -> int:
     if store is Store.BLOBS:
         await fence_documents(scope, known_at=journal.known_at, documents=erasing.documents)
         return await erase_blobs(journal=journal)
-    if store is Store.INDEX and erasing.search is not None:
+    if store is Store.INDEX:
         kind, removed = INDEXED, await erase_index(scope, search=erasing.search)
-    elif store is Store.QUEUES and erasing.queue is not None:
-        kind, removed = MESSAGES, await erasing.queue.purge(scope)
     else:
-        # Another process knows the store.
-        raise SearchUnavailable() if store is Store.INDEX else Unavailable(dependency="service_bus")
+        kind, removed = MESSAGES, await erasing.queue.purge(scope)
     await journal.note(counted(journal.erasure, {kind: removed}))
     return removed
 

@@ -1,15 +1,13 @@
 """Tell how far the reindexing of a tenant's events is."""
 
-from memnet.domain.errors import ReindexNotFound, SearchUnavailable
+from memnet.domain.errors import ReindexNotFound
 from memnet.domain.identifiers import check_identifier
 from memnet.domain.search_layout import Reindexing, load_reindexing, tenant_record
 from memnet.ports import Search
 
 
-async def get_reindexing(tenant_id: str, *, search: Search | None) -> Reindexing:
+async def get_reindexing(tenant_id: str, *, search: Search) -> Reindexing:
     """Return the newest record. Raises InvalidIdentifier, SearchUnavailable, ReindexNotFound, Unavailable."""
-    if search is None:
-        raise SearchUnavailable()
     stored = await search.register.read(tenant_record(check_identifier("tenant_id", tenant_id)))
     if stored is None:
         raise ReindexNotFound()

@@ -4,7 +4,7 @@ import asyncio
 
 from memnet.domain.conflict import Conflict, ConflictStatus, Versions
 from memnet.domain.document import UserScope
-from memnet.domain.errors import ConflictNotFound, VaultUnavailable
+from memnet.domain.errors import ConflictNotFound
 from memnet.domain.record import RecordKey, RecordKind
 from memnet.operations.read_conflict import HeldConflict, read_conflict
 from memnet.ports import Page, Vault
@@ -14,14 +14,12 @@ PAGE = 25
 
 
 async def list_conflicts(
-    scope: UserScope, *, status: ConflictStatus | None, limit: int, cursor: str | None, vault: Vault | None
+    scope: UserScope, *, status: ConflictStatus | None, limit: int, cursor: str | None, vault: Vault
 ) -> Page[tuple[Conflict, Versions | None]]:
     """Return those of one status, or all, in the order of their ids; a page may be short, and empty in between.
 
     Raises InvalidCursor, HistoryBroken, VaultUnavailable, Unavailable.
     """
-    if vault is None:
-        raise VaultUnavailable()
     page = await vault.records.list(scope, RecordKind.CONFLICTS, limit=min(limit, PAGE), cursor=cursor)
     found = await asyncio.gather(*(_read(key, vault) for key in page.items))
     rows = [

@@ -19,7 +19,7 @@ async def open_conflict(
     rebases: int,
     vault: Vault,
     marks: JobMarks,
-    queue: MessageQueue | None,
+    queue: MessageQueue,
 ) -> None:
     """Mark its job, create its record, send the job; a record that stands already is left as it is.
 

@@ -7,7 +7,7 @@ from datetime import datetime
 
 from memnet.domain import erasure as erasures
 from memnet.domain.document import StorageETag, UserScope
-from memnet.domain.erasure import Erasure, Found, begin_batch, end_batch, extended, kind_of, started
+from memnet.domain.erasure import Erasure, Found, begin_batch, end_batch, kind_of, started
 from memnet.operations.legal_holds import holds_covering
 from memnet.ports import Erasing, StoreConflict
 
@@ -69,7 +69,8 @@ class ErasureJournal:
 
 
 async def open_erasure(scope: UserScope, *, erasing: Erasing) -> ErasureJournal | None:
-    """Return the journal of the user's erasure, with the stores that only this process knows; None if there is none.
+    """Return the journal of the user's erasure; None if there is none.
+
 
     An erasure that has not started starts here, in one conditional write of its journal. If a legal hold covers the
     user, or the erasure has its receipt already, it is withdrawn instead: its fence goes, and nothing was touched.
@@ -87,7 +88,7 @@ async def open_erasure(scope: UserScope, *, erasing: Erasing) -> ErasureJournal 
     if journal.erasure.started_at is None and await _is_withdrawn(journal):
         await erasing.erasures.lift(scope, tag=journal.tag)
         return None
-    await journal.note(extended(started(journal.erasure, erasing.clock.now()), erasing.stores))
+    await journal.note(started(journal.erasure, erasing.clock.now()))
     return journal
 
 

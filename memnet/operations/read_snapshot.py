@@ -2,7 +2,7 @@
 
 from memnet.domain import snapshot
 from memnet.domain.document import Actor, UserScope
-from memnet.domain.errors import SnapshotNotFound, Unavailable, VaultUnavailable
+from memnet.domain.errors import SnapshotNotFound, Unavailable
 from memnet.domain.snapshot import Snapshot, snapshot_key
 from memnet.domain.snapshot_access import SnapshotAccess, access_of
 from memnet.operations.key_ring import KeyRing
@@ -10,15 +10,13 @@ from memnet.ports import RecordStore, StoreConflict, Vault
 
 
 async def read_snapshot(
-    scope: UserScope, conversation_id: str, snapshot_id: str, *, actor: Actor, vault: Vault | None
+    scope: UserScope, conversation_id: str, snapshot_id: str, *, actor: Actor, vault: Vault
 ) -> Snapshot:
     """Open the snapshot, write down durably that `actor` read it, and only then return it.
 
     Raises InvalidIdentifier, SnapshotNotFound, SealBroken, VaultUnavailable, Unavailable.
     """
     key = snapshot_key(scope, conversation_id, snapshot_id)
-    if vault is None:
-        raise VaultUnavailable()
     stored = await vault.records.read(key)
     if stored is None:
         raise SnapshotNotFound()

@@ -20,7 +20,7 @@ async def refresh_document(
     documents: DocumentStore,
     audit: AuditLog,
     events: EventStore,
-    search: Search | None,
+    search: Search,
     catalog: Catalog,
     clock: Clock,
     ids: IdGenerator,

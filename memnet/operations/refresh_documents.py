@@ -16,7 +16,7 @@ async def refresh_documents(
     documents: DocumentStore,
     audit: AuditLog,
     events: EventStore,
-    search: Search | None,
+    search: Search,
     catalog: Catalog,
     clock: Clock,
     ids: IdGenerator,

@@ -1,6 +1,6 @@
 """Start the reindexing of a tenant's events."""
 
-from memnet.domain.errors import SearchUnavailable, Unavailable
+from memnet.domain.errors import Unavailable
 from memnet.domain.identifiers import check_identifier
 from memnet.domain.job import Job, JobKind
 from memnet.domain.search_layout import (
@@ -20,19 +20,17 @@ async def reindex_events(
     tenant_id: str,
     *,
     events: EventStore,
-    search: Search | None,
+    search: Search,
     clock: Clock,
     ids: IdGenerator,
     background: Background,
-    queue: MessageQueue | None = None,
+    queue: MessageQueue,
 ) -> Reindexing:
     """Hand it to the workers and return its record; one that is under way is left to go on, a stalled one resumed.
 
-    Without a queue, or with one that does not take it, this process does the work, behind the answer. Raises
+    If the queue does not take it, this process does the work after the answer. Raises
     InvalidIdentifier, SearchUnavailable, Unavailable.
     """
-    if search is None:
-        raise SearchUnavailable()
     name, now = tenant_record(check_identifier("tenant_id", tenant_id)), clock.now()
     stored = await search.register.read(name)
     last = None if stored is None else load_reindexing(stored.data)
@@ -50,7 +48,7 @@ async def reindex_events(
         if winner is None:
             raise Unavailable(dependency="blob_storage") from None
         return load_reindexing(winner.data)
-    if queue is not None and await _is_handed_over(tenant_id, record, queue):
+    if await _is_handed_over(tenant_id, record, queue):
         return record
     work = reindex_tenant(tenant_id, record, tag, events=events, search=search, clock=clock, ids=ids)
     background.start("reindex", work)

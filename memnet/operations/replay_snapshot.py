@@ -11,7 +11,7 @@ from memnet.domain.access import Role
 from memnet.domain.catalog import Catalog
 from memnet.domain.conflict import conflict_id
 from memnet.domain.document import Actor, StorageETag
-from memnet.domain.errors import EventExists, MemnetError, ReplayNotFound, Unavailable, VaultUnavailable
+from memnet.domain.errors import EventExists, MemnetError, ReplayNotFound, Unavailable
 from memnet.domain.event import Event
 from memnet.domain.job import Job
 from memnet.domain.json_text import canonical
@@ -50,9 +50,9 @@ LOOKS = 64
 class _Ports:
     vault: Vault
     marks: JobMarks
-    queue: MessageQueue | None
+    queue: MessageQueue
     events: EventStore
-    search: Search | None
+    search: Search
     models: LanguageModels | None
     semantic_router: SemanticRouter
     writing: Writing
@@ -70,13 +70,13 @@ class _Held:
 async def replay_snapshot(
     job: Job,
     *,
-    vault: Vault | None,
+    vault: Vault,
     marks: JobMarks,
-    queue: MessageQueue | None,
+    queue: MessageQueue,
     documents: DocumentStore,
     audit: AuditLog,
     events: EventStore,
-    search: Search | None,
+    search: Search,
     catalog: Catalog,
     models: LanguageModels | None,
     semantic_router: SemanticRouter,
@@ -91,8 +91,6 @@ async def replay_snapshot(
     ProfileNotFound, ProfileForbidden, HistoryBroken; and VaultUnavailable, Unavailable: the same call
     later goes on.
     """
-    if vault is None:
-        raise VaultUnavailable()
     actor = Actor(worker_principal, frozenset({Role.REPLAY}))
     writing = Writing(actor, documents, audit, catalog, vault.clock, vault.ids, background)
     ports = _Ports(vault, marks, queue, events, search, models, semantic_router, writing)

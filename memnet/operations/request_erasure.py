@@ -2,9 +2,9 @@
 
 from memnet.domain import erasure as erasures
 from memnet.domain.document import Actor, UserScope
-from memnet.domain.erasure import Erasure, begun, erasure_id_of
+from memnet.domain.erasure import Erasure, Store, begun, erasure_id_of
 from memnet.domain.erasure_receipt import ErasureStatus, over, read_receipt, running
-from memnet.domain.errors import ErasureRunning, HistoryBroken, Unavailable, VaultUnavailable
+from memnet.domain.errors import ErasureRunning, HistoryBroken, Unavailable
 from memnet.domain.json_text import digest
 from memnet.operations.count_remaining import count_remaining
 from memnet.operations.fence_documents import fence_documents
@@ -29,8 +29,6 @@ async def request_erasure(scope: UserScope, *, idempotency_key: str, actor: Acto
         VaultUnavailable, SealBroken: no receipt could be signed.
         HistoryBroken, Unavailable: the same request again continues.
     """
-    if erasing.signing is None:
-        raise VaultUnavailable()
     await erasing.signing.newest()
     erasure_id = erasure_id_of(scope, idempotency_key)
     for _ in range(ATTEMPTS):
@@ -71,7 +69,7 @@ async def _asked(scope: UserScope, erasure_id: str, actor: Actor, erasing: Erasi
         erasure_id,
         by=actor.principal,
         at=erasing.clock.now(),
-        stores=erasing.stores,
+        stores=tuple(Store),
         settle=erasing.settle,
         last_head_sha256=await _last_head(scope, erasing),
     )

@@ -1,7 +1,8 @@
 """Accept that all that is stored of a tenant is to be erased, and that the tenant ends."""
 
 from memnet.domain.document import Actor
-from memnet.domain.errors import TenantHeld, Unavailable, VaultUnavailable
+from memnet.domain.erasure import Store
+from memnet.domain.errors import TenantHeld, Unavailable
 from memnet.domain.tenant_erasure import TenantErasure, TenantStatus, dump, load, resumed
 from memnet.domain.timestamps import to_text
 from memnet.operations.legal_holds import is_tenant_held
@@ -17,8 +18,6 @@ async def request_tenant_erasure(tenant_id: str, *, actor: Actor, erasing: Erasi
     that ended partial runs again. Raises TenantHeld while a legal hold is on the tenant, VaultUnavailable or SealBroken
     if no receipt could be signed, InvalidIdentifier, HistoryBroken, Unavailable.
     """
-    if erasing.signing is None:
-        raise VaultUnavailable()
     await erasing.signing.newest()
     for _ in range(ATTEMPTS):
         stored = await erasing.erasures.read_end(tenant_id)
@@ -34,7 +33,7 @@ async def request_tenant_erasure(tenant_id: str, *, actor: Actor, erasing: Erasi
                 erasure_id=erasing.ids.new(),
                 requested_by=actor.principal,
                 accepted_at=to_text(now),
-                stores=erasing.stores,
+                stores=tuple(Store),
             )
         else:
             asked = resumed(found, by=actor.principal, at=now)

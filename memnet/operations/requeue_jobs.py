@@ -32,9 +32,7 @@ class RequeueReport:
     """Jobs whose record cannot be read."""
 
 
-async def requeue_jobs(
-    *, records: RecordStore, marks: JobMarks, queue: MessageQueue | None, clock: Clock
-) -> RequeueReport:
+async def requeue_jobs(*, records: RecordStore, marks: JobMarks, queue: MessageQueue, clock: Clock) -> RequeueReport:
     """Go through all marks: send what has been due for longer than GRACE, unmark what is done.
 
     A job that is sent twice is done once, so this may run beside anything, itself too. Raises Unavailable; the
@@ -45,7 +43,7 @@ async def requeue_jobs(
     while True:
         page = await marks.list(limit=PAGE, cursor=cursor)
         for marked in page.items:
-            came = await _requeue(marked, records, marks, None if waiting >= MOST_FAILURES else queue, clock)
+            came = await _requeue(marked, records, marks, queue, clock, may_send=waiting < MOST_FAILURES)
             sent += came == "sent"
             unmarked += came == "unmarked"
             waiting += came == "waiting"
@@ -56,7 +54,7 @@ async def requeue_jobs(
 
 
 async def _requeue(
-    marked: MarkedJob, records: RecordStore, marks: JobMarks, queue: MessageQueue | None, clock: Clock
+    marked: MarkedJob, records: RecordStore, marks: JobMarks, queue: MessageQueue, clock: Clock, *, may_send: bool
 ) -> str:
     long_ago = clock.now() - GRACE
     if marked.since > long_ago:
@@ -74,5 +72,5 @@ async def _requeue(
         return "unmarked"
     if found.due is not None and found.due > long_ago:
         return "scheduled"
-    sent = await send_job(marked.job, attempt=found.attempt, due=None, queue=queue)
+    sent = may_send and await send_job(marked.job, attempt=found.attempt, due=None, queue=queue)
     return "sent" if sent else "waiting"

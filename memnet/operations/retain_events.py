@@ -2,7 +2,8 @@
 
 import asyncio
 from collections.abc import Sequence
-from datetime import datetime, timedelta
+from contextlib import suppress
+from datetime import datetime
 
 from memnet.domain.errors import Unavailable
 from memnet.domain.event import EventKey, StoredEvent
@@ -11,17 +12,15 @@ from memnet.domain.timestamps import to_text
 from memnet.operations.read_events import read_events
 from memnet.operations.remove_due import RetentionRun, remove_due
 from memnet.operations.unindex_events import unindex_events
-from memnet.ports import Clock, EventStore, ListedEvent, Search
+from memnet.ports import EventStore, ListedEvent, Search
 
 PAGE = 500
 AT_ONCE = 16
 MARK = "retention"
 """The mark of an event that was removed: the reconciliation takes it out of the index once more, and then the mark."""
-FORGOTTEN = timedelta(hours=1)
-"""After this time a mark without an event is not that of a write under way."""
 
 
-async def retain_events(*, run: RetentionRun, events: EventStore, search: Search | None, clock: Clock) -> None:
+async def retain_events(*, run: RetentionRun, events: EventStore, search: Search) -> None:
     """Remove each whose days are over, counted from its own time or from when it was stored, whichever was first.
 
     It goes by the rule of the profile that its evidence names, as a replay writes it, else by the longest of all. An
@@ -52,8 +51,6 @@ async def retain_events(*, run: RetentionRun, events: EventStore, search: Search
         cursor = page.next_cursor
         if cursor is None:
             break
-    if search is None and not run.dry_run:
-        await _forget_marks(run, events, clock)
 
 
 def _is_due(stored: StoredEvent, row: ListedEvent, run: RetentionRun) -> bool:
@@ -64,37 +61,17 @@ def _is_due(stored: StoredEvent, row: ListedEvent, run: RetentionRun) -> bool:
 
 
 async def _remove(
-    keys: Sequence[EventKey], known_at: datetime, events: EventStore, search: Search | None
+    keys: Sequence[EventKey], known_at: datetime, events: EventStore, search: Search
 ) -> Sequence[EventKey]:
     gate = asyncio.Semaphore(AT_ONCE)
 
     async def one(key: EventKey) -> None:
         async with gate:
-            if search is not None:
-                # Before anything goes: should this be interrupted, the reconciliation still finds what to take out.
-                await events.mark(key, MARK)
+            # First: if this is interrupted, the reconciliation still finds the index entries to remove.
+            await events.mark(key, MARK)
             await events.delete(key, known_at=known_at)
 
     await asyncio.gather(*map(one, keys))
-    if search is not None:
-        try:
-            await unindex_events(keys, search=search)
-        except Unavailable:
-            return keys
+    with suppress(Unavailable):
+        await unindex_events(keys, search=search)
     return keys
-
-
-async def _forget_marks(run: RetentionRun, events: EventStore, clock: Clock) -> None:
-    """Without an index no reconciliation would ever take the marks of removed events away."""
-    oldest = clock.now() - FORGOTTEN
-    cursor: str | None = None
-    while True:
-        page = await events.list_marked_of_user(run.scope, limit=PAGE, cursor=cursor)
-        old = [mark for mark in page.items if mark.since < oldest]
-        stored = await read_events(list(dict.fromkeys(mark.key for mark in old)), events=events)
-        for mark in old:
-            if mark.key not in stored:
-                await events.unmark(mark.key, mark.mark_id)
-        cursor = page.next_cursor
-        if cursor is None:
-            return

@@ -29,9 +29,7 @@ class _Due:
     tag: StorageETag
 
 
-async def retain_snapshots(
-    *, run: RetentionRun, records: RecordStore, vault: Vault | None, clock: Clock
-) -> frozenset[str]:
+async def retain_snapshots(*, run: RetentionRun, records: RecordStore, vault: Vault, clock: Clock) -> frozenset[str]:
     """Remove each whose days are over, counted from when it was first stored, by its profile's rule.
 
     Its replay's record says when that was and under which profile. One whose replay is not over is still needed and
@@ -60,9 +58,7 @@ async def retain_snapshots(
             return frozenset(stay)
 
 
-async def _look(
-    key: RecordKey, run: RetentionRun, records: RecordStore, vault: Vault | None, clock: Clock
-) -> _Due | None:
+async def _look(key: RecordKey, run: RetentionRun, records: RecordStore, vault: Vault, clock: Clock) -> _Due | None:
     tally = run.report.tallies["snapshots"]
     try:
         replay = await _replay(key, records)
@@ -89,14 +85,12 @@ async def _replay(key: RecordKey, records: RecordStore) -> Replay | None:
     return None if stored is None else replays.load(stored.data)
 
 
-async def _adopt(key: RecordKey, run: RetentionRun, records: RecordStore, vault: Vault | None, clock: Clock) -> None:
+async def _adopt(key: RecordKey, run: RetentionRun, records: RecordStore, vault: Vault, clock: Clock) -> None:
     stored = await records.read(key)
     if stored is None:
         return
     tally = run.report.tallies["snapshots"]
     try:
-        if vault is None:
-            raise VaultUnavailable
         snapshot = snapshots.load(key.scope, await KeyRing(vault).unseal(key, stored.data))
         if snapshot.key != key:
             raise SealBroken

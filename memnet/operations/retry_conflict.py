@@ -4,7 +4,7 @@ from memnet.domain import conflict as conflicts
 from memnet.domain.catalog import Catalog
 from memnet.domain.conflict import Asked, Conflict, ConflictStatus, Decision, Versions, asked_for
 from memnet.domain.document import Actor, UserScope
-from memnet.domain.errors import ConflictClosed, Unavailable, VaultUnavailable
+from memnet.domain.errors import ConflictClosed, Unavailable
 from memnet.domain.timestamps import to_text
 from memnet.operations.apply_conflict import apply_conflict
 from memnet.operations.read_conflict import HeldConflict, read_conflict
@@ -18,9 +18,9 @@ async def retry_conflict(
     conflict_id: str,
     *,
     actor: Actor,
-    vault: Vault | None,
+    vault: Vault,
     marks: JobMarks,
-    queue: MessageQueue | None,
+    queue: MessageQueue,
     documents: DocumentStore,
     audit: AuditLog,
     catalog: Catalog,
@@ -32,8 +32,6 @@ async def retry_conflict(
     What is written is the worker's: who asks for a retry does not become the proposer. Raises InvalidIdentifier,
     ConflictNotFound, ConflictClosed if it was decided before, HistoryBroken, VaultUnavailable, Unavailable.
     """
-    if vault is None:
-        raise VaultUnavailable()
     held = await _note(scope, conflict_id, actor, vault)
     await apply_conflict(
         held.conflict.job,

@@ -12,7 +12,7 @@ ATTEMPTS = 4
 
 
 async def retry_replay(
-    scope: UserScope, replay_id: str, *, records: RecordStore, marks: JobMarks, queue: MessageQueue | None, clock: Clock
+    scope: UserScope, replay_id: str, *, records: RecordStore, marks: JobMarks, queue: MessageQueue, clock: Clock
 ) -> Replay:
     """Mark the job, have a failed replay wait again, send the job; one that has not failed stays as it is.
 

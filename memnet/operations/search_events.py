@@ -22,7 +22,7 @@ from memnet.ports import EventHit, Hits, IndexMissing, Search
 log = logging.getLogger(__name__)
 
 
-async def search_events(query: EventQuery, *, cursor: str | None, search: Search | None) -> FoundEvents:
+async def search_events(query: EventQuery, *, cursor: str | None, search: Search) -> FoundEvents:
     """Return one page of the events that `query` confines, best first, or newest first if it has no text.
 
     If the embeddings do not answer, words alone decide, and `mode` says so; behind pages that were ranked by meaning
@@ -30,8 +30,6 @@ async def search_events(query: EventQuery, *, cursor: str | None, search: Search
     """
     skip, lexical = (0, False) if cursor is None else decode_cursor(query, cursor)
     query = replace(query, skip=skip)
-    if search is None:
-        raise SearchUnavailable()
     layout = await search.register.recent()
     if layout is None:
         return FoundEvents([], None, _mode(query, None))

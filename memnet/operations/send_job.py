@@ -10,10 +10,8 @@ from memnet.ports import MessageQueue
 _log = logging.getLogger(__name__)
 
 
-async def send_job(job: Job, *, attempt: int, due: datetime | None, queue: MessageQueue | None) -> bool:
+async def send_job(job: Job, *, attempt: int, due: datetime | None, queue: MessageQueue) -> bool:
     """Send it, and say whether the broker has confirmed it; if not, its mark has it sent later."""
-    if queue is None:
-        return False
     try:
         await queue.send(job, attempt=attempt, due=due)
     except Unavailable:

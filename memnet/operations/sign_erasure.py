@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from memnet.domain.erasure import Erasure
 from memnet.domain.erasure_receipt import SALT_BYTES, Receipt, Remainder, make_receipt, read_receipt
-from memnet.domain.errors import Unavailable, VaultUnavailable
+from memnet.domain.errors import Unavailable
 from memnet.ports import Erasing, StoreConflict
 
 
@@ -13,8 +13,6 @@ async def sign_erasure(erasure: Erasure, remains: Sequence[Remainder], *, erasin
 
     Raises VaultUnavailable, SealBroken, Unavailable.
     """
-    if erasing.signing is None:
-        raise VaultUnavailable()
     receipt = make_receipt(
         erasure,
         remains,

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from memnet.domain import replay as replays
 from memnet.domain.catalog import Catalog
 from memnet.domain.document import Actor, UserScope
-from memnet.domain.errors import ProfileForbidden, SnapshotExists, Unavailable, VaultUnavailable
+from memnet.domain.errors import ProfileForbidden, SnapshotExists, Unavailable
 from memnet.domain.job import Job, JobKind
 from memnet.domain.replay import Replay, ReplayStatus, new_replay, replay_key, requeued
 from memnet.domain.snapshot import Conversation, Snapshot, load, take
@@ -41,9 +41,9 @@ async def store_snapshot(
     *,
     actor: Actor,
     catalog: Catalog,
-    vault: Vault | None,
+    vault: Vault,
     marks: JobMarks,
-    queue: MessageQueue | None,
+    queue: MessageQueue,
     patience: float = SENDING_SECONDS,
 ) -> StoredSnapshot:
     """Mark the replay's job, create the sealed snapshot and the replay's record, then send the job, in this order.
@@ -57,8 +57,6 @@ async def store_snapshot(
     if not profile.admits(actor.principal):
         raise ProfileForbidden()
     snapshot = take(conversation, scope, conversation_id, actor.principal, profile)
-    if vault is None:
-        raise VaultUnavailable()
     stored, known = await asyncio.gather(
         vault.records.read(snapshot.key), vault.records.read(replay_key(scope, snapshot.replay_id))
     )
@@ -153,7 +151,7 @@ def _is_over(replay: Replay) -> bool:
     return replay.finished and replay.status is not ReplayStatus.FAILED
 
 
-async def _send(job: Job, replay: Replay, queue: MessageQueue | None, patience: float) -> bool:
+async def _send(job: Job, replay: Replay, queue: MessageQueue, patience: float) -> bool:
     """Whatever goes wrong here, the snapshot is stored and its job marked: nothing may turn that into a failure."""
     try:
         async with asyncio.timeout(patience):

@@ -12,7 +12,7 @@ from memnet.domain.metric import BACKLOG_AGE, ERASURES_OPEN_AGE, INDEX_LAG
 from memnet.domain.tenant_erasure import TenantErasure
 from memnet.domain.timestamps import from_text
 from memnet.operations.get_statistics import get_statistics
-from memnet.ports import Clock, ErasureStore, EventStore, JobMarks, Search, Telemetry
+from memnet.ports import Clock, ErasureStore, EventStore, JobMarks, Telemetry
 
 UNREADABLE_AGE = 365 * 86_400.0
 """Told of an erasure whose journal cannot be read, in seconds: it never ends by itself, and somebody has to know."""
@@ -31,26 +31,23 @@ async def tell_backlog(
     *,
     marks: JobMarks,
     events: EventStore,
-    search: Search | None,
     erasures: ErasureStore,
     clock: Clock,
     telemetry: Telemetry,
 ) -> Backlog:
     """Read the marks and the fences of the whole service, and record for how long the oldest stand.
 
-    All marks are read: the oldest may stand behind any number of others. Without a search service no event waits for
-    it, and nothing is told of events. Raises Unavailable.
+    All marks are read: the oldest may come after any number of others. Raises Unavailable.
     """
     found = await get_statistics(marks=marks, events=events, clock=clock, most=None)
     backlog = Backlog(
         replays=found.jobs[JobKind.REPLAY].age(found.now),
-        events=0.0 if search is None else found.events.age(found.now),
+        events=found.events.age(found.now),
         erasures=await _oldest_erasure(erasures, clock),
     )
     telemetry.record(BACKLOG_AGE, backlog.replays)
     telemetry.record(ERASURES_OPEN_AGE, backlog.erasures)
-    if search is not None:
-        telemetry.record(INDEX_LAG, backlog.events)
+    telemetry.record(INDEX_LAG, backlog.events)
     return backlog
 
 

@@ -64,7 +64,7 @@ async def tend_document(
     documents: DocumentStore,
     audit: AuditLog,
     events: EventStore,
-    search: Search | None,
+    search: Search,
     catalog: Catalog,
     clock: Clock,
     ids: IdGenerator,

@@ -21,19 +21,18 @@ async def verify_history(
     documents: DocumentStore,
     audit: AuditLog,
     records: RecordStore,
-    keys: SigningKeys | None,
+    keys: SigningKeys,
     public_keys: PublicKeys | None = None,
     expected: bytes | None = None,
 ) -> tuple[HeadsChecked, Sequence[Rebuilt]]:
     """Return what is to be said of the heads, and of every history the first fault that itself or a head shows.
 
-    Signatures are checked with `public_keys`, else with those of `keys`; with neither they are not, and it is told.
-    `expected` is a head that was kept elsewhere. Writers and signers may continue meanwhile. Raises Unavailable,
-    VaultUnavailable, SealBroken.
+    Signatures are checked with `public_keys`, else with those of `keys`. `expected` is a head that was kept elsewhere.
+    Writers and signers may continue meanwhile. Raises Unavailable, VaultUnavailable, SealBroken.
     """
     # The heads first: a change that is signed between two reads must be in what is read second.
     stored = await _heads(scope, records)
-    if public_keys is None and keys is not None and (stored or expected is not None):
+    if public_keys is None and (stored or expected is not None):
         public_keys = by_id(await keys.public_keys())
     given = [*(one.data for one in stored), expected or b""]
     histories = await rebuild_documents(scope, documents=documents, audit=audit, wanted=changes_of(given))

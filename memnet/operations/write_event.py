@@ -28,10 +28,10 @@ async def write_event(
 ) -> WrittenEvent:
     """Create the event's blob and a durable mark that it has to be indexed, then index it if that works at once.
 
-    The content of a live event is checked. What a replay, upkeep or an archive brings was checked before. The same
-    event again is answered as replayed, and indexed again. Raises EventExists for another event under its id,
-    FieldDenied for sensitive content, MalformedRequest if the body names another tenant or user, InvalidIdentifier,
-    Unavailable.
+    Without `search`, indexing is left to the reconciliation. The content of a live event is checked. What a replay,
+    upkeep or an archive brings was checked before. The same event again is answered as replayed, and indexed again.
+    Raises EventExists for another event under its id, FieldDenied for sensitive content, MalformedRequest if the body
+    names another tenant or user, InvalidIdentifier, Unavailable.
     """
     if is_live:
         content_rules.check_event(event)

@@ -3,7 +3,6 @@
 from dataclasses import dataclass
 from datetime import timedelta
 
-from memnet.domain.erasure import Store
 from memnet.ports.governance import ErasureStore, HoldStore, UserDirectory, UserStorage
 from memnet.ports.searching import Search
 from memnet.ports.signing import SigningKeys
@@ -22,16 +21,10 @@ class Erasing:
     documents: DocumentStore
     records: RecordStore
     holds: HoldStore
-    search: Search | None
-    queue: MessageQueue | None
-    signing: SigningKeys | None
+    search: Search
+    queue: MessageQueue
+    signing: SigningKeys
     clock: Clock
     ids: IdGenerator
     settle: timedelta
-    """How long after its fence was first seen what was begun before may still arrive."""
-
-    @property
-    def stores(self) -> tuple[Store, ...]:
-        """The stores that this process knows of."""
-        configured = {Store.BLOBS: True, Store.INDEX: self.search is not None, Store.QUEUES: self.queue is not None}
-        return tuple(store for store in Store if configured[store])
+    """How long after its fence was first seen a write that was begun before may still arrive."""

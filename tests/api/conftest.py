@@ -1,6 +1,7 @@
 """The real application on memory adapters, and tokens that its own validator verifies."""
 
 from collections.abc import AsyncIterator, Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -13,9 +14,11 @@ from fastapi import FastAPI
 from api.app import create_app
 from api.identity import TokenValidator
 from memnet.catalog import Catalog, load_catalog
-from memnet.domain.errors import Unavailable
+from memnet.domain.errors import Unavailable, VaultUnavailable
+from memnet.ports import TenantKey, Vault
 from memnet.settings import Settings
 from memnet.wiring import Services, in_memory
+from tests.sample_settings import sample_settings
 
 ISSUER, AUDIENCE, KEY_ID = "https://issuer.test/t1/v2.0", "api://memnet", "key-1"
 ALL_ROLES = ("Memory.Read", "Memory.Write", "Memory.Replay", "Memory.Admin", "Memory.Audit")
@@ -23,6 +26,30 @@ USER = "/v1/tenants/t1/users/u1"
 DYNAMIC = f"{USER}/documents/user/user_dynamic.json"
 
 Token = Callable[..., str]
+
+
+class DownKeys:
+    """A vault that does not answer."""
+
+    async def newest(self, tenant_id: str) -> TenantKey:
+        raise VaultUnavailable()
+
+    async def find_newest(self, tenant_id: str) -> TenantKey | None:
+        raise VaultUnavailable()
+
+    async def version(self, tenant_id: str, version: str) -> TenantKey:
+        raise VaultUnavailable()
+
+    async def rotate(self, tenant_id: str) -> TenantKey:
+        raise VaultUnavailable()
+
+    async def ping(self) -> None:
+        raise VaultUnavailable()
+
+
+def with_the_vault_down(services: Services) -> Services:
+    """The same services after a restart, with a vault that does not answer."""
+    return replace(services, vault=Vault(services.records, DownKeys(), services.ids, services.clock))
 
 
 class ListedKeys:
@@ -54,7 +81,7 @@ def catalog() -> Catalog:
 
 @pytest.fixture
 def settings() -> Settings:
-    return Settings(storage_url="memory", issuer_url=ISSUER, audience=AUDIENCE)
+    return sample_settings(issuer_url=ISSUER, audience=AUDIENCE)
 
 
 @pytest.fixture

@@ -17,9 +17,9 @@ from cryptography.hazmat.primitives.asymmetric.rsa import generate_private_key
 from api.app import create_app
 from api.identity import TokenValidator
 from memnet.catalog import load_catalog
-from memnet.settings import Settings
 from memnet.wiring import in_memory
 from tests.api.conftest import ALL_ROLES, AUDIENCE, DYNAMIC, ISSUER, KEY_ID, USER, ListedKeys
+from tests.sample_settings import sample_settings
 
 SIZE = 1_048_576
 REPEATS = 3
@@ -112,7 +112,7 @@ async def measure() -> dict[str, dict[str, float]]:
     """Send each body REPEATS times; of the processor time the least counts, which nobody else has lengthened."""
     root = Path(__file__).parents[2]
     services = in_memory(
-        Settings(storage_url="memory", issuer_url=ISSUER, audience=AUDIENCE),
+        sample_settings(issuer_url=ISSUER, audience=AUDIENCE),
         load_catalog(root / "profiles", root / "schemas", root / "prompts"),
     )
     key = generate_private_key(65537, 2048)

@@ -35,7 +35,6 @@ async def drain(services: Services) -> None:
 async def live(client: httpx.AsyncClient, services: Services, etag: str) -> dict[str, str]:
     """Something of everything, and the ETags and ids to name it by."""
     first = await write(client, BASE, creating())
-    assert services.vault is not None
     await open_conflict(
         proposal(base_etag=first),
         dispute(),

@@ -1,6 +1,5 @@
 """Conflicts over HTTP: listed with what it takes to decide them, retried, discarded."""
 
-from dataclasses import replace
 from typing import Any
 
 import httpx
@@ -11,7 +10,7 @@ from api.identity import TokenValidator
 from memnet.domain.document import ETag
 from memnet.operations.open_conflict import open_conflict
 from memnet.wiring import Services
-from tests.api.conftest import USER, Token, bearer, changing, code, creating
+from tests.api.conftest import USER, Token, bearer, changing, code, creating, with_the_vault_down
 from tests.domain.replay_samples import BASE, dispute, proposal
 
 CONFLICTS = f"{USER}/conflicts"
@@ -31,7 +30,6 @@ async def write(client: httpx.AsyncClient, content: dict[str, Any], headers: dic
 async def etag(client: httpx.AsyncClient, services: Services) -> ETag:
     """The document's version with another summary than the one that a replay has seen; the conflict is there, too."""
     first = await write(client, BASE, creating())
-    assert services.vault is not None
     await open_conflict(
         proposal(base_etag=first),
         dispute(),
@@ -173,8 +171,9 @@ async def test_ids_that_are_none_are_refused(client: httpx.AsyncClient, verb: st
     assert (response.status_code, code(response)) == (400, "INVALID_IDENTIFIER")
 
 
+@pytest.mark.usefixtures("etag")
 async def test_without_a_vault_they_are_503(services: Services, validator: TokenValidator, token: Token) -> None:
-    app = create_app(replace(services, vault=None), validator)
+    app = create_app(with_the_vault_down(services), validator)
     transport = httpx.ASGITransport(app, raise_app_exceptions=False)
     async with httpx.AsyncClient(transport=transport, base_url="http://memnet.test", headers=bearer(token())) as client:
         for response in (

@@ -22,6 +22,7 @@ from tests.api.conftest import (
     patch_body,
 )
 from tests.api.test_documents import REPLACEMENT, STATIC
+from tests.sample_settings import sample_settings
 
 ASSEMBLE = f"{USER}/context:assemble"
 SPECIFIED = {
@@ -138,7 +139,7 @@ async def test_refusals(client: httpx.AsyncClient, body: dict[str, Any], status:
 class TestRoutingDebug:
     @pytest.fixture
     def settings(self, wanted: Literal["always", "on_request", "never"]) -> Settings:
-        return Settings(storage_url="memory", issuer_url=ISSUER, audience=AUDIENCE, routing_debug=wanted)
+        return sample_settings(issuer_url=ISSUER, audience=AUDIENCE, routing_debug=wanted)
 
     async def test_it_is_shown_as_the_setting_says(self, client: httpx.AsyncClient, wanted: str, asked: bool) -> None:
         found = await assemble(client, routing_debug=asked)

@@ -149,7 +149,7 @@ async def test_refusals(client: httpx.AsyncClient, wish: Any) -> None:
 
 
 class TestTrouble:
-    @pytest.fixture(params=["no search", "failing search", "hanging search"])
+    @pytest.fixture(params=["failing search", "hanging search"])
     def services(
         self,
         request: pytest.FixtureRequest,
@@ -160,9 +160,6 @@ class TestTrouble:
         # By the name of the module: the package has the function of the same name, too.
         monkeypatch.setattr(sys.modules[assemble_context.__module__], "EVENTS_SECONDS", 0.05)
         services = in_memory(settings, catalog)
-        if request.param == "no search":
-            return replace(services, search=None)
-        assert services.search is not None
         broken: Any = BrokenIndex(services.search.index, request.param)
         return replace(services, search=Search(broken, services.search.register, services.erasures))
 

@@ -1,24 +1,20 @@
 """Snapshots over HTTP: stored sealed before 202, read back by few and never unnoticed."""
 
 import asyncio
-from dataclasses import replace
 from typing import Any
 
 import httpx
 import pytest
 from fastapi import FastAPI
 
-from api.shared_look import KEPT_FOR
-from memnet.adapters.memory.clock import FrozenClock
 from memnet.adapters.memory.queue import MemoryQueue
 from memnet.domain.document import UserScope
-from memnet.domain.errors import Unavailable, VaultUnavailable
+from memnet.domain.errors import Unavailable
 from memnet.domain.job import Job, JobKind
 from memnet.domain.record import RecordKind
 from memnet.domain.snapshot import snapshot_key
-from memnet.ports import TenantKey, Vault
 from memnet.wiring import Services
-from tests.api.conftest import USER, Token, bearer, code
+from tests.api.conftest import USER, Token, bearer, code, with_the_vault_down
 from tests.domain.snapshot_samples import SCOPE, SECRET_WORDS, conversation_body, snapshot
 
 SNAPSHOTS, ACCESSES = f"{USER}/conversations/c_1/snapshots", f"{USER}/accesses"
@@ -205,36 +201,12 @@ async def test_a_swapped_blob_is_a_broken_seal(client: httpx.AsyncClient, servic
     assert await accesses(client) == []
 
 
-class DownKeys:
-    """A vault that does not answer."""
-
-    async def newest(self, tenant_id: str) -> TenantKey:
-        raise VaultUnavailable()
-
-    async def find_newest(self, tenant_id: str) -> TenantKey | None:
-        raise VaultUnavailable()
-
-    async def version(self, tenant_id: str, version: str) -> TenantKey:
-        raise VaultUnavailable()
-
-    async def rotate(self, tenant_id: str) -> TenantKey:
-        raise VaultUnavailable()
-
-    async def ping(self) -> None:
-        raise VaultUnavailable()
-
-
 class TestTrouble:
-    """Without a vault, and with one or a broker that is down."""
-
-    @pytest.fixture(params=["none", "down"])
-    def vault(self, request: pytest.FixtureRequest) -> str:
-        return str(request.param)
+    """With a vault that is down."""
 
     @pytest.fixture
-    def app(self, app: FastAPI, services: Services, vault: str) -> FastAPI:
-        down = Vault(services.records, DownKeys(), services.ids, services.clock)
-        app.state.services = replace(services, vault=None if vault == "none" else down)
+    def app(self, app: FastAPI, services: Services) -> FastAPI:
+        app.state.services = with_the_vault_down(services)
         return app
 
     async def test_nothing_is_stored_unencrypted(self, client: httpx.AsyncClient, services: Services) -> None:
@@ -246,17 +218,17 @@ class TestTrouble:
     async def test_accesses_are_listed(self, client: httpx.AsyncClient) -> None:
         assert await accesses(client) == []
 
-    async def test_ready_tells_and_goes_on(self, client: httpx.AsyncClient, vault: str) -> None:
+    async def test_ready_tells_and_goes_on(self, client: httpx.AsyncClient) -> None:
         ready = await client.get("/health/ready")
         assert ready.status_code == 200
-        assert ready.json()["checks"].get("vault") == (None if vault == "none" else "failed")
+        assert ready.json()["checks"]["vault"] == "failed"
 
 
 async def test_without_the_vault_a_stored_snapshot_is_not_read(
     client: httpx.AsyncClient, app: FastAPI, services: Services
 ) -> None:
     await send(client)
-    app.state.services = replace(services, vault=None)
+    app.state.services = with_the_vault_down(services)
     response = await client.get(READ)
     assert (response.status_code, code(response)) == (503, "VAULT_UNAVAILABLE")
 
@@ -270,14 +242,6 @@ async def test_a_broker_that_is_down_is_told_and_no_reason_to_refuse(
     assert (response.status_code, response.json()["queued"]) == (202, False)
     ready = await client.get("/health/ready")
     assert (ready.status_code, ready.json()["checks"]["queue"]) == (200, "failed")
-
-
-async def test_what_is_not_configured_is_not_asked(client: httpx.AsyncClient, app: FastAPI, services: Services) -> None:
-    assert {"vault": "ok", "queue": "ok"}.items() <= (await client.get("/health/ready")).json()["checks"].items()
-    app.state.services = replace(services, vault=None, queue=None)
-    assert isinstance(services.clock, FrozenClock)
-    services.clock.advance(KEPT_FOR)
-    assert not {"vault", "queue"} & (await client.get("/health/ready")).json()["checks"].keys()
 
 
 async def test_what_cannot_be_recorded_is_not_answered(

@@ -7,10 +7,10 @@ from typing import Any
 
 import httpx
 import pytest
-from fastapi import FastAPI
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from memnet.adapters.memory.queue import MemoryQueue
 from memnet.adapters.process.background import BackgroundTasks
 from memnet.domain.errors import Unavailable
 from memnet.ports import Search
@@ -206,13 +206,10 @@ class DeadIndex:
 
 class TestTrouble:
     @pytest.fixture
-    def services(self, services: Services, request: pytest.FixtureRequest) -> Services:
-        assert services.search is not None
+    def services(self, services: Services) -> Services:
         dead: Any = DeadIndex()
-        found = None if request.param == "none" else Search(dead, services.search.register, services.erasures)
-        return replace(services, search=found)
+        return replace(services, search=Search(dead, services.search.register, services.erasures))
 
-    @pytest.mark.parametrize("services", ["dead", "none"], indirect=True)
     async def test_an_event_is_stored_all_the_same(self, client: httpx.AsyncClient, services: Services) -> None:
         response = await write(client)
         assert (response.status_code, response.json()) == (201, {"event_id": "evt_01", "indexed": False})
@@ -220,19 +217,6 @@ class TestTrouble:
         (mark,) = (await services.events.list_marked(limit=10, cursor=None)).items
         assert mark.key == stored_event().key
 
-    @pytest.mark.parametrize("services", ["none"], indirect=True)
-    async def test_without_a_search_service_searching_is_503(self, client: httpx.AsyncClient) -> None:
-        for method, path in (
-            ("POST", SEARCH),
-            ("POST", "/v1/tenants/t1/search:reindex"),
-            ("GET", "/v1/tenants/t1/search:reindex"),
-        ):
-            response = await client.request(method, path, json={})
-            assert (response.status_code, code(response)) == (503, "SEARCH_UNAVAILABLE")
-        ready = await client.get("/health/ready")
-        assert (ready.status_code, "search" in ready.json()["checks"]) == (200, False)
-
-    @pytest.mark.parametrize("services", ["dead"], indirect=True)
     async def test_a_search_service_that_is_down_is_told_by_ready_and_no_reason_to_stop(
         self, client: httpx.AsyncClient
     ) -> None:
@@ -243,8 +227,9 @@ class TestTrouble:
 REINDEX = "/v1/tenants/t1/search:reindex"
 
 
-async def test_a_reindexing_is_started_and_told_of(client: httpx.AsyncClient, app: FastAPI, services: Services) -> None:
-    app.state.services = replace(services, queue=None)
+async def test_a_reindexing_is_started_and_told_of(client: httpx.AsyncClient, services: Services) -> None:
+    assert isinstance(services.queue, MemoryQueue)
+    services.queue.available = False
     assert code(await client.get(REINDEX)) == "REINDEX_NOT_FOUND"
     stored = stored_event()
     await services.events.create(stored.key, stored.data)

@@ -8,6 +8,7 @@ import pytest
 
 from memnet.settings import Settings
 from tests.api.conftest import AUDIENCE, DYNAMIC, ISSUER, USER, changing, code, creating, patch_body
+from tests.sample_settings import sample_settings
 
 DEEP = b"[" * 100_000 + b"]" * 100_000
 
@@ -137,7 +138,7 @@ async def test_evidence_keeps_its_other_members_within_its_bound(client: httpx.A
 class TestBodyLimit:
     @pytest.fixture
     def settings(self) -> Settings:
-        return Settings(storage_url="memory", issuer_url=ISSUER, audience=AUDIENCE, max_body_bytes=1000)
+        return sample_settings(issuer_url=ISSUER, audience=AUDIENCE, max_body_bytes=1000)
 
     async def test_a_body_that_announces_too_much_is_not_read(self, client: httpx.AsyncClient, etag: str) -> None:
         async def unread() -> AsyncIterator[bytes]:

@@ -12,6 +12,7 @@ from memnet.domain.errors import Overloaded
 from memnet.settings import Settings
 from memnet.wiring import Services
 from tests.api.conftest import AUDIENCE, DYNAMIC, ISSUER, Token, bearer, code, creating
+from tests.sample_settings import sample_settings
 
 MOST = 3
 
@@ -36,7 +37,7 @@ class SlowStorage:
 
 @pytest.fixture
 def settings() -> Settings:
-    return Settings(storage_url="memory", issuer_url=ISSUER, audience=AUDIENCE, max_in_flight=MOST)
+    return sample_settings(issuer_url=ISSUER, audience=AUDIENCE, max_in_flight=MOST)
 
 
 @pytest.fixture

@@ -16,18 +16,11 @@ import pytest
 from local.azurite_server import ACCOUNT_KEY, container_client
 from memnet.domain.catalog_text import texts_of
 from tests.domain.samples import CATALOG
+from tests.sample_settings import NOWHERE, REQUIRED
 
 ROOT = Path(__file__).parents[2]
-WORKING = {
-    # Nothing listens there: the process must live without its storage and its issuer.
-    "MEMNET_STORAGE_URL": "http://127.0.0.1:1/devaccount/memnet",
-    "MEMNET_STORAGE_KEY": "c2VjcmV0",
-    "MEMNET_ISSUER_URL": "http://127.0.0.1:1/t1/v2.0",
-    "MEMNET_AUDIENCE": "api://memnet",
-    "MEMNET_PORT": "0",
-    "MEMNET_SWEEP_SECONDS": "0",
-    "MEMNET_DRAIN_SECONDS": "0",
-}
+# The process must live without everything it depends on.
+WORKING = {**NOWHERE, "MEMNET_PORT": "0", "MEMNET_DRAIN_SECONDS": "0"}
 
 
 def start(**variables: str) -> "subprocess.Popen[str]":
@@ -46,7 +39,7 @@ def failure(**variables: str) -> list[str]:
 
 
 def test_every_missing_setting_is_named_on_its_own_line() -> None:
-    required = [f"MEMNET_{name} is required" for name in ("STORAGE_URL", "ISSUER_URL", "AUDIENCE")]
+    required = [f"MEMNET_{name.upper()} is required" for name in REQUIRED]
     *missing, port = failure(MEMNET_PORT="http")
     assert missing == required
     assert port.startswith("MEMNET_PORT: ")
@@ -89,9 +82,6 @@ def test_an_index_of_other_embeddings_stops_the_start_and_says_what_to_do(
         **WORKING,
         "MEMNET_STORAGE_URL": container_url,
         "MEMNET_STORAGE_KEY": ACCOUNT_KEY,
-        "MEMNET_SEARCH_URL": "http://127.0.0.1:1",
-        "MEMNET_SEARCH_KEY": "k",
-        "MEMNET_RECONCILE_SECONDS": "0",
     }
     if told is not None:
         line = failure(**variables)[-1]  # behind the log of what else did not answer
@@ -110,7 +100,7 @@ def test_an_index_of_other_embeddings_stops_the_start_and_says_what_to_do(
     [{"MEMNET_SEARCH_URL": "search"}, {"MEMNET_SEARCH_URL": "https://s.test", "MEMNET_SEARCH_INDEX": "My_Events"}],
 )
 def test_a_search_service_that_cannot_be_one_is_named(variables: dict[str, str]) -> None:
-    (line,) = failure(**WORKING, **variables)
+    (line,) = failure(**WORKING | variables)
     assert line.startswith("MEMNET_SEARCH_URL, MEMNET_SEARCH_INDEX, MEMNET_SEARCH_ENCRYPTION_KEY: must be")
 
 
@@ -224,7 +214,9 @@ def test_the_drain_ends_by_itself() -> None:
 def test_it_lives_without_its_dependencies_but_is_not_ready(running: Running) -> None:
     response = httpx.get(f"{running.url}/health/ready", timeout=30)
     assert response.status_code == 503
-    assert response.json()["error"]["details"] == {"checks": {"storage": "failed", "issuer": "failed"}}
+    assert response.json()["error"]["details"] == {
+        "checks": dict.fromkeys(("storage", "issuer", "search", "vault", "queue"), "failed")
+    }
     assert "server" not in response.headers
 
 

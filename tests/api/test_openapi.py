@@ -22,10 +22,10 @@ from memnet.adapters.process.background import BackgroundTasks
 from memnet.adapters.system import SystemClock
 from memnet.catalog import Catalog
 from memnet.domain.identifiers import SEGMENT
-from memnet.settings import Settings
 from memnet.wiring import in_memory
 from tests.api.conftest import ALL_ROLES, AUDIENCE, DYNAMIC, ISSUER, KEY_ID, USER, ListedKeys, code, patch_body
 from tests.api.served import Served
+from tests.sample_settings import sample_settings
 
 DOCUMENT = "/v1/tenants/{tenant_id}/users/{user_id}/documents/{namespace}/{path}"
 BELOW_USER = {"400", "401", "403", "429", "500", "503"}
@@ -199,7 +199,7 @@ Described = tuple[schemathesis.BaseSchema, dict[str, str]]
 
 @pytest.fixture(scope="module")
 def described(catalog: Catalog, signing_key: RSAPrivateKey) -> Iterator[Described]:
-    services = in_memory(Settings(storage_url="memory", issuer_url=ISSUER, audience=AUDIENCE), catalog)
+    services = in_memory(sample_settings(issuer_url=ISSUER, audience=AUDIENCE), catalog)
     services = replace(services, clock=SystemClock())
     keys = ListedKeys({KEY_ID: signing_key.public_key()})
     validator = TokenValidator(keys, issuer=ISSUER, audience=AUDIENCE, tenant_claim="tid", clock=services.clock)

@@ -23,7 +23,7 @@ from memnet.settings import Settings
 from memnet.wiring import Services, in_memory
 from tests.api.conftest import DYNAMIC, USER, Token, bearer, changing, creating, patch_body
 
-WRITES = "memnet.writes"
+WRITES = "memnet.write.count"
 PROFILE, BINDING = "project-copilot-v1", "user_dynamic"
 CANARY = "canary-of-nobody"
 
@@ -208,7 +208,6 @@ async def test_a_search_that_fails_is_told_by_its_code(
     async def fail(*_: object) -> None:
         raise Unavailable(dependency="search")
 
-    assert services.search is not None
     monkeypatch.setattr(services.search.index, "_inner", type("Down", (), {"search": fail})())
     await client.post(f"{USER}/events:search", json={"query": "tea"})
     assert [tuple(labels.values()) for labels in told(telemetry, "memnet.search.duration")] == [("UNAVAILABLE",)]

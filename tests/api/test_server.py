@@ -11,11 +11,12 @@ from memnet.settings import Settings
 from memnet.wiring import Services
 from tests.api.conftest import AUDIENCE, DYNAMIC, ISSUER, Token, bearer, creating, patch_body
 from tests.api.served import Served, read_until
+from tests.sample_settings import sample_settings
 
 
 @pytest.fixture
 def settings() -> Settings:
-    return Settings(storage_url="memory", issuer_url=ISSUER, audience=AUDIENCE, max_body_bytes=100_000)
+    return sample_settings(issuer_url=ISSUER, audience=AUDIENCE, max_body_bytes=100_000)
 
 
 @pytest.fixture

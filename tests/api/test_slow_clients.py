@@ -18,6 +18,7 @@ from memnet.settings import Settings
 from memnet.wiring import Services
 from tests.api.conftest import AUDIENCE, DYNAMIC, ISSUER, Token, bearer, creating, patch_body
 from tests.api.served import Served, read_all, read_until
+from tests.sample_settings import sample_settings
 
 SHORT = 0.05
 """Seconds of the deadline that a test waits for."""
@@ -33,7 +34,7 @@ def deadlines() -> dict[str, float]:
 
 @pytest.fixture
 def settings(deadlines: dict[str, float]) -> Settings:
-    return Settings(storage_url="memory", issuer_url=ISSUER, audience=AUDIENCE, **deadlines)  # type: ignore[arg-type]
+    return sample_settings(issuer_url=ISSUER, audience=AUDIENCE, **deadlines)  # type: ignore[arg-type]
 
 
 @pytest.fixture

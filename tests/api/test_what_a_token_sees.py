@@ -52,7 +52,6 @@ async def planted(client: httpx.AsyncClient, services: Services) -> dict[str, li
     less = {**fact, "id": "f2", "text": "canary-proposed"}
     etag = await patched(etag, "k5", {"op": "add", "path": "/content/durable_facts/-", "value": less}, confidence=0.1)
     earlier = await write(client, {**BASE, "summary": "canary-earlier"}, creating("p1"))
-    assert services.vault is not None
     proposed = proposal(base_etag=earlier)
     await open_conflict(
         proposed, dispute(), rebases=1, vault=services.vault, marks=services.marks, queue=services.queue

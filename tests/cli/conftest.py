@@ -9,6 +9,7 @@ from click.testing import CliRunner, Result
 
 from cli.main import main
 from local.azurite_server import ACCOUNT_KEY, container_client
+from local.key_vault_server import KeyVault
 from memnet import settings
 from memnet.domain.document import Actor, DocumentKey, UserScope
 from memnet.domain.write import DeleteDocument, IfAbsent, IfMatch, PatchDocument, Reason
@@ -17,6 +18,7 @@ from memnet.operations.get_document import get_document
 from memnet.operations.patch_document import patch_document
 from memnet.settings import Settings
 from memnet.wiring import connect
+from tests.sample_settings import NOWHERE
 
 SCOPE = UserScope("t1", "u1")
 DYNAMIC = DocumentKey(SCOPE, "user", "user_dynamic.json")
@@ -27,10 +29,11 @@ Memnet = Callable[..., Result]
 
 
 @pytest.fixture
-def storage(container_url: str, monkeypatch: pytest.MonkeyPatch) -> Settings:
-    """Settings of an empty container, and the environment that leads the command to it."""
-    monkeypatch.setenv("MEMNET_STORAGE_URL", container_url)
-    monkeypatch.setenv("MEMNET_STORAGE_KEY", ACCOUNT_KEY)
+def storage(container_url: str, key_vault: KeyVault, monkeypatch: pytest.MonkeyPatch) -> Settings:
+    """Settings of an empty container and a vault, also in the environment; search and queue do not answer."""
+    own = {"MEMNET_STORAGE_URL": container_url, "MEMNET_STORAGE_KEY": ACCOUNT_KEY}
+    for name, value in {**NOWHERE, **key_vault.environment, **own}.items():
+        monkeypatch.setenv(name, value)
     found = settings.load_storage()
     assert found is not None
     return found

@@ -37,7 +37,7 @@ def test_history_that_holds_is_ok(memnet: Memnet, history: list[bytes]) -> None:
     assert lines(result) == [
         ["projects/alpha.json", "2", "changes", "ok"],
         ["user/user_dynamic.json", "3", "changes", "ok"],
-        ["heads:", "none;", "without", "a", "key", "vault", "nothing", "is", "signed"],
+        ["heads:", "none;", "nothing", "was", "signed", "yet"],
         ["ok:", "2", "documents,", "5", "changes"],
     ]
 
@@ -168,8 +168,8 @@ def test_storage_that_does_not_answer_is_named(
 
 def test_wrong_settings_are_all_named(memnet: Memnet, storage: Settings, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("MEMNET_PORT", "-1")
-    monkeypatch.setenv("MEMNET_CACHE_BYTES", "many")
+    monkeypatch.setenv("MEMNET_DOCUMENT_CACHE_BYTES", "many")
     result = memnet("audit", "verify", *OF_USER)
     assert result.exit_code == 1
     assert "MEMNET_PORT" in result.stderr
-    assert "MEMNET_CACHE_BYTES" in result.stderr
+    assert "MEMNET_DOCUMENT_CACHE_BYTES" in result.stderr

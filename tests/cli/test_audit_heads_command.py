@@ -1,4 +1,4 @@
-"""`memnet audit sign`, `head`, `keys` and `verify` with signed heads, against Azurite and the local key vault."""
+"""`memnet audit sign`, `checkpoint`, `keys` and `verify` with signed heads, against Azurite and the local key vault."""
 
 import asyncio
 import json
@@ -30,9 +30,6 @@ Blobs = dict[str, tuple[bytes, dict[str, str]]]
 @pytest.fixture
 def storage(storage: Settings, key_vault: KeyVault, monkeypatch: pytest.MonkeyPatch) -> Settings:
     """The storage's settings with the vault's, in the environment, too."""
-    monkeypatch.setenv("MEMNET_VAULT_URL", key_vault.url)
-    monkeypatch.setenv("MEMNET_VAULT_TOKEN", key_vault.token)
-    monkeypatch.setenv("MEMNET_VAULT_CA", str(key_vault.ca_file))
     found = settings.load_storage()
     assert found is not None
     return found
@@ -114,7 +111,7 @@ def test_what_was_signed_and_holds_is_ok(memnet: Memnet, signed: Settings) -> No
 def test_nothing_signed_yet_is_told(memnet: Memnet, storage: Settings) -> None:
     asyncio.run(write_history(storage))
     assert lines(memnet)[2:] == ["heads: none; nothing was signed yet", "ok: 2 documents, 5 changes"]
-    result = memnet("audit", "head", *OF_USER)
+    result = memnet("audit", "checkpoint", *OF_USER)
     assert (result.exit_code, "nothing was signed yet" in result.stderr) == (1, True)
 
 
@@ -146,8 +143,8 @@ def test_the_end_cut_off_with_an_older_document_is_named(
         refused = memnet(*SIGN)
         assert (refused.exit_code, change_id in refused.stderr) == (1, True)
         assert memnet("audit", "sign").exit_code == 1
-        assert memnet("audit", "sign", "--accept").exit_code == 2
-        assert memnet(*SIGN, "--accept").stdout == "signed\n"
+        assert memnet("audit", "sign", "--accept-current-state").exit_code == 2
+        assert memnet(*SIGN, "--accept-current-state").stdout == "signed\n"
         assert memnet("audit", "sign").stdout == "1 users, 0 signed, 1 unchanged, 0 postponed, 0 broken\n"
         assert lines(memnet, exit_code=1)[-1] == "broken: 1 of 2 documents"
         for number in (1, 2):
@@ -179,18 +176,18 @@ def test_the_whole_user_put_back_with_the_heads_shows_against_a_kept_head_alone(
         then = all_blobs(blobs)
         asyncio.run(change(storage, "fourth"))
         memnet(*SIGN)
-        told = memnet("audit", "head", *OF_USER, "--out", str(kept))
+        told = memnet("audit", "checkpoint", *OF_USER, "--out", str(kept))
         assert re.fullmatch(rf"head 2 of \S+ in {re.escape(str(kept))}\n", told.stdout)
-        assert lines(memnet, "--expect-head", str(kept))[-1] == "ok: 2 documents, 6 changes"
-        assert memnet("audit", "head", *OF_USER).stdout.encode() == kept.read_bytes()
+        assert lines(memnet, "--expect-checkpoint", str(kept))[-1] == "ok: 2 documents, 6 changes"
+        assert memnet("audit", "checkpoint", *OF_USER).stdout.encode() == kept.read_bytes()
         put_back(blobs, then)
         assert lines(memnet)[-1] == "ok: 2 documents, 5 changes"
-        _, dynamic, heads, _ = lines(memnet, "--expect-head", str(kept), exit_code=1)
+        _, dynamic, heads, _ = lines(memnet, "--expect-checkpoint", str(kept), exit_code=1)
         assert heads == "heads: heads/000000000002: the head is missing, and was kept elsewhere"
         assert "the record is missing: head 2 has" in dynamic
         put_back(blobs, {})
         assert lines(memnet) == ["nothing is stored for user u1 of tenant t1"]
-        assert lines(memnet, "--expect-head", str(kept), exit_code=1)[-1] == "broken: 2 of 2 documents"
+        assert lines(memnet, "--expect-checkpoint", str(kept), exit_code=1)[-1] == "broken: 2 of 2 documents"
 
 
 def test_another_key_verifies_nothing(memnet: Memnet, signed: Settings, tmp_path: Path) -> None:
@@ -212,7 +209,7 @@ def test_each_key_stands_below_its_id(memnet: Memnet, signed: Settings) -> None:
     assert re.fullmatch(
         r"(# [0-9a-f]{64}\n-----BEGIN PUBLIC KEY-----\n[\w+/=]+\n-----END PUBLIC KEY-----\n)+", found
     ), found
-    head = json.loads(memnet("audit", "head", *OF_USER).stdout)
+    head = json.loads(memnet("audit", "checkpoint", *OF_USER).stdout)
     assert f"# {head['key_id']}\n" in found
 
 

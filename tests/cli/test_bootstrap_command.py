@@ -21,36 +21,26 @@ from tests.cli.conftest import Memnet
 pytestmark = pytest.mark.filterwarnings("ignore:unclosed:ResourceWarning")
 
 
-@pytest.fixture(scope="module")
-def broker(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ServiceBus]:
-    with ServiceBus(log=tmp_path_factory.mktemp("service-bus") / "log") as running:
-        yield running
-
-
 @pytest.fixture
 def nothing_yet(
     azurite: object,
     search_emulator: SearchEmulator,
     key_vault: KeyVault,
-    broker: ServiceBus,
+    service_bus: ServiceBus,
     monkeypatch: pytest.MonkeyPatch,
 ) -> Iterator[str]:
     """The settings of services that hold nothing of memnet's; the name of the container that is not there."""
     name, account_url = f"b{uuid4().hex}", azurite.account_url  # type: ignore[attr-defined]
     given = {
-        "STORAGE_URL": f"{account_url}/{name}",
-        "STORAGE_KEY": ACCOUNT_KEY,
-        "SEARCH_URL": search_emulator.url,
-        "SEARCH_KEY": search_emulator.api_key,
-        "SEARCH_INDEX": f"t{uuid4().hex}",
-        "QUEUE_URL": broker.url,
-        "QUEUE_KEY": broker.key,
-        "VAULT_URL": key_vault.url,
-        "VAULT_TOKEN": key_vault.token,
-        "VAULT_CA": str(key_vault.ca_file),
+        **search_emulator.environment,
+        **service_bus.environment,
+        **key_vault.environment,
+        "MEMNET_STORAGE_URL": f"{account_url}/{name}",
+        "MEMNET_STORAGE_KEY": ACCOUNT_KEY,
+        "MEMNET_SEARCH_INDEX": f"t{uuid4().hex}",
     }
     for variable, value in given.items():
-        monkeypatch.setenv(f"MEMNET_{variable}", value)
+        monkeypatch.setenv(variable, value)
     yield name
     with container_client(account_url, name) as container:
         if container.exists():
@@ -62,7 +52,6 @@ def index_name() -> str | None:
         found = settings.load_storage()
         assert found is not None
         async with connect(found) as services:
-            assert services.search is not None
             layout = await services.search.register.recent()
             return layout and layout.serving.name
 
@@ -71,15 +60,15 @@ def index_name() -> str | None:
 
 def test_from_nothing_to_ready_and_no_further(memnet: Memnet, nothing_yet: str) -> None:
     container, index = f"storage: container {nothing_yet}", "search: index of events"
-    checked = memnet("bootstrap", "--check")
+    checked = memnet("doctor")
     assert checked.exit_code == 1
     lines = checked.stdout.splitlines()
     assert f"missing      {container}" in lines
     assert "unknown      storage: reading and writing: the container has to be there first" in lines
     assert [line for line in lines if line.startswith("to be made")] == [f"to be made   {container}"]
-    assert memnet("bootstrap", "--check").stdout == checked.stdout
+    assert memnet("doctor").stdout == checked.stdout
 
-    applied = memnet("bootstrap", "--apply")
+    applied = memnet("bootstrap")
     assert applied.exit_code == 0, applied.output
     lines = applied.stdout.splitlines()
     assert lines.index(f"to be made   {container}") < lines.index(f"made         {container}")
@@ -88,7 +77,7 @@ def test_from_nothing_to_ready_and_no_further(memnet: Memnet, nothing_yet: str) 
     made = index_name()
     assert made is not None
 
-    again = memnet("bootstrap", "--apply")
+    again = memnet("bootstrap")
     assert (again.exit_code, "made  " in again.stdout) == (0, False)
     ready = {line.split(None, 1)[1].partition(": ")[0] for line in again.stdout.splitlines()[:-1]}
     assert ready == {"storage", "search", "queue", "vault", "catalog"}
@@ -102,8 +91,8 @@ def test_what_only_a_deployment_can_make_is_named(
     config.write_text('{"UserConfig": {"Namespaces": [{"Name": "n", "Queues": [{"Name": "memnet-replay"}]}]}}')
     with ServiceBus(log=tmp_path / "log", config=config) as bare:
         monkeypatch.setenv("MEMNET_QUEUE_URL", bare.url)
-        result = memnet("bootstrap", "--apply")
-        as_api = memnet("bootstrap", "--check", "--identity", "api", "--vault-read-only")
+        result = memnet("bootstrap")
+        as_api = memnet("doctor", "--identity", "api", "--vault-read-only")
     assert result.exit_code == 1
     by_hand = [line for line in result.stdout.splitlines() if line.startswith("by hand")]
     assert {line.split()[3].rstrip(":") for line in by_hand} == {
@@ -118,20 +107,10 @@ def test_what_only_a_deployment_can_make_is_named(
     assert "vault: making secrets" not in as_api.stdout
 
 
-def test_what_is_not_configured_is_said_and_no_fault(
-    memnet: Memnet, nothing_yet: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    for variable in ("SEARCH_URL", "QUEUE_URL", "VAULT_URL"):
-        monkeypatch.delenv(f"MEMNET_{variable}")
-    result = memnet("bootstrap", "--apply")
-    assert result.exit_code == 0, result.output
-    assert result.stdout.count("is not set") == 2 * 3
-
-
 def test_it_waits_for_what_is_still_to_come(nothing_yet: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     late = ServiceBus(log=tmp_path / "log")
     monkeypatch.setenv("MEMNET_QUEUE_URL", late.url)
-    call = [sys.executable, "-m", "cli.main", "bootstrap", "--apply", "--wait", "300"]
+    call = [sys.executable, "-m", "cli.main", "bootstrap", "--wait", "300"]
     with subprocess.Popen(call, cwd=ROOT, stdout=subprocess.PIPE, text=True) as waiting:
         try:
             assert waiting.stdout is not None
@@ -146,10 +125,10 @@ def test_it_waits_for_what_is_still_to_come(nothing_yet: str, tmp_path: Path, mo
 
 def test_it_does_not_wait_for_ever(memnet: Memnet, nothing_yet: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("MEMNET_QUEUE_URL", "sb://127.0.0.1:1")
-    assert memnet("bootstrap", "--apply", "--wait", "1").exit_code == 1
+    assert memnet("bootstrap", "--wait", "1").exit_code == 1
 
 
-@pytest.mark.parametrize("arguments", [[], ["--check", "--identity", "nobody"]])
+@pytest.mark.parametrize("arguments", [["--check"], ["--identity", "nobody"]])
 def test_it_says_how_it_is_called(memnet: Memnet, arguments: list[str]) -> None:
     assert memnet("bootstrap", *arguments).exit_code == 2
 
@@ -158,6 +137,6 @@ def test_a_setting_that_cannot_be_used_is_named(
     memnet: Memnet, nothing_yet: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("MEMNET_QUEUE_URL", "https://nowhere.test")
-    result = memnet("bootstrap", "--check")
+    result = memnet("doctor")
     assert result.exit_code == 1
     assert "MEMNET_QUEUE_URL" in result.output

@@ -6,11 +6,13 @@ import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
+from uuid import uuid4
 
 import pytest
 from azure.storage.blob import ContainerClient
 
-from local.key_vault_server import KeyVault
+from local.search_server import SearchEmulator
+from local.service_bus_server import ServiceBus
 from memnet import settings
 from memnet.domain import signature
 from memnet.domain.document import Actor, UserScope
@@ -35,12 +37,14 @@ Verify = Callable[..., Any]
 
 
 @pytest.fixture
-def storage(storage: Settings, key_vault: KeyVault, monkeypatch: pytest.MonkeyPatch) -> Settings:
-    """The storage's settings with the vault's, in the environment, too; nothing is on its way in these tests."""
-    monkeypatch.setenv("MEMNET_VAULT_URL", key_vault.url)
-    monkeypatch.setenv("MEMNET_VAULT_TOKEN", key_vault.token)
-    monkeypatch.setenv("MEMNET_VAULT_CA", str(key_vault.ca_file))
-    monkeypatch.setenv("MEMNET_ERASURE_SETTLE_SECONDS", "0")
+def storage(
+    storage: Settings, search_emulator: SearchEmulator, service_bus: ServiceBus, monkeypatch: pytest.MonkeyPatch
+) -> Settings:
+    """Settings with every store that an erasure empties, also in the environment; no write is under way."""
+    for name, value in {**search_emulator.environment, **service_bus.environment}.items():
+        monkeypatch.setenv(name, value)
+    monkeypatch.setenv("MEMNET_SEARCH_INDEX", f"t{uuid4().hex}")
+    monkeypatch.setenv("MEMNET_ERASURE_QUIESCENCE_SECONDS", "0")
     found = settings.load_storage()
     assert found is not None
     return found
@@ -107,12 +111,12 @@ class TestList:
         )
 
     def test_the_longer_of_two_times_to_wait_counts(self, memnet: Memnet, storage: Settings, monkeypatch: Any) -> None:
-        monkeypatch.setenv("MEMNET_ERASURE_SETTLE_SECONDS", "960")
+        monkeypatch.setenv("MEMNET_ERASURE_QUIESCENCE_SECONDS", "960")
         waiting = settings.load_storage()
         assert waiting is not None
         ask(waiting)
         # A process that would not wait itself waits for as long as whoever accepted it wants.
-        monkeypatch.setenv("MEMNET_ERASURE_SETTLE_SECONDS", "0")
+        monkeypatch.setenv("MEMNET_ERASURE_QUIESCENCE_SECONDS", "0")
         assert memnet("erasure", "run", *TENANT).stdout == "1 waiting\n1 erasure\n"
 
     def test_one_that_cannot_be_read_is_told(self, memnet: Memnet, storage: Settings, blobs: ContainerClient) -> None:
@@ -147,22 +151,18 @@ class TestRun:
     ) -> None:
         asyncio.run(write_history(storage))
         erasure_id = ask(storage)
-        monkeypatch.setenv("MEMNET_ERASURE_SETTLE_SECONDS", "960")
+        monkeypatch.setenv("MEMNET_ERASURE_QUIESCENCE_SECONDS", "960")
         result = memnet("erasure", "run")
         assert (result.exit_code, result.stdout) == (0, "1 waiting\n1 erasure\n")
         listed = memnet("erasure", "list", *TENANT).stdout
         assert re.search(rf"^{erasure_id}  running  since {TIME}  [1-9]\d* removed$", listed, re.MULTILINE), listed
 
     def test_a_store_that_does_not_do_its_part_is_told_and_named(
-        self, memnet: Memnet, storage: Settings, blobs: ContainerClient
+        self, memnet: Memnet, storage: Settings, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        """Whoever accepted it had a broker, and this process knows of none."""
         asyncio.run(write_history(storage))
         erasure_id = ask(storage)
-        with blobs:
-            blob = blobs.get_blob_client(fence_name(SCOPE))
-            members = json.loads(blob.download_blob().readall())
-            blob.upload_blob(canonical(members | {"stores": ["blobs", "queues"]}), overwrite=True)
+        monkeypatch.setenv("MEMNET_QUEUE_URL", "sb://127.0.0.1:1")
         result = memnet("erasure", "run")
         assert (result.exit_code, result.stdout) == (1, "1 failing\n1 erasure\n")
         listed = memnet("erasure", "list", *TENANT).stdout
@@ -229,7 +229,7 @@ class TestVerify:
         lines = result.stdout.splitlines()
         assert lines[0] == f"genuine: erasure {told['erasure_id']}, complete"
         assert re.fullmatch(rf"requested {TIME} by svc-privacy, over {TIME}", lines[1])
-        assert lines[2] == "looked through: blobs; clean scans in a row: 2"
+        assert lines[2] == "looked through: blobs, index, queues; clean scans in a row: 2"
         assert lines[3:] == [f"removed: {count} {kind}" for kind, count in sorted(told["removed"].items())]
         assert "removed: 2 documents" in lines
 

@@ -37,9 +37,6 @@ SAID = "My locker code is 4711-quokka."
 @pytest.fixture
 def vault(storage: Settings, key_vault: KeyVault, monkeypatch: pytest.MonkeyPatch) -> Settings:
     """The storage's settings with the vault's, in the environment, too."""
-    monkeypatch.setenv("MEMNET_VAULT_URL", key_vault.url)
-    monkeypatch.setenv("MEMNET_VAULT_TOKEN", key_vault.token)
-    monkeypatch.setenv("MEMNET_VAULT_CA", str(key_vault.ca_file))
     found = settings.load_storage()
     assert found is not None
     return found
@@ -132,7 +129,7 @@ def test_conversations_are_exported_for_a_named_reader_alone(
                 catalog=services.catalog,
                 vault=services.vault,
                 marks=services.marks,
-                queue=None,
+                queue=services.queue,
             )
 
     asyncio.run(store())
@@ -156,12 +153,6 @@ def test_conversations_are_exported_for_a_named_reader_alone(
     with copy:
         sealed = copy.download_blob(f"tenants/{tenant}/users/u1/snapshots/c1/s1.json").readall()
     assert SAID.encode() not in sealed
-
-
-def test_conversations_without_a_vault_are_refused(memnet: Memnet, storage: Settings, tmp_path: Path) -> None:
-    result = memnet("export", *OF_USER, "--out", str(tmp_path / "a.zip"), "--with-snapshots", "--actor", "me")
-    assert (result.exit_code, "VAULT_UNAVAILABLE" in result.stderr) == (1, True)
-    assert list(tmp_path.iterdir()) == []
 
 
 def test_a_forged_archive_is_refused_and_nothing_is_written(

@@ -23,9 +23,6 @@ Sealed = dict[str, bytes]
 @pytest.fixture
 def vault(storage: Settings, key_vault: KeyVault, monkeypatch: pytest.MonkeyPatch) -> Settings:
     """The storage's settings with the vault's, in the environment, too."""
-    monkeypatch.setenv("MEMNET_VAULT_URL", key_vault.url)
-    monkeypatch.setenv("MEMNET_VAULT_TOKEN", key_vault.token)
-    monkeypatch.setenv("MEMNET_VAULT_CA", str(key_vault.ca_file))
     found = settings.load_storage()
     assert found is not None
     return found
@@ -50,7 +47,6 @@ def sealed(vault: Settings, tenant: str) -> Sealed:
 
 async def _with_vault(found: Settings, work):  # type: ignore[no-untyped-def]
     async with connect(found) as services:
-        assert services.vault is not None
         return await work(services.vault)
 
 
@@ -117,7 +113,7 @@ def test_a_key_that_is_lost_is_replaced_where_the_loss_is_accepted(
     rotate = ("keys", "rotate", "--tenant", tenant, "--user", "u2")
     result = memnet(*rotate)
     assert (result.exit_code, "SEAL_BROKEN" in result.stderr) == (1, True)
-    result = memnet(*rotate, "--accept-loss")
+    result = memnet(*rotate, "--replace-lost-key")
     assert (result.exit_code, result.stdout) == (0, f"user u2 of tenant {tenant} has a new data key\n")
     assert [current for _, current in listed(memnet, tenant, "u2")] == [False, True]
 
@@ -153,7 +149,7 @@ def test_a_vault_that_does_not_answer_is_told(
         ["rotate", "--tenant", "a/b"],
         ["rotate", "--tenant", "t1", "--user", "../u"],
         ["rotate", "--tenant", "t1", "--user", "u1", "--resume"],
-        ["rotate", "--tenant", "t1", "--accept-loss"],
+        ["rotate", "--tenant", "t1", "--replace-lost-key"],
         ["list", "--tenant", "t1"],
     ],
 )

@@ -220,7 +220,7 @@ def test_what_cannot_be_rebuilt_is_not_rolled_back(memnet: Memnet, old: Settings
         for name in blobs.list_blob_names(name_starts_with="tenants/t1/users/u1/audit/"):
             if b'"global.json"' in (data := blobs.download_blob(name).readall()) and b'"sequence":1,' in data:
                 blobs.delete_blob(name)
-        memnet("sweep")
+        memnet("outbox", "flush")
         name = "tenants/t1/users/u1/documents/user/global.json"
         data = blobs.download_blob(name).readall()
         start, end = data.index(b'"outbox":[') + len(b'"outbox":['), data.index(b'],"receipts"')

@@ -1,4 +1,4 @@
-"""`memnet retention` and `memnet hold` against Azurite."""
+"""`memnet retention` and `memnet legal-hold` against Azurite."""
 
 import asyncio
 import json
@@ -125,9 +125,9 @@ def test_a_time_to_come_takes_a_dry_run(memnet: Memnet, storage: Settings) -> No
 
 def test_a_hold_is_listed_and_keeps_everything(memnet: Memnet, storage: Settings, blobs: ContainerClient) -> None:
     asyncio.run(write(storage, "u1", "u2"))
-    assert memnet("hold", "list", "--tenant", "t1").stdout == "0 legal holds in tenant t1\n"
+    assert memnet("legal-hold", "list", "--tenant", "t1").stdout == "0 legal holds in tenant t1\n"
     asyncio.run(hold(storage, "u1", "Litigation\n17"))
-    lines = memnet("hold", "list", "--tenant", "t1").stdout.splitlines()
+    lines = memnet("legal-hold", "list", "--tenant", "t1").stdout.splitlines()
     what, _, actor, reason = lines[0].split("  ")
     assert (what, actor, json.loads(reason)) == ("user u1", "svc-legal", "Litigation\n17")
     assert lines[1:] == ["1 legal hold in tenant t1"]
@@ -135,7 +135,7 @@ def test_a_hold_is_listed_and_keeps_everything(memnet: Memnet, storage: Settings
     assert "events: 1 removed, 1 held, 0 waiting, 0 postponed, 0 kept\n" in result.stdout
     assert "2 users, 1 under a legal hold" in result.stdout
     asyncio.run(hold(storage, None, "audit"))
-    assert memnet("hold", "list", "--tenant", "t1").stdout.startswith("tenant  ")
+    assert memnet("legal-hold", "list", "--tenant", "t1").stdout.startswith("tenant  ")
     assert events(blobs) == ["tenants/t1/users/u1/events/old.json"]
 
 
@@ -154,7 +154,7 @@ def test_a_hold_that_cannot_be_read_stops_it(memnet: Memnet, storage: Settings, 
     assert result.exit_code == 1
     assert "1 failed" in result.stdout
     assert len(events(blobs)) == 1
-    assert memnet("hold", "list", "--tenant", "t1").exit_code == 1
+    assert memnet("legal-hold", "list", "--tenant", "t1").exit_code == 1
 
 
 def test_nobody_there(memnet: Memnet, storage: Settings) -> None:
@@ -169,8 +169,8 @@ def test_nobody_there(memnet: Memnet, storage: Settings) -> None:
         ("retention", "apply"),
         ("retention", "apply", "--tenant", "../t"),
         ("retention", "apply", "--tenant", "t1", "--as-of", "yesterday"),
-        ("hold", "list"),
-        ("hold", "list", "--tenant", "../t"),
+        ("legal-hold", "list"),
+        ("legal-hold", "list", "--tenant", "../t"),
     ],
 )
 def test_a_wrong_call_exits_with_2(memnet: Memnet, storage: Settings, arguments: tuple[str, ...]) -> None:

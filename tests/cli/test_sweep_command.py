@@ -1,4 +1,4 @@
-"""`memnet sweep` against Azurite."""
+"""`memnet outbox flush` against Azurite."""
 
 from azure.storage.blob import ContainerClient
 
@@ -6,7 +6,7 @@ from tests.cli.conftest import Memnet
 
 
 def test_it_counts_what_it_saw_and_leaves_fresh_documents_alone(memnet: Memnet, history: list[bytes]) -> None:
-    result = memnet("sweep")
+    result = memnet("outbox", "flush")
     assert result.exit_code == 0, result.output
     assert result.stdout == "2 documents listed, 0 trimmed, 0 postponed, 0 broken\n"
 
@@ -29,7 +29,7 @@ def test_it_trims_what_has_been_quiet_and_finds_a_record_that_differs(
             if name.endswith("-000000000003.json")
         ]
         blobs.upload_blob(record, b"{}", overwrite=True)
-    result = memnet("sweep")
+    result = memnet("outbox", "flush")
     assert result.exit_code == 1
     assert result.stdout == "2 documents listed, 1 trimmed, 0 postponed, 1 broken\n"
-    assert memnet("sweep").stdout == "2 documents listed, 0 trimmed, 0 postponed, 1 broken\n"
+    assert memnet("outbox", "flush").stdout == "2 documents listed, 0 trimmed, 0 postponed, 1 broken\n"

@@ -4,11 +4,13 @@ import asyncio
 import json
 from pathlib import Path
 from typing import Any
+from uuid import uuid4
 
 import pytest
 from azure.storage.blob import ContainerClient
 
-from local.key_vault_server import KeyVault
+from local.search_server import SearchEmulator
+from local.service_bus_server import ServiceBus
 from memnet import settings
 from memnet.domain.document import Actor, UserScope
 from memnet.domain.hold import HoldPlace
@@ -26,12 +28,14 @@ LEGAL = Actor("svc-legal", frozenset())
 
 
 @pytest.fixture
-def storage(storage: Settings, key_vault: KeyVault, monkeypatch: pytest.MonkeyPatch) -> Settings:
-    """The storage's settings with the vault's, in the environment, too; nothing is on its way in these tests."""
-    monkeypatch.setenv("MEMNET_VAULT_URL", key_vault.url)
-    monkeypatch.setenv("MEMNET_VAULT_TOKEN", key_vault.token)
-    monkeypatch.setenv("MEMNET_VAULT_CA", str(key_vault.ca_file))
-    monkeypatch.setenv("MEMNET_ERASURE_SETTLE_SECONDS", "0")
+def storage(
+    storage: Settings, search_emulator: SearchEmulator, service_bus: ServiceBus, monkeypatch: pytest.MonkeyPatch
+) -> Settings:
+    """Settings with every store that an erasure empties, also in the environment; no write is under way."""
+    for name, value in {**search_emulator.environment, **service_bus.environment}.items():
+        monkeypatch.setenv(name, value)
+    monkeypatch.setenv("MEMNET_SEARCH_INDEX", f"t{uuid4().hex}")
+    monkeypatch.setenv("MEMNET_ERASURE_QUIESCENCE_SECONDS", "0")
     found = settings.load_storage()
     assert found is not None
     return found

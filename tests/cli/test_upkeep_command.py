@@ -129,6 +129,6 @@ def test_another_text_under_a_used_version_stops_every_command_that_writes(
     assert (result.exit_code, result.stdout) == (1, "")
     assert "CATALOG_CONFLICT: Used before with another text: prompt project-copilot 1.0.0. Raise" in result.stderr
     assert version(memory) == before
-    checked = memnet("bootstrap", "--check")
+    checked = memnet("doctor")
     assert checked.exit_code == 1
     assert "wrong        catalog: versions used before: Used before with another text: prompt" in checked.stdout

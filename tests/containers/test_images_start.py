@@ -21,17 +21,11 @@ import yaml
 from api.main import GRACE_SECONDS
 from local.child import ReservedPort
 from tests.containers.dockerfile import ROOT, Dockerfile
+from tests.sample_settings import NOWHERE
 from workers.function_app import app as functions
 
 SITE_PACKAGES = sysconfig.get_path("purelib")
-REQUIRED = {
-    "MEMNET_STORAGE_URL": "http://127.0.0.1:1/account/container",
-    "MEMNET_STORAGE_KEY": "c2VjcmV0",
-    "MEMNET_ISSUER_URL": "http://127.0.0.1:1/t/v2.0",
-    "MEMNET_AUDIENCE": "api://memnet",
-    "MEMNET_SWEEP_SECONDS": "0",
-    "MEMNET_DRAIN_SECONDS": "0",
-}
+REQUIRED = {**NOWHERE, "MEMNET_DRAIN_SECONDS": "0"}
 SECONDS_TO_START = 120
 COMPOSE = yaml.safe_load((ROOT / "compose.yaml").read_text("utf-8"))["services"]
 

@@ -1,4 +1,4 @@
-"""What MEMNET_VAULT_URL, MEMNET_QUEUE_URL and MEMNET_MODELS make, and what stops the start."""
+"""What MEMNET_VAULT_URL, MEMNET_QUEUE_URL and MEMNET_MODEL_PROVIDERS make, and what stops the start."""
 
 import json
 from pathlib import Path
@@ -10,40 +10,34 @@ from memnet.adapters.azure.key_vault_keys import KeyVaultTenantKeys
 from memnet.adapters.azure.key_vault_signing import KeyVaultSigningKeys
 from memnet.adapters.azure.openai_models import OpenAIModels
 from memnet.adapters.azure.service_bus_queue import ServiceBusQueue
-from memnet.settings import Settings, SettingsError
+from memnet.settings import SettingsError
 from memnet.wiring import connect
+from tests.sample_settings import sample_settings
 
 VAULT, QUEUE = "https://127.0.0.1:9", "sb://127.0.0.1:9"
 PROVIDER = {"url": "http://127.0.0.1:9/v1", "model": "m", "key": "k"}
 SECRET = "unspeakable"
 
 
-def settings(**members: Any) -> Settings:
-    """Nothing is sent at the start, so nothing need answer."""
-    storage = {"storage_url": "http://127.0.0.1:9/account/container", "storage_key": "a2V5"}
-    return Settings(**storage, issuer_url="http://127.0.0.1:9", audience="a", **members)
-
-
-async def test_none_of_them_is_the_default() -> None:
-    async with connect(settings()) as services:
-        assert (services.vault, services.signing, services.queue, services.models) == (None, None, None, None)
+async def test_models_are_optional() -> None:
+    async with connect(sample_settings()) as services:
+        assert services.models is None
 
 
 async def test_a_vault() -> None:
-    async with connect(settings(vault_url=VAULT, vault_token="t")) as services:
-        assert services.vault is not None
+    async with connect(sample_settings(vault_url=VAULT, vault_token="t")) as services:
         assert isinstance(services.vault.keys, KeyVaultTenantKeys)
         assert services.vault.records is services.records
         assert isinstance(services.signing, KeyVaultSigningKeys)
 
 
 async def test_a_queue() -> None:
-    async with connect(settings(queue_url=QUEUE, queue_key="a2V5")) as services:
+    async with connect(sample_settings(queue_url=QUEUE, queue_key="a2V5")) as services:
         assert isinstance(services.queue, ServiceBusQueue)
 
 
 async def test_models() -> None:
-    async with connect(settings(models=json.dumps([PROVIDER]))) as services:
+    async with connect(sample_settings(model_providers=json.dumps([PROVIDER]))) as services:
         assert isinstance(services.models, OpenAIModels)
 
 
@@ -54,16 +48,16 @@ async def test_models() -> None:
         ({"vault_url": VAULT, "vault_token": f"{SECRET} {SECRET}"}, "MEMNET_VAULT_TOKEN"),
         ({"vault_url": VAULT, "vault_token": SECRET, "vault_ca": Path("/nowhere/ca.pem")}, "MEMNET_VAULT_CA"),
         ({"queue_url": "https://127.0.0.1:9", "queue_key": SECRET}, "MEMNET_QUEUE_URL"),
-        ({"queue_url": QUEUE}, "MEMNET_QUEUE_KEY"),
-        ({"models": "gpt"}, "MEMNET_MODELS"),
-        ({"models": json.dumps([PROVIDER]), "models_budget_seconds": 0.0}, "MEMNET_MODELS_BUDGET_SECONDS"),
-        ({"models": json.dumps([PROVIDER]), "models_budget_seconds": 151.0}, "MEMNET_MODELS_BUDGET_SECONDS"),
-        ({"models": json.dumps([{**PROVIDER, "key": SECRET, "style": "odd"}])}, "MEMNET_MODELS"),
-        ({"models": json.dumps([{"url": "http://127.0.0.1:9/v1", "model": "m"}])}, "MEMNET_MODELS"),
+        ({"queue_key": None}, "MEMNET_QUEUE_KEY"),
+        ({"model_providers": "gpt"}, "MEMNET_MODEL_PROVIDERS"),
+        ({"model_providers": json.dumps([PROVIDER]), "models_budget_seconds": 0.0}, "MEMNET_MODELS_BUDGET_SECONDS"),
+        ({"model_providers": json.dumps([PROVIDER]), "models_budget_seconds": 151.0}, "MEMNET_MODELS_BUDGET_SECONDS"),
+        ({"model_providers": json.dumps([{**PROVIDER, "key": SECRET, "style": "odd"}])}, "MEMNET_MODEL_PROVIDERS"),
+        ({"model_providers": json.dumps([{"url": "http://127.0.0.1:9/v1", "model": "m"}])}, "MEMNET_MODEL_PROVIDERS"),
     ],
 )
 async def test_what_cannot_work_stops_the_start_and_tells_no_secret(members: dict[str, Any], named: str) -> None:
     with pytest.raises(SettingsError, match=named) as raised:
-        async with connect(settings(**members)):
+        async with connect(sample_settings(**members)):
             pass
     assert SECRET not in str(raised.value)

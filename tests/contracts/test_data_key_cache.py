@@ -8,9 +8,9 @@ from memnet.adapters.memory.clock import FrozenClock
 from memnet.adapters.process.data_key_cache import ProcessDataKeyCache
 from memnet.domain.document import UserScope
 from memnet.domain.sealing import DataKey
-from memnet.settings import Settings
 from memnet.wiring import in_memory
 from tests.domain.samples import CATALOG
+from tests.sample_settings import sample_settings
 
 SCOPE, OTHER = UserScope("t1", "u1"), UserScope("t1", "u2")
 ONE, TWO = DataKey("k1", bytes(32)), DataKey("k2", bytes(range(32)))
@@ -78,13 +78,10 @@ def test_over_the_bound_the_least_recently_used_go(clock: FrozenClock) -> None:
 @pytest.mark.parametrize(("settle", "lifetime"), [(960.0, 60), (10.0, 5)])
 def test_no_key_outlives_the_fence_of_an_erasure(settle: float, lifetime: int) -> None:
     """A user who begins anew has other keys: what is sealed with the old ones then never opens."""
-    settings = Settings(
-        storage_url="memory", issuer_url="https://issuer.test", audience="memnet", erasure_settle_seconds=settle
-    )
+    settings = sample_settings(erasure_quiescence_seconds=settle)
     services = in_memory(settings, CATALOG)
     assert isinstance(services.clock, FrozenClock)
     assert services.vault is services.audit.vault
-    assert services.vault is not None
     assert services.vault.cache is not None
     services.vault.cache.remember(SCOPE, ONE, is_current=True)
     services.clock.advance(timedelta(seconds=lifetime - 1))

@@ -9,32 +9,27 @@ from memnet.adapters.process import local_embeddings
 from memnet.adapters.process.embedding_router import EmbeddingRouter
 from memnet.adapters.process.local_embeddings import LocalEmbedder
 from memnet.adapters.process.no_semantic_router import NoSemanticRouter
-from memnet.settings import Settings, SettingsError
+from memnet.settings import SettingsError
 from memnet.wiring import connect
+from tests.sample_settings import sample_settings
 
 URL = "http://127.0.0.1:9/v1"
 
 
-def settings(**members: Any) -> Settings:
-    """Nothing is sent at the start, so nothing need answer."""
-    storage = {"storage_url": "http://127.0.0.1:9/account/container", "storage_key": "a2V5"}
-    return Settings(**storage, issuer_url="http://127.0.0.1:9", audience="a", **members)
-
-
 async def test_none_is_the_default() -> None:
-    async with connect(settings()) as services:
+    async with connect(sample_settings()) as services:
         assert services.embedder is None
         assert isinstance(services.semantic_router, NoSemanticRouter)
 
 
 async def test_local() -> None:
-    async with connect(settings(embeddings="local")) as services:
+    async with connect(sample_settings(embeddings="local")) as services:
         assert isinstance(services.embedder, LocalEmbedder)
         assert isinstance(services.semantic_router, EmbeddingRouter)
 
 
 async def test_a_url() -> None:
-    asked = settings(embeddings=URL, embeddings_key="k", embeddings_model="m", embeddings_dimensions=8)
+    asked = sample_settings(embeddings=URL, embeddings_key="k", embeddings_model="m", embeddings_dimensions=8)
     async with connect(asked) as services:
         assert isinstance(services.embedder, OpenAIEmbedder)
         assert (services.embedder.name, services.embedder.dimensions) == ("m", 8)
@@ -52,7 +47,7 @@ async def test_a_url() -> None:
 )
 async def test_what_cannot_work_stops_the_start(members: dict[str, Any], named: str) -> None:
     with pytest.raises(SettingsError, match=named):
-        async with connect(settings(**members)):
+        async with connect(sample_settings(**members)):
             pass
 
 
@@ -61,5 +56,5 @@ async def test_a_missing_package_stops_the_start(monkeypatch: pytest.MonkeyPatch
     with pytest.raises(
         SettingsError, match=r"MEMNET_EMBEDDINGS: local needs .*found none: pip install 'memnet\[embeddings\]'"
     ):
-        async with connect(settings(embeddings="local")):
+        async with connect(sample_settings(embeddings="local")):
             pass

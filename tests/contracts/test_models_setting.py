@@ -1,4 +1,4 @@
-"""MEMNET_MODELS: what it takes, and what it tells of what it does not."""
+"""MEMNET_MODEL_PROVIDERS: what it takes, and what it tells of what it does not."""
 
 import json
 from typing import Any

@@ -11,6 +11,8 @@ from azure.storage.blob.aio import ContainerClient
 from memnet.adapters.azure.blob_container import BlobContainer, open_container
 from memnet.adapters.azure.blob_job_marks import BlobJobMarks
 from memnet.adapters.azure.blob_records import BlobRecordStore
+from memnet.adapters.memory.clock import FrozenClock
+from memnet.adapters.memory.queue import MemoryQueue
 from memnet.adapters.memory.tenant_keys import MemoryTenantKeys
 from memnet.adapters.system import RandomIds, SystemClock
 from memnet.domain.document import Actor, UserScope
@@ -56,7 +58,7 @@ async def store(
         catalog=CATALOG,
         vault=vault,
         marks=BlobJobMarks(container),
-        queue=None,
+        queue=MemoryQueue(FrozenClock()),
     )
 
 
@@ -153,7 +155,7 @@ async def test_a_snapshot_of_the_largest_body_is_stored_and_read(vault: Vault, c
         catalog=CATALOG,
         vault=vault,
         marks=BlobJobMarks(container),
-        queue=None,
+        queue=MemoryQueue(FrozenClock()),
     )
     found = await read_snapshot(SCOPE, "c_1", "s_1", actor=AUDITOR, vault=vault)
     assert [message.content for message in found.messages] == said

@@ -17,8 +17,9 @@ from azure.monitor.opentelemetry.exporter import AzureMonitorTraceExporter
 from memnet.adapters.opentelemetry.azure_monitor import azure_monitor_exports
 from memnet.adapters.process.no_telemetry import NoTelemetry
 from memnet.domain.metric import BACKLOG_AGE, REPLAYS, REQUEST_DURATION, WRITES
-from memnet.settings import Settings, SettingsError, load
+from memnet.settings import SettingsError, load
 from memnet.wiring import open_telemetry as open_by_settings
+from tests.sample_settings import NOWHERE, sample_settings
 from tests.telemetry_receiver import TelemetryReceiver
 
 PARENT = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-00"
@@ -40,12 +41,8 @@ def receiver() -> Iterator[TelemetryReceiver]:
         yield running
 
 
-def settings(**members: Any) -> Settings:
-    return Settings(storage_url="none", issuer_url="none", audience="none", **members)
-
-
 async def test_application_insights_gets_the_same(receiver: TelemetryReceiver) -> None:
-    given = settings(telemetry="azure_monitor", telemetry_connection_string=receiver.connection_string)
+    given = sample_settings(telemetry="azure_monitor", telemetry_connection_string=receiver.connection_string)
     async with open_by_settings(given, "api") as telemetry:
         with telemetry.span("x", "server", PARENT) as span:
             span.rename("patch_document")
@@ -68,7 +65,7 @@ async def test_application_insights_gets_the_same(receiver: TelemetryReceiver) -
     measured = [each["data"]["baseData"] for each in receiver.envelopes() if each["data"]["baseType"] == "MetricData"]
     assert [(each["metrics"][0]["name"], each["metrics"][0]["value"]) for each in measured] == [
         ("memnet.request.duration", 0.25),
-        ("memnet.writes", 1),
+        ("memnet.write.count", 1),
     ]
     assert measured[0]["properties"] == {"operation": "patch_document", "status": "200"}
 
@@ -79,9 +76,9 @@ def test_microsoft_s_exporter_tells_nothing_of_itself_and_asks_nobody(
     """In a process of its own: what the exporter has begun once, stays."""
     program = """
 import asyncio, socket, sys, threading
-from memnet.settings import Settings
 from memnet.wiring import open_telemetry
 from memnet.domain.metric import REPLAYS
+from tests.sample_settings import sample_settings
 asked = []
 resolve = socket.getaddrinfo
 def heard(host, *rest, **named):
@@ -89,8 +86,7 @@ def heard(host, *rest, **named):
     return resolve(host, *rest, **named)
 socket.getaddrinfo = heard
 async def main():
-    settings = Settings(storage_url="n", issuer_url="n", audience="n", telemetry="azure_monitor",
-                        telemetry_connection_string=sys.argv[1])
+    settings = sample_settings(telemetry="azure_monitor", telemetry_connection_string=sys.argv[1])
     async with open_telemetry(settings, "api") as telemetry:
         with telemetry.span("step", "server"):
             telemetry.record(REPLAYS, 1, outcome="succeeded")
@@ -142,7 +138,7 @@ async def test_variables_of_libraries_count_for_nothing(
         "HTTP_PROXY": "http://ambient.invalid:1",
     }.items():
         monkeypatch.setenv(name, value)
-    async with open_by_settings(settings(telemetry="otlp", telemetry_url=receiver.url), "worker") as telemetry:
+    async with open_by_settings(sample_settings(telemetry="otlp", telemetry_url=receiver.url), "worker") as telemetry:
         with telemetry.span("step", "server"):
             telemetry.record(REPLAYS, 1, outcome="succeeded")
     assert [span.service for span in receiver.spans()] == ["memnet-worker"]
@@ -152,7 +148,7 @@ async def test_variables_of_libraries_count_for_nothing(
 
 async def test_by_default_nothing_is_loaded(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("OTEL_EXPORTER_OTLP_ENDPOINT", "http://ambient.invalid")
-    async with open_by_settings(settings(), "api") as telemetry:
+    async with open_by_settings(sample_settings(), "api") as telemetry:
         assert isinstance(telemetry, NoTelemetry)
 
 
@@ -169,16 +165,16 @@ async def test_prometheus_fetches_from_an_address_of_its_own() -> None:
     with socket.create_server(("127.0.0.1", 0)) as free:
         port = free.getsockname()[1]
     address = f"127.0.0.1:{port}"
-    async with open_by_settings(settings(prometheus=address), "api") as telemetry:
+    async with open_by_settings(sample_settings(prometheus_address=address), "api") as telemetry:
         telemetry.record(WRITES, 2, operation="x", outcome="applied", profile_id="p", binding_id="b")
         telemetry.record(REQUEST_DURATION, 0.2, operation="x", status="200")
         telemetry.record(BACKLOG_AGE, 9)
         with telemetry.span("step", "server"):
             assert telemetry.trace_id() is not None
         page = await asyncio.to_thread(fetch, f"http://{address}/metrics")
-    assert 'memnet_writes_total{binding_id="b",operation="x",outcome="applied",profile_id="p"} 2.0' in page
+    assert 'memnet_write_count_total{binding_id="b",operation="x",outcome="applied",profile_id="p"} 2.0' in page
     assert 'memnet_request_duration_seconds_bucket{le="0.3",operation="x",status="200"} 1.0' in page
-    assert "memnet_replay_backlog_age_seconds 9.0" in page
+    assert "memnet_replay_oldest_age_seconds 9.0" in page
     with pytest.raises(OSError):  # noqa: PT011 (refused)
         await asyncio.to_thread(fetch, f"http://{address}/metrics")
 
@@ -209,15 +205,18 @@ def fetch(url: str) -> str:
             },
             "MEMNET_TELEMETRY_CONNECTION_STRING: ",
         ),
-        ({"telemetry": "otlp", "telemetry_url": "http://x", "telemetry_seconds": 0.0}, "MEMNET_TELEMETRY_SECONDS"),
-        ({"prometheus": "9464"}, "MEMNET_PROMETHEUS: must be <host>:<port>"),
-        ({"prometheus": ":9464"}, "MEMNET_PROMETHEUS: must be <host>:<port>"),
-        ({"prometheus": "127.0.0.1:0"}, "MEMNET_PROMETHEUS: must be <host>:<port>"),
+        (
+            {"telemetry": "otlp", "telemetry_url": "http://x", "metrics_interval_seconds": 0.0},
+            "MEMNET_METRICS_INTERVAL_SECONDS",
+        ),
+        ({"prometheus_address": "9464"}, "MEMNET_PROMETHEUS_ADDRESS: must be <host>:<port>"),
+        ({"prometheus_address": ":9464"}, "MEMNET_PROMETHEUS_ADDRESS: must be <host>:<port>"),
+        ({"prometheus_address": "127.0.0.1:0"}, "MEMNET_PROMETHEUS_ADDRESS: must be <host>:<port>"),
     ],
 )
 async def test_what_cannot_be_used_stops_the_start(members: dict[str, Any], named: str) -> None:
     with pytest.raises(SettingsError, match=named):
-        async with open_by_settings(settings(**members), "api"):
+        async with open_by_settings(sample_settings(**members), "api"):
             pass
 
 
@@ -230,15 +229,14 @@ async def test_what_cannot_be_used_stops_the_start(members: dict[str, Any], name
     ],
 )
 def test_what_cannot_be_a_setting_stops_the_start(name: str, value: str, problem: str) -> None:
-    required = {"MEMNET_STORAGE_URL": "x", "MEMNET_ISSUER_URL": "x", "MEMNET_AUDIENCE": "x"}
     with pytest.raises(SettingsError, match=f"MEMNET_{name}: must be .*{problem}|MEMNET_{name}: {problem}"):
-        load({**required, f"MEMNET_{name}": value})
+        load({**NOWHERE, f"MEMNET_{name}": value})
 
 
 async def test_a_port_that_somebody_has_stops_the_start() -> None:
     with socket.create_server(("127.0.0.1", 0)) as taken:
-        given = settings(prometheus=f"127.0.0.1:{taken.getsockname()[1]}")
-        with pytest.raises(SettingsError, match="MEMNET_PROMETHEUS: "):
+        given = sample_settings(prometheus_address=f"127.0.0.1:{taken.getsockname()[1]}")
+        with pytest.raises(SettingsError, match="MEMNET_PROMETHEUS_ADDRESS: "):
             async with open_by_settings(given, "api"):
                 pass
 
@@ -248,5 +246,5 @@ async def test_a_process_without_the_packages_says_which(monkeypatch: pytest.Mon
         monkeypatch.delitem(sys.modules, name)
     monkeypatch.setitem(sys.modules, "opentelemetry.sdk.trace", None)
     with pytest.raises(SettingsError, match=r"need opentelemetry\.sdk.*memnet\[telemetry\]"):
-        async with open_by_settings(settings(prometheus="127.0.0.1:1"), "api"):
+        async with open_by_settings(sample_settings(prometheus_address="127.0.0.1:1"), "api"):
             pass

@@ -24,7 +24,6 @@ from memnet.domain.erasure import (
     dump,
     end_batch,
     erasure_id_of,
-    extended,
     fence_name,
     fenced,
     fences_of,
@@ -348,13 +347,6 @@ def test_other_members_are_broken(change: dict[str, object]) -> None:
     for name in change.keys() & members.keys():
         with pytest.raises(HistoryBroken):
             erasures.load(WHOSE, canonical({other: value for other, value in members.items() if other != name}))
-
-
-def test_a_store_that_is_added_undoes_the_scans_that_did_not_look_into_it() -> None:
-    alone = scanned(erasure(stores=(Store.BLOBS,)), clean=True)
-    assert extended(alone, (Store.BLOBS,)) is alone
-    both = extended(alone, (Store.QUEUES,))
-    assert (both.stores, both.clean_scans) == ((Store.BLOBS, Store.QUEUES), 0)
 
 
 @pytest.mark.parametrize("copy", ["versionid=2026-01-01T00:00:00.0000000Z&comp=lease", "versionid=", "x", 1])

@@ -29,16 +29,16 @@ def test_what_operators_have_to_know_is_there() -> None:
     """What alerts, the workbook and the console of operators are made from, by these very names."""
     assert {metric.name: metric.labels for metric in METRICS} == {
         "memnet.request.duration": ("operation", "status"),
-        "memnet.writes": ("operation", "outcome", "profile_id", "binding_id"),
+        "memnet.write.count": ("operation", "outcome", "profile_id", "binding_id"),
         "memnet.document.size_ratio": ("profile_id", "binding_id"),
         "memnet.documents.unreadable": ("profile_id", "binding_id"),
         "memnet.replays": ("outcome",),
         "memnet.replay.duration": ("outcome",),
         "memnet.replay.patches": ("outcome",),
-        "memnet.replay.backlog_age": (),
+        "memnet.replay.oldest_age": (),
         "memnet.search.duration": ("outcome",),
         "memnet.search.results": ("outcome",),
         "memnet.index.lag": (),
         "memnet.jobs.dead_lettered": ("operation", "outcome"),
-        "memnet.erasures.open_age": (),
+        "memnet.erasure.oldest_age": (),
     }

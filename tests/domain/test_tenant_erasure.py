@@ -17,7 +17,6 @@ from memnet.domain.tenant_erasure import (
     TenantErasure,
     TenantStatus,
     dump,
-    extended,
     holds_back,
     is_signed,
     load,
@@ -26,6 +25,7 @@ from memnet.domain.tenant_erasure import (
     resumed,
     scanned,
     signed,
+    standing,
     starting,
 )
 from memnet.domain.timestamps import from_text
@@ -61,17 +61,16 @@ def test_a_user_is_counted_once_however_often_its_start_is_tried() -> None:
 def test_nothing_settles_before_every_process_has_seen_the_fence() -> None:
     settle = timedelta(minutes=16)
     assert erasure().settled_at(settle) is None
-    seen = extended(erasure(), [Store.BLOBS], NOW)
+    seen = standing(erasure(), NOW)
     assert seen.known_everywhere_at(settle) == NOW + LOOK_EVERY
     assert seen.settled_at(settle) == NOW + LOOK_EVERY + settle
-    assert extended(seen, [], NOW + settle) == seen
+    assert standing(seen, NOW + settle) == seen
     assert look_every(timedelta(seconds=4)) == timedelta(seconds=2)
 
 
-def test_a_store_that_is_added_undoes_the_scans_that_did_not_look_into_it() -> None:
+def test_a_scan_that_finds_something_starts_the_count_again() -> None:
     clean = scanned(erasure(), clean=True)
-    assert extended(clean, [Store.BLOBS], NOW).clean_scans == 1
-    assert extended(clean, [Store.INDEX], NOW).clean_scans == 0
+    assert clean.clean_scans == 1
     assert scanned(clean, clean=False).clean_scans == 0
 
 

@@ -38,13 +38,12 @@ async def service(
 ) -> AsyncIterator[Service]:
     """The running service. Its tests run on the module's loop, where its proxy and its clients live."""
     logs = tmp_path_factory.mktemp("service")
-    vault = {
-        "MEMNET_VAULT_URL": key_vault.url,
-        "MEMNET_VAULT_TOKEN": key_vault.token,
-        "MEMNET_VAULT_CA": str(key_vault.ca_file),
-    }
     running = Service(
-        module_container_url, service_url=azurite.service_url, issuer=issuer, logs=logs, environment=vault | environment
+        module_container_url,
+        service_url=azurite.service_url,
+        issuer=issuer,
+        logs=logs,
+        environment=key_vault.environment | environment,
     )
     async with running:
         yield running

@@ -72,7 +72,7 @@ class Stage:
         if not through_proxy:
             found = replace(found, storage_url=self.container_url)
         if settle is not None:
-            found = replace(found, erasure_settle_seconds=settle)
+            found = replace(found, erasure_quiescence_seconds=settle)
         async with connect(found) as services:
             yield services
 
@@ -148,9 +148,7 @@ async def quiet_stage(azurite: Any, directory: Path) -> AsyncIterator[Stage]:
     """
     with ModelsServer(log=directory / "models.log") as models:
         environment = {
-            "MEMNET_MODELS": models.setting(MODEL),
-            "MEMNET_RECONCILE_SECONDS": "0",
-            "MEMNET_SWEEP_SECONDS": "0",
+            "MEMNET_MODEL_PROVIDERS": models.setting(MODEL),
             "AzureWebJobs.erase_users.Disabled": "1",
         }
         async with stage(azurite.account_url, directory=directory, environment=environment, models=models) as world:

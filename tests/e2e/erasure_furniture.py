@@ -29,7 +29,6 @@ async def furnish(world: Stage, user: User, word: str) -> None:
     # The service moves what documents carry to the audit in the background.
     await eventually(all_flushed)
     async with world.services() as services:
-        assert services.signing is not None
         signed = await sign_head(
             UserScope(user.tenant_id, user.user_id),
             documents=services.documents,

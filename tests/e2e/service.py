@@ -30,6 +30,7 @@ from memnet.operations.rebuild_documents import rebuild_documents
 from memnet.operations.sweep_outboxes import sweep_outboxes
 from memnet.wiring import Services, connect
 from tests.e2e.client import Place, User
+from tests.sample_settings import NOWHERE
 
 ALL_ROLES = ("Memory.Read", "Memory.Write", "Memory.Replay", "Memory.Admin", "Memory.Audit")
 
@@ -62,7 +63,7 @@ class Service:
             ClientSession(connector=TCPConnector(limit=0), timeout=ClientTimeout(total=60), cookie_jar=DummyCookieJar())
         )
         self.environment = {
-            "MEMNET_SWEEP_SECONDS": "0",
+            **NOWHERE,
             "MEMNET_LOG_LEVEL": "warning",
             "MEMNET_STORAGE_URL": self.proxy.through(self.container_url),
             "MEMNET_STORAGE_KEY": ACCOUNT_KEY,

@@ -132,15 +132,10 @@ async def test_a_vault_that_is_down_refuses_what_needs_it_and_nothing_else(servi
     """Its own vault, so that nobody else's goes down with it."""
     user = service.user()
     with KeyVault(log=tmp_path / "vault.log", directory=tmp_path / "vault") as vault:
-        settings = {
-            "MEMNET_VAULT_URL": vault.url,
-            "MEMNET_VAULT_TOKEN": vault.token,
-            "MEMNET_VAULT_CA": str(vault.ca_file),
-        }
-        ours = user.at((await service.start_api(environment=settings)).url)
+        ours = user.at((await service.start_api(environment=vault.environment)).url)
         first = await ours.patch(DYNAMIC, prefer("Be brief."), etag=None, key="k1")
         assert first.status == 201
-        another = ours.at((await service.start_api(environment=settings)).url)
+        another = ours.at((await service.start_api(environment=vault.environment)).url)
         await asyncio.to_thread(vault.kill)
         warm = await ours.patch(DYNAMIC, prefer("Use tables."), etag=first.etag, key="k2")
         assert warm.status == 200, "the key is at hand"

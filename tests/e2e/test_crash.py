@@ -98,12 +98,6 @@ def every_case() -> list[object]:
     ]
 
 
-@pytest.fixture(scope="module")
-def environment() -> dict[str, str]:
-    """A sweeper that hardly rests; as always it leaves alone what was written within the last minute."""
-    return {"MEMNET_SWEEP_SECONDS": "0.2"}
-
-
 @pytest_asyncio.fixture(loop_scope="module")
 async def alive(service: Service) -> AsyncIterator[Service]:
     """The service with its API running, also after a test that failed between a kill and the restart."""

@@ -53,7 +53,7 @@ class Ask:
 async def burning(directory: Path) -> AsyncIterator[Stage]:
     """A stack with an Azurite of its own, everything on disk."""
     with Azurite(log=directory / "azurite.log", directory=directory / "azurite") as azurite:
-        environment = {**NO_UPKEEP, "MEMNET_ERASURE_SETTLE_SECONDS": SETTLE, "MEMNET_RECONCILE_SECONDS": "1"}
+        environment = {**NO_UPKEEP, "MEMNET_ERASURE_QUIESCENCE_SECONDS": SETTLE}
         running = stage(azurite.account_url, directory=directory / "stack", environment=environment, workers=WORKERS)
         async with running as world:
             yield world

@@ -39,10 +39,8 @@ def emulator(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SearchEmulato
 @pytest.fixture(scope="module")
 def environment(emulator: SearchEmulator) -> dict[str, str]:
     return {
-        "MEMNET_SEARCH_URL": emulator.url,
-        "MEMNET_SEARCH_KEY": emulator.api_key,
+        **emulator.environment,
         "MEMNET_SEARCH_TIMEOUT_SECONDS": "1",
-        "MEMNET_RECONCILE_SECONDS": "0",
     }
 
 
@@ -80,7 +78,6 @@ async def search(user: User, **body: Any) -> list[dict[str, Any]]:
 
 async def check_index(service: Service) -> int:
     """The index holds exactly what is stored; returns how many events that are."""
-    assert service.storage.search is not None
     report = await verify_search(None, events=service.storage.events, search=service.storage.search)
     assert report.agrees, report
     return report.events
@@ -88,7 +85,6 @@ async def check_index(service: Service) -> int:
 
 async def reconcile(service: Service) -> int:
     storage = service.storage
-    assert storage.search is not None
     report = await reconcile_events(events=storage.events, search=storage.search, clock=storage.clock, ids=storage.ids)
     assert report.postponed == 0
     return report.indexed
@@ -122,7 +118,6 @@ async def test_killing_the_search_service_during_500_writes_loses_none(
     before = [await search(user, **query) for query in QUERIES]
     assert all(before)
     storage = service.storage
-    assert storage.search is not None
     layout = await storage.search.register.recent()
     assert layout is not None
     await storage.search.index.drop(layout.serving.name)

@@ -244,7 +244,6 @@ async def take_keys(world: World) -> None:
         "a token's signature": world.user.token.split(".")[2],
     }
     async with connect(settings.load_beside(stack.environment)) as services:
-        assert services.vault is not None
         secrets.keys["the tenant's key"] = (await services.vault.keys.newest("t1")).secret
         scope = UserScope("t1", world.user.user_id)
         found = await read_data_keys(scope, records=services.records)
@@ -281,12 +280,12 @@ async def told(tmp_path_factory: pytest.TempPathFactory) -> Told:
             directory=directory,
             environment={
                 "MEMNET_LOG_LEVEL": "debug",
-                "MEMNET_MODELS": models.setting(FIRST, SECOND),
+                "MEMNET_MODEL_PROVIDERS": models.setting(FIRST, SECOND),
                 "MEMNET_STORAGE_TIMEOUT_SECONDS": "1",
                 "MEMNET_SEARCH_TIMEOUT_SECONDS": "1",
                 "MEMNET_TELEMETRY": "otlp",
                 "MEMNET_TELEMETRY_URL": receiver.url,
-                "MEMNET_TELEMETRY_SECONDS": "1",
+                "MEMNET_METRICS_INTERVAL_SECONDS": "1",
             },
             account_url=azurite.account_url,
             through=proxy.through,
@@ -322,7 +321,7 @@ async def test_the_logs_are_those_of_all_processes_and_tell_what_happened(told: 
 
 async def test_telemetry_tells_what_happened_and_not_to_whom(told: Told) -> None:
     telemetry = told.logs["telemetry"].read_bytes()
-    for name in ("memnet.writes", "SCHEMA_VIOLATION", "memnet.replays", "partial", "memnet.jobs.dead_lettered"):
+    for name in ("memnet.write.count", "SCHEMA_VIOLATION", "memnet.replays", "partial", "memnet.jobs.dead_lettered"):
         assert name.encode() in telemetry
     for name in ("memnet-api", "memnet-worker", "store_snapshot", "replay_snapshot", "job_dead_lettered"):
         assert name.encode() in telemetry

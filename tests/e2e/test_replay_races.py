@@ -71,7 +71,7 @@ def scene(azurite: Any, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Sc
     """Everything but the storage's own process is this module's."""
     container = f"e2e-{uuid4().hex}"
     with ModelsServer(log=tmp_path_factory.mktemp("models") / "log") as models:
-        environment = {"MEMNET_MODELS": models.setting(FIRST, SECOND)}
+        environment = {"MEMNET_MODEL_PROVIDERS": models.setting(FIRST, SECOND)}
         with running_stack(
             directory=tmp_path_factory.mktemp("stack"),
             environment={**environment, **NO_UPKEEP},

@@ -125,7 +125,7 @@ def test_every_command_is_documented() -> None:
 
 def test_every_documented_command_exists() -> None:
     known = set(commands(main, "memnet"))
-    named = {name for code in CODE for name in re.findall(r"(?:^|[\s/(])(memnet(?: [a-z]+)+)", code)}
+    named = {name for code in CODE for name in re.findall(r"(?:^|[\s/(])(memnet(?: [a-z]+(?:-[a-z]+)*)+)", code)}
     assert [name for name in sorted(named) if not any(f"{c} ".startswith(f"{name} ") for c in known)] == []
 
 

@@ -194,7 +194,7 @@ def spoil_texts(copy: Copy) -> None:
     copy.write("docs/decisions/0099-unlisted.md", "# 0099 x\n\n## Context\n")
     copy.append("docs/settings.md", "x")
     copy.append("docs/api.md", "x")
-    copy.replace("docs/telemetry.md", lambda text: text.replace("| `memnet.writes` |", "| `memnet.written` |"))
+    copy.replace("docs/telemetry.md", lambda text: text.replace("| `memnet.write.count` |", "| `memnet.written` |"))
     copy.replace("docs/profiles.md", lambda text: text.replace("| `max_ops` | `50` |", "| `max_ops` | `51` |"))
     copy.append("docs/runbook.md", "\n## Unheard of\n\n**Meaning.** None.\n")
     copy.write("infra/queries/unheard.kql", "AppMetrics\n")

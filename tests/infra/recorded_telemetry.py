@@ -7,8 +7,8 @@ from datetime import datetime, timedelta
 from typing import Any
 
 from memnet.ports import Telemetry
-from memnet.settings import Settings
 from memnet.wiring import open_telemetry
+from tests.sample_settings import sample_settings
 from tests.telemetry_receiver import TelemetryReceiver
 
 TABLE, REQUESTS = "AppMetrics", "AppRequests"
@@ -39,10 +39,7 @@ class Recording:
         """Record one process of the service."""
         before = dict(os.environ)
         with TelemetryReceiver() as receiver:
-            settings = Settings(
-                storage_url="none",
-                issuer_url="none",
-                audience="none",
+            settings = sample_settings(
                 telemetry="azure_monitor",
                 telemetry_connection_string=receiver.connection_string,
             )

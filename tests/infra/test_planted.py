@@ -242,7 +242,7 @@ MISTAKES = {
     "an index under another name": Mistake(NAMES, '"memnet-events"', '"events"', "differs-from-code", "searchIndex"),
     "another port": Mistake(NAMES, "8080", "80", "differs-from-code", "apiPort"),
     "a setting that the code does not have": Mistake(
-        MAIN, "MEMNET_MODELS:", "MEMNET_MODEL:", "differs-from-code", "has no MEMNET_MODEL"
+        MAIN, "MEMNET_MODEL_PROVIDERS:", "MEMNET_MODEL:", "differs-from-code", "has no MEMNET_MODEL"
     ),
     "a setting that the services need": Mistake(
         MAIN, "  MEMNET_AUDIENCE: audience\n", "", "differs-from-code", "workers is not given MEMNET_AUDIENCE"

@@ -109,7 +109,7 @@ class TestARelease:
         assert deployed.serving().release == "one"
 
     def test_of_several_revisions_the_one_that_has_the_traffic_goes_on(self, deployed: Deployment) -> None:
-        deployed.tell(MEMNET_MODELS="openai")
+        deployed.tell(MEMNET_MODEL_PROVIDERS="openai")
         deployed.provision(ready=False)
         assert deployed.serving() is deployed.revisions[0]
         deployed.tell(MEMNET_RELEASE="two")
@@ -166,19 +166,19 @@ class TestAChangedSetting:
         switched_to_two(deployed)
         commit(deployed.tree)
         for models in ("openai", "none", "openai"):
-            deployed.tell(MEMNET_RELEASE=values(deployed.tree)["MEMNET_SERVING_RELEASE"], MEMNET_MODELS=models)
+            deployed.tell(MEMNET_RELEASE=values(deployed.tree)["MEMNET_SERVING_RELEASE"], MEMNET_MODEL_PROVIDERS=models)
             deployed.provision()
-            assert (deployed.serving().release, deployed.serving().setting("MEMNET_MODELS")) == ("two", models)
+            assert (deployed.serving().release, deployed.serving().setting("MEMNET_MODEL_PROVIDERS")) == ("two", models)
         assert len([call for call in calls(deployed.tree) if "acr build" in call]) == 2
 
     def test_beside_another_release_it_reaches_what_serves_by_a_second_one(self, deployed: Deployment) -> None:
         deployed.tell(MEMNET_RELEASE="two")
         deployed.provision()
-        deployed.tell(MEMNET_RELEASE="one", MEMNET_MODELS="openai")
+        deployed.tell(MEMNET_RELEASE="one", MEMNET_MODEL_PROVIDERS="openai")
         deployed.provision()
         assert deployed.serving() is deployed.revisions[0]
         deployed.provision()
-        assert (deployed.serving().release, deployed.serving().setting("MEMNET_MODELS")) == ("one", "openai")
+        assert (deployed.serving().release, deployed.serving().setting("MEMNET_MODEL_PROVIDERS")) == ("one", "openai")
 
     def test_more_replicas_reach_what_serves(self, deployed: Deployment) -> None:
         path = deployed.tree / "infra" / "main.dev.bicepparam"
@@ -187,9 +187,9 @@ class TestAChangedSetting:
         assert deployed.serving().template["scale"]["maxReplicas"] == 7
 
     def test_with_another_release_what_serves_keeps_its_own_and_the_hook_says_so(self, deployed: Deployment) -> None:
-        deployed.tell(MEMNET_RELEASE="", MEMNET_MODELS="openai")
+        deployed.tell(MEMNET_RELEASE="", MEMNET_MODEL_PROVIDERS="openai")
         deployed.provision()
-        assert deployed.serving().setting("MEMNET_MODELS") == "none"
+        assert deployed.serving().setting("MEMNET_MODEL_PROVIDERS") == "none"
         assert "one serves on, with the settings that it has" in deployed.told
 
     def test_the_runbook_says_so_wherever_it_changes_a_setting(self) -> None:

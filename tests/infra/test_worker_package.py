@@ -18,7 +18,8 @@ import function_app, memnet
 from memnet.catalog import load_catalog
 from memnet.settings import load
 
-s = load({"MEMNET_STORAGE_URL": "x", "MEMNET_ISSUER_URL": "x", "MEMNET_AUDIENCE": "x"})
+needed = ("STORAGE_URL", "SEARCH_URL", "QUEUE_URL", "VAULT_URL", "ISSUER_URL", "AUDIENCE")
+s = load({f"MEMNET_{name}": "x" for name in needed})
 catalog = load_catalog(s.profiles_dir, s.schemas_dir, s.prompts_dir, s.migrations_dir, s.retention_file)
 functions = [function.get_function_name() for function in function_app.app.get_functions()]
 json.dump([memnet.__file__, sorted(catalog.profiles), sorted(functions)], sys.stdout)

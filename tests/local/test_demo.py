@@ -14,7 +14,7 @@ def run_demo(*arguments: str, directory: Path, **settings: str) -> subprocess.Co
     """Run it with a temporary directory of its own, which it must leave empty."""
     environment = {
         **os.environ,
-        "MEMNET_MODELS": "none",
+        "MEMNET_MODEL_PROVIDERS": "none",
         **settings,
         "TMPDIR": str(directory),
         "PYTHONIOENCODING": "utf-8",

@@ -180,7 +180,7 @@ def test_a_text_that_begins_alike_and_goes_on_otherwise_takes_the_place_of_the_o
     ("environment", "told", "provider"),
     [
         ({}, "No model's key is set", None),
-        ({"MEMNET_MODELS": "none", "OPENAI_API_KEY": "k"}, "No model's key is set", None),
+        ({"MEMNET_MODEL_PROVIDERS": "none", "OPENAI_API_KEY": "k"}, "No model's key is set", None),
         (
             {"OPENAI_API_KEY": "k", "OPENAI_MODEL": "m"},
             "ask the model m.",
@@ -201,7 +201,7 @@ def test_the_model_is_the_one_whose_key_is_there(
     environment: dict[str, str], told: str, provider: dict[str, str] | None
 ) -> None:
     assert told in models.told(environment)
-    chosen = models.settings(environment).get("MEMNET_MODELS", "none")
+    chosen = models.settings(environment).get("MEMNET_MODEL_PROVIDERS", "none")
     assert chosen == "none" if provider is None else json.loads(chosen) == [provider]
 
 

@@ -315,14 +315,14 @@ def test_embeddings_are_handed_on_and_the_index_can_be_rebuilt_for_others(
     """Whoever works on the index must know of its embeddings; a key is not written down."""
     monkeypatch.setenv("MEMNET_EMBEDDINGS", "local")
     monkeypatch.setenv("MEMNET_EMBEDDINGS_KEY", "secret")
-    monkeypatch.setenv("MEMNET_ERASURE_SETTLE_SECONDS", "7")
+    monkeypatch.setenv("MEMNET_ERASURE_QUIESCENCE_SECONDS", "7")
     with command(tmp_path) as stack:
         url = stack.ready()
         code, token = token_command(tmp_path, monkeypatch)
         assert code == 0
         assert stack.description()["environment"]["MEMNET_EMBEDDINGS"] == "local"
         # So it is with an erasure's settle time, which is short here if nobody says otherwise.
-        assert stack.description()["environment"]["MEMNET_ERASURE_SETTLE_SECONDS"] == "7"
+        assert stack.description()["environment"]["MEMNET_ERASURE_QUIESCENCE_SECONDS"] == "7"
         assert "secret" not in (tmp_path / ".local" / "stack.json").read_text("utf-8")
         assert post(f"{url}{USER}/events:search", token, {"query": "x"}).json()["mode"] == "lexical"
         event = {"event_id": "e1", "service_id": "s", "timestamp": "2026-02-14T20:00:00Z", "source_type": "chat"}
@@ -332,8 +332,8 @@ def test_embeddings_are_handed_on_and_the_index_can_be_rebuilt_for_others(
         monkeypatch.setenv("MEMNET_EMBEDDINGS", "none")
         code, told = search_command(tmp_path, monkeypatch, "reindex")
         assert (code, told.startswith("ok: 1 events")) == (0, True)
-    monkeypatch.delenv("MEMNET_ERASURE_SETTLE_SECONDS")
+    monkeypatch.delenv("MEMNET_ERASURE_QUIESCENCE_SECONDS")
     with command(tmp_path) as stack:
         url = stack.ready()
-        assert stack.description()["environment"]["MEMNET_ERASURE_SETTLE_SECONDS"] == "3"
+        assert stack.description()["environment"]["MEMNET_ERASURE_QUIESCENCE_SECONDS"] == "3"
         assert post(f"{url}{USER}/events:search", token, {"query": "cat"}).json()["mode"] == "lexical"

@@ -25,17 +25,17 @@ from memnet.operations.sign_heads import sign_heads
 from memnet.operations.store_snapshot import store_snapshot
 from memnet.operations.write_event import write_event
 from memnet.ports import Erasing
-from memnet.settings import Settings
 from memnet.wiring import Services, in_memory
 from tests.domain.samples import CATALOG
 from tests.operations.replay_world import Watch, Watched
+from tests.sample_settings import sample_settings
 
 U1, U10, OTHER = UserScope("t1", "u1"), UserScope("t1", "u10"), UserScope("t10", "u1")
 ON_U1, ON_T1 = HoldPlace("t1", "u1"), HoldPlace("t1")
 ADMIN = Actor("svc-privacy", frozenset({Role.ADMIN}))
 LIVE = Actor("svc-live", frozenset())
 SETTLE = timedelta(seconds=960)
-SETTINGS = Settings(storage_url="memory", issuer_url="none", audience="none")
+SETTINGS = sample_settings()
 
 
 def put(path: str, value: Any) -> dict[str, Any]:
@@ -116,7 +116,6 @@ class ErasureWorld:
                 ],
             }
         )
-        assert services.vault is not None
         await store_snapshot(
             scope,
             "c1",
@@ -136,7 +135,6 @@ class ErasureWorld:
             await self.event(scope, f"evt-{number}")
         await self.snapshot(scope, "s1")
         await self.services.background.drain()
-        assert self.services.signing is not None
         await sign_heads(
             users=self.services.users,
             documents=self.services.documents,
@@ -179,7 +177,6 @@ class ErasureWorld:
         if watch is None:
             return erasing
         search = erasing.search
-        assert search is not None
         index: Any = Watched("index", search.index, watch)
         watched: dict[str, Any] = {
             name: Watched(name, getattr(erasing, name), watch)
@@ -204,7 +201,6 @@ class ErasureWorld:
 
     async def indexed(self, scope: UserScope) -> int:
         search = self.services.search
-        assert search is not None
         layout = await search.register.recent()
         if layout is None:
             return 0

@@ -24,6 +24,7 @@ from memnet.domain import envelope
 from memnet.domain.audit import Fold
 from memnet.domain.conflict import Conflict, Versions
 from memnet.domain.document import Actor, DocumentKey, UserScope
+from memnet.domain.errors import Unavailable
 from memnet.domain.event import EventKey
 from memnet.domain.job import Job, JobKind
 from memnet.domain.record import RecordKind
@@ -102,6 +103,13 @@ class RecordingQueue:
 
     async def ping(self) -> None:
         """Answer."""
+
+
+class DownQueue(RecordingQueue):
+    """A broker that does not answer."""
+
+    async def send(self, job: Job, *, attempt: int = 0, due: datetime | None = None) -> None:
+        raise Unavailable(dependency="service_bus")
 
 
 Call = Callable[[], Awaitable[Any]]

@@ -11,7 +11,7 @@ import pytest
 from memnet.adapters.memory.erasures import MemoryErasureStore
 from memnet.domain import conflict as conflicts
 from memnet.domain.conflict import BACKOFF, Asked, ConflictStatus, Decision, discarded
-from memnet.domain.errors import ConflictNotFound, ErasureRunning, Unavailable, VaultUnavailable
+from memnet.domain.errors import ConflictNotFound, ErasureRunning, Unavailable
 from memnet.domain.job import Job, JobKind
 from memnet.domain.timestamps import from_text
 from memnet.operations.apply_conflict import apply_conflict
@@ -20,6 +20,7 @@ from tests.operations.replay_world import (
     ALPHA,
     PROFILE,
     Call,
+    DownQueue,
     World,
     add,
     disputed_world,
@@ -168,7 +169,7 @@ async def test_a_defect_of_ours_counts_as_a_try_so_that_the_schedule_ends(caplog
 async def test_a_mark_that_was_lost_is_put_back_when_the_broker_does_not_take_the_next_retry():
     world, conflict = await disputed_world()
     await world.marks.unmark(conflict.job)
-    await world.retry(conflict.job, 1, queue=None)
+    await world.retry(conflict.job, 1, queue=DownQueue())
     assert await world.marked() == [conflict.job]
 
 
@@ -195,7 +196,7 @@ async def test_what_was_applied_is_told_although_it_was_discarded_meanwhile():
 
 async def test_without_a_broker_the_next_retry_is_left_to_the_mark():
     world, conflict = await disputed_world()
-    found = await world.retry(conflict.job, 1, queue=None)
+    found = await world.retry(conflict.job, 1, queue=DownQueue())
     assert found.scheduled == 2
     world.clock.advance(BACKOFF[1] + timedelta(minutes=6))
     assert (await world.requeue()).sent == 1
@@ -216,12 +217,10 @@ async def test_the_store_being_down_goes_up():
     assert (await world.retry(conflict.job, 1)).status is ConflictStatus.RESOLVED
 
 
-async def test_unknown_conflicts_and_a_missing_vault_are_refused():
-    world, conflict = await disputed_world()
+async def test_unknown_conflicts_are_refused():
+    world, _ = await disputed_world()
     with pytest.raises(ConflictNotFound):
         await world.retry(NOBODY, 1)
-    with pytest.raises(VaultUnavailable):
-        await world.retry(conflict.job, 1, vault=None)
 
 
 def outrun(world: World) -> Any:

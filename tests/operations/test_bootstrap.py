@@ -30,13 +30,12 @@ class World:
         self.texts = MemoryCatalogTexts()
         self.index, self.register, self.ids = MemoryEventIndex(), MemorySearchRegister(), SequentialIds()
 
-    async def run(self, *, apply: bool, search: bool = True) -> BootstrapReport:
-        found = Search(self.index, self.register, MemoryErasureStore()) if search else None
+    async def run(self, *, apply: bool) -> BootstrapReport:
         prerequisites = Prerequisites(self.container, [self.queue])
         return await bootstrap(
             apply=apply,
             prerequisites=prerequisites,
-            search=found,
+            search=Search(self.index, self.register, MemoryErasureStore()),
             catalog=CATALOG,
             texts=self.texts,
             ids=self.ids,
@@ -73,11 +72,6 @@ async def test_what_is_missing_is_made_once(world: World) -> None:
     again = await world.run(apply=True)
     assert (again.ready, again.created, again.to_create) == (True, (), [])
     assert await world.register.recent() == layout
-
-
-async def test_without_a_search_service_there_is_no_index(world: World) -> None:
-    made = await world.run(apply=True, search=False)
-    assert (made.ready, made.created) == (True, ("container",))
 
 
 @pytest.mark.parametrize("standing", [Standing.MISSING, Standing.WRONG, Standing.DENIED, Standing.UNREACHABLE])

@@ -8,7 +8,7 @@ import pytest
 from memnet.domain import conflict as conflicts
 from memnet.domain.conflict import ConflictStatus
 from memnet.domain.document import Actor
-from memnet.domain.errors import ConflictClosed, ConflictNotFound, FieldDenied, Unavailable, VaultUnavailable
+from memnet.domain.errors import ConflictClosed, ConflictNotFound, FieldDenied, Unavailable
 from memnet.operations.apply_conflict import apply_conflict
 from memnet.operations.discard_conflict import discard_conflict
 from tests.operations.replay_world import ALPHA, SCOPE, Call, Watch, World, disputed_world, put
@@ -102,8 +102,6 @@ async def test_what_is_not_there_is_refused():
     world = World()
     with pytest.raises(ConflictNotFound):
         await discard(world, "cfl-none")
-    with pytest.raises(VaultUnavailable):
-        await discard(world, "cfl-none", vault=None)
 
 
 async def test_a_sensitive_note_is_refused():

@@ -7,13 +7,12 @@ from typing import Any
 import pytest
 
 from memnet.domain.document import UserScope
-from memnet.domain.erasure import Found, Store
+from memnet.domain.erasure import Found
 from memnet.domain.erasure_receipt import Status
 from memnet.domain.errors import Unavailable
 from memnet.operations.erase_user import Erased, erase_user
-from memnet.operations.request_erasure import request_erasure
-from memnet.ports import Erasing, Page, UserStorage
-from tests.operations.erasure_world import ADMIN, U1, ErasureWorld
+from memnet.ports import Page, UserStorage
+from tests.operations.erasure_world import U1, ErasureWorld
 
 
 @dataclass
@@ -97,28 +96,3 @@ async def test_what_soft_delete_keeps_makes_it_partial_until_then(world):
     again = (await world.request("forget-2")).erasure_id
     assert await run(world, storage=storage) is Erased.FINISHED
     assert (await world.status(again)).status is Status.COMPLETE
-
-
-def _alone(world: ErasureWorld) -> Erasing:
-    """A process without search and queue."""
-    return replace(world.erasing(), search=None, queue=None)
-
-
-async def test_a_process_that_knows_more_stores_adds_them(world):
-    before = await world.expected()
-    accepted = await request_erasure(U1, idempotency_key="k", actor=ADMIN, erasing=_alone(world))
-    assert await run(world) is Erased.FINISHED
-    status = await world.status(accepted.erasure_id)
-    assert (status.status, dict(status.removed)) == (Status.COMPLETE, before)
-    assert status.receipt is not None
-    assert status.receipt["stores"] == [store.value for store in Store]
-    assert await world.indexed(U1) == 0
-
-
-async def test_a_process_that_knows_fewer_cannot_finish(world):
-    accepted = await world.request()
-    assert await run(world, search=None, queue=None) is Erased.FAILING
-    failing = {"index": "SEARCH_UNAVAILABLE", "queues": "UNAVAILABLE"}
-    assert dict((await world.status(accepted.erasure_id)).failing) == failing
-    assert await run(world, search=None, queue=None) is Erased.FAILING
-    assert await world.run() is Erased.FINISHED

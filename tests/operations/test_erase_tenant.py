@@ -243,14 +243,6 @@ async def test_a_user_whose_erasure_cannot_begin_stops_no_other(world):
     assert (await world.finish()).users == 2
 
 
-async def test_a_process_that_lacks_a_store_cannot_end_it(world):
-    await world.almost()
-    without = replace(world.services.erasing, search=None, queue=None)
-    assert await erase_tenant("t1", erasing=without) is Erased.FAILING
-    assert (await world.told()).failing == {"index": "SEARCH_UNAVAILABLE", "queues": "UNAVAILABLE"}
-    assert await world.tenant() is Erased.FINISHED
-
-
 async def test_of_an_ended_tenant_and_of_another_nothing_is_touched(world):
     assert await world.tenant() is Erased.NOTHING
     await world.end()

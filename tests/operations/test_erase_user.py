@@ -1,7 +1,6 @@
 """The erasure of a user: complete, counted, proven, and nobody else's."""
 
 from collections import Counter
-from dataclasses import replace
 from datetime import timedelta
 
 import pytest
@@ -12,14 +11,13 @@ from memnet.domain.document import UserScope
 from memnet.domain.erasure_receipt import Receipt, Status, is_signed, read_receipt
 from memnet.domain.errors import (
     ErasureRunning,
-    SearchUnavailable,
     Unavailable,
     VaultUnavailable,
 )
 from memnet.domain.head import head_key
 from memnet.domain.json_text import digest
 from memnet.domain.record import RecordKey, RecordKind
-from memnet.operations.erase_user import Erased, erase_user
+from memnet.operations.erase_user import Erased
 from memnet.operations.list_audit import list_audit
 from memnet.operations.rebuild_documents import rebuild_documents
 from tests.operations.erasure_world import OTHER, SETTLE, U1, U10, ErasureWorld, alpha
@@ -79,7 +77,6 @@ async def test_the_receipt_is_signed_and_tells_no_more_than_it_must(world):
     await world.finish()
 
     receipt = await receipt_of(world, erasure_id)
-    assert world.services.signing is not None
     assert heads is not None
     (key,) = await world.services.signing.public_keys()
     assert is_signed(receipt, key)
@@ -248,15 +245,6 @@ async def test_a_record_that_cannot_be_written_is_told(world):
     with pytest.raises(Unavailable):
         await world.run(watch=fails)
     await world.finish()
-
-
-async def test_a_process_that_lacks_a_store_claims_nothing_about_it(world):
-    erasure_id = (await world.request()).erasure_id
-    world.advance()
-    without = replace(world.erasing(), search=None, queue=None)
-    assert await erase_user(U1, erasing=without) is Erased.FAILING
-    failing = (await world.status(erasure_id)).failing
-    assert failing == {"index": SearchUnavailable.code, "queues": Unavailable.code}
 
 
 async def test_what_nobody_thought_of_is_named_too_and_does_not_stop_the_others(world):

@@ -146,4 +146,4 @@ async def test_nothing_is_changed_by_asking(world):
     await world.status(asked.erasure_id)
     assert await world.services.erasures.read(U1) == before
     assert isinstance(erasures.load(U1, before.data), Erasure)
-    assert timedelta(seconds=world.services.settings.erasure_settle_seconds) == SETTLE
+    assert timedelta(seconds=world.services.settings.erasure_quiescence_seconds) == SETTLE

@@ -2,7 +2,7 @@
 
 import pytest
 
-from memnet.domain.errors import InvalidIdentifier, ReindexNotFound, SearchUnavailable
+from memnet.domain.errors import InvalidIdentifier, ReindexNotFound
 from memnet.domain.search_layout import IndexVersion, Phase, Reindexing, dump_reindexing, tenant_record
 from memnet.operations.get_reindexing import get_reindexing
 from tests.operations.event_world import World
@@ -17,11 +17,6 @@ async def test_the_record_is_read_as_it_was_written() -> None:
     assert await get_reindexing("t1", search=world.search) == record
     with pytest.raises(ReindexNotFound):
         await get_reindexing("t2", search=world.search)
-
-
-async def test_without_a_search_service_there_is_none() -> None:
-    with pytest.raises(SearchUnavailable):
-        await get_reindexing("t1", search=None)
 
 
 async def test_a_tenant_cannot_lead_elsewhere() -> None:

@@ -5,7 +5,7 @@ import pytest
 from memnet.adapters.memory.models import ScriptedModels
 from memnet.domain.conflict import ConflictStatus
 from memnet.domain.document import UserScope
-from memnet.domain.errors import InvalidCursor, VaultUnavailable
+from memnet.domain.errors import InvalidCursor
 from memnet.operations.list_conflicts import PAGE, list_conflicts
 from memnet.operations.open_conflict import open_conflict
 from tests.domain.replay_samples import dispute, proposal
@@ -43,7 +43,7 @@ async def test_pages_are_bounded_and_follow_one_another():
     world = World(models=ScriptedModels([]))
     for number in range(1, PAGE + 4):
         await open_conflict(
-            proposal(number=number), dispute(), rebases=1, vault=world.vault, marks=world.marks, queue=None
+            proposal(number=number), dispute(), rebases=1, vault=world.vault, marks=world.marks, queue=world.queue
         )
     first = await listed(world)
     second = await listed(world, cursor=first.next_cursor)
@@ -57,8 +57,3 @@ async def test_another_users_conflicts_are_not_among_them():
     world, _ = await disputed_world()
     other = UserScope("t1", "u10")
     assert (await list_conflicts(other, status=None, limit=10, cursor=None, vault=world.vault)).items == []
-
-
-async def test_without_a_vault_they_cannot_be_read():
-    with pytest.raises(VaultUnavailable):
-        await list_conflicts(SCOPE, status=None, limit=10, cursor=None, vault=None)

@@ -3,7 +3,7 @@
 from memnet.domain.conflict import BACKOFF, ConflictStatus
 from memnet.operations.open_conflict import open_conflict
 from tests.domain.replay_samples import dispute, proposal
-from tests.operations.replay_world import World
+from tests.operations.replay_world import DownQueue, World
 
 
 async def open_(world: World, **ports) -> None:
@@ -32,6 +32,6 @@ async def test_nothing_of_what_was_proposed_lies_open():
 
 async def test_without_a_broker_it_is_marked_all_the_same():
     world = World()
-    await open_(world, queue=None)
+    await open_(world, queue=DownQueue())
     ((conflict, _),) = await world.conflicts()
     assert await world.marked() == [conflict.job]

@@ -71,8 +71,6 @@ async def test_a_missing_one_is_told_and_leaves_no_record(world: VaultWorld) -> 
 
 
 async def test_without_the_vault_nothing_is_read(world: VaultWorld) -> None:
-    with pytest.raises(VaultUnavailable):
-        await read_snapshot(SCOPE, "c_1", "s_1", actor=AUDITOR, vault=None)
     world.keys.down = True
     with pytest.raises(VaultUnavailable):
         await read(world)

@@ -1,11 +1,11 @@
-"""A reindexing is started once, and a stalled one resumed."""
+"""A reindexing is started once, and a stalled one resumed; the broker is down, so this process does it."""
 
 import asyncio
 from datetime import timedelta
 
 import pytest
 
-from memnet.domain.errors import InvalidIdentifier, SearchUnavailable
+from memnet.domain.errors import InvalidIdentifier
 from memnet.domain.search_layout import (
     STALLED_AFTER,
     Phase,
@@ -17,12 +17,13 @@ from memnet.domain.search_layout import (
 from memnet.operations.get_reindexing import get_reindexing
 from memnet.operations.reindex_events import reindex_events
 from tests.operations.event_world import World
+from tests.operations.replay_world import DownQueue
 
 NOW = "2026-01-01T00:00:00.000000Z"
 
 
 async def start(world: World) -> Reindexing:
-    return await reindex_events("t1", **world.ports, background=world.background)
+    return await reindex_events("t1", **world.ports, background=world.background, queue=DownQueue())
 
 
 async def test_it_runs_behind_the_answer() -> None:
@@ -61,14 +62,8 @@ async def test_one_that_is_under_way_goes_on_and_one_that_stalled_is_resumed(sta
     assert (after.done, after.events) == ((True, 3) if stalled else (False, 1))
 
 
-async def test_without_a_search_service_there_is_nothing_to_start() -> None:
-    world = World()
-    with pytest.raises(SearchUnavailable):
-        await reindex_events("t1", **{**world.ports, "search": None}, background=world.background)
-
-
 async def test_a_tenant_cannot_lead_elsewhere() -> None:
     world = World()
     for tenant in ("..", "a/b", ""):
         with pytest.raises(InvalidIdentifier):
-            await reindex_events(tenant, **world.ports, background=world.background)
+            await reindex_events(tenant, **world.ports, background=world.background, queue=DownQueue())

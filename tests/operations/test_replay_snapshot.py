@@ -21,7 +21,6 @@ from memnet.domain.errors import (
     SealBroken,
     SnapshotNotFound,
     Unavailable,
-    VaultUnavailable,
 )
 from memnet.domain.event import EventKey
 from memnet.domain.job import Job, JobKind
@@ -263,14 +262,6 @@ async def test_a_worker_whom_the_profile_does_not_admit_is_told_so():
 async def test_an_unknown_replay_is_not_found():
     with pytest.raises(ReplayNotFound):
         await World().replay(Job(JobKind.REPLAY, "t1", "u1", "rpl-none"))
-
-
-async def test_without_a_vault_nothing_is_done():
-    world = World()
-    job = await world.store()
-    with pytest.raises(VaultUnavailable):
-        await world.replay(job, vault=None)
-    assert await world.marked() == [job]
 
 
 async def test_a_snapshot_that_is_gone_is_said_to_be():

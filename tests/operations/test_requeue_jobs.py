@@ -8,7 +8,7 @@ from memnet.domain.errors import Unavailable
 from memnet.domain.job import Job, JobKind
 from memnet.domain.replay import replay_key
 from memnet.operations.requeue_jobs import GRACE, MOST_FAILURES, RequeueReport, requeue_jobs
-from tests.operations.replay_world import PREFERENCE, SCOPE, World, answer, disputed_world
+from tests.operations.replay_world import PREFERENCE, SCOPE, DownQueue, World, answer, disputed_world
 
 LATER = GRACE + timedelta(seconds=1)
 
@@ -69,7 +69,7 @@ async def test_without_a_broker_everything_waits():
     world = World()
     job = await world.store()
     world.clock.advance(LATER)
-    report = await requeue_jobs(records=world.records, marks=world.marks, queue=None, clock=world.clock)
+    report = await requeue_jobs(records=world.records, marks=world.marks, queue=DownQueue(), clock=world.clock)
     assert report == RequeueReport(sent=0, unmarked=0, waiting=1)
     assert await world.marked() == [job]
 

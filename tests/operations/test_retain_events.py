@@ -113,17 +113,6 @@ async def test_an_index_that_is_being_built_is_cleaned_as_well():
     assert await world.indexed() == []
 
 
-async def test_without_a_search_service_the_marks_go_along():
-    world = RetentionWorld()
-    key = await world.event("e1")
-    await world.events.mark(key, "m1")
-    young = EventKey(SCOPE, "under-way")
-    world.clock.advance(365 * DAY)
-    await world.events.mark(young, "m2")
-    await world.retain(search=None)
-    assert (await world.event_ids(), await marks(world)) == ([], [young])
-
-
 async def test_what_is_no_event_stays_and_is_counted():
     world = RetentionWorld()
     await world.events.create(EventKey(SCOPE, "e1"), b"{}")

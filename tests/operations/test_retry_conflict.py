@@ -4,7 +4,7 @@ import pytest
 
 from memnet.domain.conflict import Asked, ConflictStatus
 from memnet.domain.document import Actor
-from memnet.domain.errors import ConflictClosed, ConflictNotFound, InvalidIdentifier, VaultUnavailable
+from memnet.domain.errors import ConflictClosed, ConflictNotFound, InvalidIdentifier
 from memnet.operations.retry_conflict import retry_conflict
 from tests.operations.replay_world import ALPHA, SCOPE, World, disputed_world, put
 
@@ -61,5 +61,3 @@ async def test_what_is_not_there_is_refused():
         await retry(world, "cfl-none")
     with pytest.raises(InvalidIdentifier):
         await retry(world, "../x")
-    with pytest.raises(VaultUnavailable):
-        await retry(world, "cfl-none", vault=None)

@@ -8,7 +8,7 @@ from memnet.domain.job import Job
 from memnet.domain.replay import Replay, ReplayStatus, replay_key
 from memnet.operations.fail_replay import fail_replay
 from memnet.operations.retry_replay import retry_replay
-from tests.operations.replay_world import SCOPE, World
+from tests.operations.replay_world import SCOPE, DownQueue, World
 
 
 async def retry(world: World, replay_id: str) -> Replay:
@@ -67,7 +67,7 @@ async def test_one_that_has_not_failed_stays_as_it_is():
 async def test_without_the_broker_the_mark_has_it_sent_later():
     world = World()
     job = await given_up(world)
-    world.queue = None
+    world.queue = DownQueue()
     assert (await retry(world, job.job_id)).status is ReplayStatus.QUEUED
     assert job in await world.marked()
 

@@ -177,7 +177,6 @@ async def test_after_a_loss_that_is_accepted_the_user_can_be_written_for_again()
     services = in_memory(SETTINGS, CATALOG)
     world = ErasureWorld(services)
     made = await world.patch(U1, "before")
-    assert services.vault is not None
     after = replace(services.vault, keys=MemoryTenantKeys(services.ids), cache=None)
     services.audit.vault = after  # type: ignore[misc]
     with pytest.raises(SealBroken):

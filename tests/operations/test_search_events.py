@@ -114,11 +114,6 @@ async def test_pages_of_one_search_are_ranked_alike() -> None:
     assert (await world.find("slow", top=1, cursor=lexical)).mode is Mode.LEXICAL
 
 
-async def test_without_a_search_service_the_answer_says_so() -> None:
-    with pytest.raises(SearchUnavailable):
-        await search_events(EventQuery(scope=SCOPE, text="x", top=1), cursor=None, search=None)
-
-
 async def test_an_index_that_is_gone_is_no_empty_answer() -> None:
     world = World()
     await world.write()

@@ -2,18 +2,12 @@
 
 from datetime import UTC, datetime
 
-from memnet.domain.errors import Unavailable
 from memnet.domain.job import Job, JobKind
 from memnet.operations.send_job import send_job
-from tests.operations.replay_world import RecordingQueue
+from tests.operations.replay_world import DownQueue, RecordingQueue
 
 JOB = Job(JobKind.CONFLICT, "t1", "u1", "x")
 DUE = datetime(2026, 1, 1, tzinfo=UTC)
-
-
-class DownQueue(RecordingQueue):
-    async def send(self, job: Job, *, attempt: int = 0, due: datetime | None = None) -> None:
-        raise Unavailable
 
 
 async def test_a_job_is_sent_with_its_attempt_and_time():
@@ -22,6 +16,5 @@ async def test_a_job_is_sent_with_its_attempt_and_time():
     assert queue.sent == [(JOB, 3, DUE)]
 
 
-async def test_without_a_broker_or_with_one_that_is_down_it_is_left_to_the_mark():
-    assert not await send_job(JOB, attempt=0, due=None, queue=None)
+async def test_with_a_broker_that_is_down_it_is_left_to_the_mark():
     assert not await send_job(JOB, attempt=0, due=None, queue=DownQueue())

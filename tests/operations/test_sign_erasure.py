@@ -1,11 +1,6 @@
 """Signing what has become of an erasure: once, whoever comes first."""
 
-from dataclasses import replace
-
-import pytest
-
 from memnet.domain.erasure_receipt import Remainder, Status, is_signed, read_receipt
-from memnet.domain.errors import VaultUnavailable
 from memnet.operations.sign_erasure import sign_erasure
 from tests.domain.erasure_samples import erasure
 from tests.operations.erasure_world import U1, ErasureWorld
@@ -29,10 +24,3 @@ async def test_the_first_one_counts():
     first = await sign_erasure(erasure(U1), [], erasing=world.erasing())
     assert await sign_erasure(erasure(U1), [HELD], erasing=world.erasing()) == first
     assert first.status is Status.COMPLETE
-
-
-async def test_without_a_vault_nothing_is_signed():
-    world = ErasureWorld()
-    with pytest.raises(VaultUnavailable):
-        await sign_erasure(erasure(U1), [], erasing=replace(world.erasing(), signing=None))
-    assert (await world.services.erasures.list_receipts(U1.tenant_id, limit=9, cursor=None)).items == []

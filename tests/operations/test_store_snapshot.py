@@ -174,22 +174,6 @@ async def test_a_broker_that_hangs_is_not_waited_for() -> None:
     assert await world.marked() == [JOB]
 
 
-async def test_without_a_broker_the_mark_waits_for_a_process_that_has_one() -> None:
-    world = VaultWorld()
-    stored = await store_snapshot(
-        SCOPE,
-        "c_1",
-        conversation(),
-        actor=ACTOR,
-        catalog=CATALOG,
-        vault=world.vault,
-        marks=world.marks,
-        queue=None,
-    )
-    assert not stored.queued
-    assert await world.marked() == [JOB]
-
-
 @pytest.mark.parametrize(
     "other",
     [
@@ -341,17 +325,6 @@ async def test_bad_ids_are_told_before_anything_else() -> None:
 
 async def test_without_a_vault_nothing_is_stored() -> None:
     world = VaultWorld()
-    with pytest.raises(VaultUnavailable):
-        await store_snapshot(
-            SCOPE,
-            "c_1",
-            conversation(),
-            actor=ACTOR,
-            catalog=CATALOG,
-            vault=None,
-            marks=world.marks,
-            queue=world.queue,
-        )
     world.keys.down = True
     with pytest.raises(VaultUnavailable):
         await world.store()

@@ -6,10 +6,8 @@ import pytest
 
 from memnet.adapters.memory.clock import FrozenClock
 from memnet.adapters.memory.erasures import MemoryErasureStore
-from memnet.adapters.memory.event_index import MemoryEventIndex
 from memnet.adapters.memory.events import MemoryEventStore
 from memnet.adapters.memory.job_marks import MemoryJobMarks
-from memnet.adapters.memory.search_register import MemorySearchRegister
 from memnet.adapters.memory.telemetry import MemoryTelemetry
 from memnet.domain import tenant_erasure
 from memnet.domain.document import UserScope
@@ -20,7 +18,6 @@ from memnet.domain.tenant_erasure import TenantErasure
 from memnet.domain.timestamps import to_text
 from memnet.operations import get_statistics
 from memnet.operations.tell_backlog import UNREADABLE_AGE, Backlog, tell_backlog
-from memnet.ports import Search
 
 MINUTE = timedelta(minutes=1)
 
@@ -32,7 +29,6 @@ class World:
         self.clock = FrozenClock()
         self.marks, self.events = MemoryJobMarks(self.clock), MemoryEventStore(self.clock)
         self.telemetry, self.fences = MemoryTelemetry(), MemoryErasureStore()
-        self.search: Search | None = Search(MemoryEventIndex(), MemorySearchRegister(), self.fences)
 
     async def mark(self, kind: JobKind, job_id: str) -> None:
         await self.marks.mark(Job(kind, "t1", "u1", job_id))
@@ -41,7 +37,6 @@ class World:
         return await tell_backlog(
             marks=self.marks,
             events=self.events,
-            search=self.search,
             erasures=self.fences,
             clock=self.clock,
             telemetry=self.telemetry,
@@ -56,9 +51,9 @@ def world() -> World:
 async def test_where_nothing_waits_that_is_told(world: World) -> None:
     assert await world.tell() == Backlog(0.0, 0.0, 0.0)
     assert world.telemetry.values == {
-        "memnet.replay.backlog_age": [(0.0, {})],
+        "memnet.replay.oldest_age": [(0.0, {})],
         "memnet.index.lag": [(0.0, {})],
-        "memnet.erasures.open_age": [(0.0, {})],
+        "memnet.erasure.oldest_age": [(0.0, {})],
     }
 
 
@@ -70,7 +65,7 @@ async def test_the_oldest_replay_counts_and_no_other_job(world: World) -> None:
     await world.mark(JobKind.REPLAY, "rpl-1")
     world.clock.advance(MINUTE)
     assert await world.tell() == Backlog(120.0, 0.0, 0.0)
-    assert world.telemetry.values["memnet.replay.backlog_age"] == [(120.0, {})]
+    assert world.telemetry.values["memnet.replay.oldest_age"] == [(120.0, {})]
 
 
 async def test_the_oldest_event_that_is_not_indexed_counts(world: World) -> None:
@@ -79,14 +74,6 @@ async def test_the_oldest_event_that_is_not_indexed_counts(world: World) -> None
         world.clock.advance(MINUTE)
     assert await world.tell() == Backlog(0.0, 120.0, 0.0)
     assert world.telemetry.values["memnet.index.lag"] == [(120.0, {})]
-
-
-async def test_without_a_search_service_no_event_waits(world: World) -> None:
-    world.search = None
-    await world.events.mark(EventKey(UserScope("t1", "u1"), "e1"), "m")
-    world.clock.advance(MINUTE)
-    assert await world.tell() == Backlog(0.0, 0.0, 0.0)
-    assert "memnet.index.lag" not in world.telemetry.values
 
 
 async def test_the_oldest_erasure_counts_and_one_that_cannot_be_read_as_very_old(world: World) -> None:
@@ -103,7 +90,7 @@ async def test_the_oldest_erasure_counts_and_one_that_cannot_be_read_as_very_old
         await world.fences.write(scope, dump(begun), replaces=None)
         world.clock.advance(MINUTE)
     assert await world.tell() == Backlog(0.0, 0.0, 120.0)
-    assert world.telemetry.values["memnet.erasures.open_age"] == [(120.0, {})]
+    assert world.telemetry.values["memnet.erasure.oldest_age"] == [(120.0, {})]
     await world.fences.write(UserScope("t1", "u3"), b"{}", replaces=None)
     assert (await world.tell()).erasures == UNREADABLE_AGE
 

@@ -60,7 +60,6 @@ def parts(world: ErasureWorld, *wanted: str) -> dict[str, Any]:
 
 
 async def sign(world: ErasureWorld) -> SignReport:
-    assert world.services.signing is not None
     ports = parts(world, "users", "documents", "audit", "records", "clock", "erasures")
     return await sign_heads(keys=world.services.signing, **ports)
 
@@ -219,7 +218,6 @@ async def test_a_replay_under_way_stops_where_the_fence_meets_it(world: ErasureW
     ports: dict[str, Any] = {
         name: Watched(name, getattr(world.services, name), watch) for name in ("documents", "audit", "events", "marks")
     }
-    assert world.services.vault is not None
     records: Any = Watched("records", world.services.records, watch)
     with suppress(ErasureRunning):
         await replay_snapshot(

@@ -49,7 +49,7 @@ async def test_many_at_once_with_one_id_are_one_event() -> None:
     assert sum(isinstance(outcome, EventExists) for outcome in outcomes) == 7
 
 
-@pytest.mark.parametrize("trouble", ["down", "hangs", "refuses", "is gone", "is not configured", "has a defect"])
+@pytest.mark.parametrize("trouble", ["down", "hangs", "refuses", "is gone", "is not given", "has a defect"])
 async def test_whatever_the_index_does_the_event_is_acknowledged_and_marked(trouble: str) -> None:
     world = World()
     await world.write("before")
@@ -65,7 +65,7 @@ async def test_whatever_the_index_does_the_event_is_acknowledged_and_marked(trou
         SCOPE,
         event(),
         events=world.events,
-        search=None if trouble == "is not configured" else world.search,
+        search=None if trouble == "is not given" else world.search,
         ids=world.ids,
         background=world.background,
         patience=0.05,

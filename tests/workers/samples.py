@@ -8,9 +8,9 @@ from memnet.catalog import load_catalog
 from memnet.domain import replay as replays
 from memnet.domain.job import Job, JobKind, dump
 from memnet.domain.replay import new_replay
-from memnet.settings import load
 from memnet.wiring import Services, in_memory
 from tests.domain.snapshot_samples import snapshot
+from tests.sample_settings import sample_settings
 from workers.deliveries import Delivery
 
 SNAPSHOT = snapshot()
@@ -20,7 +20,7 @@ UNKNOWN = Job(JobKind.REPLAY, "acme", "maya", "r-1")
 
 async def service(*, attempts: int = 0) -> Services:
     """A service with an empty queue, no marks, and the record of the replay of JOB, begun `attempts` times."""
-    settings = load({"MEMNET_STORAGE_URL": "memory", "MEMNET_ISSUER_URL": "none", "MEMNET_AUDIENCE": "none"})
+    settings = sample_settings()
     catalog = load_catalog(settings.profiles_dir, settings.schemas_dir, settings.prompts_dir)
     services = in_memory(settings, catalog)
     replay = replace(new_replay(SNAPSHOT, services.clock.now()), attempts=attempts)

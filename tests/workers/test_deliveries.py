@@ -176,8 +176,6 @@ async def test_without_a_broker_the_message_stays_with_the_queue(services: Servi
     queue_of(services).available = False
     with pytest.raises(Redelivered):
         await run(Play([Unavailable()]), services)
-    with pytest.raises(Redelivered):
-        await run(Play([Unavailable()]), replace(services, queue=None))
 
 
 async def test_a_job_that_cannot_be_given_up_now_comes_again(services: Services) -> None:

@@ -18,6 +18,7 @@ from local.key_vault_server import KeyVault
 from memnet.domain.job import ATTEMPT, DEAD_LETTERS, QUEUES, Job, JobKind, dump
 from memnet.log_redaction import RedactedRecord
 from tests.conftest import AzuriteAccount
+from tests.sample_settings import NOWHERE
 from workers.outcomes import PATIENCE
 from workers.runtime import connection
 
@@ -37,10 +38,6 @@ TIMERS = {
     "erase_users": "*/20 * * * * *",
     "sign_heads": "45 50 * * * *",
 }
-UNUSED = {
-    "MEMNET_QUEUE_URL": "sb://127.0.0.1:9",
-    "MEMNET_QUEUE_KEY": "a2V5",
-}
 PASSES_WITHOUT = {
     # It looks at `def` alone, and these functions are `async def`.
     "check_programming_model_v2",
@@ -57,13 +54,8 @@ async def app(
     monkeypatch: pytest.MonkeyPatch,
     restored_logging: None,
 ) -> AsyncIterator[IndexedApp]:
-    monkeypatch.setenv("MEMNET_STORAGE_URL", container_url)
-    monkeypatch.setenv("MEMNET_STORAGE_KEY", azurite.account_key)
-    monkeypatch.setenv("MEMNET_VAULT_URL", key_vault.url)
-    monkeypatch.setenv("MEMNET_VAULT_TOKEN", key_vault.token)
-    monkeypatch.setenv("MEMNET_VAULT_CA", str(key_vault.ca_file))
-    # Nothing here is sent; the workers want to be told of a queue all the same.
-    for name, value in UNUSED.items():
+    own = {"MEMNET_STORAGE_URL": container_url, "MEMNET_STORAGE_KEY": azurite.account_key}
+    for name, value in {**NOWHERE, **key_vault.environment, **own}.items():
         monkeypatch.setenv(name, value)
     monkeypatch.setattr(sys, "path", [*sys.path])
     monkeypatch.delitem(sys.modules, "function_app", raising=False)

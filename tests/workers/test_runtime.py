@@ -7,16 +7,16 @@ import pytest
 from local.azurite_server import ACCOUNT_KEY, container_client
 from memnet.domain.errors import CatalogConflict
 from memnet.settings import SettingsError
+from tests.sample_settings import NOWHERE
 from workers.runtime import Connection, connection
 
 pytestmark = pytest.mark.usefixtures("restored_logging")
 
 
-async def test_a_worker_without_queue_or_vault_says_so_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_worker_without_a_required_setting_says_so_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("MEMNET_STORAGE_URL", "https://account.blob.core.windows.net/memnet")
-    monkeypatch.setenv("MEMNET_QUEUE_URL", "")
-    monkeypatch.setenv("MEMNET_VAULT_URL", "")
-    with pytest.raises(SettingsError, match="MEMNET_QUEUE_URL is required by the workers\nMEMNET_VAULT_URL is"):
+    missing = "MEMNET_SEARCH_URL is required\nMEMNET_QUEUE_URL is required\nMEMNET_VAULT_URL is required"
+    with pytest.raises(SettingsError, match=missing):
         await connection.services()
     monkeypatch.setenv("MEMNET_STORAGE_URL", "")
     with pytest.raises(SettingsError, match="MEMNET_STORAGE_URL is required"):
@@ -27,16 +27,9 @@ async def test_a_worker_without_queue_or_vault_says_so_at_once(monkeypatch: pyte
 async def test_a_worker_serves_nothing_to_prometheus(monkeypatch: pytest.MonkeyPatch) -> None:
     """Not even where the API of the same machine has the port already."""
     with socket.create_server(("127.0.0.1", 0)) as taken:
-        for name, value in {
-            "STORAGE_URL": "http://127.0.0.1:9/account/container",
-            "STORAGE_KEY": "a2V5",
-            "QUEUE_URL": "sb://127.0.0.1:9",
-            "QUEUE_KEY": "a2V5",
-            "VAULT_URL": "https://127.0.0.1:9",
-            "VAULT_TOKEN": "t",
-            "PROMETHEUS": f"127.0.0.1:{taken.getsockname()[1]}",
-        }.items():
-            monkeypatch.setenv(f"MEMNET_{name}", value)
+        address = f"127.0.0.1:{taken.getsockname()[1]}"
+        for name, value in {**NOWHERE, "MEMNET_PROMETHEUS_ADDRESS": address}.items():
+            monkeypatch.setenv(name, value)
         services = await connection.services()
         assert not services.telemetry.enabled
         await connection.close()
@@ -48,15 +41,8 @@ async def test_another_text_under_a_used_version_stops_a_worker(
     account_url, _, name = container_url.rpartition("/")
     with container_client(account_url, name) as container:
         container.upload_blob("catalog/schema/memory.project/1.0.0.json", b"{}")
-    for variable, value in {
-        "STORAGE_URL": container_url,
-        "STORAGE_KEY": ACCOUNT_KEY,
-        "QUEUE_URL": "sb://127.0.0.1:9",
-        "QUEUE_KEY": "a2V5",
-        "VAULT_URL": "https://127.0.0.1:9",
-        "VAULT_TOKEN": "t",
-    }.items():
-        monkeypatch.setenv(f"MEMNET_{variable}", value)
+    for variable, value in {**NOWHERE, "MEMNET_STORAGE_URL": container_url, "MEMNET_STORAGE_KEY": ACCOUNT_KEY}.items():
+        monkeypatch.setenv(variable, value)
     with pytest.raises(CatalogConflict, match=r"schema memory\.project 1\.0\.0"):
         await connection.services()
     await connection.close()

@@ -1,21 +1,19 @@
-"""The timer that signs: with a vault it does, without one it has nothing to do."""
-
-from dataclasses import replace
+"""The timer that signs."""
 
 from memnet.domain.document import Actor, DocumentKey, UserScope
 from memnet.domain.write import IfAbsent, PatchDocument, Reason
 from memnet.operations.patch_document import patch_document
 from memnet.operations.sign_heads import SignReport, read_newest_head
-from memnet.settings import Settings
 from memnet.wiring import Services, in_memory
 from tests.domain.samples import CATALOG
+from tests.sample_settings import sample_settings
 from workers import work
 
 SCOPE = UserScope("t1", "u1")
 
 
 async def with_a_document() -> Services:
-    services = in_memory(Settings(storage_url="memory", issuer_url="none", audience="none"), CATALOG)
+    services = in_memory(sample_settings(), CATALOG)
     command = PatchDocument(
         key=DocumentKey(SCOPE, "user", "user_dynamic.json"),
         actor=Actor("svc-a", frozenset()),
@@ -48,9 +46,3 @@ async def test_it_signs_for_everybody() -> None:
     head = await read_newest_head(SCOPE, records=services.records)
     assert head is not None
     assert head.sequence == 1
-
-
-async def test_without_a_vault_nothing_is_signed() -> None:
-    services = replace(await with_a_document(), signing=None)
-    assert await work.sign(services) is None
-    assert await read_newest_head(SCOPE, records=services.records) is None

@@ -23,6 +23,7 @@ from memnet.settings import load
 from memnet.wiring import Services, connect
 from tests.conftest import AzuriteAccount
 from tests.domain.snapshot_samples import SCOPE, conversation
+from tests.sample_settings import NOWHERE
 
 SECONDS = 180
 
@@ -47,18 +48,16 @@ async def world(
     azurite: AzuriteAccount, container_url: str, key_vault: KeyVault, bus: ServiceBus, tmp_path: Path
 ) -> AsyncIterator[World]:
     environment = {
+        **NOWHERE,
         "MEMNET_STORAGE_URL": container_url,
         "MEMNET_STORAGE_KEY": azurite.account_key,
-        "MEMNET_QUEUE_URL": bus.url,
-        "MEMNET_QUEUE_KEY": bus.key,
-        "MEMNET_VAULT_URL": key_vault.url,
-        "MEMNET_VAULT_TOKEN": key_vault.token,
-        "MEMNET_VAULT_CA": str(key_vault.ca_file),
+        **bus.environment,
+        **key_vault.environment,
     }
     async with AsyncExitStack() as stack:
         worker_environment = {**environment, "MEMNET_SERVICE_BUS": bus.connection_string}
         worker = stack.enter_context(WorkerHost(environment=worker_environment, log=tmp_path / "worker.log"))
-        settings = load({**environment, "MEMNET_ISSUER_URL": "none", "MEMNET_AUDIENCE": "none"})
+        settings = load(environment)
         services = await stack.enter_async_context(connect(settings))
         client = ServiceBusClient.from_connection_string(bus.connection_string)
         yield World(worker, services, await stack.enter_async_context(client))

@@ -1,4 +1,4 @@
-"""The language models a service may ask, as MEMNET_MODELS lists them."""
+"""The language models a service may ask, as MEMNET_MODEL_PROVIDERS lists them."""
 
 import json
 import re
