@@ -5,7 +5,7 @@ from memnet.domain.data_keys import DataKeys, data_keys_key
 from memnet.domain.document import StorageETag, UserScope
 from memnet.domain.sealing import KEY_BYTES, NONCE_BYTES, DataKey
 from memnet.domain.timestamps import to_text
-from memnet.ports import Vault
+from memnet.stores import Vault
 
 
 async def add_data_key(scope: UserScope, after: DataKeys | None, tag: StorageETag | None, *, vault: Vault) -> DataKey:

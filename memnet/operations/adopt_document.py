@@ -15,7 +15,8 @@ from memnet.domain.path_policy import ROOT
 from memnet.operations.read_archive_lines import read_archive_lines
 from memnet.operations.replace_document import replace_document
 from memnet.operations.store_attachment import store_attachment
-from memnet.ports import ArchiveReader, AuditLog, Background, Clock, DocumentStore, IdGenerator, RecordStore, Vault
+from memnet.ports import ArchiveReader, Background, Clock, IdGenerator
+from memnet.stores import AuditLog, DocumentStore, RecordStore, Vault
 
 PARALLEL = 16
 

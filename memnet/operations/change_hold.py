@@ -7,7 +7,8 @@ from memnet.domain.hold import HoldAction, HoldChange, HoldPlace
 from memnet.domain.tenant_erasure import TenantStatus, load
 from memnet.domain.timestamps import to_text
 from memnet.operations.read_hold import read_hold
-from memnet.ports import Clock, ErasureStore, HoldStore, StoreConflict
+from memnet.ports import Clock, StoreConflict
+from memnet.stores import ErasureStore, HoldStore
 
 ATTEMPTS = 8
 

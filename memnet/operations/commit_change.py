@@ -19,7 +19,14 @@ from memnet.operations.flush_outbox import flush_outbox
 from memnet.operations.open_audit_records import open_audit_records
 from memnet.operations.read_current_key import read_current_key
 from memnet.operations.take_current_key import take_current_key
-from memnet.ports import AuditLog, Background, Clock, DocumentStore, IdGenerator, StoreConflict, StoredDocument, Vault
+from memnet.ports import (
+    Background,
+    Clock,
+    IdGenerator,
+    StoreConflict,
+    StoredDocument,
+)
+from memnet.stores import AuditLog, DocumentStore, Vault
 
 ATTEMPTS = 4
 """A lost race is decided at the second look; more looks are needed only while the store keeps failing."""

@@ -9,7 +9,7 @@ from memnet.domain.errors import InvalidIdentifier
 from memnet.domain.leftover import read_leftover
 from memnet.domain.retention import count_due, ruled_by
 from memnet.operations.remove_due import RetentionRun
-from memnet.ports import AuditLog
+from memnet.stores import AuditLog
 
 READ = 64
 AT_ONCE = 16

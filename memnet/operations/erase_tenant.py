@@ -24,7 +24,8 @@ from memnet.operations.erase_user import VAULT, Erased
 from memnet.operations.find_holds import find_holds
 from memnet.operations.read_hold import read_hold
 from memnet.operations.request_erasure import request_erasure
-from memnet.ports import Erasing, StoreConflict
+from memnet.ports import StoreConflict
+from memnet.stores import Erasing
 
 PAGE = 250
 PARALLEL = 8

@@ -19,7 +19,8 @@ from memnet.operations.find_holds import find_holds
 from memnet.operations.list_stored import list_stored
 from memnet.operations.open_erasure import ErasureJournal, open_erasure
 from memnet.operations.sign_erasure import sign_erasure
-from memnet.ports import Erasing, StoreConflict
+from memnet.ports import StoreConflict
+from memnet.stores import Erasing
 
 PAGE = 1000
 PASSES = 20

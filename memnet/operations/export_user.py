@@ -36,7 +36,14 @@ from memnet.operations.read_baseline import read_baseline
 from memnet.operations.read_events import read_events
 from memnet.operations.read_records import read_records
 from memnet.operations.read_snapshot import read_snapshot
-from memnet.ports import ArchiveWriter, AuditLog, Clock, DocumentStore, EventStore, RecordStore, Vault
+from memnet.ports import ArchiveWriter, Clock
+from memnet.stores import (
+    AuditLog,
+    DocumentStore,
+    EventStore,
+    RecordStore,
+    Vault,
+)
 
 PAGE = 1000
 PARALLEL = 16

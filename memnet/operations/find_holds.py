@@ -5,7 +5,7 @@ import asyncio
 from memnet.domain.document import UserScope
 from memnet.domain.hold import HoldChange, places_over
 from memnet.operations.read_hold import read_hold
-from memnet.ports import HoldStore
+from memnet.stores import HoldStore
 
 
 async def find_holds(scope: UserScope, *, holds: HoldStore) -> tuple[HoldChange, ...]:

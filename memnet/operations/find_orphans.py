@@ -5,7 +5,7 @@ from collections.abc import Collection
 
 from memnet.domain import envelope
 from memnet.domain.document import DocumentKey, UserScope
-from memnet.ports import DocumentStore
+from memnet.stores import DocumentStore
 
 PAGE = 1000
 PARALLEL = 16

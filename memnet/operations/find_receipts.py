@@ -7,7 +7,7 @@ from memnet.domain.document import UserScope
 from memnet.domain.erasure_receipt import Receipt, is_signed, read_receipt
 from memnet.domain.errors import HistoryBroken, InvalidIdentifier
 from memnet.domain.signature import PublicKeys
-from memnet.ports import ErasureStore
+from memnet.stores import ErasureStore
 
 PAGE = 1000
 PARALLEL = 16

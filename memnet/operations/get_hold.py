@@ -3,7 +3,7 @@
 from memnet.domain.document import UserScope
 from memnet.domain.hold import HoldPlace
 from memnet.operations.tell_hold import HoldStatus, tell_hold
-from memnet.ports import HoldStore
+from memnet.stores import HoldStore
 
 
 async def get_hold(scope: UserScope, *, holds: HoldStore) -> HoldStatus:

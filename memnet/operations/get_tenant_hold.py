@@ -2,7 +2,7 @@
 
 from memnet.domain.hold import HoldPlace
 from memnet.operations.tell_hold import HoldStatus, tell_hold
-from memnet.ports import HoldStore
+from memnet.stores import HoldStore
 
 
 async def get_tenant_hold(tenant_id: str, *, holds: HoldStore) -> HoldStatus:

@@ -10,7 +10,8 @@ from memnet.operations.open_record import open_record
 from memnet.operations.seal_record import seal_record
 from memnet.operations.store_attachment import store_attachment
 from memnet.operations.write_event import write_event
-from memnet.ports import Background, EventStore, IdGenerator, RecordStore, StoreConflict, Vault
+from memnet.ports import Background, IdGenerator, StoreConflict
+from memnet.stores import EventStore, RecordStore, Vault
 
 
 async def import_entry(

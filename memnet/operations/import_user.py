@@ -19,14 +19,11 @@ from memnet.operations.read_archive_lines import read_archive_lines
 from memnet.operations.restore_document import restore_document
 from memnet.operations.store_record import store_record
 from memnet.operations.verify_archive import verify_archive
-from memnet.ports import (
-    ArchiveReader,
+from memnet.ports import ArchiveReader, Background, Clock, IdGenerator
+from memnet.stores import (
     AuditLog,
-    Background,
-    Clock,
     DocumentStore,
     EventStore,
-    IdGenerator,
     RecordStore,
     Vault,
 )

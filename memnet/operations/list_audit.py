@@ -13,7 +13,8 @@ from memnet.domain.identifiers import check_identifier
 from memnet.operations.list_baselines import list_baselines
 from memnet.operations.list_orphans import list_orphans
 from memnet.operations.read_records import read_records
-from memnet.ports import AuditLog, DocumentStore, Page
+from memnet.ports import Page
+from memnet.stores import AuditLog, DocumentStore
 
 LISTING = 1000
 _ORPHANS = "orphans"

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 
 from memnet.domain.document import UserScope
-from memnet.ports import AuditLog
+from memnet.stores import AuditLog
 
 PAGE = 1000
 

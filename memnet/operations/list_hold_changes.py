@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from memnet.domain import hold as hold_records
 from memnet.domain.errors import HistoryBroken
 from memnet.domain.hold import HoldChange, HoldKey, HoldPlace
-from memnet.ports import HoldStore
+from memnet.stores import HoldStore
 
 PAGE = 1000
 AT_ONCE = 16

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from memnet.domain.hold import HoldChange, HoldPlace
 from memnet.operations.read_hold import read_hold
-from memnet.ports import HoldStore
+from memnet.stores import HoldStore
 
 PAGE = 1000
 

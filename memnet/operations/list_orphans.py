@@ -12,7 +12,8 @@ from memnet.domain.errors import ErasureRunning, HistoryBroken, InvalidIdentifie
 from memnet.operations.find_orphans import find_orphans
 from memnet.operations.open_data_keys import open_data_keys
 from memnet.operations.read_stored_records import PARALLEL
-from memnet.ports import AuditLog, DocumentStore, Page
+from memnet.ports import Page
+from memnet.stores import AuditLog, DocumentStore
 
 PAGE = 5000
 

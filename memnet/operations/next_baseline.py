@@ -9,7 +9,7 @@ from memnet.domain.history import check_place
 from memnet.domain.retention import count_due, ruled_by
 from memnet.operations.read_records import read_records
 from memnet.operations.remove_due import RetentionRun
-from memnet.ports import AuditLog
+from memnet.stores import AuditLog
 
 READ = 64
 """The most records that are read at once to find the first one that stays."""

@@ -5,7 +5,7 @@ from memnet.domain.errors import VaultUnavailable
 from memnet.domain.record import RecordKey
 from memnet.domain.sealing import is_sealed
 from memnet.operations.open_record import open_record
-from memnet.ports import Vault
+from memnet.stores import Vault
 
 
 async def open_attachment(key: RecordKey, data: bytes, *, vault: Vault | None) -> bytes:

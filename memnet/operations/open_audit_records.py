@@ -8,7 +8,7 @@ from memnet.domain.document import UserScope
 from memnet.domain.envelope import Record
 from memnet.domain.errors import HistoryBroken, SealBroken, VaultUnavailable
 from memnet.operations.open_data_keys import open_data_keys
-from memnet.ports import Vault
+from memnet.stores import Vault
 
 
 async def open_audit_records(

@@ -5,7 +5,7 @@ from memnet.domain.baseline import VALUES_DO_NOT_OPEN, Baseline
 from memnet.domain.baseline_values import BaselinePlace
 from memnet.domain.errors import HistoryBroken, SealBroken, VaultUnavailable
 from memnet.operations.open_data_keys import open_data_keys
-from memnet.ports import Vault
+from memnet.stores import Vault
 
 
 async def open_baseline(baseline: Baseline, place: BaselinePlace, *, vault: Vault | None) -> Baseline:

@@ -7,7 +7,7 @@ from memnet.domain.errors import SealBroken
 from memnet.domain.sealing import DataKey
 from memnet.operations.read_data_keys import read_data_keys
 from memnet.operations.unwrap_data_key import unwrap_data_key
-from memnet.ports import Vault
+from memnet.stores import Vault
 
 
 async def open_data_keys(scope: UserScope, key_ids: Collection[str], *, vault: Vault) -> Mapping[str, DataKey]:

@@ -8,7 +8,8 @@ from datetime import datetime
 from memnet.domain import erasure as erasures
 from memnet.domain.document import StorageETag, UserScope
 from memnet.domain.erasure import Erasure, Found, Store, begin_batch, end_batch, extended, kind_of, standing
-from memnet.ports import Erasing, StoreConflict
+from memnet.ports import StoreConflict
+from memnet.stores import Erasing
 
 PARALLEL = 16
 

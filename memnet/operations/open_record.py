@@ -5,7 +5,7 @@ from memnet.domain.errors import SealBroken
 from memnet.domain.record import RecordKey
 from memnet.operations.read_data_keys import read_data_keys
 from memnet.operations.unwrap_data_key import unwrap_data_key
-from memnet.ports import Vault
+from memnet.stores import Vault
 
 
 async def open_record(key: RecordKey, data: bytes, *, vault: Vault) -> bytes:

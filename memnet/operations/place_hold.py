@@ -4,7 +4,8 @@ from memnet.domain.document import Actor, UserScope
 from memnet.domain.hold import HoldAction, HoldPlace
 from memnet.operations.change_hold import change_hold
 from memnet.operations.tell_hold import HoldStatus, tell_hold
-from memnet.ports import Clock, ErasureStore, HoldStore
+from memnet.ports import Clock
+from memnet.stores import ErasureStore, HoldStore
 
 
 async def place_hold(

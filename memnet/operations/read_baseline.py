@@ -7,7 +7,7 @@ from memnet.domain.document import UserScope
 from memnet.domain.errors import HistoryBroken
 from memnet.operations.list_baselines import list_baselines
 from memnet.operations.open_baseline import open_baseline
-from memnet.ports import AuditLog
+from memnet.stores import AuditLog
 
 
 async def read_baseline(scope: UserScope, doc_id: str, *, audit: AuditLog) -> Baseline | None:

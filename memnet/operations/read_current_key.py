@@ -4,7 +4,7 @@ from memnet.domain.document import UserScope
 from memnet.domain.sealing import DataKey
 from memnet.operations.read_data_keys import read_data_keys
 from memnet.operations.unwrap_data_key import unwrap_data_key
-from memnet.ports import Vault
+from memnet.stores import Vault
 
 
 async def read_current_key(scope: UserScope, *, vault: Vault) -> DataKey | None:

@@ -3,7 +3,7 @@
 from memnet.domain import data_keys
 from memnet.domain.data_keys import DataKeys, data_keys_key
 from memnet.domain.document import StorageETag, UserScope
-from memnet.ports import RecordStore
+from memnet.stores import RecordStore
 
 
 async def read_data_keys(scope: UserScope, *, records: RecordStore) -> tuple[DataKeys, StorageETag] | None:

@@ -8,7 +8,7 @@ from memnet.domain.envelope import Envelope, Record
 from memnet.domain.errors import HistoryBroken
 from memnet.operations.read_baseline import read_baseline
 from memnet.operations.read_records import read_records
-from memnet.ports import AuditLog
+from memnet.stores import AuditLog
 
 
 async def read_history(

@@ -2,7 +2,7 @@
 
 from memnet.domain.hold import HoldChange, HoldPlace
 from memnet.operations.list_hold_changes import list_hold_changes
-from memnet.ports import HoldStore
+from memnet.stores import HoldStore
 
 
 async def read_hold(place: HoldPlace, *, holds: HoldStore) -> HoldChange | None:

@@ -4,7 +4,7 @@ from memnet.domain.document import UserScope
 from memnet.domain.errors import HistoryBroken
 from memnet.domain.head import Head, head_key, read_head
 from memnet.domain.record import RecordKey, RecordKind
-from memnet.ports import RecordStore
+from memnet.stores import RecordStore
 
 PAGE = 5000
 

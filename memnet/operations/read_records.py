@@ -6,7 +6,7 @@ from memnet.domain.document import UserScope
 from memnet.domain.envelope import Envelope, Record
 from memnet.operations.open_audit_records import open_audit_records
 from memnet.operations.read_stored_records import read_stored_records
-from memnet.ports import AuditLog
+from memnet.stores import AuditLog
 
 
 async def read_records(scope: UserScope, head: Envelope, first: int, last: int, *, audit: AuditLog) -> Sequence[Record]:

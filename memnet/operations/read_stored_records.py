@@ -7,7 +7,7 @@ from memnet.domain.audit import read_record
 from memnet.domain.document import UserScope
 from memnet.domain.envelope import Envelope, Record
 from memnet.domain.errors import HistoryBroken
-from memnet.ports import AuditLog
+from memnet.stores import AuditLog
 
 PARALLEL = 16
 

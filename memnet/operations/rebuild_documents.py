@@ -23,7 +23,8 @@ from memnet.operations.list_baselines import list_baselines
 from memnet.operations.open_baseline import open_baseline
 from memnet.operations.open_data_keys import open_data_keys
 from memnet.operations.read_stored_records import PARALLEL
-from memnet.ports import AuditLog, DocumentStore, StoredDocument, Vault
+from memnet.ports import StoredDocument
+from memnet.stores import AuditLog, DocumentStore, Vault
 
 PAGE = 1000
 Begin = Callable[[str, DocumentKey | None], Visit]

@@ -12,7 +12,8 @@ from memnet.operations.find_holds import find_holds
 from memnet.operations.open_erasure import ErasureJournal, open_erasure
 from memnet.operations.read_newest_head import read_newest_head
 from memnet.operations.sign_erasure import sign_erasure
-from memnet.ports import Erasing, StoreConflict
+from memnet.ports import StoreConflict
+from memnet.stores import Erasing
 
 ATTEMPTS = 4
 

@@ -6,7 +6,8 @@ from memnet.domain.hold import HoldPlace
 from memnet.domain.tenant_erasure import TenantErasure, TenantStatus, dump, load, resumed
 from memnet.domain.timestamps import to_text
 from memnet.operations.read_hold import read_hold
-from memnet.ports import Erasing, StoreConflict
+from memnet.ports import StoreConflict
+from memnet.stores import Erasing
 
 ATTEMPTS = 4
 

@@ -19,7 +19,8 @@ from memnet.operations.read_archive_lines import read_archive_lines
 from memnet.operations.read_stored_records import read_stored_records
 from memnet.operations.store_baseline import store_baseline
 from memnet.operations.take_current_key import take_current_key
-from memnet.ports import ArchiveReader, AuditLog, DocumentStore, StoreConflict, Vault
+from memnet.ports import ArchiveReader, StoreConflict
+from memnet.stores import AuditLog, DocumentStore, Vault
 
 PARALLEL = 16
 

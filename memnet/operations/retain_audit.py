@@ -19,7 +19,8 @@ from memnet.operations.next_baseline import next_baseline
 from memnet.operations.read_baseline import read_baseline
 from memnet.operations.remove_due import RetentionRun, remove_due
 from memnet.operations.store_baseline import store_baseline
-from memnet.ports import AuditLog, DocumentStore, StoreConflict, StoredDocument
+from memnet.ports import StoreConflict, StoredDocument
+from memnet.stores import AuditLog, DocumentStore
 
 PAGE = 1000
 AT_ONCE = 16

@@ -14,7 +14,7 @@ from memnet.domain.record import RecordKey, RecordKind
 from memnet.domain.retention import Kind
 from memnet.operations.open_attachment import open_attachment
 from memnet.operations.remove_due import Remove, RetentionRun, remove_due
-from memnet.ports import RecordStore, Vault
+from memnet.stores import RecordStore, Vault
 
 PAGE = 500
 READ = 64

@@ -18,7 +18,8 @@ from memnet.domain.retention import Kind
 from memnet.domain.snapshot_access import accessed_at
 from memnet.operations.remove_due import Remove, RetentionRun, remove_due
 from memnet.operations.unmark_job import unmark_job
-from memnet.ports import JobMarks, RecordStore, StoreConflict, StoredDocument
+from memnet.ports import StoreConflict, StoredDocument
+from memnet.stores import JobMarks, RecordStore
 
 PAGE = 500
 AT_ONCE = 16

@@ -15,7 +15,8 @@ from memnet.domain.sealing import NONCE_BYTES, WrappedKey
 from memnet.operations.add_data_key import add_data_key
 from memnet.operations.read_data_keys import read_data_keys
 from memnet.operations.unwrap_data_key import unwrap_data_key
-from memnet.ports import RecordStore, StoreConflict, TenantKey, Vault
+from memnet.ports import StoreConflict, TenantKey
+from memnet.stores import RecordStore, Vault
 
 PAGE = 1000
 AT_ONCE = 16

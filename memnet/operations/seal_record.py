@@ -4,7 +4,7 @@ from memnet.domain import sealing
 from memnet.domain.record import RecordKey
 from memnet.domain.sealing import NONCE_BYTES
 from memnet.operations.take_current_key import take_current_key
-from memnet.ports import Vault
+from memnet.stores import Vault
 
 
 async def seal_record(key: RecordKey, plaintext: bytes, *, vault: Vault) -> bytes:

@@ -29,15 +29,13 @@ from memnet.operations.open_data_keys import open_data_keys
 from memnet.operations.read_newest_head import read_newest_head
 from memnet.operations.read_stored_records import PARALLEL, read_stored_records
 from memnet.operations.take_current_key import take_current_key
-from memnet.ports import (
+from memnet.ports import Clock, SigningKeys, StoreConflict
+from memnet.stores import (
     AuditLog,
-    Clock,
     DocumentStore,
     ErasureStore,
     ListedDocument,
     RecordStore,
-    SigningKeys,
-    StoreConflict,
     Vault,
 )
 

@@ -9,7 +9,14 @@ from memnet.domain.errors import ErasureRunning, HistoryBroken, Unavailable, Vau
 from memnet.operations.list_users import list_users
 from memnet.operations.read_stored_records import PARALLEL
 from memnet.operations.sign_head import Signed, sign_head
-from memnet.ports import AuditLog, Clock, DocumentStore, ErasureStore, RecordStore, SigningKeys, UserDirectory
+from memnet.ports import Clock, SigningKeys
+from memnet.stores import (
+    AuditLog,
+    DocumentStore,
+    ErasureStore,
+    RecordStore,
+    UserDirectory,
+)
 
 log = logging.getLogger(__name__)
 

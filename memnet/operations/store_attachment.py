@@ -6,7 +6,8 @@ from memnet.domain.record import RecordKey
 from memnet.operations.open_attachment import open_attachment
 from memnet.operations.seal_record import seal_record
 from memnet.operations.store_record import store_record
-from memnet.ports import RecordStore, StoreConflict, Vault
+from memnet.ports import StoreConflict
+from memnet.stores import RecordStore, Vault
 
 
 async def store_attachment(key: RecordKey, data: bytes, *, records: RecordStore, vault: Vault | None) -> Fate:

@@ -9,7 +9,7 @@ from memnet.domain.errors import HistoryBroken, Unavailable
 from memnet.domain.sealing import NONCE_BYTES
 from memnet.operations.open_baseline import open_baseline
 from memnet.operations.take_current_key import take_current_key
-from memnet.ports import AuditLog, Vault
+from memnet.stores import AuditLog, Vault
 
 
 async def store_baseline(baseline: Baseline, *, audit: AuditLog) -> None:

@@ -3,7 +3,8 @@
 from memnet.domain.archive_import import Fate
 from memnet.domain.errors import Unavailable
 from memnet.domain.record import RecordKey
-from memnet.ports import RecordStore, StoreConflict
+from memnet.ports import StoreConflict
+from memnet.stores import RecordStore
 
 
 async def store_record(key: RecordKey, data: bytes, *, records: RecordStore) -> Fate:

@@ -14,7 +14,8 @@ from memnet.domain.snapshot import Conversation, Snapshot, load, take
 from memnet.operations.open_record import open_record
 from memnet.operations.seal_record import seal_record
 from memnet.operations.send_job import send_job
-from memnet.ports import JobMarks, MessageQueue, StoreConflict, StoredDocument, Vault
+from memnet.ports import MessageQueue, StoreConflict, StoredDocument
+from memnet.stores import JobMarks, Vault
 
 ATTEMPTS = 4
 SENDING_SECONDS = 5.0

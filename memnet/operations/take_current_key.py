@@ -5,7 +5,8 @@ from memnet.domain.errors import Unavailable
 from memnet.domain.sealing import DataKey
 from memnet.operations.add_data_key import add_data_key
 from memnet.operations.read_current_key import read_current_key
-from memnet.ports import StoreConflict, Vault
+from memnet.ports import StoreConflict
+from memnet.stores import Vault
 
 ATTEMPTS = 4
 """A lost race is settled at the second look: the winner's key is there."""

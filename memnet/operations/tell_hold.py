@@ -7,7 +7,7 @@ from typing import Any
 from memnet.domain.hold import HoldChange, HoldPlace
 from memnet.operations.list_hold_changes import list_hold_changes
 from memnet.operations.read_hold import read_hold
-from memnet.ports import HoldStore
+from memnet.stores import HoldStore
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,7 +13,8 @@ from memnet.operations.find_receipts import find_receipts
 from memnet.operations.open_data_keys import open_data_keys
 from memnet.operations.read_stored_records import PARALLEL
 from memnet.operations.rebuild_documents import rebuild_documents
-from memnet.ports import AuditLog, DocumentStore, ErasureStore, RecordStore, SigningKeys
+from memnet.ports import SigningKeys
+from memnet.stores import AuditLog, DocumentStore, ErasureStore, RecordStore
 
 PAGE = 1000
 

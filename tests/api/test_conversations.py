@@ -16,7 +16,8 @@ from memnet.domain.errors import Unavailable, VaultUnavailable
 from memnet.domain.job import Job, JobKind
 from memnet.domain.record import RecordKind
 from memnet.domain.snapshot import snapshot_key
-from memnet.ports import TenantKey, Vault
+from memnet.ports import TenantKey
+from memnet.stores import Vault
 from memnet.wiring import Services
 from tests.api.conftest import USER, Token, bearer, code
 from tests.domain.snapshot_samples import SCOPE, SECRET_WORDS, conversation_body, snapshot

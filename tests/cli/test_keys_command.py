@@ -12,8 +12,8 @@ from memnet.domain.document import UserScope
 from memnet.domain.snapshot import snapshot_key
 from memnet.operations.open_record import open_record
 from memnet.operations.seal_record import seal_record
-from memnet.ports import Vault
 from memnet.settings import Settings
+from memnet.stores import Vault
 from memnet.wiring import connect
 from tests.cli.conftest import Memnet
 

@@ -9,25 +9,32 @@ from typing import Any
 import pytest
 from azure.core.credentials import AzureNamedKeyCredential
 from azure.storage.blob.aio import ContainerClient
-
 from memnet.adapters.azure.blob_audit import BlobAuditLog
 from memnet.adapters.azure.blob_container import BlobContainer, open_container
 from memnet.adapters.azure.blob_documents import BlobDocumentStore
 from memnet.adapters.azure.blob_events import BlobEventStore
 from memnet.adapters.azure.blob_records import BlobRecordStore
 from memnet.adapters.azure.blob_search_register import BlobSearchRegister
-from memnet.adapters.azure.search_index import open_search
-from memnet.adapters.azure.service_bus_queue import open_queue
 from memnet.adapters.memory.audit import MemoryAuditLog
-from memnet.adapters.memory.clock import FrozenClock
 from memnet.adapters.memory.documents import MemoryDocumentStore
-from memnet.adapters.memory.event_index import MemoryEventIndex
 from memnet.adapters.memory.events import MemoryEventStore
 from memnet.adapters.memory.records import MemoryRecordStore
 from memnet.adapters.memory.search_register import MemorySearchRegister
 from memnet.adapters.process.document_cache import DocumentCache
+
+from memnet.adapters.azure.search_index import open_search
+from memnet.adapters.azure.service_bus_queue import open_queue
+from memnet.adapters.memory.clock import FrozenClock
+from memnet.adapters.memory.event_index import MemoryEventIndex
 from memnet.adapters.system import SystemClock
-from memnet.ports import AuditLog, DocumentStore, EventIndex, EventStore, RecordStore, SearchRegister
+from memnet.ports import EventIndex
+from memnet.stores import (
+    AuditLog,
+    DocumentStore,
+    EventStore,
+    RecordStore,
+    SearchRegister,
+)
 from tests.contracts.queue_ends import Broker, Ends, InMemory, OnServiceBus, Receivers
 
 BACKENDS = ["memory", "azurite"]

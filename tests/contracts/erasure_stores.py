@@ -15,7 +15,6 @@ from memnet.adapters.azure.blob_job_marks import BlobJobMarks
 from memnet.adapters.azure.blob_records import BlobRecordStore
 from memnet.adapters.azure.blob_user_storage import BlobUserStorage
 from memnet.adapters.memory.audit import MemoryAuditLog
-from memnet.adapters.memory.clock import FrozenClock
 from memnet.adapters.memory.documents import MemoryDocumentStore
 from memnet.adapters.memory.erasures import MemoryErasureStore
 from memnet.adapters.memory.events import MemoryEventStore
@@ -24,6 +23,8 @@ from memnet.adapters.memory.job_marks import MemoryJobMarks
 from memnet.adapters.memory.records import MemoryRecordStore
 from memnet.adapters.memory.user_storage import MemoryUserStorage
 from memnet.adapters.process.document_cache import DocumentCache
+
+from memnet.adapters.memory.clock import FrozenClock
 from memnet.adapters.system import SystemClock
 from memnet.domain.document import DocumentKey, ETag, UserScope
 from memnet.domain.envelope import DocumentSummary
@@ -32,14 +33,14 @@ from memnet.domain.event import EventKey
 from memnet.domain.hold import HoldKey, HoldPlace
 from memnet.domain.job import OF_USERS, Job
 from memnet.domain.record import RecordKey, RecordKind
-from memnet.ports import (
+from memnet.ports import Page
+from memnet.stores import (
     AuditLog,
     DocumentStore,
     ErasureStore,
     EventStore,
     HoldStore,
     JobMarks,
-    Page,
     RecordStore,
     UserStorage,
 )

@@ -7,7 +7,6 @@ from typing import Any
 
 import orjson
 import pytest
-
 from memnet.adapters.azure.blob_audit import BlobAuditLog
 from memnet.adapters.azure.blob_documents import BlobDocumentStore
 from memnet.adapters.azure.blob_events import BlobEventStore
@@ -15,11 +14,12 @@ from memnet.adapters.azure.blob_records import BlobRecordStore
 from memnet.adapters.memory.audit import MemoryAuditLog
 from memnet.adapters.memory.documents import MemoryDocumentStore
 from memnet.adapters.memory.events import MemoryEventStore
-from memnet.adapters.memory.ids import SequentialIds
 from memnet.adapters.memory.records import MemoryRecordStore
+from memnet.adapters.process.document_cache import DocumentCache
+
+from memnet.adapters.memory.ids import SequentialIds
 from memnet.adapters.memory.tenant_keys import MemoryTenantKeys
 from memnet.adapters.process.background import BackgroundTasks
-from memnet.adapters.process.document_cache import DocumentCache
 from memnet.adapters.process.zip_archive import ZipArchiveReader, ZipArchiveWriter
 from memnet.adapters.system import SystemClock
 from memnet.domain import envelope
@@ -38,7 +38,7 @@ from memnet.operations.import_user import import_user
 from memnet.operations.patch_document import patch_document
 from memnet.operations.rebuild_documents import rebuild_documents
 from memnet.operations.write_event import write_event
-from memnet.ports import DocumentStore, EventStore, RecordStore, Vault
+from memnet.stores import DocumentStore, EventStore, RecordStore, Vault
 from tests.contracts.conftest import BACKENDS
 from tests.domain.samples import CATALOG
 from tests.domain.snapshot_samples import snapshot

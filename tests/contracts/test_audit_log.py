@@ -7,7 +7,7 @@ import pytest
 
 from memnet.domain.document import UserScope
 from memnet.domain.errors import HistoryBroken, InvalidCursor, InvalidIdentifier
-from memnet.ports import AuditLog
+from memnet.stores import AuditLog
 
 SCOPE = UserScope("t1", "u1")
 RECORD = '{"actor":"naïve 文档"}'.encode()

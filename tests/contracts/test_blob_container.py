@@ -15,13 +15,13 @@ from azure.core.pipeline import PipelineContext, PipelineRequest
 from azure.core.pipeline.policies import AsyncBearerTokenCredentialPolicy
 from azure.core.rest import HttpRequest
 from azure.identity.aio import DefaultAzureCredential
-
 from memnet.adapters.azure.blob_audit import BlobAuditLog
 from memnet.adapters.azure.blob_container import WHOLE_BODY_BYTES, BlobContainer, open_container
 from memnet.adapters.azure.blob_documents import BlobDocumentStore
+from memnet.adapters.process.document_cache import DocumentCache
+
 from memnet.adapters.azure.credentials import account_name, storage_credential, storage_policy
 from memnet.adapters.memory.clock import FrozenClock
-from memnet.adapters.process.document_cache import DocumentCache
 from memnet.domain.document import DocumentKey, ETag, StorageETag, UserScope
 from memnet.domain.envelope import DocumentSummary
 from memnet.domain.errors import InvalidCursor, Unavailable

@@ -9,10 +9,10 @@ from contextlib import asynccontextmanager
 from datetime import timedelta
 
 import pytest
-
 from memnet.adapters.azure.blob_container import BlobContainer, open_container
-from memnet.adapters.azure.blob_prerequisites import DeletionCheck
 from memnet.adapters.azure.blob_user_storage import BlobUserStorage
+
+from memnet.adapters.azure.blob_prerequisites import DeletionCheck
 from memnet.adapters.memory.clock import FrozenClock
 from memnet.domain.document import StorageETag, UserScope
 from memnet.domain.erasure import Found

@@ -2,6 +2,7 @@
 
 from memnet.adapters.azure.blob_container import BlobContainer
 from memnet.adapters.azure.blob_events import BlobEventStore
+
 from memnet.domain.document import UserScope
 from memnet.domain.event import EventKey
 from tests.contracts.conftest import Place

@@ -10,8 +10,8 @@ from datetime import timedelta
 from email.utils import parsedate_to_datetime
 
 import pytest
-
 from memnet.adapters.azure.blob_container import BlobContainer, open_container
+
 from memnet.adapters.memory.clock import FrozenClock
 from memnet.domain.document import StorageETag, UserScope
 from memnet.domain.erasure import Found, fence_name

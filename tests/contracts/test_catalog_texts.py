@@ -4,16 +4,17 @@ import asyncio
 from datetime import UTC, datetime
 
 import pytest
-
 from memnet.adapters.azure.blob_container import BlobContainer
 from memnet.adapters.azure.blob_documents import BlobDocumentStore
 from memnet.adapters.process.document_cache import DocumentCache
+
 from memnet.adapters.process.once import Once
 from memnet.domain.catalog_text import TextKind, TextName
 from memnet.domain.document import DocumentKey, ETag, UserScope
 from memnet.domain.envelope import DocumentSummary
 from memnet.domain.errors import CatalogConflict
-from memnet.ports import DocumentStore, StoreConflict
+from memnet.ports import StoreConflict
+from memnet.stores import DocumentStore
 from tests.contracts.conftest import Place
 
 NAME = TextName(TextKind.PROFILE, "p-1", "1.0.0")

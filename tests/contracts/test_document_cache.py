@@ -1,8 +1,8 @@
 """The cache of recent documents: what it keeps, and its bound."""
 
 import pytest
-
 from memnet.adapters.process.document_cache import ENTRY_BYTES, DocumentCache
+
 from memnet.domain.document import DocumentKey, StorageETag, UserScope
 from memnet.ports import StoredDocument
 

@@ -8,7 +8,8 @@ import pytest
 from memnet.domain.document import DocumentKey, ETag, StorageETag, UserScope
 from memnet.domain.envelope import DocumentSummary
 from memnet.domain.errors import InvalidCursor
-from memnet.ports import DocumentStore, ListedDocument, StoreConflict
+from memnet.ports import StoreConflict
+from memnet.stores import DocumentStore, ListedDocument
 
 SCOPE = UserScope("t1", "u1")
 KEY = DocumentKey(SCOPE, "user", "static")

@@ -7,18 +7,18 @@ from typing import Any
 
 import httpx
 import pytest
+from memnet.adapters.memory.erasures import MemoryErasureStore
+from memnet.adapters.memory.search_register import MemorySearchRegister
 
 from memnet.adapters.azure.search_index import open_search
-from memnet.adapters.memory.erasures import MemoryErasureStore
 from memnet.adapters.memory.ids import SequentialIds
-from memnet.adapters.memory.search_register import MemorySearchRegister
 from memnet.domain.document import UserScope
 from memnet.domain.errors import Unavailable
 from memnet.operations import erase_index as module
 from memnet.operations.count_indexed import count_indexed
 from memnet.operations.erase_index import erase_index
 from memnet.operations.index_events import index_events
-from memnet.ports import Search
+from memnet.stores import Search
 from tests.domain.event_samples import SCOPE, stored_event
 
 OTHER = UserScope("t1", "u2")

@@ -9,7 +9,8 @@ import pytest
 from memnet.domain.document import UserScope
 from memnet.domain.errors import InvalidCursor
 from memnet.domain.event import EventKey
-from memnet.ports import EventStore, Marked, Page, StoreConflict
+from memnet.ports import Page, StoreConflict
+from memnet.stores import EventStore, Marked
 
 SCOPE = UserScope("t1", "u1")
 KEY = EventKey(SCOPE, "evt_01")

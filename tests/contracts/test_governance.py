@@ -4,19 +4,19 @@ import asyncio
 from typing import Any
 
 import pytest
-
 from memnet.adapters.azure.blob_audit import BlobAuditLog
 from memnet.adapters.azure.blob_events import BlobEventStore
 from memnet.adapters.azure.blob_holds import BlobHoldStore
 from memnet.adapters.azure.blob_records import BlobRecordStore
 from memnet.adapters.azure.blob_users import BlobUserDirectory
 from memnet.adapters.memory.audit import MemoryAuditLog
-from memnet.adapters.memory.clock import FrozenClock
 from memnet.adapters.memory.erasures import MemoryErasureStore
 from memnet.adapters.memory.events import MemoryEventStore
 from memnet.adapters.memory.holds import MemoryHoldStore
 from memnet.adapters.memory.records import MemoryRecordStore
 from memnet.adapters.memory.users import MemoryUserDirectory
+
+from memnet.adapters.memory.clock import FrozenClock
 from memnet.domain.document import Actor, UserScope
 from memnet.domain.errors import HistoryBroken, InvalidCursor, InvalidIdentifier
 from memnet.domain.event import EventKey
@@ -24,7 +24,8 @@ from memnet.domain.hold import HoldAction, HoldKey, HoldPlace
 from memnet.domain.record import RecordKey, RecordKind
 from memnet.operations.change_hold import change_hold
 from memnet.operations.list_hold_changes import list_hold_changes
-from memnet.ports import HoldStore, StoreConflict
+from memnet.ports import StoreConflict
+from memnet.stores import HoldStore
 from tests.contracts.conftest import BACKENDS
 from tests.contracts.erasure_stores import pages
 

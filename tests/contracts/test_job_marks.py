@@ -3,13 +3,13 @@
 from datetime import UTC, datetime, timedelta
 
 import pytest
-
 from memnet.adapters.azure.blob_job_marks import BlobJobMarks
-from memnet.adapters.memory.clock import FrozenClock
 from memnet.adapters.memory.job_marks import MemoryJobMarks
+
+from memnet.adapters.memory.clock import FrozenClock
 from memnet.domain.errors import InvalidCursor
 from memnet.domain.job import MARKS, Job, JobKind
-from memnet.ports import JobMarks
+from memnet.stores import JobMarks
 
 JOB = Job(JobKind.REPLAY, "t1", "u1", "rpl-1")
 

@@ -9,13 +9,13 @@ from uuid import uuid4
 import pytest
 from azure.servicebus.aio import ServiceBusClient
 from azure.storage.blob.aio import ContainerClient
+from memnet.adapters.azure.blob_container import BlobContainer, open_container
 from proton import Link, Receiver, Sender
 
 from local.azurite_server import ACCOUNT_KEY
 from local.key_vault_server import KeyVault
 from local.search_server import SearchEmulator
 from local.service_bus_server import CONFIG, ServiceBus
-from memnet.adapters.azure.blob_container import BlobContainer, open_container
 from memnet.adapters.azure.blob_prerequisites import BlobAccess, ContainerPrerequisite
 from memnet.adapters.azure.key_vault import open_vault
 from memnet.adapters.azure.search_index import open_search

@@ -8,7 +8,8 @@ import pytest
 from memnet.domain.document import StorageETag, UserScope
 from memnet.domain.errors import InvalidCursor, InvalidIdentifier
 from memnet.domain.record import RecordKey, RecordKind
-from memnet.ports import RecordStore, StoreConflict
+from memnet.ports import StoreConflict
+from memnet.stores import RecordStore
 
 SCOPE = UserScope("t1", "u1")
 KEY = RecordKey(SCOPE, RecordKind.SNAPSHOTS, "c_1/s_1")

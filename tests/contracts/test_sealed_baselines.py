@@ -12,7 +12,7 @@ from memnet.domain.errors import HistoryBroken
 from memnet.operations.read_baseline import read_baseline
 from memnet.operations.rotate_keys import rotate_keys
 from memnet.operations.store_baseline import store_baseline
-from memnet.ports import AuditLog, RecordStore, Vault
+from memnet.stores import AuditLog, RecordStore, Vault
 
 SCOPE = UserScope("t1", "u1")
 SECRET = "My door code is 4711-quokka."

@@ -7,10 +7,10 @@ from typing import Any
 import orjson
 import pytest
 from azure.storage.blob.aio import ContainerClient
-
 from memnet.adapters.azure.blob_container import BlobContainer, open_container
 from memnet.adapters.azure.blob_job_marks import BlobJobMarks
 from memnet.adapters.azure.blob_records import BlobRecordStore
+
 from memnet.adapters.memory.tenant_keys import MemoryTenantKeys
 from memnet.adapters.system import RandomIds, SystemClock
 from memnet.domain.document import Actor, UserScope
@@ -20,7 +20,7 @@ from memnet.operations.open_record import open_record
 from memnet.operations.read_snapshot import read_snapshot
 from memnet.operations.seal_record import seal_record
 from memnet.operations.store_snapshot import StoredSnapshot, store_snapshot
-from memnet.ports import Vault
+from memnet.stores import Vault
 from tests.contracts.conftest import Place
 from tests.domain.samples import CATALOG
 from tests.domain.snapshot_samples import SCOPE, conversation, snapshot

@@ -3,9 +3,9 @@
 import asyncio
 
 import pytest
-
 from memnet.adapters.azure.blob_container import BlobContainer
 from memnet.adapters.azure.blob_search_register import BlobSearchRegister
+
 from memnet.domain.search_layout import LAYOUT, IndexVersion, Layout, dump_layout
 from memnet.ports import StoreConflict
 

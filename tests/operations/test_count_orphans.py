@@ -7,6 +7,7 @@ import pytest
 from memnet.domain.retention import Tally
 from memnet.operations.apply_retention import apply_retention
 from memnet.operations.list_audit import list_audit
+from tests.memory_blobs import storage_of
 from tests.operations.erasure_world import U1, ErasureWorld, alpha
 from tests.operations.retention_world import (
     ALPHA,
@@ -30,7 +31,7 @@ async def orphaned(*, baseline: bool = False) -> RetentionWorld:
     if baseline:
         world.clock.advance(65 * DAY)
         await world.retain()
-    world.documents.drop(ALPHA.blob_name)
+    storage_of(world.documents).drop(ALPHA.blob_name)
     return world
 
 
@@ -103,11 +104,11 @@ async def test_what_cannot_be_read_or_speaks_of_another_change_is_counted_and_ke
     world.clock.advance(1000 * DAY)
     (first, second, *_) = await world.changes()
     others = await world.audit.read(SCOPE, second)
-    world.audit.drop(f"{SCOPE.prefix}audit/{first}.json")
+    storage_of(world.audit).drop(f"{SCOPE.prefix}audit/{first}.json")
     await world.audit.append(SCOPE, first, others)
     await world.audit.append(SCOPE, "junk", b"[]")
     await world.audit.append_baseline(SCOPE, "junk-000000000001", b'{"tenant_id": 1}')
-    world.audit._records[f"{SCOPE.prefix}audit/old/x-000000000001.json"] = b"{}"
+    storage_of(world.audit).overwrite(f"{SCOPE.prefix}audit/old/x-000000000001.json", b"{}")
     applied = await world.retain()
     assert applied.report.broken == {"audit": 4}
     assert applied.report.tallies["audit"] == Tally(waiting=3)

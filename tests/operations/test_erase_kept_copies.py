@@ -12,7 +12,8 @@ from memnet.domain.erasure_receipt import Status
 from memnet.domain.errors import Unavailable
 from memnet.operations.erase_user import Erased, erase_user
 from memnet.operations.request_erasure import request_erasure
-from memnet.ports import Erasing, Page, UserStorage
+from memnet.ports import Page
+from memnet.stores import Erasing, UserStorage
 from tests.operations.erasure_world import ADMIN, U1, ErasureWorld
 
 

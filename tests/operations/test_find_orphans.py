@@ -5,6 +5,7 @@ import pytest
 from memnet.domain import envelope
 from memnet.domain.errors import HistoryBroken
 from memnet.operations.find_orphans import find_orphans
+from tests.memory_blobs import storage_of
 from tests.operations.retention_world import ALPHA, DYNAMIC, SCOPE, RetentionWorld, put
 
 
@@ -23,7 +24,7 @@ async def doc_id_of(world: RetentionWorld, key) -> str:
 async def test_those_that_no_document_has(world):
     ids = [await doc_id_of(world, key) for key in (ALPHA, DYNAMIC)]
     assert await find_orphans(SCOPE, [*ids, "gone-1"], documents=world.documents) == {"gone-1"}
-    world.documents.drop(ALPHA.blob_name)
+    storage_of(world.documents).drop(ALPHA.blob_name)
     assert await find_orphans(SCOPE, [*ids, "gone-1"], documents=world.documents) == {ids[0], "gone-1"}
 
 

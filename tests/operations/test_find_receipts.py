@@ -6,6 +6,7 @@ import pytest
 from memnet.domain.json_text import canonical
 from memnet.domain.signature import SigningKey, by_id
 from memnet.operations.find_receipts import find_receipts
+from tests.memory_blobs import storage_of
 from tests.operations.erasure_world import OTHER, U1, U10, ErasureWorld
 
 
@@ -56,5 +57,5 @@ async def test_what_is_altered_copied_or_none_is_left_out(world):
     altered = canonical(orjson.loads(data) | {"erasure_id": "altered", "removed": {"documents": 9}})
     for name, content in {"altered": altered, "copied": data, "junk": b"?", "empty": b"{}"}.items():
         await erasures.create_receipt("t1", name, content)
-    erasures._receipts["erasures/t1/.json"] = data
+    storage_of(erasures).overwrite("erasures/t1/.json", data)
     assert await found(world) == [erasure_id]

@@ -17,6 +17,7 @@ from memnet.domain.json_text import canonical, digest
 from memnet.domain.record import RecordKey, RecordKind
 from memnet.domain.sealing import is_sealed
 from memnet.operations.open_attachment import open_attachment
+from tests.memory_blobs import storage_of
 from tests.operations.archive_world import (
     OPERATOR,
     OTHER,
@@ -246,9 +247,9 @@ async def test_what_was_sealed_takes_a_vault_if_it_is_only_brought_along(archive
     forgery, world = _planted(empty, (f"{ELSEWHERE}/audit/{record['change_id']}", record)), World()
     with pytest.raises(VaultUnavailable):
         await imported(world, forgery, OTHER, vault=None)
-    assert world.records.names() == []
+    assert storage_of(world.records).names() == []
     await imported(world, forgery, OTHER)
-    (name,) = [name for name in world.records.names() if "/earlier/" in name]
+    (name,) = [name for name in storage_of(world.records).names() if "/earlier/" in name]
     key = RecordKey(OTHER, RecordKind.IMPORTS, name.partition("/imports/")[2].removesuffix(".json"))
     stored = await world.records.read(key)
     assert stored is not None

@@ -15,6 +15,7 @@ from memnet.operations.read_newest_head import read_newest_head
 from memnet.operations.sign_head import Signed, sign_head
 from memnet.operations.sign_heads import sign_heads
 from memnet.operations.verify_history import verify_history
+from tests.memory_blobs import storage_of
 from tests.operations.baseline_world import retain
 from tests.operations.erasure_world import U1, ErasureWorld, alpha
 from tests.operations.retention_world import Between
@@ -68,7 +69,7 @@ async def stopped(world: ErasureWorld, call: str = "storage.list", number: int =
 
 async def take_away(world: ErasureWorld) -> None:
     """As somebody does who can write to the storage."""
-    world.services.documents.drop(alpha(U1).blob_name)
+    storage_of(world.services.documents).drop(alpha(U1).blob_name)
 
 
 @pytest.fixture
@@ -99,7 +100,7 @@ async def test_signing_goes_on_and_the_head_names_it(world):
     assert await sign(world) is Signed.SIGNED
     assert (await newest(world)).erasures == ()
     # What was signed about it is enough.
-    world.services.erasures._receipts.clear()
+    forget_receipts(world)
     assert await told(world) == (None, [(None, None), (None, erasure_id)])
 
 
@@ -165,9 +166,9 @@ async def test_a_receipt_that_removed_nothing_explains_nothing(world):
 @pytest.mark.parametrize("forge", ["another key", "another user", "altered", "unsigned"])
 async def test_a_receipt_that_is_not_the_service_s_of_this_user_explains_nothing(world, forge):
     erasure_id = await stopped(world)
-    receipts = world.services.erasures._receipts
-    (name,) = receipts
-    members = orjson.loads(receipts[name])
+    receipts = storage_of(world.services.erasures)
+    (name,) = receipts.names("erasures/")
+    members = orjson.loads(receipts.data(name))
     if forge == "altered":
         members["finished_at"] = "2099-01-01T00:00:00.000000Z"
     elif forge == "another user":
@@ -178,7 +179,7 @@ async def test_a_receipt_that_is_not_the_service_s_of_this_user_explains_nothing
         mallory = SigningKey("v1", b"m" * 32).public
         assert await told(world, public_keys=by_id([mallory])) != (None, [(None, erasure_id)])
         members["key_id"] = mallory.key_id
-    receipts[name] = canonical(members)
+    receipts.overwrite(name, canonical(members))
     await broken(world)
 
 
@@ -191,9 +192,15 @@ async def test_of_two_that_are_gone_it_explains_one_and_so_none(world):
         replaces=None,
     )
     await sign(world, accept=True)
-    world.services.documents.drop(other.blob_name)
+    storage_of(world.services.documents).drop(other.blob_name)
     await stopped(world)
     await broken(world)
+
+
+def forget_receipts(world: ErasureWorld) -> None:
+    storage = storage_of(world.services.erasures)
+    for name in storage.names("erasures/"):
+        storage.drop(name)
 
 
 async def copy_of(world: ErasureWorld):
@@ -206,13 +213,13 @@ async def copy_of(world: ErasureWorld):
 async def test_what_is_altered_in_what_is_left_is_told(world):
     await stopped(world)
     (first, second) = (await world.services.audit.list(U1, "", limit=9, cursor=None)).items
-    records = world.services.audit._records
+    records = storage_of(world.services.audit)
     name = f"{U1.prefix}audit/{first}.json"
-    records[name] = canonical(orjson.loads(records[name]) | {"actor": "somebody-else"})
+    records.overwrite(name, canonical(orjson.loads(records.data(name)) | {"actor": "somebody-else"}))
     assert await told(world) == (None, [(f"{first}: the record was altered, or the one after it", None)])
-    del records[name]
+    records.drop(name)
     name = f"{U1.prefix}audit/{second}.json"
-    records[name] = canonical(orjson.loads(records[name]) | {"actor": "somebody-else"})
+    records.overwrite(name, canonical(orjson.loads(records.data(name)) | {"actor": "somebody-else"}))
     _, ((fault, by),) = await told(world)
     assert by is None
     assert fault == f"{second}: the history is not the one of head 1, which has another record there"
@@ -222,16 +229,16 @@ async def test_a_baseline_in_what_is_left_must_fit_too(world):
     await retain(world.services, alpha(U1), 1)
     erasure_id = await stopped(world)
     assert await told(world) == (None, [(None, erasure_id)])
-    (name,) = [name for name in world.services.audit.names() if "/baselines/" in name]
+    stored = storage_of(world.services.audit)
+    (name,) = stored.names(f"{U1.prefix}baselines/")
     change = name.rpartition("/")[2].removesuffix(".json")
-    stored = world.services.audit._records
-    whole = stored[name]
-    stored[name] = canonical(orjson.loads(whole) | {"record_hash": "0" * 64})
+    whole = stored.data(name)
+    stored.overwrite(name, canonical(orjson.loads(whole) | {"record_hash": "0" * 64}))
     reason = f"{change}: the baseline was altered, or the record after it"
     assert await told(world) == (None, [(reason, None)])
-    stored[name] = b"{}"
+    stored.overwrite(name, b"{}")
     assert await told(world) == (None, [(f"{change}: the baseline cannot be read", None)])
-    stored[name] = whole
+    stored.overwrite(name, whole)
     assert await told(world) == (None, [(None, erasure_id)])
 
 
@@ -300,5 +307,5 @@ async def test_a_head_that_was_kept_elsewhere_is_gone_with_a_whole_erasure(world
     await world.services.background.drain()
     await sign(world)
     assert await told(world, expected=kept) == (None, [(None, None), (None, erasure_id)])
-    world.services.erasures._receipts.clear()
+    forget_receipts(world)
     assert (await told(world, expected=kept))[0] is not None

@@ -19,6 +19,7 @@ from memnet.domain.errors import (
 from memnet.domain.json_text import canonical, digest
 from memnet.operations.list_audit import list_audit
 from memnet.operations.read_records import read_records
+from tests.memory_blobs import storage_of
 from tests.operations import retention_world
 from tests.operations.baseline_world import retain
 from tests.operations.service import ALPHA, DYNAMIC, SCOPE, Service, note
@@ -74,15 +75,15 @@ async def test_pages_lose_and_repeat_nothing(filled, limit):
 
 @pytest.mark.parametrize("limit", range(1, 10))
 async def test_records_whose_document_is_gone_come_last(filled, limit):
-    filled.documents.drop(ALPHA.blob_name)
+    storage_of(filled.documents).drop(ALPHA.blob_name)
     assert await told(filled, limit=limit) == EVERYTHING[5:] + EVERYTHING[:5]
     assert await told(filled, limit=limit, namespace="projects") == EVERYTHING[5:]
     assert await told(filled, limit=limit, namespace="projects", path="alpha.json") == []
 
 
 async def test_a_document_that_began_anew_in_their_place_is_told_before_them(filled):
-    filled.documents.drop(ALPHA.blob_name)
-    filled.documents._recent.clear()
+    storage_of(filled.documents).drop(ALPHA.blob_name)
+    filled.documents._cache.forget(ALPHA)
     await filled.patch(note("anew"))
     await filled.background.drain()
     assert await told(filled, limit=2) == [EVERYTHING[0], *EVERYTHING[5:], *EVERYTHING[:5]]

@@ -9,6 +9,7 @@ from memnet.operations.find_holds import find_holds
 from memnet.operations.list_hold_changes import list_hold_changes
 from memnet.operations.read_hold import read_hold
 from memnet.operations.tell_hold import tell_hold
+from tests.memory_blobs import storage_of
 from tests.operations.hold_world import SCOPE, HoldWorld
 from tests.operations.retention_world import DAY, RetentionWorld
 
@@ -42,7 +43,7 @@ async def test_one_that_is_taken_out_or_altered_in_the_middle_is_told_to_whoever
             world = await filled(place=place)
             key = HoldKey(place, number)
             stored = await world.holds.read(key) or b""
-            world.holds.drop(key.blob_name)
+            storage_of(world.holds).drop(key.blob_name)
             if data is not None:
                 await world.holds.create(key, stored.replace(b"svc-legal", b"svc-other"))
             for ask in (list_hold_changes, read_hold, tell_hold):
@@ -57,12 +58,12 @@ async def test_one_that_is_taken_out_or_altered_in_the_middle_is_told_to_whoever
 async def test_the_oldest_may_be_gone_for_an_erasure_takes_them_and_the_row_goes_on():
     world = await filled(4)
     for number in (1, 2):
-        world.holds.drop(HoldKey(PLACE, number).blob_name)
+        storage_of(world.holds).drop(HoldKey(PLACE, number).blob_name)
     await world.place("anew")
     found = await list_hold_changes(PLACE, holds=world.holds)
     assert [change.key.number for change in found] == [3, 4, 5]
     tenant = await filled(4, TENANT)
-    tenant.holds.drop(HoldKey(TENANT, 1).blob_name)
+    storage_of(tenant.holds).drop(HoldKey(TENANT, 1).blob_name)
     assert len(await list_hold_changes(TENANT, holds=tenant.holds)) == 3
 
 
@@ -109,7 +110,7 @@ async def test_a_row_that_does_not_hold_stops_every_removal():
     await world.event("evt-1")
     for reason in ("case 1", "case 2", "case 3"):
         await world.hold(reason)
-    world.holds.drop(HoldKey(HoldPlace("t1", "u1"), 2).blob_name)
+    storage_of(world.holds).drop(HoldKey(HoldPlace("t1", "u1"), 2).blob_name)
     world.clock.advance(1000 * DAY)
     with pytest.raises(HistoryBroken):
         await world.retain()
@@ -119,7 +120,7 @@ async def test_a_row_that_does_not_hold_stops_every_removal():
 async def test_the_newest_cut_off_leaves_a_row_that_holds():
     """What docs/security.md says is not stopped, and has the storage itself protect."""
     world = await filled(3)
-    world.holds.drop(HoldKey(PLACE, 3).blob_name)
+    storage_of(world.holds).drop(HoldKey(PLACE, 3).blob_name)
     newest = await read_hold(PLACE, holds=world.holds)
     assert newest is not None
     assert not newest.holds

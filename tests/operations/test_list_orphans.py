@@ -2,12 +2,13 @@
 
 import pytest
 
-from memnet.adapters.memory.erasures import MemoryErasureStore
 from memnet.domain.audit_values import CLEAR
 from memnet.domain.data_keys import data_keys_key
 from memnet.domain.document import DocumentKey
 from memnet.domain.errors import HistoryBroken, VaultUnavailable
 from memnet.operations.list_orphans import list_orphans
+from memnet.stores import ErasureStore
+from tests.memory_blobs import storage_of
 from tests.operations.service import ALPHA, SCOPE, Service
 
 BETA = DocumentKey(SCOPE, "projects", "beta.json")
@@ -20,7 +21,7 @@ async def left(service) -> Service:
     await service.count_up(3, BETA)
     await service.count_up(1, DocumentKey(SCOPE, "projects", "gamma.json"))
     for key in (ALPHA, BETA):
-        service.documents.drop(key.blob_name)
+        storage_of(service.documents).drop(key.blob_name)
     return service
 
 
@@ -48,7 +49,7 @@ async def test_pages_lose_and_repeat_nothing(left, limit):
 
 
 async def test_somebody_else_s_blob_is_no_record(left):
-    left.audit._records[f"{SCOPE.prefix}audit/old/x-000000000001.json"] = b"{}"
+    storage_of(left.audit).overwrite(f"{SCOPE.prefix}audit/old/x-000000000001.json", b"{}")
     assert await told(left) == ALL
 
 
@@ -97,7 +98,7 @@ async def test_what_is_removed_meanwhile_is_left_out_and_the_pages_go_on(left):
 
 
 async def test_there_are_none_of_a_user_who_is_being_erased(left):
-    fences = left.documents._fences = MemoryErasureStore()
+    fences = ErasureStore(left.documents._blobs)
     assert await told(left) == ALL
     read = left.audit.read
 

@@ -9,6 +9,7 @@ from memnet.domain import envelope
 from memnet.domain.errors import HistoryBroken
 from memnet.operations.next_baseline import next_baseline
 from memnet.operations.remove_due import RetentionRun
+from tests.memory_blobs import storage_of
 from tests.operations.retention_world import ALPHA, DAY, SCOPE, RetentionWorld, put
 
 
@@ -72,9 +73,9 @@ async def test_a_record_without_a_member_breaks_it(member):
     stored = await world.documents.get(ALPHA)
     head = envelope.load(stored.data)
     name = f"{SCOPE.prefix}audit/{head.change_id(1)}.json"
-    record = envelope.orjson.loads(world.audit._records[name])
+    record = envelope.orjson.loads(storage_of(world.audit).data(name))
     del record[member]
-    world.audit._records[name] = envelope.canonical(record)
+    storage_of(world.audit).overwrite(name, envelope.canonical(record))
     world.clock.advance(400 * DAY)
     with pytest.raises(HistoryBroken):
         await found(world)

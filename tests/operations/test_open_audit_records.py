@@ -8,6 +8,7 @@ from memnet.domain.errors import HistoryBroken, VaultUnavailable
 from memnet.operations.open_audit_records import open_audit_records
 from memnet.operations.read_stored_records import read_stored_records
 from memnet.operations.rotate_keys import rotate_keys
+from tests.memory_blobs import storage_of
 from tests.operations.service import SCOPE, Service, note
 
 
@@ -79,4 +80,4 @@ async def test_sealed_records_take_a_vault_and_others_do_not(service):
     open_ones = await stored(clear)
     assert await open_audit_records(SCOPE, open_ones, vault=None) == list(open_ones.values())
     assert await open_audit_records(SCOPE, open_ones, vault=clear.vault) == list(open_ones.values())
-    assert clear.key_records.names() == []
+    assert storage_of(clear.key_records).names(f"{SCOPE.prefix}keys/") == []

@@ -11,7 +11,7 @@ from memnet.domain.errors import Unavailable, VaultUnavailable
 from memnet.domain.record import RecordKind
 from memnet.operations.rotate_keys import rotate_keys
 from memnet.operations.take_current_key import take_current_key
-from memnet.ports import Vault
+from memnet.stores import Vault
 from tests.domain.snapshot_samples import SCOPE
 from tests.operations.vault_world import VaultWorld
 

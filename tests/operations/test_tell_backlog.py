@@ -5,11 +5,7 @@ from datetime import timedelta
 import pytest
 
 from memnet.adapters.memory.clock import FrozenClock
-from memnet.adapters.memory.erasures import MemoryErasureStore
 from memnet.adapters.memory.event_index import MemoryEventIndex
-from memnet.adapters.memory.events import MemoryEventStore
-from memnet.adapters.memory.job_marks import MemoryJobMarks
-from memnet.adapters.memory.search_register import MemorySearchRegister
 from memnet.adapters.memory.telemetry import MemoryTelemetry
 from memnet.domain import tenant_erasure
 from memnet.domain.document import UserScope
@@ -20,7 +16,8 @@ from memnet.domain.tenant_erasure import TenantErasure
 from memnet.domain.timestamps import to_text
 from memnet.operations import get_statistics
 from memnet.operations.tell_backlog import UNREADABLE_AGE, Backlog, tell_backlog
-from memnet.ports import Search
+from memnet.stores import ErasureStore, EventStore, JobMarks, Search, SearchRegister
+from tests.memory_blobs import memory_blobs
 
 MINUTE = timedelta(minutes=1)
 
@@ -30,9 +27,10 @@ class World:
 
     def __init__(self) -> None:
         self.clock = FrozenClock()
-        self.marks, self.events = MemoryJobMarks(self.clock), MemoryEventStore(self.clock)
-        self.telemetry, self.fences = MemoryTelemetry(), MemoryErasureStore()
-        self.search: Search | None = Search(MemoryEventIndex(), MemorySearchRegister(), self.fences)
+        blobs = memory_blobs(self.clock)
+        self.marks, self.events = JobMarks(blobs), EventStore(blobs)
+        self.telemetry, self.fences = MemoryTelemetry(), ErasureStore(blobs)
+        self.search: Search | None = Search(MemoryEventIndex(), SearchRegister(blobs, fresh_seconds=0), self.fences)
 
     async def mark(self, kind: JobKind, job_id: str) -> None:
         await self.marks.mark(Job(kind, "t1", "u1", job_id))

@@ -1,35 +1,42 @@
-"""RecordStore on Azure Blob Storage: one small blob a record, beside the user's documents."""
+"""The small records of users, such as snapshots, replays and data keys: one blob each beside the documents."""
 
 from datetime import datetime
 
-from memnet.adapters.azure.blob_container import BlobContainer
 from memnet.domain.document import StorageETag, UserScope
 from memnet.domain.errors import InvalidIdentifier
 from memnet.domain.identifiers import check_identifier
 from memnet.domain.record import RecordKey, RecordKind
 from memnet.ports import Page, StoredDocument
+from memnet.stores.blobs import Blobs
 
 _SUFFIX = ".json"
 
 
-class BlobRecordStore:
-    """The RecordStore port; errors as the port says."""
+class RecordStore:
+    """The small records of users. Reads are strongly consistent, and every write is conditional."""
 
-    def __init__(self, container: BlobContainer) -> None:
-        """Use the container of the documents."""
-        self._container = container
+    def __init__(self, blobs: Blobs) -> None:
+        """Keep them in `blobs`."""
+        self._blobs = blobs
 
     async def read(self, key: RecordKey) -> StoredDocument | None:
-        """Read a record. Raises Unavailable."""
-        return await self._container.read(key.blob_name)
+        """Return a record, or None if it does not exist. Raises Unavailable."""
+        return await self._blobs.storage.get(key.blob_name)
 
     async def write(self, key: RecordKey, data: bytes, *, replaces: StorageETag | None) -> StorageETag:
-        """Write a record conditionally. Raises StoreConflict, ErasureRunning, Unavailable."""
-        return await self._container.write(key.blob_name, data, replaces=replaces, metadata={}, of=key.scope)
+        """Write a record if its tag is `replaces`, or, with None, if it does not exist; return the new tag.
+
+        Raises StoreConflict, ErasureRunning, TenantEnded, and Unavailable when the outcome is unknown.
+        """
+        return await self._blobs.put_of(key.scope, key.blob_name, data, replaces=replaces)
 
     async def delete(self, key: RecordKey, *, tag: StorageETag | None = None, known_at: datetime | None = None) -> None:
-        """Remove a record, with `tag` conditionally. Raises StoreConflict, Unavailable."""
-        await self._container.delete(key.blob_name, tag=tag, known_at=known_at)
+        """Remove a record, with `tag` only if that is its tag; removing a missing one succeeds.
+
+        `known_at` is the moment at which the caller knew that it may be removed: Azure Storage refuses the request 15
+        minutes after it. Raises StoreConflict if it has another tag, Unavailable when the outcome is unknown.
+        """
+        await self._blobs.storage.delete(key.blob_name, tag=tag, known_at=known_at)
 
     async def list(self, scope: UserScope, kind: RecordKind, *, limit: int, cursor: str | None) -> Page[RecordKey]:
         """List a user's records of one kind in name order. Raises InvalidCursor, Unavailable."""
@@ -38,17 +45,15 @@ class BlobRecordStore:
     async def list_of_tenant(
         self, tenant_id: str, kind: RecordKind, *, limit: int, cursor: str | None
     ) -> Page[RecordKey]:
-        """List a tenant's records of one kind; pages over the other blobs are short or empty.
+        """List the records of one kind of all users of a tenant, in name order.
 
-        Blob Storage lists by prefix alone, and in the layout the user comes before the kind. Raises InvalidIdentifier,
-        InvalidCursor, Unavailable.
+        For jobs: it reads the names of all that the tenant has stored, because in the layout the user comes before the
+        kind, and pages may be short or empty. Raises InvalidIdentifier, InvalidCursor, Unavailable.
         """
         return await self._list(f"tenants/{check_identifier('tenant_id', tenant_id)}/users/", kind, limit, cursor)
 
     async def _list(self, prefix: str, kind: RecordKind, limit: int, cursor: str | None) -> Page[RecordKey]:
-        blobs, following = await self._container.list(prefix, limit=limit, cursor=cursor, metadata=False)
-        found = [_key(str(blob.name), kind) for blob in blobs]
-        return Page([key for key in found if key is not None], following)
+        return await self._blobs.rows(prefix, lambda blob: _key(blob.name, kind), limit=limit, cursor=cursor)
 
 
 def _key(name: str, kind: RecordKind) -> RecordKey | None:

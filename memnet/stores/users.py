@@ -1,17 +1,17 @@
-"""UserDirectory on Azure Blob Storage: the first folders of the layout, listed without what is in them."""
+"""The users of whom anything is stored: the first folders of the layout, listed without what is in them."""
 
-from memnet.adapters.azure.blob_container import BlobContainer
 from memnet.domain.document import UserScope
 from memnet.domain.identifiers import SEGMENT, check_identifier
 from memnet.ports import Page
+from memnet.stores.blobs import Blobs
 
 
-class BlobUserDirectory:
-    """The UserDirectory port; errors as the port says."""
+class UserDirectory:
+    """The tenants and users of whom anything is stored: one row each, however much it is."""
 
-    def __init__(self, container: BlobContainer) -> None:
-        """Use the container of the documents."""
-        self._container = container
+    def __init__(self, blobs: Blobs) -> None:
+        """Look into `blobs`."""
+        self._blobs = blobs
 
     async def list_tenants(self, *, limit: int, cursor: str | None) -> Page[str]:
         """List the tenants in name order. Raises InvalidCursor, Unavailable."""
@@ -24,6 +24,6 @@ class BlobUserDirectory:
         return Page([UserScope(tenant_id, user_id) for user_id in page.items], page.next_cursor)
 
     async def _folders(self, prefix: str, limit: int, cursor: str | None) -> Page[str]:
-        names, following = await self._container.list_folders(prefix, limit=limit, cursor=cursor)
-        found = (name.removeprefix(prefix).removesuffix("/") for name in names)
-        return Page([name for name in found if SEGMENT.fullmatch(name)], following)
+        page = await self._blobs.storage.list_folders(prefix, limit=limit, cursor=cursor)
+        found = (name.removeprefix(prefix).removesuffix("/") for name in page.items)
+        return Page([name for name in found if SEGMENT.fullmatch(name)], page.next_cursor)

@@ -4,12 +4,14 @@ from dataclasses import dataclass
 from datetime import timedelta
 
 from memnet.domain.erasure import Store
-from memnet.ports.governance import ErasureStore, HoldStore, UserDirectory, UserStorage
-from memnet.ports.searching import Search
-from memnet.ports.signing import SigningKeys
-from memnet.ports.storage import DocumentStore, RecordStore
-from memnet.ports.surroundings import Clock, IdGenerator
-from memnet.ports.work import MessageQueue
+from memnet.ports import Clock, IdGenerator, MessageQueue, SigningKeys
+from memnet.stores.documents import DocumentStore
+from memnet.stores.erasures import ErasureStore
+from memnet.stores.event_index_register import Search
+from memnet.stores.legal_holds import HoldStore
+from memnet.stores.user_blobs import UserStorage
+from memnet.stores.user_items import RecordStore
+from memnet.stores.users import UserDirectory
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -1,11 +1,11 @@
-"""One blob container: a lean pipeline for single blobs, the SDK's client for the rest, one translation of errors."""
+"""BlobStorage on Azure: a lean pipeline for single blobs, the SDK's client for the rest, one translation of errors."""
 
 import asyncio
 import io
 import logging
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
-from datetime import datetime, timedelta
+from datetime import datetime
 from email.utils import format_datetime
 from typing import Any
 from urllib.parse import quote
@@ -25,11 +25,15 @@ from azure.storage.blob.aio import BlobPrefix, ContainerClient, LinearRetry
 
 from memnet.adapters.azure.credentials import Credential, storage_credential, storage_policy
 from memnet.domain import cursor as cursors
-from memnet.domain.document import StorageETag, UserScope
-from memnet.domain.erasure import fence_name
-from memnet.domain.errors import ErasureRunning, InvalidCursor, TenantEnded, Unavailable
-from memnet.domain.tenant_erasure import LOOK_EVERY, ended_name
-from memnet.ports import Clock, StoreConflict, StoredDocument
+from memnet.domain.document import StorageETag
+from memnet.domain.errors import InvalidCursor, Unavailable
+from memnet.ports import (
+    Clock,
+    ListedBlob,
+    Page,
+    StoreConflict,
+    StoredDocument,
+)
 
 API_VERSION = "2026-06-06"
 """The version of the Blob service's REST interface that both paths speak."""
@@ -46,8 +50,8 @@ PATH = "/!$&'()*+,;=:@"
 _log = logging.getLogger("memnet.storage")
 
 
-class BlobContainer:
-    """Reads, conditionally writes and lists blobs. Names are made of checked identifiers, so none needs escaping.
+class AzureBlobStorage:
+    """The BlobStorage port. Names that are read or written are made of checked identifiers, so none needs escaping.
 
     Single blobs go through azure-core's public pipeline with three policies (retry, authorization, transport) and
     hand-written requests: the SDK's blob client sends the same bytes through sixteen policies and generated
@@ -60,7 +64,6 @@ class BlobContainer:
         pipeline: AsyncPipeline[HttpRequest, AsyncHttpResponse],
         clock: Clock,
         timeout_seconds: float,
-        look_every: timedelta,
     ) -> None:
         """Use `open_container`."""
         self._client = client
@@ -68,12 +71,8 @@ class BlobContainer:
         self._pipeline = pipeline
         self._clock = clock
         self._timeout = timeout_seconds
-        self._look_every = look_every
-        self._seen_alive: dict[str, datetime] = {}
-        """The tenants that had not ended when this process last looked."""
 
-    async def read(self, name: str, known: StoredDocument | None = None) -> StoredDocument | None:
-        """Get Blob. Returns `known` itself while it is current, None if there is no such blob. Raises Unavailable."""
+    async def get(self, name: str, known: StoredDocument | None = None) -> StoredDocument | None:
         condition: dict[str, str] = {} if known is None else {"If-None-Match": known.storage_etag}
         response = await self._send("GET", name, condition)
         if response.status_code == 200:
@@ -81,125 +80,78 @@ class BlobContainer:
         if response.status_code == 304:
             return known
         # A missing container is 404, too, but no answer about the blob.
-        if response.status_code == 404 and response.headers.get("x-ms-error-code") == "BlobNotFound":
+        if _is_missing_blob(response):
             return None
         raise _refused(response)
 
-    async def write(
+    async def put(
         self,
         name: str,
         data: bytes,
         *,
         replaces: StorageETag | None,
-        metadata: Mapping[str, str],
-        of: UserScope | None = None,
+        metadata: Mapping[str, str] | None = None,
         known_at: datetime | None = None,
     ) -> StorageETag:
-        """Put Blob iff the tag still is `replaces` (None: iff there is no blob); returns the new tag.
-
-        `of` is whose it is: it is not written while that user's memory is erased. The request is dated before the look
-        at the fence, with `known_at` so, and the service refuses what is dated more than 15 minutes ago: however long
-        it is on its way, it does not arrive later than that after the fence was put up. Raises StoreConflict,
-        ErasureRunning, and Unavailable when the outcome is unknown.
-        """
-        dated = known_at or self._clock.now()
-        if of is not None:
-            await self.check_fence(of)
         headers = {
             "Content-Type": "application/json",
             "Content-Length": str(len(data)),
             "x-ms-blob-type": "BlockBlob",
-            **{f"x-ms-meta-{key}": value for key, value in metadata.items()},
+            **{f"x-ms-meta-{key}": value for key, value in (metadata or {}).items()},
         }
         # Never If-Match: *, which the emulator takes differently from Azure.
         if replaces is None:
             headers["If-None-Match"] = "*"
         else:
             headers["If-Match"] = replaces
-        response = await self._send("PUT", name, headers, data, dated)
+        response = await self._send("PUT", name, headers, data, known_at)
         if response.status_code == 201:
             return StorageETag(response.headers["ETag"])
         raise _refused(response)
 
-    async def check_tenant(self, tenant_id: str) -> None:
-        """Look for the end of a tenant, unless the last look was less than `look_every` ago.
-
-        Raises TenantEnded, InvalidIdentifier, Unavailable.
-        """
-        now = self._clock.now()
-        seen = self._seen_alive.get(tenant_id)
-        # A clock that was set back makes no look count for longer.
-        if seen is not None and timedelta() <= now - seen < self._look_every:
-            return
-        if await self.read(ended_name(tenant_id)) is not None:
-            raise TenantEnded()
-        self._seen_alive = {one: at for one, at in self._seen_alive.items() if now - at < self._look_every}
-        self._seen_alive[tenant_id] = now
-
-    async def check_fence(self, scope: UserScope) -> None:
-        """Look for the fence of an erasure. Raises ErasureRunning if there is one, TenantEnded, Unavailable."""
-        await self.check_tenant(scope.tenant_id)
-        if await self.read(fence_name(scope)) is not None:
-            raise ErasureRunning()
-
-    async def delete(self, name: str, *, tag: StorageETag | None = None, known_at: datetime | None = None) -> None:
-        """Delete Blob with its snapshots, with `tag` iff it still is the one of that tag; a missing one is fine.
-
-        With `known_at` the request is dated so, and the service refuses it 15 minutes after. The name may be any that a
-        listing told, also one that none of ours could be. Raises StoreConflict, and Unavailable when the outcome is
-        unknown.
-        """
+    async def delete(
+        self, name: str, *, tag: StorageETag | None = None, copy: str = "", known_at: datetime | None = None
+    ) -> None:
         place = quote(name, safe=PATH)
+        if copy:
+            await self._delete_copy(f"{place}?{quote(copy, safe='=:')}", known_at)
+            return
         headers = {"x-ms-delete-snapshots": "include"} | ({} if tag is None else {"If-Match": tag})
         response = await self._send("DELETE", place, headers, dated=known_at)
-        if response.status_code == 202:
-            return
-        if response.status_code == 404 and response.headers.get("x-ms-error-code") == "BlobNotFound":
+        if response.status_code == 202 or _is_missing_blob(response):
             return
         # A missing blob does not meet the condition either; an earlier try of this very call may have removed it.
-        if response.status_code == 412 and await self.read(place) is None:
+        if response.status_code == 412 and await self.get(place) is None:
             return
         raise _refused(response)
 
-    async def delete_copy(self, name: str, copy: str, *, known_at: datetime) -> None:
-        """Delete one version or snapshot; a missing one is fine. `copy` is its query parameter, as "versionid=...".
-
-        The request is dated `known_at`. Source: Delete Blob (REST API). Raises Unavailable.
-        """
-        place = f"{quote(name, safe=PATH)}?{quote(copy, safe='=:')}"
+    async def _delete_copy(self, place: str, known_at: datetime | None) -> None:
+        """Source: Delete Blob (REST API): the query names the version or the snapshot."""
         response = await self._send("DELETE", place, {}, dated=known_at)
         is_missing = response.status_code == 404 and response.headers.get("x-ms-error-code") != "ContainerNotFound"
         if response.status_code != 202 and not is_missing:
             raise _refused(response)
 
     async def list(
-        self, prefix: str, *, limit: int, cursor: str | None, metadata: bool, copies: bool = False
-    ) -> tuple[Sequence[BlobProperties], str | None]:
-        """List Blobs: one page in name order, perhaps short, and the cursor of the next one.
-
-        With `copies` also what the storage keeps beside the blobs: versions, snapshots, soft-deleted blobs. Raises
-        InvalidCursor, Unavailable.
-        """
+        self, prefix: str, *, limit: int, cursor: str | None, metadata: bool = False, copies: bool = False
+    ) -> Page[ListedBlob]:
         marker = None if cursor is None else cursors.decode(prefix, cursor)
         include = [*(["metadata"] if metadata else []), *(["snapshots", "versions", "deleted"] if copies else [])]
         pages: Any = self._client.list_blobs(name_starts_with=prefix, include=include, results_per_page=limit).by_page(
             marker
         )
         rows, following = await self._page(pages, marker)
-        return rows, cursors.encode(prefix, following) if following else None
+        return Page([_listed(row) for row in rows], cursors.encode(prefix, following) if following else None)
 
-    async def list_folders(self, prefix: str, *, limit: int, cursor: str | None) -> tuple[Sequence[str], str | None]:
-        """List Blobs with a delimiter: the names directly below `prefix` that others lie below, each with its slash.
-
-        One page in name order, perhaps short, and the cursor of the next one. Raises InvalidCursor, Unavailable.
-        """
-        marker = None if cursor is None else cursors.decode(f"{prefix}*/", cursor)
+    async def list_folders(self, prefix: str, *, limit: int, cursor: str | None) -> Page[str]:
+        listing = f"{prefix}*/"
+        marker = None if cursor is None else cursors.decode(listing, cursor)
         pages: Any = self._client.walk_blobs(name_starts_with=prefix, delimiter="/", results_per_page=limit).by_page(
             marker
         )
         rows, following = await self._page(pages, marker)
         names = [str(row.name) for row in rows if isinstance(row, BlobPrefix)]
-        return names, cursors.encode(f"{prefix}*/", following) if following else None
+        return Page(names, cursors.encode(listing, following) if following else None)
 
     async def _page(self, pages: Any, marker: str | None) -> tuple[Sequence[Any], str | None]:
         try:
@@ -264,10 +216,26 @@ class BlobContainer:
             raise _translated(error) from error
 
 
-def tag_of(blob: BlobProperties) -> StorageETag:
-    """The tag of a listed blob as its own requests tell it: a listing leaves the quotes out (List Blobs, Etag)."""
+def _listed(blob: BlobProperties) -> ListedBlob:
+    """Source: List Blobs (REST API), "Response body".
+
+    A snapshot has a `Snapshot`; with versioning a blob has a `VersionId`, and the current version `IsCurrentVersion`.
+    A soft-deleted blob has `Deleted` and `RemainingRetentionDays`. A listing leaves the quotes of entity tags out.
+    """
+    copy = ""
+    if blob.snapshot is not None:
+        copy = f"snapshot={blob.snapshot}"
+    elif blob.version_id is not None and not blob.is_current_version:
+        copy = f"versionid={blob.version_id}"
     tag = str(blob.etag)
-    return StorageETag(tag if tag.startswith('"') else f'"{tag}"')
+    return ListedBlob(
+        str(blob.name),
+        StorageETag(tag if tag.startswith('"') else f'"{tag}"'),
+        blob.last_modified,
+        blob.metadata or {},
+        copy,
+        (blob.remaining_retention_days or 0) if blob.deleted else None,
+    )
 
 
 @asynccontextmanager
@@ -278,12 +246,10 @@ async def open_container(
     timeout_seconds: float,
     clock: Clock,
     backoff_seconds: float = 0.3,
-    look_every: timedelta = LOOK_EVERY,
-) -> AsyncIterator[BlobContainer]:
+) -> AsyncIterator[AzureBlobStorage]:
     """Connect to the container at `url`, with the account's key or, without one, an Entra identity.
 
-    `timeout_seconds` bounds one try, `backoff_seconds` is waited between tries, give or take a third. Whether a tenant
-    has ended is looked for once in `look_every`.
+    `timeout_seconds` bounds one try, `backoff_seconds` is waited between tries, give or take a third.
     Connections are pooled until the context ends. Nothing is sent before the first call. Raises ValueError for an
     Entra identity over plain http.
     """
@@ -297,7 +263,7 @@ async def open_container(
             policies: list[Any] = [_retry(backoff_seconds), storage_policy(credential)]
             pipeline: AsyncPipeline[HttpRequest, AsyncHttpResponse] = AsyncPipeline(transport, policies)
             client = _client(url, credential, transport, backoff_seconds)
-            yield BlobContainer(client, pipeline, clock, timeout_seconds, look_every)
+            yield AzureBlobStorage(client, pipeline, clock, timeout_seconds)
         finally:
             if not hasattr(credential, "named_key"):
                 await credential.close()
@@ -312,6 +278,10 @@ def _client(url: str, credential: Credential, transport: AioHttpTransport, backo
 def _retry(backoff: float) -> LinearRetry:
     """Three more tries on connection errors and 5xx; with the SDK's own pauses a dead server takes 83 s to admit."""
     return LinearRetry(backoff=backoff, retry_total=3, random_jitter_range=backoff / 3)  # type: ignore[arg-type]
+
+
+def _is_missing_blob(response: AsyncHttpResponse) -> bool:
+    return response.status_code == 404 and response.headers.get("x-ms-error-code") == "BlobNotFound"
 
 
 def _refused(response: AsyncHttpResponse) -> Exception:
