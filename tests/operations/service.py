@@ -118,7 +118,7 @@ class Service:
         self.audit = self.audit or CountingAudit(self.documents._blobs)
         # Ids of its own: those of documents stay in a known order.
         ids, self.key_records = SequentialIds(), RecordStore(self.documents._blobs)
-        self.tenant_keys = MemoryTenantKeys(ids)
+        self.tenant_keys: Any = self.audit.vault.keys if self.audit.vault else MemoryTenantKeys(ids)
         self.vault = Vault(self.key_records, self.tenant_keys, ids, self.clock, ProcessDataKeyCache(self.clock))
         self.audit.vault = self.vault
 

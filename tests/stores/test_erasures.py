@@ -1,4 +1,4 @@
-"""The ErasureStore contract, and the fence that every store keeps, for every backend."""
+"""The ErasureStore contract, and the fence that every store keeps."""
 
 import asyncio
 from collections.abc import Sequence
@@ -10,20 +10,20 @@ from memnet.domain.errors import ErasureRunning, InvalidCursor, InvalidIdentifie
 from memnet.domain.job import Job, JobKind
 from memnet.domain.record import RecordKey, RecordKind
 from memnet.ports import StoreConflict
-from tests.contracts.conftest import BACKENDS, Place
-from tests.contracts.erasure_stores import (
+from memnet.stores import Blobs
+from tests.memory_blobs import memory_blobs, storage_of
+from tests.stores.all_stores import (
     DATA,
     SUMMARY,
     Stores,
     document_of,
     fill,
     found_in,
-    in_memory,
     listed,
     now,
-    on_blobs,
     pages,
     put_hold,
+    stores_over,
     writes,
 )
 
@@ -31,10 +31,10 @@ ONE = UserScope("t1", "u1")
 NEIGHBOURS = [UserScope("t1", "u10"), UserScope("t10", "u1"), UserScope("u1", "t1"), UserScope("t1", "u1-a")]
 
 
-@pytest.fixture(params=BACKENDS)
-def stores(request: pytest.FixtureRequest) -> Stores:
+@pytest.fixture
+def stores(blobs: Blobs) -> Stores:
     """All stores, empty."""
-    return in_memory() if request.param == "memory" else on_blobs(request.getfixturevalue("container"))
+    return stores_over(blobs)
 
 
 @pytest.fixture
@@ -156,7 +156,7 @@ class TestReceipts:
         await fill(stores, ONE, "a")
 
 
-KINDS = list(writes(in_memory(), ONE, "a"))
+KINDS = list(writes(stores_over(memory_blobs()), ONE, "a"))
 
 
 class TestEveryStoreKeepsTheFence:
@@ -237,12 +237,12 @@ class TestEveryStoreKeepsTheFence:
         assert await listed(fenced.storage, ONE) == []
 
 
-async def test_fences_that_are_none_are_not_told(place: Place, container):
+async def test_fences_that_are_none_are_not_told(stores):
     for name in ("erasing/t1/u1", "erasing/t1/a/u1.json", "erasing/u1.json", "erasing/t1/-.json"):
-        await place.client.upload_blob(name, DATA)
-    await on_blobs(container).erasures.write(ONE, DATA, replaces=None)
-    assert await on_blobs(container).erasures.erasing(None) == {ONE}
-    assert await on_blobs(container).erasures.erasing("t1") == {ONE}
+        storage_of(stores.erasures).overwrite(name, DATA)
+    await stores.erasures.write(ONE, DATA, replaces=None)
+    assert await stores.erasures.erasing(None) == {ONE}
+    assert await stores.erasures.erasing("t1") == {ONE}
 
 
 class TestEnd:

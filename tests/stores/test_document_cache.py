@@ -1,10 +1,10 @@
 """The cache of recent documents: what it keeps, and its bound."""
 
 import pytest
-from memnet.adapters.process.document_cache import ENTRY_BYTES, DocumentCache
 
 from memnet.domain.document import DocumentKey, StorageETag, UserScope
 from memnet.ports import StoredDocument
+from memnet.stores.document_cache import ENTRY_BYTES, DocumentCache
 
 
 def key(name: str) -> DocumentKey:

@@ -1,4 +1,4 @@
-"""The DocumentStore contract, for every backend."""
+"""The DocumentStore."""
 
 import asyncio
 from dataclasses import replace

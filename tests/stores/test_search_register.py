@@ -1,13 +1,12 @@
-"""The SearchRegister contract, for every backend."""
+"""The SearchRegister."""
 
 import asyncio
 
 import pytest
-from memnet.adapters.azure.blob_container import BlobContainer
-from memnet.adapters.azure.blob_search_register import BlobSearchRegister
 
 from memnet.domain.search_layout import LAYOUT, IndexVersion, Layout, dump_layout
 from memnet.ports import StoreConflict
+from memnet.stores import Blobs, SearchRegister
 
 FIRST = Layout(IndexVersion("events-1"))
 SECOND = Layout(IndexVersion("events-1"), IndexVersion("events-2", "model", 3))
@@ -46,12 +45,12 @@ async def test_the_layout_is_seen_at_once_by_who_wrote_it(register):
     assert await register.recent() == SECOND
 
 
-async def test_another_process_sees_a_layout_when_its_own_is_too_old(container: BlobContainer) -> None:
+async def test_another_process_sees_a_layout_when_its_own_is_too_old(blobs: Blobs) -> None:
     """The time is that of the register: one that remembers nothing, and one that remembers for good."""
-    writer = BlobSearchRegister(container)
+    writer = SearchRegister(blobs)
     forgetful, stubborn = (
-        BlobSearchRegister(container, fresh_seconds=0),
-        BlobSearchRegister(container, fresh_seconds=9e9),
+        SearchRegister(blobs, fresh_seconds=0),
+        SearchRegister(blobs, fresh_seconds=9e9),
     )
     tag = await writer.write(LAYOUT, dump_layout(FIRST), replaces=None)
     assert await forgetful.recent() == await stubborn.recent() == FIRST

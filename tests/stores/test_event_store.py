@@ -1,4 +1,4 @@
-"""The EventStore contract, for every backend."""
+"""The EventStore."""
 
 import asyncio
 from collections.abc import Callable
@@ -11,6 +11,7 @@ from memnet.domain.errors import InvalidCursor
 from memnet.domain.event import EventKey
 from memnet.ports import Page, StoreConflict
 from memnet.stores import EventStore, Marked
+from tests.memory_blobs import storage_of
 
 SCOPE = UserScope("t1", "u1")
 KEY = EventKey(SCOPE, "evt_01")
@@ -163,3 +164,31 @@ async def test_lists_of_one_user_say_since_when(events):
     cursor = (await events.list_of_user(SCOPE, limit=1, cursor=None)).next_cursor
     with pytest.raises(InvalidCursor):
         await events.list_of_user(scopes[1], limit=1, cursor=cursor)
+
+
+EVENT = EventKey(UserScope("t1", "u1"), "e1")
+FOREIGN = (
+    "tenants/t1/users/u1/documents/events/e2.json",
+    "tenants/t1/users/u1/events/e3",
+    "tenants/t1/users/u1/events/deeper/e4.json",
+    "tenants/t1/users/u1/events/.json",
+    "tenants/t1/users/-/events/e5.json",
+    "repairs/events/t1/u1/e6",
+    "repairs/events/t1/u1/-/m",
+)
+
+
+async def test_only_events_and_marks_are_listed(events: EventStore) -> None:
+    await events.create(EVENT, b"{}")
+    await events.mark(EVENT, "m")
+    for name in FOREIGN:
+        storage_of(events).overwrite(name, b"{}")
+    assert list((await events.list(None, limit=100, cursor=None)).items) == [EVENT]
+    assert [mark.key for mark in (await events.list_marked(limit=100, cursor=None)).items] == [EVENT]
+
+
+async def test_the_layout_is_the_specifications(events: EventStore) -> None:
+    await events.create(EVENT, b"{}")
+    await events.mark(EVENT, "m")
+    names = storage_of(events).names()
+    assert names == ["repairs/events/t1/u1/e1/m", "tenants/t1/users/u1/events/e1.json"]

@@ -1,4 +1,4 @@
-"""The RecordStore contract, for every backend."""
+"""The RecordStore."""
 
 import asyncio
 from datetime import UTC, datetime

@@ -1,4 +1,4 @@
-"""The AuditLog contract, for every backend."""
+"""The AuditLog."""
 
 import asyncio
 from datetime import UTC, datetime

@@ -1,4 +1,4 @@
-"""The UserStorage contract, for every backend: all that is stored of a user, and the removal of what was listed."""
+"""The UserStorage: all that is stored of a user, and the removal of what was listed."""
 
 import pytest
 
@@ -9,18 +9,18 @@ from memnet.domain.hold import HoldKey, HoldPlace
 from memnet.domain.job import Job, JobKind
 from memnet.domain.record import RecordKey, RecordKind
 from memnet.ports import StoreConflict
-from tests.contracts.conftest import BACKENDS, Place
-from tests.contracts.erasure_stores import (
+from memnet.stores import Blobs
+from tests.memory_blobs import storage_of
+from tests.stores.all_stores import (
     DATA,
     Stores,
     document_of,
     fill,
     found_in,
-    in_memory,
     listed,
     now,
-    on_blobs,
     pages,
+    stores_over,
 )
 
 ONE = UserScope("t1", "u1")
@@ -28,10 +28,10 @@ NEIGHBOURS = [UserScope("t1", "u10"), UserScope("t10", "u1"), UserScope("u1", "t
 NOBODY = UserScope("t9", "u9")
 
 
-@pytest.fixture(params=BACKENDS)
-def stores(request: pytest.FixtureRequest) -> Stores:
+@pytest.fixture
+def stores(blobs: Blobs) -> Stores:
     """All stores, empty."""
-    return in_memory() if request.param == "memory" else on_blobs(request.getfixturevalue("container"))
+    return stores_over(blobs)
 
 
 class TestUserStorage:
@@ -173,14 +173,13 @@ class TestUserStorage:
                 await stores.storage.list(scope, limit=1, cursor=wrong)
 
 
-async def test_the_listing_is_what_the_container_shows(place: Place, container):
+async def test_the_listing_is_what_the_container_shows(stores: Stores):
     """Asked of the container itself, name by name, by whose name it bears."""
-    stores = on_blobs(container)
     for scope in (ONE, *NEIGHBOURS):
         await fill(stores, scope, "a", "b")
         await stores.erasures.write(scope, DATA, replaces=None)
         await stores.erasures.create_receipt(scope.tenant_id, scope.user_id, DATA)
-    everything = [name async for name in place.client.list_blob_names()]
+    everything = storage_of(stores.storage).names()
 
     def bears(scope: UserScope, name: str) -> bool:
         parts = name.split("/")
@@ -194,32 +193,21 @@ async def test_the_listing_is_what_the_container_shows(place: Place, container):
         assert sorted(await listed(stores.storage, scope)) == sorted(name for name in everything if bears(scope, name))
     for found in await found_in(stores.storage, ONE):
         await stores.storage.delete(ONE, found, known_at=now())
-    left = [name async for name in place.client.list_blob_names()]
+    left = storage_of(stores.storage).names()
     assert left == [name for name in everything if not bears(ONE, name)]
 
 
 @pytest.mark.parametrize(
     "name", ["a b", "a#b", "a?b=c", "a%20b", "a%2Fb", "ü/文档 🙂", "a+b&c", "a//b", "a\\b", "a'b\"c"]
 )
-async def test_whatever_lies_below_the_user_s_prefix_is_removed(place: Place, container, name):
+async def test_whatever_lies_below_the_user_s_prefix_is_removed(stores: Stores, name):
     """Not only what this service would name so."""
-    stores = on_blobs(container)
-    await place.client.upload_blob(f"{ONE.prefix}{name}", b"")
+    storage_of(stores.storage).overwrite(f"{ONE.prefix}{name}", b"")
     (found,) = await found_in(stores.storage, ONE)
-    await place.client.upload_blob(f"{ONE.prefix}{name}", b"anew", overwrite=True)
+    storage_of(stores.storage).overwrite(f"{ONE.prefix}{name}", b"anew")
     with pytest.raises(StoreConflict):
         await stores.storage.delete(ONE, found, known_at=now())
     (found,) = await found_in(stores.storage, ONE)
     for _ in range(2):
         await stores.storage.delete(ONE, found, known_at=now())
     assert await listed(stores.storage, ONE) == []
-
-
-async def test_a_blob_goes_with_the_snapshots_that_others_have_made_of_it(place: Place, container):
-    stores = on_blobs(container)
-    await fill(stores, ONE, "a")
-    for name in await listed(stores.storage, ONE):
-        await place.client.get_blob_client(name).create_snapshot()
-    for found in await found_in(stores.storage, ONE):
-        await stores.storage.delete(ONE, found, known_at=now())
-    assert [blob.name async for blob in place.client.list_blobs(include=["snapshots"])] == []

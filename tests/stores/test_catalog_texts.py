@@ -1,12 +1,9 @@
-"""The CatalogTexts contract, for every backend; and that no document is written before the texts are registered."""
+"""The CatalogTexts; and that no document is written before the texts are registered."""
 
 import asyncio
 from datetime import UTC, datetime
 
 import pytest
-from memnet.adapters.azure.blob_container import BlobContainer
-from memnet.adapters.azure.blob_documents import BlobDocumentStore
-from memnet.adapters.process.document_cache import DocumentCache
 
 from memnet.adapters.process.once import Once
 from memnet.domain.catalog_text import TextKind, TextName
@@ -14,8 +11,8 @@ from memnet.domain.document import DocumentKey, ETag, UserScope
 from memnet.domain.envelope import DocumentSummary
 from memnet.domain.errors import CatalogConflict
 from memnet.ports import StoreConflict
-from memnet.stores import DocumentStore
-from tests.contracts.conftest import Place
+from memnet.stores import Blobs, DocumentStore
+from tests.memory_blobs import storage_of
 
 NAME = TextName(TextKind.PROFILE, "p-1", "1.0.0")
 KEY = DocumentKey(UserScope("t1", "u1"), "n", "d.json")
@@ -42,12 +39,12 @@ async def test_many_creators_one_text(documents: DocumentStore) -> None:
     assert await documents.texts.read(NAME) == b"%d" % outcomes.index(None)
 
 
-async def test_it_lies_below_catalog(container: BlobContainer, place: Place) -> None:
-    await BlobDocumentStore(container, DocumentCache(1)).texts.create(NAME, b"{}")
-    assert [name async for name in place.client.list_blob_names()] == ["catalog/profile/p-1/1.0.0.json"]
+async def test_it_lies_below_catalog(documents: DocumentStore) -> None:
+    await documents.texts.create(NAME, b"{}")
+    assert storage_of(documents).names() == ["catalog/profile/p-1/1.0.0.json"]
 
 
-async def test_nothing_is_written_until_the_registration_succeeds(container: BlobContainer) -> None:
+async def test_nothing_is_written_until_the_registration_succeeds(blobs: Blobs) -> None:
     calls = 0
 
     async def register() -> None:
@@ -56,7 +53,7 @@ async def test_nothing_is_written_until_the_registration_succeeds(container: Blo
         if calls < 3:
             raise CatalogConflict(["profile p 1"])
 
-    documents = BlobDocumentStore(container, DocumentCache(1), Once(register))
+    documents = DocumentStore(blobs, before_writing=Once(register))
     for _ in range(2):
         with pytest.raises(CatalogConflict):
             await documents.put(KEY, b"{}", SUMMARY, replaces=None)
@@ -68,11 +65,11 @@ async def test_nothing_is_written_until_the_registration_succeeds(container: Blo
     assert calls == 3
 
 
-async def test_an_erasure_s_tombstones_are_written_whatever_the_catalog_says(container: BlobContainer) -> None:
+async def test_an_erasure_s_tombstones_are_written_whatever_the_catalog_says(blobs: Blobs) -> None:
     async def refuse() -> None:
         raise CatalogConflict(["profile p 1"])
 
-    documents = BlobDocumentStore(container, DocumentCache(1), refuse)
+    documents = DocumentStore(blobs, before_writing=refuse)
     with pytest.raises(CatalogConflict):
         await documents.check_writing(KEY.scope.tenant_id)
     await documents.put(KEY, b"{}", SUMMARY, replaces=None, known_at=datetime.now(UTC))

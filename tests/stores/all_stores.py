@@ -5,27 +5,6 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import TypeVar
 
-from memnet.adapters.azure.blob_audit import BlobAuditLog
-from memnet.adapters.azure.blob_container import BlobContainer
-from memnet.adapters.azure.blob_documents import BlobDocumentStore
-from memnet.adapters.azure.blob_erasures import BlobErasureStore
-from memnet.adapters.azure.blob_events import BlobEventStore
-from memnet.adapters.azure.blob_holds import BlobHoldStore
-from memnet.adapters.azure.blob_job_marks import BlobJobMarks
-from memnet.adapters.azure.blob_records import BlobRecordStore
-from memnet.adapters.azure.blob_user_storage import BlobUserStorage
-from memnet.adapters.memory.audit import MemoryAuditLog
-from memnet.adapters.memory.documents import MemoryDocumentStore
-from memnet.adapters.memory.erasures import MemoryErasureStore
-from memnet.adapters.memory.events import MemoryEventStore
-from memnet.adapters.memory.holds import MemoryHoldStore
-from memnet.adapters.memory.job_marks import MemoryJobMarks
-from memnet.adapters.memory.records import MemoryRecordStore
-from memnet.adapters.memory.user_storage import MemoryUserStorage
-from memnet.adapters.process.document_cache import DocumentCache
-
-from memnet.adapters.memory.clock import FrozenClock
-from memnet.adapters.system import SystemClock
 from memnet.domain.document import DocumentKey, ETag, UserScope
 from memnet.domain.envelope import DocumentSummary
 from memnet.domain.erasure import Found
@@ -36,6 +15,7 @@ from memnet.domain.record import RecordKey, RecordKind
 from memnet.ports import Page
 from memnet.stores import (
     AuditLog,
+    Blobs,
     DocumentStore,
     ErasureStore,
     EventStore,
@@ -55,7 +35,7 @@ Write = Callable[[], Awaitable[object]]
 
 @dataclass(frozen=True)
 class Stores:
-    """They know of each other what they would if they shared a container."""
+    """They share a container."""
 
     erasures: ErasureStore
     storage: UserStorage
@@ -67,30 +47,17 @@ class Stores:
     holds: HoldStore
 
 
-def in_memory() -> Stores:
-    """The memory adapters."""
-    fences, clock = MemoryErasureStore(), FrozenClock()
-    documents, audit, events = (
-        MemoryDocumentStore(fences),
-        MemoryAuditLog(fences=fences),
-        MemoryEventStore(clock, fences),
-    )
-    records, marks, holds = MemoryRecordStore(fences), MemoryJobMarks(clock, fences), MemoryHoldStore()
-    storage = MemoryUserStorage(documents, audit, events, records, marks, holds)
-    return Stores(fences, storage, documents, audit, events, records, marks, holds)
-
-
-def on_blobs(container: BlobContainer) -> Stores:
-    """The Azure adapters."""
+def stores_over(blobs: Blobs) -> Stores:
+    """All stores, over one container."""
     return Stores(
-        BlobErasureStore(container),
-        BlobUserStorage(container, SystemClock()),
-        BlobDocumentStore(container, DocumentCache(1_000_000)),
-        BlobAuditLog(container),
-        BlobEventStore(container),
-        BlobRecordStore(container),
-        BlobJobMarks(container),
-        BlobHoldStore(container),
+        ErasureStore(blobs),
+        UserStorage(blobs),
+        DocumentStore(blobs),
+        AuditLog(blobs),
+        EventStore(blobs),
+        RecordStore(blobs),
+        JobMarks(blobs),
+        HoldStore(blobs),
     )
 
 

@@ -1,25 +1,16 @@
-"""The JobMarks contract, for every backend."""
+"""The JobMarks."""
 
 from datetime import UTC, datetime, timedelta
 
 import pytest
-from memnet.adapters.azure.blob_job_marks import BlobJobMarks
-from memnet.adapters.memory.job_marks import MemoryJobMarks
 
 from memnet.adapters.memory.clock import FrozenClock
 from memnet.domain.errors import InvalidCursor
 from memnet.domain.job import MARKS, Job, JobKind
 from memnet.stores import JobMarks
+from tests.memory_blobs import memory_blobs, storage_of
 
 JOB = Job(JobKind.REPLAY, "t1", "u1", "rpl-1")
-
-
-@pytest.fixture(params=["memory", "azurite"])
-def marks(request: pytest.FixtureRequest) -> JobMarks:
-    """Empty JobMarks."""
-    if request.param == "memory":
-        return MemoryJobMarks(FrozenClock())
-    return BlobJobMarks(request.getfixturevalue("container"))
 
 
 async def listed(marks: JobMarks, limit: int = 2) -> list[Job]:
@@ -68,7 +59,7 @@ async def test_a_mark_says_since_when_it_stands(marks):
 
 async def test_a_second_mark_keeps_the_first_ones_time():
     clock = FrozenClock()
-    marks = MemoryJobMarks(clock)
+    marks = JobMarks(memory_blobs(clock))
     await marks.mark(JOB)
     since = clock.now()
     clock.advance(timedelta(minutes=5))
@@ -76,20 +67,10 @@ async def test_a_second_mark_keeps_the_first_ones_time():
     assert [marked.since for marked in (await marks.list(limit=10, cursor=None)).items] == [since]
 
 
-async def test_a_second_mark_leaves_the_blob_as_it_is(container, place):
-    marks = BlobJobMarks(container)
-    await marks.mark(JOB)
-    (before,) = [blob async for blob in place.client.list_blobs()]
-    await marks.mark(JOB)
-    (after,) = [blob async for blob in place.client.list_blobs()]
-    assert (after.etag, after.last_modified) == (before.etag, before.last_modified)
-
-
-async def test_what_is_no_mark_is_passed_over(container, place):
-    marks = BlobJobMarks(container)
+async def test_what_is_no_mark_is_passed_over(marks):
     await marks.mark(JOB)
     for name in ("replay/t1/u1/x/y", "replay/t1/u1", "sweep/t1/u1/x", "replay/-/u1/x", "replay/t1/u1/!"):
-        await place.client.upload_blob(f"{MARKS}{name}", b"")
+        storage_of(marks).overwrite(f"{MARKS}{name}", b"")
     assert await listed(marks, 100) == [JOB]
 
 

@@ -1,20 +1,9 @@
-"""The HoldStore and UserDirectory contracts, for every backend."""
+"""The HoldStore and UserDirectory."""
 
 import asyncio
 from typing import Any
 
 import pytest
-from memnet.adapters.azure.blob_audit import BlobAuditLog
-from memnet.adapters.azure.blob_events import BlobEventStore
-from memnet.adapters.azure.blob_holds import BlobHoldStore
-from memnet.adapters.azure.blob_records import BlobRecordStore
-from memnet.adapters.azure.blob_users import BlobUserDirectory
-from memnet.adapters.memory.audit import MemoryAuditLog
-from memnet.adapters.memory.erasures import MemoryErasureStore
-from memnet.adapters.memory.events import MemoryEventStore
-from memnet.adapters.memory.holds import MemoryHoldStore
-from memnet.adapters.memory.records import MemoryRecordStore
-from memnet.adapters.memory.users import MemoryUserDirectory
 
 from memnet.adapters.memory.clock import FrozenClock
 from memnet.domain.document import Actor, UserScope
@@ -25,35 +14,18 @@ from memnet.domain.record import RecordKey, RecordKind
 from memnet.operations.change_hold import change_hold
 from memnet.operations.list_hold_changes import list_hold_changes
 from memnet.ports import StoreConflict
-from memnet.stores import HoldStore
-from tests.contracts.conftest import BACKENDS
-from tests.contracts.erasure_stores import pages
+from memnet.stores import AuditLog, Blobs, ErasureStore, EventStore, RecordStore, UserDirectory
+from tests.memory_blobs import memory_blobs
+from tests.stores.all_stores import pages
 
 PLACE = HoldPlace("t1", "u1")
 DATA = '{"reason":"naïve 文档"}'.encode()
 
 
-@pytest.fixture(params=BACKENDS)
-def holds(request: pytest.FixtureRequest) -> HoldStore:
-    """An empty HoldStore."""
-    if request.param == "memory":
-        return MemoryHoldStore()
-    return BlobHoldStore(request.getfixturevalue("container"))
-
-
-@pytest.fixture(params=BACKENDS)
-def stored(request: pytest.FixtureRequest) -> tuple[Any, ...]:
+@pytest.fixture
+def stored(blobs: Blobs) -> tuple[Any, ...]:
     """An empty directory, and the audit log, events and records it is a directory of."""
-    if request.param == "memory":
-        log, events, records = MemoryAuditLog(), MemoryEventStore(FrozenClock()), MemoryRecordStore()
-        return MemoryUserDirectory(log.names, events.names, records.names), log, events, records
-    container = request.getfixturevalue("container")
-    return (
-        BlobUserDirectory(container),
-        BlobAuditLog(container),
-        BlobEventStore(container),
-        BlobRecordStore(container),
-    )
+    return UserDirectory(blobs), AuditLog(blobs), EventStore(blobs), RecordStore(blobs)
 
 
 async def test_a_change_is_created_once(holds):
@@ -94,7 +66,7 @@ async def test_changes_are_listed_by_place_and_by_tenant_in_their_order(holds):
 
 @pytest.mark.parametrize("held", [PLACE, HoldPlace("t1")])
 async def test_the_changes_of_a_hold_are_a_chain_in_any_store(holds, held):
-    actor, erasures = Actor("ops", frozenset()), MemoryErasureStore()
+    actor, erasures = Actor("ops", frozenset()), ErasureStore(memory_blobs())
     for action in (HoldAction.PLACED, HoldAction.RELEASED) * 6:
         await change_hold(held, action, "case", actor=actor, holds=holds, erasures=erasures, clock=FrozenClock())
     found = await list_hold_changes(held, holds=holds)

@@ -15,17 +15,15 @@ from azure.core.pipeline import PipelineContext, PipelineRequest
 from azure.core.pipeline.policies import AsyncBearerTokenCredentialPolicy
 from azure.core.rest import HttpRequest
 from azure.identity.aio import DefaultAzureCredential
-from memnet.adapters.azure.blob_audit import BlobAuditLog
-from memnet.adapters.azure.blob_container import WHOLE_BODY_BYTES, BlobContainer, open_container
-from memnet.adapters.azure.blob_documents import BlobDocumentStore
-from memnet.adapters.process.document_cache import DocumentCache
 
+from memnet.adapters.azure.blob_storage import WHOLE_BODY_BYTES, AzureBlobStorage, open_container
 from memnet.adapters.azure.credentials import account_name, storage_credential, storage_policy
 from memnet.adapters.memory.clock import FrozenClock
 from memnet.domain.document import DocumentKey, ETag, StorageETag, UserScope
 from memnet.domain.envelope import DocumentSummary
 from memnet.domain.errors import InvalidCursor, Unavailable
 from memnet.ports import StoreConflict
+from memnet.stores import AuditLog, Blobs, DocumentStore
 from tests.contracts.conftest import Place
 from tests.contracts.scripted_server import CLOSE, HANG, ScriptedServer, answer, scripted_server, serving
 
@@ -39,7 +37,7 @@ TAG = StorageETag('"0x1"')
 
 
 @asynccontextmanager
-async def connected(url: str, timeout_seconds: float = 10) -> AsyncIterator[BlobContainer]:
+async def connected(url: str, timeout_seconds: float = 10) -> AsyncIterator[AzureBlobStorage]:
     clock = FrozenClock()
     async with open_container(
         url, account_key=KEY, timeout_seconds=timeout_seconds, clock=clock, backoff_seconds=0.01
@@ -48,22 +46,30 @@ async def connected(url: str, timeout_seconds: float = 10) -> AsyncIterator[Blob
 
 
 @asynccontextmanager
-async def against(*script: bytes, timeout_seconds: float = 10) -> AsyncIterator[tuple[BlobContainer, ScriptedServer]]:
-    """A container that has just seen that the tenant has not ended."""
-    absent = answer(404, "BlobNotFound")
-    async with scripted_server(absent) as server, connected(server.url, timeout_seconds) as container:
-        await container.check_tenant(SCOPE.tenant_id)
-        server.asked.clear()
-        server.script = script
+async def against(
+    *script: bytes, timeout_seconds: float = 10
+) -> AsyncIterator[tuple[AzureBlobStorage, ScriptedServer]]:
+    async with scripted_server(*script) as server, connected(server.url, timeout_seconds) as container:
         yield container, server
 
 
-def store(container: BlobContainer) -> BlobDocumentStore:
-    return BlobDocumentStore(container, DocumentCache(1_000_000))
+class AliveTenants(Blobs):
+    """Knows that no tenant has ended, so that a server's script is of the call alone."""
+
+    async def check_tenant(self, tenant_id: str) -> None:
+        """Do nothing."""
 
 
-async def put(container: BlobContainer) -> StorageETag:
-    return await container.write("a/b", b"{}", replaces=TAG, metadata={})
+def blobs_in(container: AzureBlobStorage) -> Blobs:
+    return AliveTenants(container, FrozenClock())
+
+
+def store(container: AzureBlobStorage) -> DocumentStore:
+    return DocumentStore(blobs_in(container))
+
+
+async def put(container: AzureBlobStorage) -> StorageETag:
+    return await container.put("a/b", b"{}", replaces=TAG)
 
 
 @pytest.mark.parametrize(
@@ -86,7 +92,7 @@ async def put(container: BlobContainer) -> StorageETag:
 async def test_trouble_is_unavailable_for_every_call(trouble):
     async with against(trouble) as (container, _):
         with pytest.raises(Unavailable):
-            await container.read("a/b")
+            await container.get("a/b")
         with pytest.raises(Unavailable):
             await put(container)
 
@@ -114,12 +120,12 @@ async def test_a_server_that_is_down_is_unavailable():
         with pytest.raises(Unavailable):
             await documents.list(SCOPE, "", limit=1, cursor=None)
         with pytest.raises(Unavailable):
-            await BlobAuditLog(container).append(SCOPE, "d-0001", b"{}")
+            await AuditLog(blobs_in(container)).append(SCOPE, "d-0001", b"{}")
 
 
 async def test_a_server_that_hangs_is_unavailable():
     async with against(HANG, timeout_seconds=0.05) as (container, _):
-        for call in (container.read("a/b"), put(container), container.ping()):
+        for call in (container.get("a/b"), put(container), container.ping()):
             with pytest.raises(Unavailable):
                 await call
 
@@ -138,7 +144,7 @@ async def test_a_server_that_drips_is_unavailable():
 
     async with serving(Drip([])) as server, connected(server.url, timeout_seconds=0.1) as container:
         with pytest.raises(Unavailable):
-            await container.read("a/b")
+            await container.get("a/b")
 
 
 @pytest.mark.parametrize("refusal", [answer(412, "ConditionNotMet"), answer(412), answer(409, "BlobAlreadyExists")])
@@ -163,7 +169,7 @@ async def test_a_short_trouble_is_waited_out():
 async def test_a_large_body_is_sent_again_whole():
     body = b"x" * (WHOLE_BODY_BYTES + 1)
     async with against(answer(503), answer(201, ETag='"0x2"')) as (container, server):
-        await container.write("a/b", body, replaces=None, metadata={})
+        await container.put("a/b", body, replaces=None)
         assert [len(asked[2]) for asked in server.asked] == [len(body)] * 2
 
 
@@ -217,16 +223,16 @@ async def test_a_marker_that_the_service_refuses_is_an_invalid_cursor():
     more = b"<EnumerationResults><Blobs/><NextMarker>m1</NextMarker></EnumerationResults>"
     refusal = answer(400, "InvalidQueryParameterValue")
     async with against(answer(200, body=more, **{"Content-Type": "application/xml"}), refusal) as (container, _):
-        rows, cursor = await container.list("a/", limit=1, cursor=None, metadata=True)
-        assert (rows, cursor is None) == ([], False)
+        page = await container.list("a/", limit=1, cursor=None, metadata=True)
+        assert (page.items, page.next_cursor is None) == ([], False)
         with pytest.raises(InvalidCursor):
-            await container.list("a/", limit=1, cursor=cursor, metadata=True)
+            await container.list("a/", limit=1, cursor=page.next_cursor, metadata=True)
 
 
 async def test_a_record_that_vanished_between_refusal_and_look_is_unavailable():
     absent = answer(404, "BlobNotFound")
     async with against(absent, answer(409, "BlobAlreadyExists"), absent) as (container, server):
-        audit = BlobAuditLog(container)
+        audit = AuditLog(blobs_in(container))
         with pytest.raises(Unavailable):
             await audit.append(SCOPE, "d-0001", b"{}")
         assert not audit.stands(SCOPE, "d-0001")
@@ -235,13 +241,13 @@ async def test_a_record_that_vanished_between_refusal_and_look_is_unavailable():
 
 async def test_standing_records_are_remembered_within_a_bound():
     async with against(*[answer(404, "BlobNotFound"), answer(201, ETag=TAG)] * 3) as (container, _):
-        audit = BlobAuditLog(container, known_limit=2)
+        audit = AuditLog(blobs_in(container), known_limit=2)
         for change_id in ("d-1", "d-2", "d-3"):
             await audit.append(SCOPE, change_id, b"{}")
         assert [audit.stands(SCOPE, change_id) for change_id in ("d-1", "d-2", "d-3")] == [False, True, True]
 
 
-async def test_two_processes_see_each_others_writes(place: Place, container: BlobContainer):
+async def test_two_processes_see_each_others_writes(place: Place, container: AzureBlobStorage):
     ours, theirs = store(container), store(container)
     await ours.put(DOCUMENT, b"1", SUMMARY, replaces=None)
     read = await theirs.get(DOCUMENT)
@@ -258,10 +264,10 @@ async def test_two_processes_see_each_others_writes(place: Place, container: Blo
     assert current.data == b"2"
 
 
-async def test_blobs_that_are_no_documents_are_not_listed(place: Place, container: BlobContainer):
+async def test_blobs_that_are_no_documents_are_not_listed(place: Place, container: AzureBlobStorage):
     documents = store(container)
     await documents.put(DOCUMENT, b"{}", SUMMARY, replaces=None)
-    await BlobAuditLog(container).append(SCOPE, "d-0001", b"{}")
+    await AuditLog(blobs_in(container)).append(SCOPE, "d-0001", b"{}")
     metadata = {"etag": "e", "sequence": "1", "updated_at": "t", "size": "1", "deleted": "false", "outbox": "0"}
     for name in ("tenants/t1/users/u1/documents/user/_x", "tenants/t1/users/u1/documents/user", "tenants/x"):
         await place.client.upload_blob(name, b"", metadata=metadata)
@@ -335,5 +341,5 @@ async def test_requests_carry_the_clocks_time():
         scripted_server(answer(404, "BlobNotFound")) as server,
         open_container(server.url, account_key=KEY, timeout_seconds=1, clock=clock) as container,
     ):
-        assert await container.read("a/b") is None
+        assert await container.get("a/b") is None
         assert server.asked[0][1]["x-ms-date"] == "fri, 02 jan 2026 00:00:00 gmt"
