@@ -25,8 +25,8 @@ from memnet.log_redaction import OwnWords
 from memnet.operations.reconcile_events import ReconcileReport, reconcile_events
 from memnet.operations.sweep_outboxes import SweepReport, sweep_outboxes
 from memnet.operations.tell_backlog import Backlog, tell_backlog
-from memnet.stores import Search
 from memnet.settings import Settings, SettingsError
+from memnet.stores import Search
 from memnet.wiring import Services, connect, open_telemetry
 
 GRACE_SECONDS = 20
