@@ -31,14 +31,6 @@ async def test_a_text_is_created_once_and_stays(documents: DocumentStore) -> Non
     assert await texts.read(TextName(TextKind.PROFILE, "p-1", "1.0.1")) is None
 
 
-async def test_many_creators_one_text(documents: DocumentStore) -> None:
-    outcomes = await asyncio.gather(
-        *(documents.texts.create(NAME, b"%d" % number) for number in range(5)), return_exceptions=True
-    )
-    assert [type(outcome) for outcome in outcomes if outcome] == [StoreConflict] * 4
-    assert await documents.texts.read(NAME) == b"%d" % outcomes.index(None)
-
-
 async def test_it_lies_below_catalog(documents: DocumentStore) -> None:
     await documents.texts.create(NAME, b"{}")
     assert storage_of(documents).names() == ["catalog/profile/p-1/1.0.0.json"]

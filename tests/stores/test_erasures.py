@@ -1,6 +1,5 @@
 """The ErasureStore contract, and the fence that every store keeps."""
 
-import asyncio
 from collections.abc import Sequence
 
 import pytest
@@ -58,23 +57,6 @@ class TestFence:
                 await erasures.write(ONE, b"3", replaces=stale)
         stored = await erasures.read(ONE)
         assert (stored.data, stored.storage_etag) == (DATA, second)
-
-    async def test_one_that_is_not_there_is_not_written_over(self, stores):
-        with pytest.raises(StoreConflict):
-            await stores.erasures.write(ONE, DATA, replaces=StorageETag('"0x0"'))
-        assert await stores.erasures.read(ONE) is None
-        await stores.erasures.check(ONE)
-
-    async def test_racing_processes_have_one_winner(self, stores):
-        for tag in (None, await stores.erasures.write(ONE, b"0", replaces=None)):
-            scope = UserScope("t1", "u2") if tag is None else ONE
-            outcomes = await asyncio.gather(
-                *(stores.erasures.write(scope, str(n).encode(), replaces=tag) for n in range(8)),
-                return_exceptions=True,
-            )
-            (winner,) = [n for n, outcome in enumerate(outcomes) if isinstance(outcome, str)]
-            assert sum(isinstance(outcome, StoreConflict) for outcome in outcomes) == 7
-            assert (await stores.erasures.read(scope)).data == str(winner).encode()
 
     async def test_it_is_taken_down_by_whoever_read_it_last(self, stores):
         erasures = stores.erasures

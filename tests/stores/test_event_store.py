@@ -1,6 +1,5 @@
 """The EventStore."""
 
-import asyncio
 from collections.abc import Callable
 from datetime import UTC, datetime
 
@@ -55,13 +54,6 @@ async def test_an_event_is_created_once(events):
     assert await events.get(KEY) == DATA
 
 
-async def test_racing_creates_have_one_winner(events):
-    outcomes = await asyncio.gather(*(events.create(KEY, str(n).encode()) for n in range(10)), return_exceptions=True)
-    (winner,) = [n for n, outcome in enumerate(outcomes) if outcome is None]
-    assert all(isinstance(outcome, StoreConflict) for outcome in outcomes if outcome is not None)
-    assert await events.get(KEY) == str(winner).encode()
-
-
 @pytest.mark.parametrize(
     "neighbour",
     [
@@ -92,21 +84,6 @@ async def test_lists_are_of_one_tenant_or_of_all_in_name_order(events):
         assert await listed(events, None, limit) == keys
         assert await listed(events, "t1", limit) == [key for key in keys if key.scope.tenant_id == "t1"]
     assert await listed(events, "t3") == []
-
-
-async def test_a_cursor_serves_its_own_list_only(events):
-    for event_id in ("a", "b"):
-        key = EventKey(SCOPE, event_id)
-        await events.create(key, DATA)
-        await events.mark(key, "m")
-    cursor = (await events.list("t1", limit=1, cursor=None)).next_cursor
-    assert cursor is not None
-    with pytest.raises(InvalidCursor):
-        await events.list("t2", limit=1, cursor=cursor)
-    with pytest.raises(InvalidCursor):
-        await events.list_marked(limit=1, cursor=cursor)
-    with pytest.raises(InvalidCursor):
-        await events.list("t1", limit=1, cursor="AAAA")
 
 
 async def test_marks_come_and_go_one_by_one(events):
@@ -141,12 +118,6 @@ async def test_a_removed_event_is_gone_its_marks_are_not_and_it_can_be_written_a
         assert await events.get(KEY) is None
         assert await listed(events, None) == []
         assert await marked(events) == [(KEY, "m1")]
-
-
-async def test_a_removal_may_be_dated(events):
-    await events.create(KEY, DATA)
-    await events.delete(KEY, known_at=datetime.now(UTC))
-    assert await events.get(KEY) is None
 
 
 async def test_lists_of_one_user_say_since_when(events):

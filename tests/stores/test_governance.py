@@ -1,6 +1,5 @@
 """The HoldStore and UserDirectory."""
 
-import asyncio
 from typing import Any
 
 import pytest
@@ -36,13 +35,6 @@ async def test_a_change_is_created_once(holds):
         with pytest.raises(StoreConflict):
             await holds.create(key, data)
     assert await holds.read(key) == DATA
-
-
-async def test_racing_changes_have_one_winner(holds):
-    key = HoldKey(PLACE, 1)
-    outcomes = await asyncio.gather(*(holds.create(key, str(n).encode()) for n in range(8)), return_exceptions=True)
-    (winner,) = [n for n, outcome in enumerate(outcomes) if outcome is None]
-    assert await holds.read(key) == str(winner).encode()
 
 
 async def test_changes_are_listed_by_place_and_by_tenant_in_their_order(holds):
@@ -98,15 +90,3 @@ async def test_a_user_is_listed_once_whatever_is_stored(stored):
     assert (await users.list_users("t4", limit=9, cursor=None)).items == []
     with pytest.raises(InvalidIdentifier):
         await users.list_users("t1/users", limit=1, cursor=None)
-
-
-async def test_a_cursor_serves_its_own_list_only(stored):
-    users, log, *_ = stored
-    for user in ("u1", "u2"):
-        for tenant in ("t1", "t2"):
-            await log.append(UserScope(tenant, user), "d-1", DATA)
-    cursor = (await users.list_users("t1", limit=1, cursor=None)).next_cursor
-    assert cursor is not None
-    for other in (users.list_users("t2", limit=1, cursor=cursor), users.list_tenants(limit=1, cursor=cursor)):
-        with pytest.raises(InvalidCursor):
-            await other

@@ -1,11 +1,8 @@
 """The JobMarks."""
 
-from datetime import UTC, datetime, timedelta
-
-import pytest
+from datetime import timedelta
 
 from memnet.adapters.memory.clock import FrozenClock
-from memnet.domain.errors import InvalidCursor
 from memnet.domain.job import MARKS, Job, JobKind
 from memnet.stores import JobMarks
 from tests.memory_blobs import memory_blobs, storage_of
@@ -50,13 +47,6 @@ async def test_jobs_of_one_id_are_told_apart_by_kind_tenant_and_user(marks):
     assert await listed(marks) == [jobs[0], *jobs[2:]]
 
 
-async def test_a_mark_says_since_when_it_stands(marks):
-    await marks.mark(JOB)
-    (marked,) = (await marks.list(limit=10, cursor=None)).items
-    assert marked.since.tzinfo is not None
-    assert marked.since > datetime(2020, 1, 1, tzinfo=UTC)
-
-
 async def test_a_second_mark_keeps_the_first_ones_time():
     clock = FrozenClock()
     marks = JobMarks(memory_blobs(clock))
@@ -72,8 +62,3 @@ async def test_what_is_no_mark_is_passed_over(marks):
     for name in ("replay/t1/u1/x/y", "replay/t1/u1", "sweep/t1/u1/x", "replay/-/u1/x", "replay/t1/u1/!"):
         storage_of(marks).overwrite(f"{MARKS}{name}", b"")
     assert await listed(marks, 100) == [JOB]
-
-
-async def test_a_cursor_serves_its_own_list_only(marks):
-    with pytest.raises(InvalidCursor):
-        await marks.list(limit=1, cursor="AAAA")

@@ -1,12 +1,9 @@
 """The RecordStore."""
 
-import asyncio
-from datetime import UTC, datetime
-
 import pytest
 
 from memnet.domain.document import StorageETag, UserScope
-from memnet.domain.errors import InvalidCursor, InvalidIdentifier
+from memnet.domain.errors import InvalidIdentifier
 from memnet.domain.record import RecordKey, RecordKind
 from memnet.ports import StoreConflict
 from memnet.stores import RecordStore
@@ -57,23 +54,6 @@ async def test_a_record_is_written_over_the_one_that_was_read_alone(records):
     assert (stored.data, stored.storage_etag) == (b"2", second)
 
 
-async def test_a_record_that_is_not_there_is_not_written_over(records):
-    with pytest.raises(StoreConflict):
-        await records.write(KEY, DATA, replaces=StorageETag('"0x0"'))
-    assert await records.read(KEY) is None
-
-
-async def test_racing_writes_have_one_winner(records):
-    for tag in (None, await records.write(RecordKey(SCOPE, RecordKind.KEYS, "data"), b"0", replaces=None)):
-        key = KEY if tag is None else RecordKey(SCOPE, RecordKind.KEYS, "data")
-        outcomes = await asyncio.gather(
-            *(records.write(key, str(n).encode(), replaces=tag) for n in range(1, 9)), return_exceptions=True
-        )
-        (winner,) = [n for n, outcome in enumerate(outcomes, 1) if isinstance(outcome, str)]
-        assert sum(isinstance(outcome, StoreConflict) for outcome in outcomes) == 7
-        assert (await records.read(key)).data == str(winner).encode()
-
-
 @pytest.mark.parametrize(
     "neighbour",
     [
@@ -120,20 +100,6 @@ async def test_a_tenant_is_one_identifier(records):
         await records.list_of_tenant("t1/users/u1", RecordKind.KEYS, limit=1, cursor=None)
 
 
-async def test_a_cursor_serves_its_own_list_only(records):
-    for name in ("c/a", "c/b"):
-        await records.write(RecordKey(SCOPE, RecordKind.SNAPSHOTS, name), DATA, replaces=None)
-    cursor = (await records.list(SCOPE, RecordKind.SNAPSHOTS, limit=1, cursor=None)).next_cursor
-    assert cursor is not None
-    for scope, kind in ((UserScope("t1", "u2"), RecordKind.SNAPSHOTS), (SCOPE, RecordKind.KEYS)):
-        with pytest.raises(InvalidCursor):
-            await records.list(scope, kind, limit=1, cursor=cursor)
-    with pytest.raises(InvalidCursor):
-        await records.list_of_tenant("t1", RecordKind.SNAPSHOTS, limit=1, cursor=cursor)
-    with pytest.raises(InvalidCursor):
-        await records.list(SCOPE, RecordKind.SNAPSHOTS, limit=1, cursor="AAAA")
-
-
 async def test_a_record_is_removed_whatever_its_tag_or_with_its_own_alone(records):
     for _ in range(2):
         await records.write(KEY, b"1", replaces=None)
@@ -148,24 +114,3 @@ async def test_a_record_is_removed_whatever_its_tag_or_with_its_own_alone(record
     await records.delete(KEY, tag=second)
     assert await records.read(KEY) is None
     await records.delete(KEY, tag=second)
-
-
-async def test_a_removal_may_be_dated(records):
-    tag = await records.write(KEY, b"1", replaces=None)
-    await records.delete(KEY, tag=tag, known_at=datetime.now(UTC))
-    assert await records.read(KEY) is None
-    await records.delete(KEY, known_at=datetime.now(UTC))
-
-
-async def test_a_removal_and_a_write_with_one_tag_have_one_winner(records):
-    tag = await records.write(KEY, b"1", replaces=None)
-    removed, written = await asyncio.gather(
-        records.delete(KEY, tag=tag), records.write(KEY, b"2", replaces=tag), return_exceptions=True
-    )
-    stored = await records.read(KEY)
-    if isinstance(written, StoreConflict):
-        assert (removed, stored) == (None, None)
-    else:
-        # That it is gone in the meantime counts as removed as well, but it is not.
-        assert isinstance(removed, StoreConflict)
-        assert stored.data == b"2"

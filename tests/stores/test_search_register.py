@@ -1,7 +1,5 @@
 """The SearchRegister."""
 
-import asyncio
-
 import pytest
 
 from memnet.domain.search_layout import LAYOUT, IndexVersion, Layout, dump_layout
@@ -26,15 +24,6 @@ async def test_a_record_is_written_over_the_one_that_was_read_alone(register):
         await register.write("rebuild", b"3", replaces=tag)
     stored = await register.read("rebuild")
     assert (stored.data, stored.storage_etag) == (b"2", second)
-
-
-async def test_racing_writes_have_one_winner(register):
-    outcomes = await asyncio.gather(
-        *(register.write("rebuild", str(n).encode(), replaces=None) for n in range(8)), return_exceptions=True
-    )
-    winners = [n for n, outcome in enumerate(outcomes) if isinstance(outcome, str)]
-    assert len(winners) == 1
-    assert (await register.read("rebuild")).data == str(winners[0]).encode()
 
 
 async def test_the_layout_is_seen_at_once_by_who_wrote_it(register):

@@ -102,10 +102,6 @@ class TestUserStorage:
                 await stores.storage.delete(ONE, found, known_at=now())
         assert await listed(stores.storage, ONE) == [found.name for found in before]
 
-    async def test_the_tag_of_a_listing_stays_while_nothing_is_written(self, stores):
-        await fill(stores, ONE, "a")
-        assert await found_in(stores.storage, ONE) == await found_in(stores.storage, ONE, 2)
-
     async def test_what_comes_while_it_lists_is_found_by_the_next_listing(self, stores):
         await fill(stores, ONE, "a")
         page = await stores.storage.list(ONE, limit=4, cursor=None)
@@ -195,19 +191,3 @@ async def test_the_listing_is_what_the_container_shows(stores: Stores):
         await stores.storage.delete(ONE, found, known_at=now())
     left = storage_of(stores.storage).names()
     assert left == [name for name in everything if not bears(ONE, name)]
-
-
-@pytest.mark.parametrize(
-    "name", ["a b", "a#b", "a?b=c", "a%20b", "a%2Fb", "ü/文档 🙂", "a+b&c", "a//b", "a\\b", "a'b\"c"]
-)
-async def test_whatever_lies_below_the_user_s_prefix_is_removed(stores: Stores, name):
-    """Not only what this service would name so."""
-    storage_of(stores.storage).overwrite(f"{ONE.prefix}{name}", b"")
-    (found,) = await found_in(stores.storage, ONE)
-    storage_of(stores.storage).overwrite(f"{ONE.prefix}{name}", b"anew")
-    with pytest.raises(StoreConflict):
-        await stores.storage.delete(ONE, found, known_at=now())
-    (found,) = await found_in(stores.storage, ONE)
-    for _ in range(2):
-        await stores.storage.delete(ONE, found, known_at=now())
-    assert await listed(stores.storage, ONE) == []
