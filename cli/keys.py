@@ -12,7 +12,7 @@ from memnet.domain.errors import InvalidIdentifier
 from memnet.domain.identifiers import check_identifier
 from memnet.operations.key_ring import read_data_keys
 from memnet.operations.rotate_keys import RotationReport, rotate_keys
-from memnet.ports import Vault
+from memnet.stores import Vault
 from memnet.wiring import Services
 
 T = TypeVar("T")

@@ -12,7 +12,8 @@ from memnet.domain.search_layout import Reindexing
 from memnet.operations.rebuild_index import rebuild_index
 from memnet.operations.reconcile_events import ReconcileReport, reconcile_events
 from memnet.operations.verify_search import SearchReport, verify_search
-from memnet.ports import Search, StoreConflict
+from memnet.ports import StoreConflict
+from memnet.stores import Search
 from memnet.wiring import Services
 
 T = TypeVar("T")

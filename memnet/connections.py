@@ -1,31 +1,27 @@
 """Opens what the settings name, each connection for as long as the stack it is given; `wiring` puts them together."""
 
 from contextlib import AsyncExitStack
-from datetime import timedelta
 from importlib.metadata import version
 from typing import TYPE_CHECKING
 
 from memnet import settings as environment
-from memnet.adapters.azure.blob_container import BlobContainer, open_container
-from memnet.adapters.azure.blob_erasures import BlobErasureStore
-from memnet.adapters.azure.blob_search_register import BlobSearchRegister
+from memnet.adapters.azure.blob_storage import AzureBlobStorage, open_container
 from memnet.adapters.azure.model_providers import parse_providers
 from memnet.adapters.process.local_embeddings import EmbeddingsNotInstalled, LocalEmbedder
 from memnet.adapters.process.no_telemetry import NoTelemetry
 from memnet.adapters.process.quota import LimitsQuota, open_quota
-from memnet.domain.tenant_erasure import look_every
 from memnet.ports import (
     Clock,
     Embedder,
     IdGenerator,
     LanguageModels,
     MessageQueue,
-    Search,
     SigningKeys,
     Telemetry,
     TenantKeys,
 )
 from memnet.settings import Settings, SettingsError
+from memnet.stores import Blobs, ErasureStore, Search, SearchRegister
 
 if TYPE_CHECKING:
     from memnet.adapters.opentelemetry.exports import Exports
@@ -50,14 +46,13 @@ async def enter_quota(stack: AsyncExitStack, settings: Settings, clock: Clock) -
         raise SettingsError(f"MEMNET_QUOTA_URL, MEMNET_QUOTA_PER_USER, MEMNET_QUOTA_PER_PRINCIPAL: {error}") from error
 
 
-async def enter_container(stack: AsyncExitStack, settings: Settings, clock: Clock) -> BlobContainer:
+async def enter_container(stack: AsyncExitStack, settings: Settings, clock: Clock) -> AzureBlobStorage:
     """The container of MEMNET_STORAGE_URL. Raises SettingsError."""
     container = open_container(
         settings.storage_url,
         account_key=settings.storage_key,
         timeout_seconds=settings.storage_timeout_seconds,
         clock=clock,
-        look_every=look_every(timedelta(seconds=settings.erasure_quiescence_seconds)),
     )
     try:
         return await stack.enter_async_context(container)
@@ -66,9 +61,7 @@ async def enter_container(stack: AsyncExitStack, settings: Settings, clock: Cloc
         raise SettingsError("MEMNET_STORAGE_URL, MEMNET_STORAGE_KEY: are not a container's URL and key") from error
 
 
-async def enter_search(
-    stack: AsyncExitStack, settings: Settings, container: BlobContainer, embedder: Embedder | None
-) -> Search:
+async def enter_search(stack: AsyncExitStack, settings: Settings, blobs: Blobs, embedder: Embedder | None) -> Search:
     """Open the search service of MEMNET_SEARCH_URL. Raises SettingsError."""
     # Not at the top: importing the client takes a while, which only those wait who use it.
     from memnet.adapters.azure.search_index import open_search
@@ -82,9 +75,7 @@ async def enter_search(
         encryption_identity=settings.search_encryption_identity,
     )
     try:
-        return Search(
-            await stack.enter_async_context(index), BlobSearchRegister(container), BlobErasureStore(container), embedder
-        )
+        return Search(await stack.enter_async_context(index), SearchRegister(blobs), ErasureStore(blobs), embedder)
     except ValueError as error:
         raise SettingsError(
             "MEMNET_SEARCH_URL, MEMNET_SEARCH_INDEX, MEMNET_SEARCH_ENCRYPTION_KEY: must be an http(s) URL, 1 to 64 "

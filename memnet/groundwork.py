@@ -11,8 +11,9 @@ from memnet.adapters.azure.service_bus_prerequisites import QueuePrerequisite
 from memnet.adapters.azure.service_bus_queue import DEFAULT_TIMEOUT_SECONDS, open_client
 from memnet.adapters.azure.vault_prerequisites import SecretReading, SecretWriting
 from memnet.domain.job import DEAD_LETTERS, QUEUES
-from memnet.ports import Clock, Prerequisite, Prerequisites, Search
+from memnet.ports import Clock, Prerequisite, Prerequisites
 from memnet.settings import Settings, SettingsError
+from memnet.stores import Search
 
 VAULT_SECONDS = 2 * connections.VAULT_SECONDS
 

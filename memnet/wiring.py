@@ -6,39 +6,19 @@ from dataclasses import dataclass, replace
 from datetime import timedelta
 from functools import partial
 from pathlib import Path
+from typing import TypedDict
 
 from memnet import connections
-from memnet.adapters.azure.blob_audit import BlobAuditLog
-from memnet.adapters.azure.blob_catalog_texts import BlobCatalogTexts
-from memnet.adapters.azure.blob_documents import BlobDocumentStore
-from memnet.adapters.azure.blob_erasures import BlobErasureStore
-from memnet.adapters.azure.blob_events import BlobEventStore
-from memnet.adapters.azure.blob_holds import BlobHoldStore
-from memnet.adapters.azure.blob_job_marks import BlobJobMarks
-from memnet.adapters.azure.blob_records import BlobRecordStore
-from memnet.adapters.azure.blob_user_storage import BlobUserStorage
-from memnet.adapters.azure.blob_users import BlobUserDirectory
-from memnet.adapters.memory.audit import MemoryAuditLog
+from memnet.adapters.memory.blob_storage import MemoryBlobStorage
 from memnet.adapters.memory.clock import FrozenClock
-from memnet.adapters.memory.documents import MemoryDocumentStore
-from memnet.adapters.memory.erasures import MemoryErasureStore
 from memnet.adapters.memory.event_index import MemoryEventIndex
-from memnet.adapters.memory.events import MemoryEventStore
-from memnet.adapters.memory.holds import MemoryHoldStore
 from memnet.adapters.memory.ids import SequentialIds
-from memnet.adapters.memory.job_marks import MemoryJobMarks
 from memnet.adapters.memory.queue import MemoryQueue
-from memnet.adapters.memory.records import MemoryRecordStore
-from memnet.adapters.memory.search_register import MemorySearchRegister
 from memnet.adapters.memory.signing_keys import MemorySigningKeys
 from memnet.adapters.memory.tenant_keys import MemoryTenantKeys
-from memnet.adapters.memory.user_storage import MemoryUserStorage
-from memnet.adapters.memory.users import MemoryUserDirectory
 from memnet.adapters.process.background import BackgroundTasks
 from memnet.adapters.process.data_key_cache import LIFETIME, ProcessDataKeyCache
-from memnet.adapters.process.document_cache import DocumentCache
 from memnet.adapters.process.embedding_router import EmbeddingRouter
-from memnet.adapters.process.measured_documents import MeasuredDocuments
 from memnet.adapters.process.measured_index import MeasuredIndex
 from memnet.adapters.process.no_semantic_router import NoSemanticRouter
 from memnet.adapters.process.no_telemetry import NoTelemetry
@@ -47,36 +27,46 @@ from memnet.adapters.process.quota import LimitsQuota, ProcessCounters
 from memnet.adapters.process.zip_archive import create_zip, open_zip
 from memnet.adapters.system import RandomIds, SystemClock
 from memnet.catalog import Catalog, load_catalog
+from memnet.domain.document import DocumentKey
+from memnet.domain.envelope import DocumentSummary
+from memnet.domain.metric import SIZE_RATIO
+from memnet.domain.tenant_erasure import look_every
 from memnet.operations.register_catalog import register_catalog
 from memnet.ports import (
     ArchiveReader,
     ArchiveWriter,
-    AuditLog,
     Background,
     Clock,
     DataKeyCache,
-    DocumentStore,
     Embedder,
-    Erasing,
-    ErasureStore,
     EventIndex,
-    EventStore,
-    HoldStore,
     IdGenerator,
-    JobMarks,
     LanguageModels,
     MessageQueue,
     Quota,
-    RecordStore,
-    Search,
     SemanticRouter,
     SigningKeys,
     Telemetry,
+    TenantKeys,
+)
+from memnet.settings import Settings
+from memnet.stores import (
+    AuditLog,
+    Blobs,
+    CatalogTexts,
+    DocumentStore,
+    Erasing,
+    ErasureStore,
+    EventStore,
+    HoldStore,
+    JobMarks,
+    RecordStore,
+    Search,
+    SearchRegister,
     UserDirectory,
     UserStorage,
     Vault,
 )
-from memnet.settings import Settings
 
 DRAIN_SECONDS = 10.0
 """How long a stopping process waits for its background work; what is left, a sweep finishes."""
@@ -160,33 +150,22 @@ async def connect(settings: Settings, telemetry: Telemetry | None = None) -> Asy
     async with AsyncExitStack() as stack:
         quota = await connections.enter_quota(stack, settings, clock)
         container = await connections.enter_container(stack, settings, clock)
+        blobs = Blobs(container, clock, look_every=look_every(timedelta(seconds=settings.erasure_quiescence_seconds)))
         embedder = await connections.enter_embedder(stack, settings)
-        search = await connections.enter_search(stack, settings, container, embedder)
+        search = await connections.enter_search(stack, settings, blobs, embedder)
         tenant_keys, signing = await connections.enter_vault(stack, settings, clock, ids)
         queue = await connections.enter_queue(stack, settings, telemetry)
         models = await connections.enter_models(stack, settings, clock)
-        records = BlobRecordStore(container)
-        vault = Vault(records, tenant_keys, ids, clock, _data_key_cache(settings, clock))
-        registration = Once(partial(register_catalog, catalog, texts=BlobCatalogTexts(container)))
-        documents = BlobDocumentStore(container, DocumentCache(settings.document_cache_bytes), registration)
         background = BackgroundTasks()
         stack.push_async_callback(background.drain, DRAIN_SECONDS)
+        registration = Once(partial(register_catalog, catalog, texts=CatalogTexts(blobs)))
         yield Services(
-            documents=_measured(documents, telemetry, catalog),
+            **_stores(settings, catalog, telemetry, blobs, ids, tenant_keys, registration),
             registration=registration,
-            audit=BlobAuditLog(container, vault),
-            events=BlobEventStore(container),
             search=_measured_search(search, telemetry),
-            records=records,
-            vault=vault,
             signing=signing,
-            marks=BlobJobMarks(container),
             queue=queue,
             models=models,
-            users=BlobUserDirectory(container),
-            holds=BlobHoldStore(container),
-            erasures=BlobErasureStore(container),
-            user_storage=BlobUserStorage(container, clock),
             catalog=catalog,
             clock=clock,
             ids=ids,
@@ -204,31 +183,16 @@ def in_memory(
 ) -> Services:
     """Build the services on memory adapters: a clock that stands still, ids in order, nothing outlives the process."""
     telemetry = telemetry or NoTelemetry()
-    clock, ids, fences = FrozenClock(), SequentialIds(), MemoryErasureStore()
-    register = MemorySearchRegister()
-    records, marks, holds = MemoryRecordStore(fences), MemoryJobMarks(clock, fences), MemoryHoldStore()
-    vault = Vault(records, MemoryTenantKeys(ids), ids, clock, _data_key_cache(settings, clock))
-    documents, audit, events = (
-        MemoryDocumentStore(fences),
-        MemoryAuditLog(vault, fences=fences),
-        MemoryEventStore(clock, fences),
-    )
+    clock, ids = FrozenClock(), SequentialIds()
+    blobs = Blobs(MemoryBlobStorage(clock), clock, look_every=timedelta(0))
+    search = Search(MemoryEventIndex(), SearchRegister(blobs, fresh_seconds=0), ErasureStore(blobs), embedder)
     return Services(
-        documents=_measured(documents, telemetry, catalog),
-        registration=Once(partial(register_catalog, catalog, texts=documents.texts)),
-        audit=audit,
-        events=events,
-        search=_measured_search(Search(MemoryEventIndex(), register, fences, embedder), telemetry),
-        records=records,
-        vault=vault,
+        **_stores(settings, catalog, telemetry, blobs, ids, MemoryTenantKeys(ids), None),
+        registration=Once(partial(register_catalog, catalog, texts=CatalogTexts(blobs))),
+        search=_measured_search(search, telemetry),
         signing=MemorySigningKeys(ids),
-        marks=marks,
         queue=MemoryQueue(clock),
         models=None,
-        users=MemoryUserDirectory(documents.names, audit.names, events.names, records.names),
-        holds=holds,
-        erasures=fences,
-        user_storage=MemoryUserStorage(documents, audit, events, records, marks, holds, register),
         catalog=catalog,
         clock=clock,
         ids=ids,
@@ -244,6 +208,51 @@ def in_memory(
         telemetry=telemetry,
         settings=settings,
     )
+
+
+class _Stores(TypedDict):
+    documents: DocumentStore
+    audit: AuditLog
+    events: EventStore
+    records: RecordStore
+    vault: Vault
+    marks: JobMarks
+    users: UserDirectory
+    holds: HoldStore
+    erasures: ErasureStore
+    user_storage: UserStorage
+
+
+def _stores(
+    settings: Settings,
+    catalog: Catalog,
+    telemetry: Telemetry,
+    blobs: Blobs,
+    ids: IdGenerator,
+    keys: TenantKeys,
+    registration: Callable[[], Awaitable[None]] | None,
+) -> _Stores:
+    """The stores of a process, all in `blobs`; no document is written before `registration` succeeds."""
+    records, clock = RecordStore(blobs), blobs.clock
+    vault = Vault(records, keys, ids, clock, _data_key_cache(settings, clock))
+    documents = DocumentStore(
+        blobs,
+        cache_bytes=settings.document_cache_bytes,
+        before_writing=registration,
+        written=partial(_measure, telemetry, catalog) if telemetry.enabled else None,
+    )
+    return {
+        "documents": documents,
+        "audit": AuditLog(blobs, vault),
+        "events": EventStore(blobs),
+        "records": records,
+        "vault": vault,
+        "marks": JobMarks(blobs),
+        "users": UserDirectory(blobs),
+        "holds": HoldStore(blobs),
+        "erasures": ErasureStore(blobs),
+        "user_storage": UserStorage(blobs),
+    }
 
 
 def create_archive(path: Path) -> AbstractContextManager[ArchiveWriter]:
@@ -269,8 +278,16 @@ def _semantic_router(embedder: Embedder | None, settings: Settings) -> SemanticR
     return EmbeddingRouter(embedder, timeout_seconds=settings.routing_timeout_seconds)
 
 
-def _measured(documents: DocumentStore, telemetry: Telemetry, catalog: Catalog) -> DocumentStore:
-    return MeasuredDocuments(documents, telemetry, catalog) if telemetry.enabled else documents
+def _measure(telemetry: Telemetry, catalog: Catalog, key: DocumentKey, summary: DocumentSummary) -> None:
+    """Record how full a document is that was written, for every binding through which it may be written and read."""
+    for rules in catalog.covering(key):
+        binding = rules.binding
+        telemetry.record(
+            SIZE_RATIO,
+            summary.size / binding.max_chars,
+            profile_id=rules.profile.profile_id,
+            binding_id=binding.binding_id,
+        )
 
 
 def _measured_search(search: Search, telemetry: Telemetry) -> Search:

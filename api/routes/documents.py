@@ -21,7 +21,7 @@ from memnet.operations.get_document import get_document
 from memnet.operations.list_documents import list_documents
 from memnet.operations.patch_document import patch_document
 from memnet.operations.replace_document import replace_document
-from memnet.ports import ListedDocument
+from memnet.stores import ListedDocument
 
 router = APIRouter(prefix=USER_PREFIX, route_class=DirectRoute)
 DOCUMENT = "/documents/{namespace}/{path:path}"

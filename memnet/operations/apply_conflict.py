@@ -23,7 +23,8 @@ from memnet.operations.rebase_proposal import rebase_proposal
 from memnet.operations.send_job import send_job
 from memnet.operations.try_proposal import Refused, Writing, try_proposal
 from memnet.operations.unmark_job import unmark_job
-from memnet.ports import AuditLog, Background, DocumentStore, JobMarks, MessageQueue, StoreConflict, Vault
+from memnet.ports import Background, MessageQueue, StoreConflict
+from memnet.stores import AuditLog, DocumentStore, JobMarks, Vault
 
 LOOKS = 16
 """Each further look at the record follows a step that somebody else has made on it."""

@@ -16,7 +16,17 @@ from memnet.operations.retain_audit import retain_audit
 from memnet.operations.retain_events import retain_events
 from memnet.operations.retain_jobs import retain_jobs
 from memnet.operations.retain_snapshots import retain_snapshots
-from memnet.ports import AuditLog, Clock, DocumentStore, EventStore, HoldStore, JobMarks, RecordStore, Search, Vault
+from memnet.ports import Clock
+from memnet.stores import (
+    AuditLog,
+    DocumentStore,
+    EventStore,
+    HoldStore,
+    JobMarks,
+    RecordStore,
+    Search,
+    Vault,
+)
 
 
 @dataclass(frozen=True, slots=True)

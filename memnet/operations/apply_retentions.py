@@ -9,9 +9,9 @@ from memnet.domain.errors import ErasureRunning, MalformedRequest, MemnetError
 from memnet.domain.retention import RetentionReport
 from memnet.operations.apply_retention import apply_retention
 from memnet.operations.list_users import list_users
-from memnet.ports import (
+from memnet.ports import Clock
+from memnet.stores import (
     AuditLog,
-    Clock,
     DocumentStore,
     EventStore,
     HoldStore,

@@ -19,7 +19,8 @@ from memnet.domain.identifiers import check_identifier
 from memnet.domain.profile import Binding, Profile
 from memnet.domain.routing import Route, RoutingReason
 from memnet.operations.search_events import search_events
-from memnet.ports import Clock, DocumentStore, Search, SemanticRouter
+from memnet.ports import Clock, SemanticRouter
+from memnet.stores import DocumentStore, Search
 
 EVENTS_SECONDS = 5.0
 """How long the documents wait for the events that go with them."""

@@ -10,7 +10,7 @@ from memnet.domain.document import UserScope
 from memnet.domain.envelope import Envelope, Record
 from memnet.domain.errors import HistoryBroken, SealBroken
 from memnet.operations.key_ring import KeyRing
-from memnet.ports import AuditLog, Vault
+from memnet.stores import AuditLog, Vault
 
 PARALLEL = 16
 

@@ -17,7 +17,7 @@ from memnet.domain.sealing import NONCE_BYTES
 from memnet.operations.audit_records import read_records
 from memnet.operations.key_ring import KeyRing
 from memnet.operations.remove_due import RetentionRun
-from memnet.ports import AuditLog, Vault
+from memnet.stores import AuditLog, Vault
 
 PAGE = 1000
 READ = 64

@@ -6,7 +6,8 @@ from memnet.domain.prerequisite import BootstrapReport, Finding, Standing
 from memnet.domain.search_layout import mismatch
 from memnet.operations.open_index import open_index
 from memnet.operations.register_catalog import register_catalog
-from memnet.ports import CatalogTexts, IdGenerator, IndexMissing, Prerequisites, Search, StoreConflict
+from memnet.ports import IdGenerator, IndexMissing, Prerequisites, StoreConflict
+from memnet.stores import CatalogTexts, Search
 
 INDEX = "search: index of events"
 CATALOG = "catalog: versions used before"

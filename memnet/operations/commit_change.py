@@ -17,7 +17,8 @@ from memnet.domain.write import IfMatch, WriteCommand, WriteResult
 from memnet.operations.audit_records import open_audit_records
 from memnet.operations.flush_outbox import flush_outbox
 from memnet.operations.key_ring import KeyRing
-from memnet.ports import AuditLog, Background, Clock, DocumentStore, IdGenerator, StoreConflict, StoredDocument, Vault
+from memnet.ports import Background, Clock, IdGenerator, StoreConflict, StoredDocument
+from memnet.stores import AuditLog, DocumentStore, Vault
 
 ATTEMPTS = 4
 """A lost race is decided at the second look; more looks are needed only while the store keeps failing."""

@@ -11,7 +11,8 @@ from memnet.domain.errors import BindingMismatch
 from memnet.domain.write import WriteCommand, WriteResult
 from memnet.operations.commit_change import commit_change
 from memnet.operations.read_schema import read_schema
-from memnet.ports import AuditLog, Background, Clock, DocumentStore, IdGenerator
+from memnet.ports import Background, Clock, IdGenerator
+from memnet.stores import AuditLog, DocumentStore
 
 
 async def commit_governed(

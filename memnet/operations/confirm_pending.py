@@ -8,7 +8,8 @@ from memnet.domain.errors import DocumentNotFound
 from memnet.domain.timestamps import to_text
 from memnet.domain.write import ConfirmPending, WriteResult
 from memnet.operations.commit_governed import commit_governed
-from memnet.ports import AuditLog, Background, Clock, DocumentStore, IdGenerator
+from memnet.ports import Background, Clock, IdGenerator
+from memnet.stores import AuditLog, DocumentStore
 
 
 async def confirm_pending(

@@ -8,7 +8,7 @@ from memnet.domain.erasure import COPIES, INDEXED, kind_of
 from memnet.domain.erasure_receipt import Remainder, held_back, recoverable
 from memnet.operations.count_indexed import count_indexed
 from memnet.operations.list_stored import list_stored
-from memnet.ports import Erasing
+from memnet.stores import Erasing
 
 
 async def count_remaining(scope: UserScope, covers: str, *, erasing: Erasing) -> Sequence[Remainder]:

@@ -11,7 +11,8 @@ from memnet.domain.migration_rollback import decommissioning
 from memnet.operations.delete_document import delete_document
 from memnet.operations.read_migration_unit import Depth, read_migration_unit
 from memnet.operations.verify_migration_unit import Verdict, verify_migration_unit
-from memnet.ports import AuditLog, Background, Clock, DocumentStore, IdGenerator
+from memnet.ports import Background, Clock, IdGenerator
+from memnet.stores import AuditLog, DocumentStore
 
 ATTEMPTS = 20
 

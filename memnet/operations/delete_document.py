@@ -7,7 +7,8 @@ from memnet.domain.errors import DocumentNotFound
 from memnet.domain.sensitive_rules import STRICTEST
 from memnet.domain.write import DeleteDocument, WriteResult
 from memnet.operations.commit_change import commit_change
-from memnet.ports import AuditLog, Background, Clock, DocumentStore, IdGenerator
+from memnet.ports import Background, Clock, IdGenerator
+from memnet.stores import AuditLog, DocumentStore
 
 
 async def delete_document(

@@ -21,7 +21,8 @@ from memnet.domain.write import WriteResult
 from memnet.operations.read_conflict import HeldConflict, read_conflict
 from memnet.operations.try_proposal import Writing, try_proposal
 from memnet.operations.unmark_job import unmark_job
-from memnet.ports import AuditLog, Background, DocumentStore, JobMarks, StoreConflict, Vault
+from memnet.ports import Background, StoreConflict
+from memnet.stores import AuditLog, DocumentStore, JobMarks, Vault
 
 ATTEMPTS = 8
 

@@ -20,7 +20,8 @@ from memnet.operations.erase_tenant_index import erase_tenant_index
 from memnet.operations.erase_user import VAULT, Erased
 from memnet.operations.legal_holds import holds_covering, is_tenant_held
 from memnet.operations.request_erasure import request_erasure
-from memnet.ports import Erasing, StoreConflict
+from memnet.ports import StoreConflict
+from memnet.stores import Erasing
 
 PAGE = 250
 PARALLEL = 8

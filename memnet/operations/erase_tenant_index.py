@@ -6,7 +6,8 @@ from memnet.domain.document import UserScope
 from memnet.domain.errors import Unavailable
 from memnet.domain.event import load
 from memnet.operations.find_indexes import find_indexes
-from memnet.ports import IndexMissing, Search
+from memnet.ports import IndexMissing
+from memnet.stores import Search
 
 PAGE = 900
 

@@ -6,7 +6,7 @@ from collections import Counter
 from memnet.domain.errors import HistoryBroken, Unavailable
 from memnet.operations.erase_tenant import erase_tenant
 from memnet.operations.erase_user import Erased
-from memnet.ports import Erasing
+from memnet.stores import Erasing
 
 log = logging.getLogger(__name__)
 

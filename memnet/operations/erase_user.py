@@ -15,7 +15,8 @@ from memnet.operations.erase_index import erase_index
 from memnet.operations.fence_documents import fence_documents
 from memnet.operations.open_erasure import ErasureJournal, open_erasure
 from memnet.operations.sign_erasure import sign_erasure
-from memnet.ports import Erasing, StoreConflict
+from memnet.ports import StoreConflict
+from memnet.stores import Erasing
 
 PASSES = 20
 """After so many the rest is left to another run: something goes on bringing things back."""

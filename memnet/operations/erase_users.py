@@ -7,7 +7,7 @@ from collections import Counter
 from memnet.domain.document import UserScope
 from memnet.domain.errors import HistoryBroken, Unavailable
 from memnet.operations.erase_user import Erased, erase_user
-from memnet.ports import Erasing
+from memnet.stores import Erasing
 
 AT_ONCE = 4
 log = logging.getLogger(__name__)

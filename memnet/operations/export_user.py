@@ -35,7 +35,8 @@ from memnet.operations.audit_records import read_records
 from memnet.operations.baselines import read_baseline
 from memnet.operations.read_events import read_events
 from memnet.operations.read_snapshot import read_snapshot
-from memnet.ports import ArchiveWriter, AuditLog, Clock, DocumentStore, EventStore, ListedDocument, RecordStore, Vault
+from memnet.ports import ArchiveWriter, Clock
+from memnet.stores import AuditLog, DocumentStore, EventStore, ListedDocument, RecordStore, Vault
 
 PAGE = 1000
 PARALLEL = 16

@@ -5,7 +5,8 @@ from memnet.domain.errors import Unavailable
 from memnet.domain.job import Job
 from memnet.domain.replay import Replay, replay_key
 from memnet.operations.unmark_job import unmark_job
-from memnet.ports import Clock, JobMarks, RecordStore, StoreConflict
+from memnet.ports import Clock, StoreConflict
+from memnet.stores import JobMarks, RecordStore
 
 ATTEMPTS = 8
 

@@ -6,7 +6,8 @@ from datetime import datetime
 from memnet.domain import envelope
 from memnet.domain.document import DocumentKey, UserScope
 from memnet.domain.errors import HistoryBroken, Unavailable
-from memnet.ports import DocumentStore, StoreConflict
+from memnet.ports import StoreConflict
+from memnet.stores import DocumentStore
 
 PAGE = 1000
 PARALLEL = 16

@@ -9,7 +9,7 @@ from memnet.domain.conflict import conflict_key
 from memnet.domain.job import Job, JobKind
 from memnet.domain.replay import replay_key
 from memnet.domain.timestamps import from_text
-from memnet.ports import RecordStore
+from memnet.stores import RecordStore
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from memnet.domain.search_layout import LAYOUT, REBUILD, load_layout, load_reindexing
-from memnet.ports import Search
+from memnet.stores import Search
 
 
 async def find_indexes(*, search: Search) -> Sequence[str]:

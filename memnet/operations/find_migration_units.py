@@ -4,7 +4,7 @@ from collections.abc import AsyncIterator, Sequence
 
 from memnet.domain.document import UserScope
 from memnet.domain.migration import Migration, Unit, unit_of
-from memnet.ports import DocumentStore, ListedDocument
+from memnet.stores import DocumentStore, ListedDocument
 
 PAGE = 1000
 

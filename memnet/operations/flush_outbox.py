@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from memnet.domain.audit import record_bytes
 from memnet.domain.document import UserScope
 from memnet.domain.envelope import Record
-from memnet.ports import AuditLog
+from memnet.stores import AuditLog
 
 
 async def flush_outbox(scope: UserScope, records: Sequence[Record], *, audit: AuditLog) -> None:

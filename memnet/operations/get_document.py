@@ -5,7 +5,7 @@ from memnet.domain.document import DocumentKey
 from memnet.domain.envelope import DocumentView
 from memnet.domain.errors import DocumentNotFound
 from memnet.operations.baselines import read_history
-from memnet.ports import AuditLog, DocumentStore
+from memnet.stores import AuditLog, DocumentStore
 
 
 async def get_document(

@@ -5,7 +5,7 @@ from memnet.domain.document import UserScope
 from memnet.domain.erasure_receipt import ErasureStatus, over, read_receipt, running
 from memnet.domain.errors import ErasureNotFound
 from memnet.domain.identifiers import check_identifier
-from memnet.ports import Erasing
+from memnet.stores import Erasing
 
 
 async def get_erasure(scope: UserScope, erasure_id: str, *, erasing: Erasing) -> ErasureStatus:

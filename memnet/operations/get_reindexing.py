@@ -3,7 +3,7 @@
 from memnet.domain.errors import ReindexNotFound
 from memnet.domain.identifiers import check_identifier
 from memnet.domain.search_layout import Reindexing, load_reindexing, tenant_record
-from memnet.ports import Search
+from memnet.stores import Search
 
 
 async def get_reindexing(tenant_id: str, *, search: Search) -> Reindexing:

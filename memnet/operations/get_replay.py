@@ -9,7 +9,7 @@ from memnet.domain.conflict import conflict_key
 from memnet.domain.document import UserScope
 from memnet.domain.errors import ReplayNotFound
 from memnet.domain.replay import PatchFate, replay_key
-from memnet.ports import RecordStore
+from memnet.stores import RecordStore
 
 
 async def get_replay(scope: UserScope, replay_id: str, *, records: RecordStore) -> dict[str, Any]:

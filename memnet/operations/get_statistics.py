@@ -9,7 +9,8 @@ from typing import TypeVar
 from memnet.domain.document import Json
 from memnet.domain.job import JobKind
 from memnet.domain.timestamps import to_text
-from memnet.ports import Clock, EventStore, JobMarks, Marked, MarkedJob, Page
+from memnet.ports import Clock, Page
+from memnet.stores import EventStore, JobMarks, Marked, MarkedJob
 
 PAGE = 1000
 MOST = 5000

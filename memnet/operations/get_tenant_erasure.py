@@ -2,7 +2,7 @@
 
 from memnet.domain.errors import ErasureNotFound
 from memnet.domain.tenant_erasure import TenantErasure, load
-from memnet.ports import Erasing
+from memnet.stores import Erasing
 
 
 async def get_tenant_erasure(tenant_id: str, *, erasing: Erasing) -> TenantErasure:

@@ -21,17 +21,8 @@ from memnet.operations.replace_document import replace_document
 from memnet.operations.restore_document import restore_document
 from memnet.operations.verify_archive import read_archive_lines, verify_archive
 from memnet.operations.write_event import write_event
-from memnet.ports import (
-    ArchiveReader,
-    AuditLog,
-    Background,
-    Clock,
-    DocumentStore,
-    EventStore,
-    IdGenerator,
-    StoreConflict,
-    Vault,
-)
+from memnet.ports import ArchiveReader, Background, Clock, IdGenerator, StoreConflict
+from memnet.stores import AuditLog, DocumentStore, EventStore, Vault
 
 PARALLEL = 16
 

@@ -5,7 +5,8 @@ from collections.abc import Sequence
 from memnet.domain.event import EventKey, StoredEvent
 from memnet.operations.open_index import open_index
 from memnet.operations.upload_events import upload_events
-from memnet.ports import IdGenerator, Search
+from memnet.ports import IdGenerator
+from memnet.stores import Search
 
 
 async def index_events(stored: Sequence[StoredEvent], *, search: Search, ids: IdGenerator) -> frozenset[EventKey]:

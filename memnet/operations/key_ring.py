@@ -10,7 +10,8 @@ from memnet.domain.errors import SealBroken, Unavailable
 from memnet.domain.record import RecordKey
 from memnet.domain.sealing import KEY_BYTES, NONCE_BYTES, DataKey, WrappedKey
 from memnet.domain.timestamps import to_text
-from memnet.ports import RecordStore, StoreConflict, Vault
+from memnet.ports import StoreConflict
+from memnet.stores import RecordStore, Vault
 
 ATTEMPTS = 4
 """A lost race is settled at the second look: the winner's key is there."""

@@ -17,7 +17,8 @@ from memnet.domain.errors import ErasureRunning, HistoryBroken, TenantEnded, Una
 from memnet.domain.hold import HoldAction, HoldChange, HoldKey, HoldPlace, places_over
 from memnet.domain.tenant_erasure import TenantStatus, load
 from memnet.domain.timestamps import to_text
-from memnet.ports import Clock, ErasureStore, HoldStore, StoreConflict
+from memnet.ports import Clock, StoreConflict
+from memnet.stores import ErasureStore, HoldStore
 
 ATTEMPTS = 8
 PAGE = 1000

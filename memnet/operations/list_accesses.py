@@ -4,7 +4,8 @@ import asyncio
 
 from memnet.domain.document import UserScope
 from memnet.domain.record import RecordKey, RecordKind
-from memnet.ports import Page, RecordStore
+from memnet.ports import Page
+from memnet.stores import RecordStore
 
 AT_ONCE = 32
 

@@ -12,7 +12,8 @@ from memnet.domain.errors import HistoryBroken, InvalidCursor, MalformedRequest
 from memnet.domain.identifiers import check_identifier
 from memnet.operations.audit_records import read_records
 from memnet.operations.baselines import list_baselines
-from memnet.ports import AuditLog, DocumentStore, Page
+from memnet.ports import Page
+from memnet.stores import AuditLog, DocumentStore
 
 LISTING = 1000
 

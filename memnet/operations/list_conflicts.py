@@ -7,7 +7,8 @@ from memnet.domain.document import UserScope
 from memnet.domain.errors import ConflictNotFound
 from memnet.domain.record import RecordKey, RecordKind
 from memnet.operations.read_conflict import HeldConflict, read_conflict
-from memnet.ports import Page, Vault
+from memnet.ports import Page
+from memnet.stores import Vault
 
 PAGE = 25
 """The most of one page: each conflict is read, opened, and holds two versions of a document."""

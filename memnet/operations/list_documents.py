@@ -2,7 +2,8 @@
 
 from memnet.domain.document import UserScope
 from memnet.domain.identifiers import check_identifier, check_path_prefix
-from memnet.ports import DocumentStore, ListedDocument, Page
+from memnet.ports import Page
+from memnet.stores import DocumentStore, ListedDocument
 
 
 async def list_documents(

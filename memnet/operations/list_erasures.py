@@ -5,7 +5,7 @@ from collections.abc import AsyncIterator, Sequence
 from memnet.domain import erasure as erasures
 from memnet.domain.erasure import Erasure
 from memnet.domain.erasure_receipt import Receipt, read_receipt
-from memnet.ports import Erasing
+from memnet.stores import Erasing
 
 PAGE = 1000
 

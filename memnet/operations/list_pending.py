@@ -8,7 +8,8 @@ from memnet.domain import envelope
 from memnet.domain.catalog import Catalog
 from memnet.domain.confirmation import Waiting, waiting
 from memnet.domain.document import DocumentKey, ETag, UserScope
-from memnet.ports import DocumentStore, Page
+from memnet.ports import Page
+from memnet.stores import DocumentStore
 
 PAGE = 25
 """The most documents that one page looks at: each is read whole."""

@@ -7,7 +7,8 @@ from memnet.domain.document import UserScope
 from memnet.domain.errors import ReplayNotFound
 from memnet.domain.record import RecordKey, RecordKind
 from memnet.operations.get_replay import get_replay
-from memnet.ports import Page, RecordStore
+from memnet.ports import Page
+from memnet.stores import RecordStore
 
 PAGE = 25
 """The most of one page: each replay is read, and each of its conflicts, too."""

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from memnet.domain.document import UserScope
 from memnet.domain.erasure import Found
-from memnet.ports import UserStorage
+from memnet.stores import UserStorage
 
 PAGE = 1000
 

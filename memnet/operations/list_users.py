@@ -3,7 +3,7 @@
 from collections.abc import AsyncIterator, Sequence
 
 from memnet.domain.document import UserScope
-from memnet.ports import UserDirectory
+from memnet.stores import UserDirectory
 
 PAGE = 1000
 

@@ -11,7 +11,8 @@ from memnet.domain.migration import Migration, Unit
 from memnet.domain.migration_plan import Decision, Standing, decide
 from memnet.operations.commit_change import commit_change
 from memnet.operations.read_migration_unit import Depth, read_migration_unit
-from memnet.ports import AuditLog, Background, Clock, DocumentStore, IdGenerator
+from memnet.ports import Background, Clock, IdGenerator
+from memnet.stores import AuditLog, DocumentStore
 
 ATTEMPTS = 20
 """Each is lost only to another writer who was faster."""

@@ -9,7 +9,8 @@ from memnet.domain.conflict import BACKOFF, Versions, new_conflict
 from memnet.domain.proposal import Dispute, Proposal
 from memnet.operations.key_ring import KeyRing
 from memnet.operations.send_job import send_job
-from memnet.ports import JobMarks, MessageQueue, StoreConflict, Vault
+from memnet.ports import MessageQueue, StoreConflict
+from memnet.stores import JobMarks, Vault
 
 
 async def open_conflict(

@@ -9,7 +9,8 @@ from memnet.domain import erasure as erasures
 from memnet.domain.document import StorageETag, UserScope
 from memnet.domain.erasure import Erasure, Found, begin_batch, end_batch, kind_of, started
 from memnet.operations.legal_holds import holds_covering
-from memnet.ports import Erasing, StoreConflict
+from memnet.ports import StoreConflict
+from memnet.stores import Erasing
 
 PARALLEL = 16
 

@@ -1,7 +1,8 @@
 """Find the indexes that writes go into, and make the first one where there is none."""
 
 from memnet.domain.search_layout import LAYOUT, IndexVersion, Layout, dump_layout, load_layout
-from memnet.ports import IdGenerator, Search, StoreConflict
+from memnet.ports import IdGenerator, StoreConflict
+from memnet.stores import Search
 
 
 async def open_index(*, search: Search, ids: IdGenerator) -> Layout:

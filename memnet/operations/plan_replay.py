@@ -14,7 +14,8 @@ from memnet.domain.snapshot import Snapshot, snapshot_key
 from memnet.operations.extract_memory import extract_memory
 from memnet.operations.key_ring import KeyRing
 from memnet.operations.show_documents import show_documents
-from memnet.ports import DocumentStore, LanguageModels, SemanticRouter, Vault
+from memnet.ports import LanguageModels, SemanticRouter
+from memnet.stores import DocumentStore, Vault
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,7 +8,7 @@ from memnet.domain.document import StorageETag, UserScope
 from memnet.domain.errors import ConflictNotFound, SealBroken
 from memnet.domain.json_text import canonical
 from memnet.operations.key_ring import KeyRing
-from memnet.ports import Vault
+from memnet.stores import Vault
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,7 +4,7 @@ import asyncio
 from collections.abc import Sequence
 
 from memnet.domain.event import EventKey, StoredEvent, load
-from memnet.ports import EventStore
+from memnet.stores import EventStore
 
 PARALLEL = 16
 

@@ -10,7 +10,7 @@ from memnet.domain.errors import HistoryBroken
 from memnet.domain.migration import Migration, Unit, is_noted
 from memnet.domain.migration_plan import Found, Gathered, Trace
 from memnet.operations.audit_records import read_records
-from memnet.ports import AuditLog, DocumentStore
+from memnet.stores import AuditLog, DocumentStore
 
 BATCH = 16
 

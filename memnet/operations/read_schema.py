@@ -9,7 +9,7 @@ from memnet.domain.json_text import parse
 from memnet.domain.schema import InvalidSchema, Schema
 from memnet.domain.schema_additive import ADDITIVE_TO
 from memnet.domain.schema_check import referenced, schema_uri
-from memnet.ports import CatalogTexts
+from memnet.stores import CatalogTexts
 
 MOST = 32
 """Texts that are read for one version: itself, what it refers to, and the versions that it is additive to."""

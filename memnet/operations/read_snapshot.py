@@ -6,7 +6,8 @@ from memnet.domain.errors import SnapshotNotFound, Unavailable
 from memnet.domain.snapshot import Snapshot, snapshot_key
 from memnet.domain.snapshot_access import SnapshotAccess, access_of
 from memnet.operations.key_ring import KeyRing
-from memnet.ports import RecordStore, StoreConflict, Vault
+from memnet.ports import StoreConflict
+from memnet.stores import RecordStore, Vault
 
 
 async def read_snapshot(

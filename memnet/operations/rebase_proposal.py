@@ -5,7 +5,7 @@ from memnet.domain.catalog import Catalog
 from memnet.domain.errors import BindingNotFound
 from memnet.domain.proposal import Carried, Proposal
 from memnet.domain.rebase import ABSENT, Changed, Why, rebase
-from memnet.ports import DocumentStore
+from memnet.stores import DocumentStore
 
 
 async def rebase_proposal(proposal: Proposal, *, documents: DocumentStore, catalog: Catalog) -> Carried:

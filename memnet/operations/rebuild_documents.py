@@ -22,7 +22,8 @@ from memnet.domain.sealing import DataKey
 from memnet.operations.audit_records import PARALLEL
 from memnet.operations.baselines import list_baselines, open_baseline
 from memnet.operations.key_ring import KeyRing
-from memnet.ports import AuditLog, DocumentStore, StoredDocument
+from memnet.ports import StoredDocument
+from memnet.stores import AuditLog, DocumentStore
 
 PAGE = 1000
 Begin = Callable[[str, DocumentKey | None], Visit]

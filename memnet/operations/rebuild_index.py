@@ -33,7 +33,8 @@ from memnet.domain.timestamps import to_text
 from memnet.operations.open_index import open_index
 from memnet.operations.read_events import read_events
 from memnet.operations.upload_events import upload_events
-from memnet.ports import Clock, EventStore, IdGenerator, Search
+from memnet.ports import Clock, IdGenerator
+from memnet.stores import EventStore, Search
 
 PAGE = 1000
 log = logging.getLogger(__name__)

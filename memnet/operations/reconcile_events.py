@@ -10,7 +10,8 @@ from memnet.domain.event import EventKey
 from memnet.operations.index_events import index_events
 from memnet.operations.read_events import read_events
 from memnet.operations.unindex_events import unindex_events
-from memnet.ports import Clock, EventStore, IdGenerator, Marked, Search
+from memnet.ports import Clock, IdGenerator
+from memnet.stores import EventStore, Marked, Search
 
 PAGE = 1000
 FORGOTTEN = timedelta(hours=1)

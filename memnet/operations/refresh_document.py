@@ -9,7 +9,8 @@ from memnet.domain.freshness import plan_freshness
 from memnet.domain.upkeep import caretakers
 from memnet.domain.write import Reason
 from memnet.operations.tend_document import Tended, tend_document
-from memnet.ports import AuditLog, Background, Clock, DocumentStore, EventStore, IdGenerator, Search
+from memnet.ports import Background, Clock, IdGenerator
+from memnet.stores import AuditLog, DocumentStore, EventStore, Search
 
 
 async def refresh_document(

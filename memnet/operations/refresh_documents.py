@@ -7,7 +7,8 @@ from memnet.domain.document import Actor, DocumentKey
 from memnet.operations.refresh_document import refresh_document
 from memnet.operations.tend_document import Tended
 from memnet.operations.tend_documents import UpkeepReport, tend_documents
-from memnet.ports import AuditLog, Background, Clock, DocumentStore, EventStore, IdGenerator, Search
+from memnet.ports import Background, Clock, IdGenerator
+from memnet.stores import AuditLog, DocumentStore, EventStore, Search
 
 
 async def refresh_documents(

@@ -5,7 +5,8 @@ import asyncio
 from memnet.domain.catalog import Catalog
 from memnet.domain.catalog_text import TextName, texts_of
 from memnet.domain.errors import CatalogConflict
-from memnet.ports import CatalogTexts, StoreConflict
+from memnet.ports import StoreConflict
+from memnet.stores import CatalogTexts
 
 
 async def register_catalog(catalog: Catalog, *, texts: CatalogTexts, create: bool = True) -> None:

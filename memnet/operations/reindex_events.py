@@ -13,7 +13,14 @@ from memnet.domain.search_layout import (
 )
 from memnet.domain.timestamps import from_text, to_text
 from memnet.operations.reindex_tenant import reindex_tenant
-from memnet.ports import Background, Clock, EventStore, IdGenerator, MessageQueue, Search, StoreConflict
+from memnet.ports import (
+    Background,
+    Clock,
+    IdGenerator,
+    MessageQueue,
+    StoreConflict,
+)
+from memnet.stores import EventStore, Search
 
 
 async def reindex_events(

@@ -13,7 +13,8 @@ from memnet.operations.index_events import index_events
 from memnet.operations.open_index import open_index
 from memnet.operations.read_events import read_events
 from memnet.operations.rebuild_index import rebuild_index
-from memnet.ports import Clock, EventHit, EventStore, IdGenerator, IndexMissing, Search
+from memnet.ports import Clock, EventHit, IdGenerator, IndexMissing
+from memnet.stores import EventStore, Search
 
 PAGE = 1000
 DOCUMENTS = 500

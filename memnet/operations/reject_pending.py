@@ -7,7 +7,8 @@ from memnet.domain.envelope import Envelope
 from memnet.domain.errors import DocumentNotFound
 from memnet.domain.write import RejectPending, WriteResult
 from memnet.operations.commit_governed import commit_governed
-from memnet.ports import AuditLog, Background, Clock, DocumentStore, IdGenerator
+from memnet.ports import Background, Clock, IdGenerator
+from memnet.stores import AuditLog, DocumentStore
 
 
 async def reject_pending(

@@ -8,7 +8,8 @@ from typing import TypeVar
 from memnet.domain.document import UserScope
 from memnet.domain.retention import RetentionPolicy, RetentionReport, Tally, batches
 from memnet.operations.legal_holds import holds_covering
-from memnet.ports import Clock, HoldStore
+from memnet.ports import Clock
+from memnet.stores import HoldStore
 
 BATCH = 64
 """So many are removed between two looks at the holds."""

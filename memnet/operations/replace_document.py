@@ -6,7 +6,8 @@ from memnet.domain.draft import Draft, draft_replacement
 from memnet.domain.envelope import Envelope
 from memnet.domain.write import ReplaceDocument, WriteResult
 from memnet.operations.commit_change import commit_change
-from memnet.ports import AuditLog, Background, Clock, DocumentStore, IdGenerator
+from memnet.ports import Background, Clock, IdGenerator
+from memnet.stores import AuditLog, DocumentStore
 
 
 async def replace_document(

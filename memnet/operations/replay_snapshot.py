@@ -27,16 +27,18 @@ from memnet.operations.try_proposal import REFUSALS, Raced, Refused, Writing, tr
 from memnet.operations.unmark_job import unmark_job
 from memnet.operations.write_event import write_event
 from memnet.ports import (
-    AuditLog,
     Background,
+    LanguageModels,
+    MessageQueue,
+    SemanticRouter,
+    StoreConflict,
+)
+from memnet.stores import (
+    AuditLog,
     DocumentStore,
     EventStore,
     JobMarks,
-    LanguageModels,
-    MessageQueue,
     Search,
-    SemanticRouter,
-    StoreConflict,
     Vault,
 )
 

@@ -12,7 +12,8 @@ from memnet.operations.legal_holds import holds_covering
 from memnet.operations.open_erasure import open_erasure
 from memnet.operations.sign_erasure import sign_erasure
 from memnet.operations.sign_heads import read_newest_head
-from memnet.ports import Erasing, StoreConflict
+from memnet.ports import StoreConflict
+from memnet.stores import Erasing
 
 ATTEMPTS = 8
 

@@ -6,7 +6,8 @@ from memnet.domain.errors import TenantHeld, Unavailable
 from memnet.domain.tenant_erasure import TenantErasure, TenantStatus, dump, load, resumed
 from memnet.domain.timestamps import to_text
 from memnet.operations.legal_holds import is_tenant_held
-from memnet.ports import Erasing, StoreConflict
+from memnet.ports import StoreConflict
+from memnet.stores import Erasing
 
 ATTEMPTS = 4
 

@@ -9,7 +9,8 @@ from memnet.domain.errors import ErasureRunning, HistoryBroken, InvalidIdentifie
 from memnet.operations.find_due_job import find_due_job
 from memnet.operations.send_job import send_job
 from memnet.operations.unmark_job import unmark_job
-from memnet.ports import Clock, JobMarks, MarkedJob, MessageQueue, RecordStore
+from memnet.ports import Clock, MessageQueue
+from memnet.stores import JobMarks, MarkedJob, RecordStore
 
 GRACE = timedelta(minutes=1)
 """How long a job may be on its way before it counts as lost."""

@@ -18,7 +18,8 @@ from memnet.operations.audit_records import open_audit_records, read_stored_reco
 from memnet.operations.baselines import store_baseline
 from memnet.operations.key_ring import KeyRing
 from memnet.operations.verify_archive import read_archive_lines
-from memnet.ports import ArchiveReader, AuditLog, DocumentStore, StoreConflict
+from memnet.ports import ArchiveReader, StoreConflict
+from memnet.stores import AuditLog, DocumentStore
 
 PARALLEL = 16
 

@@ -3,7 +3,8 @@
 from memnet.domain.search_layout import Reindexing, dump_reindexing, load_reindexing, tenant_record
 from memnet.domain.timestamps import to_text
 from memnet.operations.reindex_tenant import reindex_tenant
-from memnet.ports import Clock, EventStore, IdGenerator, Search, StoreConflict
+from memnet.ports import Clock, IdGenerator, StoreConflict
+from memnet.stores import EventStore, Search
 
 
 async def resume_reindexing(

@@ -15,7 +15,8 @@ from memnet.operations.baselines import list_baselines, next_baseline, read_base
 from memnet.operations.flush_outbox import flush_outbox
 from memnet.operations.legal_holds import holds_covering
 from memnet.operations.remove_due import RetentionRun, remove_due
-from memnet.ports import AuditLog, DocumentStore, StoreConflict, StoredDocument
+from memnet.ports import StoreConflict, StoredDocument
+from memnet.stores import AuditLog, DocumentStore
 
 PAGE = 1000
 AT_ONCE = 16

@@ -12,7 +12,7 @@ from memnet.domain.timestamps import to_text
 from memnet.operations.read_events import read_events
 from memnet.operations.remove_due import RetentionRun, remove_due
 from memnet.operations.unindex_events import unindex_events
-from memnet.ports import EventStore, ListedEvent, Search
+from memnet.stores import EventStore, ListedEvent, Search
 
 PAGE = 500
 AT_ONCE = 16

@@ -17,7 +17,8 @@ from memnet.domain.replay import Replay, ReplayStatus, replay_key
 from memnet.domain.retention import Kind
 from memnet.operations.remove_due import Remove, RetentionRun, remove_due
 from memnet.operations.unmark_job import unmark_job
-from memnet.ports import JobMarks, RecordStore, StoreConflict, StoredDocument
+from memnet.ports import StoreConflict, StoredDocument
+from memnet.stores import JobMarks, RecordStore
 
 PAGE = 500
 AT_ONCE = 16

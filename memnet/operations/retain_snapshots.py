@@ -15,7 +15,8 @@ from memnet.domain.retention import Kind
 from memnet.domain.snapshot import replay_id_of
 from memnet.operations.key_ring import KeyRing
 from memnet.operations.remove_due import RetentionRun, remove_due
-from memnet.ports import Clock, RecordStore, StoreConflict, Vault
+from memnet.ports import Clock, StoreConflict
+from memnet.stores import RecordStore, Vault
 
 PAGE = 500
 AT_ONCE = 16

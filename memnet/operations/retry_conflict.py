@@ -8,7 +8,8 @@ from memnet.domain.errors import ConflictClosed, Unavailable
 from memnet.domain.timestamps import to_text
 from memnet.operations.apply_conflict import apply_conflict
 from memnet.operations.read_conflict import HeldConflict, read_conflict
-from memnet.ports import AuditLog, Background, DocumentStore, JobMarks, MessageQueue, StoreConflict, Vault
+from memnet.ports import Background, MessageQueue, StoreConflict
+from memnet.stores import AuditLog, DocumentStore, JobMarks, Vault
 
 ATTEMPTS = 8
 

@@ -6,7 +6,8 @@ from memnet.domain.errors import ReplayNotFound, Unavailable
 from memnet.domain.job import Job, JobKind
 from memnet.domain.replay import Replay, ReplayStatus, replay_key, requeued
 from memnet.operations.send_job import send_job
-from memnet.ports import Clock, JobMarks, MessageQueue, RecordStore, StoreConflict
+from memnet.ports import Clock, MessageQueue, StoreConflict
+from memnet.stores import JobMarks, RecordStore
 
 ATTEMPTS = 4
 

@@ -16,7 +16,8 @@ from memnet.operations.commit_change import commit_change
 from memnet.operations.delete_document import delete_document
 from memnet.operations.get_document import get_document
 from memnet.operations.read_migration_unit import Depth, read_migration_unit
-from memnet.ports import AuditLog, Background, Clock, DocumentStore, IdGenerator
+from memnet.ports import Background, Clock, IdGenerator
+from memnet.stores import AuditLog, DocumentStore
 
 ATTEMPTS = 20
 

@@ -13,7 +13,8 @@ from memnet.domain.identifiers import check_identifier
 from memnet.domain.record import RecordKind
 from memnet.domain.sealing import NONCE_BYTES, WrappedKey
 from memnet.operations.key_ring import KeyRing, read_data_keys
-from memnet.ports import RecordStore, StoreConflict, TenantKey, Vault
+from memnet.ports import StoreConflict, TenantKey
+from memnet.stores import RecordStore, Vault
 
 PAGE = 1000
 AT_ONCE = 16

@@ -17,7 +17,8 @@ from memnet.domain.event_search import (
     encode_cursor,
 )
 from memnet.domain.search_layout import LAYOUT, IndexVersion, load_layout
-from memnet.ports import EventHit, Hits, IndexMissing, Search
+from memnet.ports import EventHit, Hits, IndexMissing
+from memnet.stores import Search
 
 log = logging.getLogger(__name__)
 

@@ -13,7 +13,8 @@ from memnet.domain.profile import Binding, Profile
 from memnet.domain.routing import MAX_TEXT
 from memnet.domain.snapshot import Snapshot
 from memnet.operations.assemble_context import assemble_context
-from memnet.ports import DocumentStore, SemanticRouter
+from memnet.ports import SemanticRouter
+from memnet.stores import DocumentStore
 
 
 async def show_documents(

@@ -5,7 +5,8 @@ from collections.abc import Sequence
 from memnet.domain.erasure import Erasure
 from memnet.domain.erasure_receipt import SALT_BYTES, Receipt, Remainder, make_receipt, read_receipt
 from memnet.domain.errors import Unavailable
-from memnet.ports import Erasing, StoreConflict
+from memnet.ports import StoreConflict
+from memnet.stores import Erasing
 
 
 async def sign_erasure(erasure: Erasure, remains: Sequence[Remainder], *, erasing: Erasing) -> Receipt:

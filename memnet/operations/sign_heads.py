@@ -15,17 +15,8 @@ from memnet.domain.record import RecordKey, RecordKind
 from memnet.domain.timestamps import to_text
 from memnet.operations.audit_records import PARALLEL, read_stored_records
 from memnet.operations.list_users import list_users
-from memnet.ports import (
-    AuditLog,
-    Clock,
-    DocumentStore,
-    ErasureStore,
-    ListedDocument,
-    RecordStore,
-    SigningKeys,
-    StoreConflict,
-    UserDirectory,
-)
+from memnet.ports import Clock, SigningKeys, StoreConflict
+from memnet.stores import AuditLog, DocumentStore, ErasureStore, ListedDocument, RecordStore, UserDirectory
 
 PAGE = 1000
 HEADS_PAGE = 5000

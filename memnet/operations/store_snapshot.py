@@ -13,7 +13,8 @@ from memnet.domain.replay import Replay, ReplayStatus, new_replay, replay_key, r
 from memnet.domain.snapshot import Conversation, Snapshot, load, take
 from memnet.operations.key_ring import KeyRing
 from memnet.operations.send_job import send_job
-from memnet.ports import JobMarks, MessageQueue, StoreConflict, StoredDocument, Vault
+from memnet.ports import MessageQueue, StoreConflict, StoredDocument
+from memnet.stores import JobMarks, Vault
 
 ATTEMPTS = 4
 SENDING_SECONDS = 5.0

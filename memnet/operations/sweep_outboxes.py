@@ -9,7 +9,8 @@ from memnet.domain.document import DocumentKey
 from memnet.domain.errors import ErasureRunning, HistoryBroken, Unavailable
 from memnet.domain.timestamps import to_text
 from memnet.operations.flush_outbox import flush_outbox
-from memnet.ports import AuditLog, Clock, DocumentStore, StoreConflict
+from memnet.ports import Clock, StoreConflict
+from memnet.stores import AuditLog, DocumentStore
 
 PAGE = 1000
 log = logging.getLogger(__name__)

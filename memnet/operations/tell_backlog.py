@@ -12,7 +12,8 @@ from memnet.domain.metric import BACKLOG_AGE, ERASURES_OPEN_AGE, INDEX_LAG
 from memnet.domain.tenant_erasure import TenantErasure
 from memnet.domain.timestamps import from_text
 from memnet.operations.get_statistics import get_statistics
-from memnet.ports import Clock, ErasureStore, EventStore, JobMarks, Telemetry
+from memnet.ports import Clock, Telemetry
+from memnet.stores import ErasureStore, EventStore, JobMarks
 
 UNREADABLE_AGE = 365 * 86_400.0
 """Told of an erasure whose journal cannot be read, in seconds: it never ends by itself, and somebody has to know."""

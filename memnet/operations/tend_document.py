@@ -27,7 +27,8 @@ from memnet.domain.upkeep_event import detail_events, entries_in
 from memnet.domain.write import IfMatch, PatchDocument, Reason
 from memnet.operations.commit_change import commit_change
 from memnet.operations.write_event import write_event
-from memnet.ports import AuditLog, Background, Clock, DocumentStore, EventStore, IdGenerator, Search
+from memnet.ports import Background, Clock, IdGenerator
+from memnet.stores import AuditLog, DocumentStore, EventStore, Search
 
 KEY_HASH_CHARS = 16
 log = logging.getLogger(__name__)

@@ -11,7 +11,7 @@ from memnet.domain.document import DocumentKey
 from memnet.domain.errors import HistoryBroken, Unavailable, VaultUnavailable
 from memnet.domain.upkeep import caretakers
 from memnet.operations.tend_document import Outcome, Tended
-from memnet.ports import DocumentStore
+from memnet.stores import DocumentStore
 
 PAGE = 1000
 AT_ONCE = 16

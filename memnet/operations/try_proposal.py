@@ -9,7 +9,8 @@ from memnet.domain.errors import DocumentExists, DocumentNotFound, ETagMismatch,
 from memnet.domain.proposal import Proposal, Request, command
 from memnet.domain.write import WriteResult
 from memnet.operations.patch_document import patch_document
-from memnet.ports import AuditLog, Background, Clock, DocumentStore, IdGenerator
+from memnet.ports import Background, Clock, IdGenerator
+from memnet.stores import AuditLog, DocumentStore
 
 REFUSALS = frozenset(
     {

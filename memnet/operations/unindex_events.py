@@ -3,7 +3,8 @@
 from collections.abc import Sequence
 
 from memnet.domain.event import EventKey
-from memnet.ports import IndexMissing, Search
+from memnet.ports import IndexMissing
+from memnet.stores import Search
 
 
 async def unindex_events(keys: Sequence[EventKey], *, search: Search) -> frozenset[EventKey]:

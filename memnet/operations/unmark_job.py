@@ -2,7 +2,7 @@
 
 from memnet.domain.job import Job
 from memnet.operations.find_due_job import find_due_job
-from memnet.ports import JobMarks, RecordStore
+from memnet.stores import JobMarks, RecordStore
 
 
 async def unmark_job(job: Job, *, records: RecordStore, marks: JobMarks) -> None:

@@ -9,7 +9,8 @@ from memnet.domain.errors import ErasureRunning, Unavailable
 from memnet.domain.event import EventKey, StoredEvent
 from memnet.domain.event_search import IndexDocument, Vector
 from memnet.domain.search_layout import IndexVersion
-from memnet.ports import IndexMissing, Search
+from memnet.ports import IndexMissing
+from memnet.stores import Search
 
 UPLOAD_SECONDS = 300.0
 """How long one upload may take: well below the time for which an erasure waits for what was begun before it."""

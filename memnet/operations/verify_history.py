@@ -10,7 +10,8 @@ from memnet.domain.record import RecordKey, RecordKind
 from memnet.domain.signature import PublicKeys, by_id
 from memnet.operations.audit_records import PARALLEL
 from memnet.operations.rebuild_documents import rebuild_documents
-from memnet.ports import AuditLog, DocumentStore, RecordStore, SigningKeys
+from memnet.ports import SigningKeys
+from memnet.stores import AuditLog, DocumentStore, RecordStore
 
 PAGE = 1000
 

@@ -15,7 +15,7 @@ from memnet.domain.migration_plan import Found, Gathered, NotMigratable, documen
 from memnet.domain.migrations import make
 from memnet.operations.get_document import get_document
 from memnet.operations.read_migration_unit import Depth, read_migration_unit
-from memnet.ports import AuditLog, DocumentStore
+from memnet.stores import AuditLog, DocumentStore
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,7 +6,8 @@ from memnet.domain.errors import SearchUnavailable
 from memnet.domain.event import EventKey
 from memnet.domain.json_text import digest
 from memnet.operations.read_events import read_events
-from memnet.ports import EventStore, IndexMissing, Search
+from memnet.ports import IndexMissing
+from memnet.stores import EventStore, Search
 
 PAGE = 1000
 DOCUMENTS = 500

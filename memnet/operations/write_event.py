@@ -8,7 +8,8 @@ from memnet.domain.document import UserScope
 from memnet.domain.errors import EventExists, Unavailable
 from memnet.domain.event import Event, StoredEvent, WrittenEvent, place
 from memnet.operations.index_events import index_events
-from memnet.ports import Background, EventStore, IdGenerator, Search, StoreConflict
+from memnet.ports import Background, IdGenerator, StoreConflict
+from memnet.stores import EventStore, Search
 
 INDEXING_SECONDS = 2.0
 """How long an answer waits for the index; what takes longer is left to the reconciliation."""

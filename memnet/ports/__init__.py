@@ -1,67 +1,40 @@
 """What the operations need from outside, as Protocols. Each method's docstring lists what it raises."""
 
 from memnet.ports.archive import ArchiveReader, ArchiveWriter
-from memnet.ports.erasing import Erasing
-from memnet.ports.governance import ErasureStore, Fences, HoldStore, UserDirectory, UserStorage
+from memnet.ports.blob_storage import BlobStorage, ListedBlob, Page, StoreConflict, StoredDocument
 from memnet.ports.models import LanguageModels, ModelAnswer, ModelOutcome, ModelRequest
 from memnet.ports.prerequisites import CreatablePrerequisite, Prerequisite, Prerequisites
-from memnet.ports.sealing import DataKeyCache, TenantKey, TenantKeys, Vault
+from memnet.ports.sealing import DataKeyCache, TenantKey, TenantKeys
 from memnet.ports.searching import (
     Embedder,
     EventHit,
     EventIndex,
     Hits,
     IndexMissing,
-    Search,
-    SearchRegister,
     SemanticRouter,
 )
 from memnet.ports.signing import SigningKeys
-from memnet.ports.storage import (
-    AuditLog,
-    CatalogTexts,
-    DocumentStore,
-    EventStore,
-    ListedDocument,
-    ListedEvent,
-    Marked,
-    Page,
-    RecordStore,
-    StoreConflict,
-    StoredDocument,
-)
 from memnet.ports.surroundings import Clock, IdGenerator, Quota
 from memnet.ports.telemetry import Fact, Span, SpanKind, Telemetry
-from memnet.ports.work import Background, JobMarks, MarkedJob, MessageQueue
+from memnet.ports.work import Background, MessageQueue
 
 __all__ = [
     "ArchiveReader",
     "ArchiveWriter",
-    "AuditLog",
     "Background",
-    "CatalogTexts",
+    "BlobStorage",
     "Clock",
     "CreatablePrerequisite",
     "DataKeyCache",
-    "DocumentStore",
     "Embedder",
-    "Erasing",
-    "ErasureStore",
     "EventHit",
     "EventIndex",
-    "EventStore",
     "Fact",
-    "Fences",
     "Hits",
-    "HoldStore",
     "IdGenerator",
     "IndexMissing",
-    "JobMarks",
     "LanguageModels",
-    "ListedDocument",
-    "ListedEvent",
-    "Marked",
-    "MarkedJob",
+    "ListedBlob",
     "MessageQueue",
     "ModelAnswer",
     "ModelOutcome",
@@ -70,9 +43,6 @@ __all__ = [
     "Prerequisite",
     "Prerequisites",
     "Quota",
-    "RecordStore",
-    "Search",
-    "SearchRegister",
     "SemanticRouter",
     "SigningKeys",
     "Span",
@@ -82,7 +52,4 @@ __all__ = [
     "Telemetry",
     "TenantKey",
     "TenantKeys",
-    "UserDirectory",
-    "UserStorage",
-    "Vault",
 ]

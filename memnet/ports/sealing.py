@@ -5,8 +5,6 @@ from typing import Protocol
 
 from memnet.domain.document import UserScope
 from memnet.domain.sealing import DataKey
-from memnet.ports.storage import RecordStore
-from memnet.ports.surroundings import Clock, IdGenerator
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,15 +60,3 @@ class DataKeyCache(Protocol):
     def forget(self, scope: UserScope) -> None:
         """Drop all keys of a user."""
         ...
-
-
-@dataclass(frozen=True, slots=True)
-class Vault:
-    """The ports that sealing takes: where the wrapped data keys lie, what unwraps them, and fresh bytes."""
-
-    records: RecordStore
-    keys: TenantKeys
-    ids: IdGenerator
-    clock: Clock
-    cache: DataKeyCache | None = None
-    """None: the keys are read and opened for every call."""

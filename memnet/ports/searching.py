@@ -1,14 +1,12 @@
-"""The index of events, what is known of it, and meanings."""
+"""The index of events, and meanings."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
-from memnet.domain.document import StorageETag, UserScope
+from memnet.domain.document import UserScope
 from memnet.domain.event_search import EventQuery, IndexDocument, Vector
-from memnet.domain.search_layout import IndexVersion, Layout
-from memnet.ports.governance import Fences
-from memnet.ports.storage import StoredDocument
+from memnet.domain.search_layout import IndexVersion
 
 
 class IndexMissing(Exception):
@@ -88,33 +86,6 @@ class EventIndex(Protocol):
         ...
 
 
-class SearchRegister(Protocol):
-    """Small records about the indexes, kept outside of every user's memory."""
-
-    async def recent(self) -> Layout | None:
-        """Return the layout as it stood at most `fresh_seconds` before the answer; None if there is none yet.
-
-        Raises Unavailable.
-        """
-        ...
-
-    @property
-    def fresh_seconds(self) -> float:
-        """How much older than the newest layout one may be that a process still works by."""
-        ...
-
-    async def read(self, name: str) -> StoredDocument | None:
-        """Read a record as it stands. Raises Unavailable."""
-        ...
-
-    async def write(self, name: str, data: bytes, *, replaces: StorageETag | None) -> StorageETag:
-        """Write a record iff its tag still is `replaces` (None: iff there is none); return the new tag.
-
-        Raises StoreConflict, and Unavailable when the outcome is unknown.
-        """
-        ...
-
-
 class Embedder(Protocol):
     """Turns texts into vectors that lie close together when their meanings do."""
 
@@ -131,27 +102,6 @@ class Embedder(Protocol):
     async def embed(self, texts: Sequence[str]) -> Sequence[Sequence[float]]:
         """Return one vector per text. Raises Unavailable."""
         ...
-
-
-@dataclass(frozen=True, slots=True)
-class Search:
-    """The ports that searching takes; without an embedder it goes by words alone."""
-
-    index: EventIndex
-    register: SearchRegister
-    fences: Fences
-    """Of whom nothing goes into an index."""
-    embedder: Embedder | None = None
-
-    @property
-    def model(self) -> str | None:
-        """The configured embeddings' model."""
-        return None if self.embedder is None else self.embedder.name
-
-    @property
-    def dimensions(self) -> int:
-        """The configured embeddings' dimensions; 0 without a model."""
-        return 0 if self.embedder is None else self.embedder.dimensions
 
 
 class SemanticRouter(Protocol):

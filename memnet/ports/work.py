@@ -1,40 +1,11 @@
-"""Work that is done elsewhere or later: jobs, their marks, the queue, the background."""
+"""Work that is done elsewhere or later: the queue of jobs, the background."""
 
 from collections.abc import Coroutine
-from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Protocol
 
 from memnet.domain.erasure import Whose
 from memnet.domain.job import Job
-from memnet.ports.storage import Page
-
-
-@dataclass(frozen=True, slots=True)
-class MarkedJob:
-    """A note that a job is not finished, and since when it stands."""
-
-    job: Job
-    since: datetime
-
-
-class JobMarks(Protocol):
-    """Durable notes of the jobs that are not finished, so that no job is lost with a message."""
-
-    async def mark(self, job: Job) -> None:
-        """Note it; the same again is fine, and keeps its first time.
-
-        Raises ErasureRunning while its user is being erased, Unavailable.
-        """
-        ...
-
-    async def unmark(self, job: Job) -> None:
-        """Take the note away; a missing one is fine. Raises Unavailable."""
-        ...
-
-    async def list(self, *, limit: int, cursor: str | None) -> Page[MarkedJob]:
-        """List the marks of all tenants in name order. Raises InvalidCursor, Unavailable."""
-        ...
 
 
 class MessageQueue(Protocol):

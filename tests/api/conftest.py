@@ -15,8 +15,9 @@ from api.app import create_app
 from api.identity import TokenValidator
 from memnet.catalog import Catalog, load_catalog
 from memnet.domain.errors import Unavailable, VaultUnavailable
-from memnet.ports import TenantKey, Vault
+from memnet.ports import TenantKey
 from memnet.settings import Settings
+from memnet.stores import Vault
 from memnet.wiring import Services, in_memory
 from tests.sample_settings import sample_settings
 

@@ -13,8 +13,9 @@ from memnet.catalog import Catalog
 from memnet.domain.errors import Unavailable
 from memnet.domain.event_search import EventQuery, Vector
 from memnet.operations.assemble_context import assemble_context
-from memnet.ports import Embedder, Hits, Search
+from memnet.ports import Embedder, Hits
 from memnet.settings import Settings
+from memnet.stores import Search
 from memnet.wiring import Services, in_memory
 from tests.api.conftest import USER, code, creating
 from tests.api.test_documents import REPLACEMENT, STATIC

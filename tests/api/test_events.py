@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from memnet.adapters.memory.queue import MemoryQueue
 from memnet.adapters.process.background import BackgroundTasks
 from memnet.domain.errors import Unavailable
-from memnet.ports import Search
+from memnet.stores import Search
 from memnet.wiring import Services
 from tests.api.conftest import USER, Token, bearer, code
 from tests.domain.event_samples import event_body, stored_event

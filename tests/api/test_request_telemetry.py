@@ -3,7 +3,6 @@
 import json
 import logging
 from collections.abc import AsyncIterator, Mapping
-from dataclasses import replace
 from time import monotonic
 from typing import Any
 
@@ -22,6 +21,7 @@ from memnet.domain.metric import LABELS
 from memnet.settings import Settings
 from memnet.wiring import Services, in_memory
 from tests.api.conftest import DYNAMIC, USER, Token, bearer, changing, creating, patch_body
+from tests.memory_blobs import storage_of
 
 WRITES = "memnet.write.count"
 PROFILE, BINDING = "project-copilot-v1", "user_dynamic"
@@ -50,10 +50,10 @@ def outcomes(telemetry: MemoryTelemetry) -> list[tuple[str, ...]]:
 async def test_an_unreadable_document_is_left_out_of_the_context_and_counted(
     client: httpx.AsyncClient, telemetry: MemoryTelemetry, services: Services, etag: str
 ) -> None:
-    documents: Any = services.documents
-    stored = documents._inner._stored
-    for key in stored:
-        stored[key] = replace(stored[key], data=b"{")
+    storage = storage_of(services.documents)
+    for name in storage.names():
+        if "/documents/" in name:
+            storage.overwrite(name, b"{")
     answer = await client.post(f"{USER}/context:assemble", json={"profile_id": PROFILE})
     assert answer.status_code == 200
     reasons = {row["binding_id"]: row["reason"] for row in answer.json()["dropped_bindings"]}

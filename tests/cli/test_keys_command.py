@@ -11,8 +11,8 @@ from memnet import settings
 from memnet.domain.document import UserScope
 from memnet.domain.snapshot import snapshot_key
 from memnet.operations.key_ring import KeyRing
-from memnet.ports import Vault
 from memnet.settings import Settings
+from memnet.stores import Vault
 from memnet.wiring import connect
 from tests.cli.conftest import Memnet
 

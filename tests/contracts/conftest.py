@@ -10,28 +10,16 @@ import pytest
 from azure.core.credentials import AzureNamedKeyCredential
 from azure.storage.blob.aio import ContainerClient
 
-from memnet.adapters.azure.blob_audit import BlobAuditLog
-from memnet.adapters.azure.blob_container import BlobContainer, open_container
-from memnet.adapters.azure.blob_documents import BlobDocumentStore
-from memnet.adapters.azure.blob_events import BlobEventStore
-from memnet.adapters.azure.blob_records import BlobRecordStore
-from memnet.adapters.azure.blob_search_register import BlobSearchRegister
+from memnet.adapters.azure.blob_storage import AzureBlobStorage, open_container
 from memnet.adapters.azure.search_index import open_search
 from memnet.adapters.azure.service_bus_queue import open_queue
-from memnet.adapters.memory.audit import MemoryAuditLog
+from memnet.adapters.memory.blob_storage import MemoryBlobStorage
 from memnet.adapters.memory.clock import FrozenClock
-from memnet.adapters.memory.documents import MemoryDocumentStore
 from memnet.adapters.memory.event_index import MemoryEventIndex
-from memnet.adapters.memory.events import MemoryEventStore
-from memnet.adapters.memory.records import MemoryRecordStore
-from memnet.adapters.memory.search_register import MemorySearchRegister
-from memnet.adapters.process.document_cache import DocumentCache
 from memnet.adapters.system import SystemClock
-from memnet.ports import AuditLog, DocumentStore, EventIndex, EventStore, RecordStore, SearchRegister
+from memnet.ports import BlobStorage, EventIndex
+from memnet.stores import Blobs
 from tests.contracts.queue_ends import Broker, Ends, InMemory, OnServiceBus, Receivers
-from tests.operations.vault_world import VaultWorld
-
-BACKENDS = ["memory", "azurite"]
 
 
 @dataclass(frozen=True)
@@ -55,50 +43,22 @@ async def place(azurite: Any) -> AsyncIterator[Place]:
 
 
 @pytest.fixture
-async def container(place: Place) -> AsyncIterator[BlobContainer]:
+async def container(place: Place) -> AsyncIterator[AzureBlobStorage]:
     """The container through the product's pipeline."""
     async with open_container(place.url, account_key=place.key, timeout_seconds=10, clock=SystemClock()) as connected:
         yield connected
 
 
-@pytest.fixture(params=BACKENDS)
-def documents(request: pytest.FixtureRequest) -> DocumentStore:
-    """An empty DocumentStore."""
-    if request.param == "memory":
-        return MemoryDocumentStore()
-    return BlobDocumentStore(request.getfixturevalue("container"), DocumentCache(1_000_000))
+@pytest.fixture(params=["memory", "azurite"])
+def storage(request: pytest.FixtureRequest) -> BlobStorage:
+    """An empty container."""
+    return MemoryBlobStorage(FrozenClock()) if request.param == "memory" else request.getfixturevalue("container")
 
 
-@pytest.fixture(params=BACKENDS)
-def audit(request: pytest.FixtureRequest) -> AuditLog:
-    """An empty AuditLog."""
-    if request.param == "memory":
-        return MemoryAuditLog(VaultWorld().vault)
-    return BlobAuditLog(request.getfixturevalue("container"), VaultWorld().vault)
-
-
-@pytest.fixture(params=BACKENDS)
-def events(request: pytest.FixtureRequest) -> EventStore:
-    """An empty EventStore."""
-    if request.param == "memory":
-        return MemoryEventStore(FrozenClock())
-    return BlobEventStore(request.getfixturevalue("container"))
-
-
-@pytest.fixture(params=BACKENDS)
-def register(request: pytest.FixtureRequest) -> SearchRegister:
-    """An empty SearchRegister."""
-    if request.param == "memory":
-        return MemorySearchRegister()
-    return BlobSearchRegister(request.getfixturevalue("container"))
-
-
-@pytest.fixture(params=BACKENDS)
-def records(request: pytest.FixtureRequest) -> RecordStore:
-    """An empty RecordStore."""
-    if request.param == "memory":
-        return MemoryRecordStore()
-    return BlobRecordStore(request.getfixturevalue("container"))
+@pytest.fixture
+def blobs(container: AzureBlobStorage) -> Blobs:
+    """The emulator's container as the stores use it."""
+    return Blobs(container, SystemClock())
 
 
 @pytest.fixture(params=["memory", "emulator"])

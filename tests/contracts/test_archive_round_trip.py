@@ -8,18 +8,9 @@ from typing import Any
 import orjson
 import pytest
 
-from memnet.adapters.azure.blob_audit import BlobAuditLog
-from memnet.adapters.azure.blob_documents import BlobDocumentStore
-from memnet.adapters.azure.blob_events import BlobEventStore
-from memnet.adapters.azure.blob_records import BlobRecordStore
-from memnet.adapters.memory.audit import MemoryAuditLog
-from memnet.adapters.memory.documents import MemoryDocumentStore
-from memnet.adapters.memory.events import MemoryEventStore
 from memnet.adapters.memory.ids import SequentialIds
-from memnet.adapters.memory.records import MemoryRecordStore
 from memnet.adapters.memory.tenant_keys import MemoryTenantKeys
 from memnet.adapters.process.background import BackgroundTasks
-from memnet.adapters.process.document_cache import DocumentCache
 from memnet.adapters.process.zip_archive import ZipArchiveReader, ZipArchiveWriter
 from memnet.adapters.system import SystemClock
 from memnet.domain import envelope
@@ -36,11 +27,11 @@ from memnet.operations.import_user import import_entry, import_user
 from memnet.operations.patch_document import patch_document
 from memnet.operations.rebuild_documents import rebuild_documents
 from memnet.operations.write_event import write_event
-from memnet.ports import DocumentStore, EventStore, RecordStore, Vault
-from tests.contracts.conftest import BACKENDS
+from memnet.ports import BlobStorage
+from memnet.stores import AuditLog, Blobs, DocumentStore, EventStore, RecordStore, Vault
 from tests.domain.samples import CATALOG
 from tests.domain.snapshot_samples import snapshot
-from tests.operations.vault_world import VaultWorld
+from tests.memory_blobs import memory_blobs
 
 SCOPE, OTHER = UserScope("t1", "u1"), UserScope("t2", "u2")
 OPERATOR, WRITER = Actor("ops", frozenset()), Actor("svc", frozenset())
@@ -53,7 +44,7 @@ class Store:
     """One backend and a process on it."""
 
     documents: DocumentStore
-    audit: BlobAuditLog | MemoryAuditLog
+    audit: AuditLog
     events: EventStore
     records: RecordStore
 
@@ -113,23 +104,19 @@ class Store:
         await self.background.drain()
 
 
-@pytest.fixture(params=BACKENDS)
-def store(request: pytest.FixtureRequest) -> Store:
+@pytest.fixture
+def store(storage: BlobStorage) -> Store:
     """An empty backend."""
-    if request.param == "memory":
-        return elsewhere()
-    container = request.getfixturevalue("container")
-    documents = BlobDocumentStore(container, DocumentCache(1_000_000))
-    return Store(
-        documents, BlobAuditLog(container, VaultWorld().vault), BlobEventStore(container), BlobRecordStore(container)
-    )
+    return store_over(Blobs(storage, SystemClock()))
 
 
 def elsewhere() -> Store:
     """Another, empty store."""
-    return Store(
-        MemoryDocumentStore(), MemoryAuditLog(VaultWorld().vault), MemoryEventStore(SystemClock()), MemoryRecordStore()
-    )
+    return store_over(memory_blobs(SystemClock()))
+
+
+def store_over(blobs: Blobs) -> Store:
+    return Store(DocumentStore(blobs), AuditLog(blobs), EventStore(blobs), RecordStore(blobs))
 
 
 @pytest.mark.parametrize("target", [SCOPE, OTHER], ids=["restored", "taken over"])

@@ -10,16 +10,16 @@ from datetime import timedelta
 
 import pytest
 
-from memnet.adapters.azure.blob_container import BlobContainer, open_container
 from memnet.adapters.azure.blob_prerequisites import DeletionCheck
-from memnet.adapters.azure.blob_user_storage import BlobUserStorage
+from memnet.adapters.azure.blob_storage import AzureBlobStorage, open_container
 from memnet.adapters.memory.clock import FrozenClock
 from memnet.domain.document import StorageETag, UserScope
 from memnet.domain.erasure import Found
 from memnet.domain.errors import Unavailable
 from memnet.domain.prerequisite import Standing
+from memnet.stores import Blobs, UserStorage
 from tests.contracts.scripted_server import ScriptedServer, answer, scripted_server
-from tests.contracts.test_blob_container import KEY
+from tests.contracts.test_azure_blob_storage import KEY
 
 ONE = UserScope("t1", "u1")
 NAME = f"{ONE.prefix}documents/a.json"
@@ -48,7 +48,7 @@ def listing(*rows: str) -> bytes:
 
 
 @asynccontextmanager
-async def against(*script: bytes) -> AsyncIterator[tuple[BlobContainer, ScriptedServer, FrozenClock]]:
+async def against(*script: bytes) -> AsyncIterator[tuple[AzureBlobStorage, ScriptedServer, FrozenClock]]:
     clock = FrozenClock()
     async with (
         scripted_server(*script) as server,
@@ -67,7 +67,7 @@ async def test_every_copy_is_listed_and_named():
         row(DELETED),
     )
     async with against(listing(*rows)) as (container, server, clock):
-        found = (await BlobUserStorage(container, clock).list(ONE, limit=9, cursor=None)).items
+        found = (await UserStorage(Blobs(container, clock)).list(ONE, limit=9, cursor=None)).items
         assert [(one.copy, one.kept_until and one.kept_until - clock.now()) for one in found] == [
             ("", None),
             (f"versionid={FIRST}", None),
@@ -84,7 +84,7 @@ async def test_a_copy_is_deleted_by_its_own_name_without_what_only_a_blob_takes(
     """x-ms-delete-snapshots on the request for a snapshot or version is answered with 400 (Delete Blob)."""
     async with against(answer(code, None if code == 202 else "BlobNotFound")) as (container, server, clock):
         found = Found(NAME, StorageETag('"0x8D"'), f"versionid={FIRST}")
-        await BlobUserStorage(container, clock).delete(ONE, found, known_at=clock.now())
+        await UserStorage(Blobs(container, clock)).delete(ONE, found, known_at=clock.now())
         ((line, headers, _),) = server.asked
         assert line == f"DELETE /account/container/{NAME}?versionid={FIRST}"
         assert not {"x-ms-delete-snapshots", "if-match"} & set(headers)
@@ -96,7 +96,7 @@ async def test_a_copy_that_may_not_be_deleted_is_a_failure(refusal):
     async with against(refusal) as (container, _, clock):
         found = Found(NAME, StorageETag('"0x8D"'), f"versionid={FIRST}")
         with pytest.raises(Unavailable):
-            await BlobUserStorage(container, clock).delete(ONE, found, known_at=clock.now())
+            await UserStorage(Blobs(container, clock)).delete(ONE, found, known_at=clock.now())
 
 
 PROBE = "bootstrap/deletion"

@@ -11,7 +11,7 @@ from email.utils import parsedate_to_datetime
 
 import pytest
 
-from memnet.adapters.azure.blob_container import BlobContainer, open_container
+from memnet.adapters.azure.blob_storage import open_container
 from memnet.adapters.memory.clock import FrozenClock
 from memnet.domain.document import StorageETag, UserScope
 from memnet.domain.erasure import Found, fence_name
@@ -19,16 +19,18 @@ from memnet.domain.errors import ErasureRunning, TenantEnded, Unavailable
 from memnet.domain.event import EventKey
 from memnet.domain.job import Job, JobKind
 from memnet.domain.record import RecordKey, RecordKind
-from tests.contracts.erasure_stores import DATA, SUMMARY, Stores, document_of, in_memory, on_blobs, put_hold, writes
+from memnet.stores import Blobs
 from tests.contracts.scripted_server import CLOSE, HANG, ScriptedServer, answer, serving
-from tests.contracts.test_blob_container import KEY
+from tests.contracts.test_azure_blob_storage import KEY
+from tests.memory_blobs import memory_blobs
+from tests.stores.all_stores import DATA, SUMMARY, Stores, document_of, put_hold, stores_over, writes
 
 ONE = UserScope("t1", "u1")
 STEP = timedelta(minutes=5)
 ABSENT = answer(404, "BlobNotFound")
 CREATED = answer(201, ETag='"0x1"')
 FENCE = f"/account/container/{fence_name(ONE)}"
-KINDS = list(writes(in_memory(), ONE, "a"))
+KINDS = list(writes(stores_over(memory_blobs()), ONE, "a"))
 
 
 class TickingServer(ScriptedServer):
@@ -48,7 +50,7 @@ class TickingServer(ScriptedServer):
 
 
 @asynccontextmanager
-async def against(*script: bytes, timeout_seconds: float = 10) -> AsyncIterator[tuple[BlobContainer, TickingServer]]:
+async def against(*script: bytes, timeout_seconds: float = 10) -> AsyncIterator[tuple[Blobs, TickingServer]]:
     """A container that has just seen that the tenant has not ended, and goes by it for a day."""
     server, clock = TickingServer((ABSENT,)), FrozenClock()
     server.clock = clock
@@ -60,13 +62,13 @@ async def against(*script: bytes, timeout_seconds: float = 10) -> AsyncIterator[
             timeout_seconds=timeout_seconds,
             clock=clock,
             backoff_seconds=0.01,
-            look_every=timedelta(days=1),
         ) as container,
     ):
-        await container.check_tenant("t1")
+        blobs = Blobs(container, clock, look_every=timedelta(days=1))
+        await blobs.check_tenant("t1")
         server.asked.clear()
         server.script = script
-        yield container, server
+        yield blobs, server
 
 
 def asked(server: ScriptedServer) -> list[tuple[str, str]]:
@@ -76,9 +78,9 @@ def asked(server: ScriptedServer) -> list[tuple[str, str]]:
 
 @pytest.mark.parametrize("kind", KINDS)
 async def test_a_creation_is_dated_before_the_look_at_the_fence(kind: str) -> None:
-    async with against(ABSENT, CREATED) as (container, server):
+    async with against(ABSENT, CREATED) as (blobs, server):
         before = server.clock.now()
-        await writes(on_blobs(container), ONE, "a")[kind]()
+        await writes(stores_over(blobs), ONE, "a")[kind]()
         (look, look_path), (put, put_path) = asked(server)
         assert (look, look_path, put) == ("GET", FENCE, "PUT")
         assert put_path != FENCE
@@ -89,17 +91,17 @@ async def test_a_creation_is_dated_before_the_look_at_the_fence(kind: str) -> No
 
 async def test_every_try_of_it_keeps_the_date() -> None:
     """Else a service in trouble could make an old look at the fence good for a new request."""
-    async with against(ABSENT, answer(503), answer(500), CREATED) as (container, server):
+    async with against(ABSENT, answer(503), answer(500), CREATED) as (blobs, server):
         before = server.clock.now()
-        await writes(on_blobs(container), ONE, "a")["event"]()
+        await writes(stores_over(blobs), ONE, "a")["event"]()
         tries = server.asked[1:]
         assert [line.split(" ")[0] for line, _, _ in tries] == ["PUT"] * 3
         assert {parsedate_to_datetime(headers["x-ms-date"]) for _, headers, _ in tries} == {before}
 
 
 async def test_the_next_call_looks_again_and_is_dated_anew() -> None:
-    async with against(ABSENT, CREATED, ABSENT, CREATED) as (container, server):
-        stores = on_blobs(container)
+    async with against(ABSENT, CREATED, ABSENT, CREATED) as (blobs, server):
+        stores = stores_over(blobs)
         await writes(stores, ONE, "a")["event"]()
         between = server.clock.now()
         await writes(stores, ONE, "b")["event"]()
@@ -108,10 +110,10 @@ async def test_the_next_call_looks_again_and_is_dated_anew() -> None:
 
 
 async def test_a_record_that_is_written_over_is_dated_so_as_well() -> None:
-    async with against(ABSENT, CREATED) as (container, server):
+    async with against(ABSENT, CREATED) as (blobs, server):
         before = server.clock.now()
         key = RecordKey(ONE, RecordKind.REPLAYS, "a")
-        await on_blobs(container).records.write(key, DATA, replaces=StorageETag('"0x0"'))
+        await stores_over(blobs).records.write(key, DATA, replaces=StorageETag('"0x0"'))
         assert [method for method, _ in asked(server)] == ["GET", "PUT"]
         headers = server.asked[1][1]
         assert parsedate_to_datetime(headers["x-ms-date"]) == before
@@ -120,9 +122,9 @@ async def test_a_record_that_is_written_over_is_dated_so_as_well() -> None:
 
 @pytest.mark.parametrize("kind", KINDS)
 async def test_behind_a_fence_nothing_is_sent(kind: str) -> None:
-    async with against(answer(200, body=DATA, ETag='"0x1"')) as (container, server):
+    async with against(answer(200, body=DATA, ETag='"0x1"')) as (blobs, server):
         with pytest.raises(ErasureRunning):
-            await writes(on_blobs(container), ONE, "a")[kind]()
+            await writes(stores_over(blobs), ONE, "a")[kind]()
         assert asked(server) == [("GET", FENCE)]
 
 
@@ -133,16 +135,16 @@ async def test_behind_a_fence_nothing_is_sent(kind: str) -> None:
     ids=["503", "403", "no container", "closed"],
 )
 async def test_without_an_answer_about_the_fence_nothing_is_sent(kind: str, trouble: bytes) -> None:
-    async with against(trouble) as (container, server):
+    async with against(trouble) as (blobs, server):
         with pytest.raises(Unavailable):
-            await writes(on_blobs(container), ONE, "a")[kind]()
+            await writes(stores_over(blobs), ONE, "a")[kind]()
         assert {("GET", FENCE)} == set(asked(server))
 
 
 async def test_a_fence_that_hangs_is_unavailable_and_nothing_is_sent() -> None:
-    async with against(HANG, timeout_seconds=0.05) as (container, server):
+    async with against(HANG, timeout_seconds=0.05) as (blobs, server):
         with pytest.raises(Unavailable):
-            await writes(on_blobs(container), ONE, "a")["event"]()
+            await writes(stores_over(blobs), ONE, "a")["event"]()
         assert {("GET", FENCE)} == set(asked(server))
 
 
@@ -159,8 +161,8 @@ def no_look_at_it(stores: Stores) -> dict[str, object]:
 
 
 async def test_what_no_fence_stops_is_one_request() -> None:
-    async with against(CREATED) as (container, server):
-        calls = no_look_at_it(on_blobs(container))
+    async with against(CREATED) as (blobs, server):
+        calls = no_look_at_it(stores_over(blobs))
         for call in calls.values():
             await call  # type: ignore[misc]
         assert [method for method, _ in asked(server)] == ["PUT"] * len(calls)
@@ -168,8 +170,8 @@ async def test_what_no_fence_stops_is_one_request() -> None:
 
 async def test_what_an_erasure_sends_is_dated_when_it_was_known_to_be_right() -> None:
     """A process that stood still since is refused for the age of its request, as the others are."""
-    async with against(answer(202), CREATED) as (container, server):
-        stores, known_at = on_blobs(container), server.clock.now() - timedelta(minutes=7)
+    async with against(answer(202), CREATED) as (blobs, server):
+        stores, known_at = stores_over(blobs), server.clock.now() - timedelta(minutes=7)
         found = Found(document_of(ONE).blob_name, StorageETag('"0x1"'))
         await stores.storage.delete(ONE, found, known_at=known_at)
         tombstone = {"replaces": StorageETag('"0x1"'), "known_at": known_at}
@@ -182,8 +184,8 @@ async def test_what_an_erasure_sends_is_dated_when_it_was_known_to_be_right() ->
 
 
 async def test_what_retention_removes_is_dated_when_it_was_known_to_be_over() -> None:
-    async with against(answer(202)) as (container, server):
-        stores, known_at = on_blobs(container), server.clock.now() - timedelta(minutes=7)
+    async with against(answer(202)) as (blobs, server):
+        stores, known_at = stores_over(blobs), server.clock.now() - timedelta(minutes=7)
         await stores.audit.delete(ONE, "d-1", known_at=known_at)
         await stores.audit.delete_baseline(ONE, "d-1", known_at=known_at)
         await stores.events.delete(EventKey(ONE, "e1"), known_at=known_at)
@@ -195,8 +197,8 @@ async def test_what_retention_removes_is_dated_when_it_was_known_to_be_over() ->
 
 async def test_a_fence_that_another_process_took_down_is_no_conflict() -> None:
     """An earlier try of this very call may have done it; the service says 412 for a blob that is not there."""
-    async with against(answer(412, "ConditionNotMet"), ABSENT) as (container, server):
-        await on_blobs(container).erasures.lift(ONE, tag=StorageETag('"0x1"'))
+    async with against(answer(412, "ConditionNotMet"), ABSENT) as (blobs, server):
+        await stores_over(blobs).erasures.lift(ONE, tag=StorageETag('"0x1"'))
         assert asked(server) == [("DELETE", FENCE), ("GET", FENCE)]
         assert server.asked[0][1]["if-match"] == '"0x1"'
 
@@ -205,25 +207,25 @@ ENDED = "/account/container/ended/t1.json"
 
 
 async def test_whether_a_tenant_has_ended_is_looked_for_once_in_a_while() -> None:
-    async with against(ABSENT) as (container, server):
+    async with against(ABSENT) as (blobs, server):
         for _ in range(3):
-            await container.check_tenant("t1")
+            await blobs.check_tenant("t1")
         assert asked(server) == []
         server.clock.advance(timedelta(days=1))
         for _ in range(3):
-            await container.check_tenant("t1")
+            await blobs.check_tenant("t1")
         assert asked(server) == [("GET", ENDED)]
         # A clock that was set back makes no look count for longer.
         server.clock.advance(-timedelta(days=2))
-        await container.check_tenant("t1")
+        await blobs.check_tenant("t1")
         assert len(server.asked) == 2
 
 
 @pytest.mark.parametrize("kind", [*KINDS, "a document that is there"])
 async def test_nothing_is_sent_for_a_tenant_that_has_ended(kind: str) -> None:
-    async with against(answer(200, body=b"{}", ETag='"0x1"')) as (container, server):
+    async with against(answer(200, body=b"{}", ETag='"0x1"')) as (blobs, server):
         server.clock.advance(timedelta(days=1))
-        stores = on_blobs(container)
+        stores = stores_over(blobs)
         there = stores.documents.put(document_of(ONE), DATA, SUMMARY, replaces=StorageETag('"0x0"'))
         call = writes(stores, ONE, "a")[kind]() if kind in KINDS else there
         with pytest.raises(TenantEnded):

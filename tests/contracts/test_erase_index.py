@@ -9,17 +9,16 @@ import httpx
 import pytest
 
 from memnet.adapters.azure.search_index import open_search
-from memnet.adapters.memory.erasures import MemoryErasureStore
 from memnet.adapters.memory.ids import SequentialIds
-from memnet.adapters.memory.search_register import MemorySearchRegister
 from memnet.domain.document import UserScope
 from memnet.domain.errors import Unavailable
 from memnet.operations import erase_index as module
 from memnet.operations.count_indexed import count_indexed
 from memnet.operations.erase_index import erase_index
 from memnet.operations.index_events import index_events
-from memnet.ports import Search
+from memnet.stores import ErasureStore, Search, SearchRegister
 from tests.domain.event_samples import SCOPE, stored_event
+from tests.memory_blobs import memory_blobs
 
 OTHER = UserScope("t1", "u2")
 
@@ -51,7 +50,7 @@ async def search(search_emulator: Any) -> AsyncIterator[Search]:
         timeout_seconds=10,
         backoff_seconds=0.001,
     ) as index:
-        made = Search(index, MemorySearchRegister(), MemoryErasureStore())
+        made = Search(index, SearchRegister(memory_blobs(), fresh_seconds=0), ErasureStore(memory_blobs()))
         stored = [stored_event(f"e{n}", scope=scope) for n in range(7) for scope in (SCOPE, OTHER)]
         await index_events(stored, search=made, ids=SequentialIds())
         yield made

@@ -15,8 +15,8 @@ from local.azurite_server import ACCOUNT_KEY
 from local.key_vault_server import KeyVault
 from local.search_server import SearchEmulator
 from local.service_bus_server import CONFIG, ServiceBus
-from memnet.adapters.azure.blob_container import BlobContainer, open_container
 from memnet.adapters.azure.blob_prerequisites import BlobAccess, ContainerPrerequisite
+from memnet.adapters.azure.blob_storage import AzureBlobStorage, open_container
 from memnet.adapters.azure.key_vault import open_vault
 from memnet.adapters.azure.search_index import open_search
 from memnet.adapters.azure.search_prerequisites import IndexDefinitionAccess, IndexDocumentAccess
@@ -125,7 +125,7 @@ class TestTheContainer:
             await ContainerPrerequisite(await container(stack, server.url)).create()
 
 
-async def container(stack: AsyncExitStack, url: str, key: str = ACCOUNT_KEY) -> BlobContainer:
+async def container(stack: AsyncExitStack, url: str, key: str = ACCOUNT_KEY) -> AzureBlobStorage:
     opened = open_container(url, account_key=key, timeout_seconds=10, clock=SystemClock(), backoff_seconds=0.01)
     return await stack.enter_async_context(opened)
 

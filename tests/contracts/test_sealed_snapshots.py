@@ -7,10 +7,9 @@ from typing import Any
 import orjson
 import pytest
 from azure.storage.blob.aio import ContainerClient
+from memnet.adapters.azure.blob_container import open_container
 
-from memnet.adapters.azure.blob_container import BlobContainer, open_container
-from memnet.adapters.azure.blob_job_marks import BlobJobMarks
-from memnet.adapters.azure.blob_records import BlobRecordStore
+from memnet.adapters.azure.blob_storage import AzureBlobStorage
 from memnet.adapters.memory.clock import FrozenClock
 from memnet.adapters.memory.queue import MemoryQueue
 from memnet.adapters.memory.tenant_keys import MemoryTenantKeys
@@ -21,7 +20,7 @@ from memnet.domain.snapshot import snapshot_key
 from memnet.operations.key_ring import KeyRing
 from memnet.operations.read_snapshot import read_snapshot
 from memnet.operations.store_snapshot import StoredSnapshot, store_snapshot
-from memnet.ports import Vault
+from memnet.stores import Blobs, JobMarks, RecordStore, Vault
 from tests.contracts.conftest import Place
 from tests.domain.samples import CATALOG
 from tests.domain.snapshot_samples import SCOPE, conversation, snapshot
@@ -37,15 +36,15 @@ OTHERS = [(UserScope("t1", "u2"), "c_1", "s_1"), (SCOPE, "c_2", "s_1"), (SCOPE, 
 
 
 @pytest.fixture
-def vault(container: BlobContainer) -> Vault:
+def vault(container: AzureBlobStorage) -> Vault:
     """Records on Azurite; the tenant's keys are in memory."""
     ids = RandomIds()
-    return Vault(BlobRecordStore(container), MemoryTenantKeys(ids), ids, SystemClock())
+    return Vault(RecordStore(Blobs(container, SystemClock())), MemoryTenantKeys(ids), ids, SystemClock())
 
 
 async def store(
     vault: Vault,
-    container: BlobContainer,
+    container: AzureBlobStorage,
     scope: UserScope = SCOPE,
     conversation_id: str = "c_1",
     snapshot_id: str = "s_1",
@@ -57,7 +56,7 @@ async def store(
         actor=ACTOR,
         catalog=CATALOG,
         vault=vault,
-        marks=BlobJobMarks(container),
+        marks=JobMarks(Blobs(container, SystemClock())),
         queue=MemoryQueue(FrozenClock()),
     )
 
@@ -85,7 +84,7 @@ def decoded(data: bytes) -> bytes:
     return b"\n".join(found)
 
 
-async def test_no_byte_at_rest_says_what_was_said(vault: Vault, container: BlobContainer, place: Place) -> None:
+async def test_no_byte_at_rest_says_what_was_said(vault: Vault, container: AzureBlobStorage, place: Place) -> None:
     await store(vault, container)
     await read_snapshot(SCOPE, "c_1", "s_1", actor=AUDITOR, vault=vault)
     found = await blobs(place.client)
@@ -101,7 +100,7 @@ async def test_no_byte_at_rest_says_what_was_said(vault: Vault, container: BlobC
         assert [word for word in words if word in name.encode() or word in decoded(data)] == []
 
 
-async def test_keys_at_rest_are_wrapped(vault: Vault, container: BlobContainer, place: Place) -> None:
+async def test_keys_at_rest_are_wrapped(vault: Vault, container: AzureBlobStorage, place: Place) -> None:
     await store(vault, container)
     tenant_key = await vault.keys.newest("t1")
     found = await blobs(place.client)
@@ -113,7 +112,7 @@ async def test_keys_at_rest_are_wrapped(vault: Vault, container: BlobContainer, 
 
 @pytest.mark.parametrize(("scope", "conversation_id", "snapshot_id"), OTHERS, ids=["user", "conversation", "snapshot"])
 async def test_swapped_blobs_do_not_open(
-    vault: Vault, container: BlobContainer, place: Place, scope: UserScope, conversation_id: str, snapshot_id: str
+    vault: Vault, container: AzureBlobStorage, place: Place, scope: UserScope, conversation_id: str, snapshot_id: str
 ) -> None:
     await store(vault, container)
     await store(vault, container, scope, conversation_id, snapshot_id)
@@ -127,7 +126,7 @@ async def test_swapped_blobs_do_not_open(
         await read_snapshot(scope, conversation_id, snapshot_id, actor=AUDITOR, vault=vault)
 
 
-async def test_a_flipped_bit_does_not_open(vault: Vault, container: BlobContainer, place: Place) -> None:
+async def test_a_flipped_bit_does_not_open(vault: Vault, container: AzureBlobStorage, place: Place) -> None:
     await store(vault, container)
     name = snapshot().key.blob_name
     data = bytearray((await blobs(place.client))[name])
@@ -137,7 +136,7 @@ async def test_a_flipped_bit_does_not_open(vault: Vault, container: BlobContaine
         await read_snapshot(SCOPE, "c_1", "s_1", actor=AUDITOR, vault=vault)
 
 
-async def test_with_another_vault_nothing_opens(vault: Vault, container: BlobContainer) -> None:
+async def test_with_another_vault_nothing_opens(vault: Vault, container: AzureBlobStorage) -> None:
     await store(vault, container)
     stranger = Vault(vault.records, MemoryTenantKeys(vault.ids), vault.ids, vault.clock)
     await stranger.keys.newest("t1")
@@ -145,7 +144,7 @@ async def test_with_another_vault_nothing_opens(vault: Vault, container: BlobCon
         await read_snapshot(SCOPE, "c_1", "s_1", actor=AUDITOR, vault=stranger)
 
 
-async def test_a_snapshot_of_the_largest_body_is_stored_and_read(vault: Vault, container: BlobContainer) -> None:
+async def test_a_snapshot_of_the_largest_body_is_stored_and_read(vault: Vault, container: AzureBlobStorage) -> None:
     said = ["x" * 99_000 + str(number) for number in range(10)]
     await store_snapshot(
         SCOPE,
@@ -154,7 +153,7 @@ async def test_a_snapshot_of_the_largest_body_is_stored_and_read(vault: Vault, c
         actor=ACTOR,
         catalog=CATALOG,
         vault=vault,
-        marks=BlobJobMarks(container),
+        marks=JobMarks(Blobs(container, SystemClock())),
         queue=MemoryQueue(FrozenClock()),
     )
     found = await read_snapshot(SCOPE, "c_1", "s_1", actor=AUDITOR, vault=vault)
@@ -167,7 +166,9 @@ async def test_two_processes_that_begin_at_once_end_with_one_key(vault: Vault, p
         open_container(place.url, account_key=place.key, timeout_seconds=10, clock=SystemClock()) as one,
         open_container(place.url, account_key=place.key, timeout_seconds=10, clock=SystemClock()) as other,
     ):
-        vaults = [Vault(BlobRecordStore(each), vault.keys, vault.ids, vault.clock) for each in (one, other)]
+        vaults = [
+            Vault(RecordStore(Blobs(each, SystemClock())), vault.keys, vault.ids, vault.clock) for each in (one, other)
+        ]
         keys = [snapshot_key(SCOPE, "c", f"s{number}") for number in range(8)]
         sealed = await asyncio.gather(*(KeyRing(vaults[n % 2]).seal(key, b"x") for n, key in enumerate(keys)))
     assert {orjson.loads(data)["key_id"] for data in sealed} == {

@@ -84,7 +84,7 @@ BANNED = {
     "memnet/catalog.py": ("time.time", "import time\n\nX = time.time()\n"),
     "api/app.py": ("os.environ", "import os\n\nX = os.environ\n"),
     "cli/token.py": ("os.getenv", 'import os\n\nX = os.getenv("X")\n'),
-    "memnet/adapters/azure/blob_audit.py": ("secrets", "import secrets\n\nX = secrets.token_hex()\n"),
+    "memnet/adapters/azure/blob_storage.py": ("secrets", "import secrets\n\nX = secrets.token_hex()\n"),
 }
 
 
@@ -114,11 +114,13 @@ IMPORTS = {
     "memnet/domain/history.py": ("memnet.ports", "Dependencies point inward"),
     "memnet/operations/get_document.py": ("memnet.adapters.memory.clock", "Dependencies point inward"),
     "memnet/ports/work.py": ("memnet.operations.list_audit", "Dependencies point inward"),
+    "memnet/stores/events.py": ("memnet.operations.list_audit", "Dependencies point inward"),
+    "memnet/adapters/memory/blob_storage.py": ("memnet.stores", "Adapters know no stores"),
     "memnet/operations/list_documents.py": ("fastapi", "The core knows no framework and no cloud"),
     "memnet/domain/patch.py": ("azure.storage.blob", "The core knows no framework and no cloud"),
     "api/app.py": ("azure.storage.blob", "Entry points reach the cloud only through wiring"),
     "cli/token.py": ("memnet.adapters.system", "Only wiring composes"),
-    "memnet/adapters/azure/blob_audit.py": ("memnet.adapters.memory.ids", "Adapter families do not know each other"),
+    "memnet/adapters/azure/key_vault.py": ("memnet.adapters.memory.ids", "Adapter families do not know each other"),
 }
 
 

@@ -25,7 +25,8 @@ from memnet.domain.profile import Profile
 from memnet.domain.schema import Schema
 from memnet.domain.sealing import KEY_BYTES, DataKey
 from memnet.domain.write import IfAbsent, IfMatch, PatchDocument, Reason
-from memnet.ports import ListedDocument, Page, StoreConflict, StoredDocument, Vault
+from memnet.ports import Page, StoreConflict, StoredDocument
+from memnet.stores import ListedDocument, Vault
 from tests.domain.rebuilding import rebuild
 
 KEY = DocumentKey(UserScope("t", "u"), "n", "d.json")

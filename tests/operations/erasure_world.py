@@ -24,9 +24,10 @@ from memnet.operations.request_erasure import request_erasure
 from memnet.operations.sign_heads import sign_heads
 from memnet.operations.store_snapshot import store_snapshot
 from memnet.operations.write_event import write_event
-from memnet.ports import Erasing
+from memnet.stores import Erasing
 from memnet.wiring import Services, in_memory
 from tests.domain.samples import CATALOG
+from tests.memory_blobs import storage_of
 from tests.operations.replay_world import Watch, Watched
 from tests.sample_settings import sample_settings
 
@@ -194,10 +195,9 @@ class ErasureWorld:
         return await get_erasure(scope, erasure_id, erasing=self.services.erasing)
 
     def stored(self, scope: UserScope) -> dict[str, int]:
-        """What there is of a user by kind, looked up in the dicts themselves."""
-        storage: Any = self.services.user_storage
-        names = {name for store in storage._stores for name in store.holdings() if is_of(scope, name)}
-        return dict(Counter(kind_of(scope, name) for name in names))
+        """What there is of a user by kind, looked up in the storage itself."""
+        names = storage_of(self.services.user_storage).names()
+        return dict(Counter(kind_of(scope, name) for name in names if is_of(scope, name)))
 
     async def indexed(self, scope: UserScope) -> int:
         search = self.services.search

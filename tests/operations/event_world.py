@@ -6,11 +6,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from memnet.adapters.memory.clock import FrozenClock
-from memnet.adapters.memory.erasures import MemoryErasureStore
 from memnet.adapters.memory.event_index import MemoryEventIndex
-from memnet.adapters.memory.events import MemoryEventStore
 from memnet.adapters.memory.ids import SequentialIds
-from memnet.adapters.memory.search_register import MemorySearchRegister
 from memnet.adapters.process.background import BackgroundTasks
 from memnet.domain.document import UserScope
 from memnet.domain.errors import Unavailable
@@ -20,8 +17,10 @@ from memnet.domain.search_layout import Layout
 from memnet.operations.search_events import search_events
 from memnet.operations.verify_search import SearchReport, verify_search
 from memnet.operations.write_event import write_event
-from memnet.ports import EventHit, Hits, Search
+from memnet.ports import EventHit, Hits
+from memnet.stores import ErasureStore, EventStore, Search, SearchRegister
 from tests.domain.event_samples import SCOPE, event, stored_event
+from tests.memory_blobs import memory_blobs
 
 
 class TroubledIndex(MemoryEventIndex):
@@ -80,13 +79,13 @@ class World:
     embedder: TwoNumbers | None = None
     clock: FrozenClock = field(default_factory=FrozenClock)
     index: TroubledIndex = field(default_factory=TroubledIndex)
-    register: MemorySearchRegister = field(default_factory=MemorySearchRegister)
     ids: SequentialIds = field(default_factory=SequentialIds)
     background: BackgroundTasks = field(default_factory=BackgroundTasks)
-    fences: MemoryErasureStore = field(default_factory=MemoryErasureStore)
 
     def __post_init__(self) -> None:
-        self.events = MemoryEventStore(self.clock, self.fences)
+        blobs = memory_blobs(self.clock)
+        self.events, self.fences = EventStore(blobs), ErasureStore(blobs)
+        self.register = SearchRegister(blobs, fresh_seconds=0)
 
     @property
     def search(self) -> Search:

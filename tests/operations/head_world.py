@@ -5,10 +5,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from typing import Any
 
-from memnet.adapters.memory.erasures import MemoryErasureStore
-from memnet.adapters.memory.records import MemoryRecordStore
 from memnet.adapters.memory.signing_keys import MemorySigningKeys
-from memnet.adapters.memory.users import MemoryUserDirectory
 from memnet.domain import audit, audit_values, envelope
 from memnet.domain.audit_values import RecordPlace
 from memnet.domain.document import DocumentKey, ETag, StorageETag, UserScope
@@ -24,16 +21,18 @@ from memnet.operations.key_ring import KeyRing
 from memnet.operations.sign_heads import Signed, SignReport, read_newest_head, sign_head, sign_heads
 from memnet.operations.verify_history import verify_history
 from memnet.ports import Page, StoredDocument
+from memnet.stores import Blobs, ErasureStore, RecordStore, UserDirectory
+from tests.memory_blobs import storage_of
 from tests.operations.service import SCOPE, Service, note
 
 BETA = DocumentKey(SCOPE, "projects", "beta.json")
 
 
-class CountingRecords(MemoryRecordStore):
+class CountingRecords(RecordStore):
     """Counts what goes to the store, whose writes can be lost, or be applied and not confirmed, as it is told."""
 
-    def __init__(self) -> None:
-        super().__init__()
+    def __init__(self, blobs: Blobs) -> None:
+        super().__init__(blobs)
         self.calls: Counter[str] = Counter()
         self.fate: Callable[[RecordKey], str | None] = lambda key: None
 
@@ -60,9 +59,9 @@ class CountingRecords(MemoryRecordStore):
 
     def tamper(self, key: RecordKey, data: bytes | None) -> None:
         """Put other bytes in a record's place, or take it away."""
-        self._records.pop(key, None)
+        storage_of(self).drop(key.blob_name)
         if data is not None:
-            self._records[key] = StoredDocument(data, StorageETag('"tampered"'))
+            storage_of(self).overwrite(key.blob_name, data)
 
 
 class TroubledKeys(MemorySigningKeys):
@@ -81,15 +80,15 @@ class HeadWorld(Service):
 
     def __init__(self) -> None:
         super().__init__()
-        self.records = CountingRecords()
+        self.records = CountingRecords(self.documents._blobs)
         self.signing = TroubledKeys(self.ids)
-        self.erasures = MemoryErasureStore()
+        self.erasures = ErasureStore(self.documents._blobs)
 
     async def sign(self, scope: UserScope = SCOPE, **members: Any) -> Signed:
         return await sign_head(scope, **self._signing_ports(), **members)
 
     async def sign_all(self) -> SignReport:
-        users = MemoryUserDirectory(self.documents.names, self.records.names)
+        users = UserDirectory(self.documents._blobs)
         return await sign_heads(users=users, erasures=self.erasures, **self._signing_ports())
 
     async def newest(self, scope: UserScope = SCOPE) -> Head | None:
@@ -152,9 +151,8 @@ class HeadWorld(Service):
 
     async def put_back(self, key: DocumentKey, version: Envelope | None) -> None:
         """Put another version in a document's place, or none."""
-        self.documents._stored.pop(key)
-        self.documents._summaries.pop(key)
-        self.documents._recent.pop(key, None)
+        storage_of(self.documents).drop(key.blob_name)
+        self.documents._cache.forget(key)
         if version is not None:
             await self.documents.put(key, envelope.dump(version), envelope.summarise(version), replaces=None)
 

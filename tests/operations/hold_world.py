@@ -5,23 +5,23 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from memnet.adapters.memory.clock import FrozenClock
-from memnet.adapters.memory.erasures import MemoryErasureStore
-from memnet.adapters.memory.holds import MemoryHoldStore
 from memnet.domain.document import Actor
 from memnet.domain.errors import Unavailable
 from memnet.domain.hold import HoldChange, HoldKey, HoldPlace
 from memnet.operations.legal_holds import HoldStatus, get_hold, list_holds, place_hold, release_hold
 from memnet.ports import StoreConflict
+from memnet.stores import Blobs, ErasureStore, HoldStore
+from tests.memory_blobs import memory_blobs
 
 ON_USER, ON_TENANT = HoldPlace("t1", "u1"), HoldPlace("t1")
 LEGAL, OTHER = Actor("svc-legal", frozenset()), Actor("svc-other", frozenset())
 
 
-class TroubledHolds(MemoryHoldStore):
+class TroubledHolds(HoldStore):
     """A store whose next write may be lost, or applied and not confirmed."""
 
-    def __init__(self) -> None:
-        super().__init__()
+    def __init__(self, blobs: Blobs) -> None:
+        super().__init__(blobs)
         self.trouble = ""
 
     async def create(self, key: HoldKey, data: bytes) -> None:
@@ -39,9 +39,11 @@ class TroubledHolds(MemoryHoldStore):
 class HoldWorld:
     """All ports a hold operation takes."""
 
-    holds: TroubledHolds = field(default_factory=TroubledHolds)
-    erasures: MemoryErasureStore = field(default_factory=MemoryErasureStore)
     clock: FrozenClock = field(default_factory=FrozenClock)
+
+    def __post_init__(self) -> None:
+        blobs = memory_blobs(self.clock)
+        self.holds, self.erasures = TroubledHolds(blobs), ErasureStore(blobs)
 
     def ports(self, actor: Actor = LEGAL) -> dict[str, Any]:
         return {"actor": actor, "holds": self.holds, "erasures": self.erasures, "clock": self.clock}

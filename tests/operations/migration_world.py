@@ -24,8 +24,8 @@ from memnet.operations.rebuild_documents import rebuild_documents
 from memnet.operations.replace_document import replace_document
 from memnet.operations.roll_back_unit import RolledBack, roll_back_unit
 from memnet.operations.verify_migration_unit import verify_migration_unit
-from memnet.ports import AuditLog, DocumentStore
 from memnet.settings import ROOT
+from memnet.stores import AuditLog, DocumentStore
 from tests.migration_example import write_catalog
 from tests.operations.service import DYNAMIC, PROFILE, SCOPE, STATIC, Service
 

@@ -7,7 +7,7 @@ from memnet.domain.audit import Version
 from memnet.domain.document import DocumentKey, UserScope
 from memnet.domain.history import Rebuilt
 from memnet.operations.rebuild_documents import rebuild_documents
-from memnet.ports import AuditLog, DocumentStore
+from memnet.stores import AuditLog, DocumentStore
 
 
 @dataclass(frozen=True)

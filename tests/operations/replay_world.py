@@ -8,14 +8,9 @@ from typing import Any
 
 import orjson
 
-from memnet.adapters.memory.audit import MemoryAuditLog
 from memnet.adapters.memory.clock import FrozenClock
-from memnet.adapters.memory.documents import MemoryDocumentStore
-from memnet.adapters.memory.events import MemoryEventStore
 from memnet.adapters.memory.ids import SequentialIds
-from memnet.adapters.memory.job_marks import MemoryJobMarks
 from memnet.adapters.memory.models import ScriptedModels
-from memnet.adapters.memory.records import MemoryRecordStore
 from memnet.adapters.memory.tenant_keys import MemoryTenantKeys
 from memnet.adapters.process.background import BackgroundTasks
 from memnet.adapters.process.no_semantic_router import NoSemanticRouter
@@ -41,9 +36,9 @@ from memnet.operations.replay_snapshot import replay_snapshot
 from memnet.operations.requeue_jobs import RequeueReport, requeue_jobs
 from memnet.operations.store_snapshot import StoredSnapshot, store_snapshot
 from memnet.operations.sweep_outboxes import sweep_outboxes
-from memnet.ports import Vault
+from memnet.stores import AuditLog, DocumentStore, EventStore, JobMarks, RecordStore, Vault
 from tests.domain.samples import CATALOG
-from tests.operations.vault_world import VaultWorld
+from tests.memory_blobs import memory_blobs, storage_of
 
 SCOPE = UserScope("t1", "u1")
 PROFILE = "project-copilot-v1"
@@ -145,20 +140,25 @@ class World:
     principal: str = WORKER
     clock: FrozenClock = field(default_factory=FrozenClock)
     ids: SequentialIds = field(default_factory=SequentialIds)
-    documents: MemoryDocumentStore = field(default_factory=MemoryDocumentStore)
-    audit: MemoryAuditLog = field(default_factory=lambda: MemoryAuditLog(VaultWorld().vault))
-    records: MemoryRecordStore = field(default_factory=MemoryRecordStore)
     queue: RecordingQueue = field(default_factory=RecordingQueue)
     background: BackgroundTasks = field(default_factory=BackgroundTasks)
     catalog: Any = CATALOG
     writes: int = 0
 
     def __post_init__(self) -> None:
-        self.events = MemoryEventStore(self.clock)
-        self.marks = MemoryJobMarks(self.clock)
+        self.blobs = blobs = memory_blobs(self.clock)
+        self.documents, self.audit, self.records = DocumentStore(blobs), AuditLog(blobs), RecordStore(blobs)
+        self.events, self.marks = EventStore(blobs), JobMarks(blobs)
         self.keys = MemoryTenantKeys(self.ids)
         self.vault = Vault(self.records, self.keys, self.ids, self.clock)
         self.audit.vault = self.vault
+
+    def records_at_rest(self) -> list[bytes]:
+        """The bytes of all records that are no documents, audit records and events."""
+        storage = storage_of(self.records)
+        found = [storage.data(name) for name in storage.names(SCOPE.prefix) if name.split("/")[4] in set(RecordKind)]
+        assert found
+        return found
 
     def ports(self, watch: Watch = unwatched, background: BackgroundTasks | None = None) -> dict[str, Any]:
         """What a worker hands to `replay_snapshot`; each process has its own."""

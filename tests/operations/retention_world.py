@@ -8,11 +8,7 @@ from typing import Any
 
 import orjson
 
-from memnet.adapters.memory.erasures import MemoryErasureStore
 from memnet.adapters.memory.event_index import MemoryEventIndex
-from memnet.adapters.memory.holds import MemoryHoldStore
-from memnet.adapters.memory.search_register import MemorySearchRegister
-from memnet.adapters.memory.users import MemoryUserDirectory
 from memnet.adapters.process.background import BackgroundTasks
 from memnet.domain.access import Role
 from memnet.domain.document import Actor, DocumentKey, UserScope
@@ -27,8 +23,9 @@ from memnet.operations.legal_holds import place_hold
 from memnet.operations.read_snapshot import read_snapshot
 from memnet.operations.sweep_outboxes import sweep_outboxes
 from memnet.operations.write_event import write_event
-from memnet.ports import Search, Vault
+from memnet.stores import ErasureStore, HoldStore, Search, SearchRegister, UserDirectory, Vault
 from tests.domain.samples import CATALOG
+from tests.memory_blobs import storage_of
 from tests.operations.rebuilt import History, rebuilt_histories
 from tests.operations.replay_world import (
     ALPHA,
@@ -67,13 +64,15 @@ class RetentionWorld(World):
     """The stores of a replay world with a search index, holds, and what was seen of it all."""
 
     catalog: Any = field(default_factory=lambda: replace(CATALOG, ceilings=CEILINGS))
-    holds: MemoryHoldStore = field(default_factory=MemoryHoldStore)
     index: MemoryEventIndex = field(default_factory=MemoryEventIndex)
-    register: MemorySearchRegister = field(default_factory=MemorySearchRegister)
-    fences: MemoryErasureStore = field(default_factory=MemoryErasureStore)
     seen: list[Seen] = field(default_factory=list)
     written: dict[str, datetime] = field(default_factory=dict)
     """When each event was written."""
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        self.holds, self.fences = HoldStore(self.blobs), ErasureStore(self.blobs)
+        self.register = SearchRegister(self.blobs, fresh_seconds=0)
 
     @property
     def search(self) -> Search:
@@ -102,8 +101,8 @@ class RetentionWorld(World):
         memo: dict[int, Any] = {id(one): one for one in shared}
         return copy.deepcopy(self, memo | {id(self.background): BackgroundTasks()})
 
-    def users(self) -> MemoryUserDirectory:
-        return MemoryUserDirectory(self.documents.names, self.audit.names, self.events.names, self.records.names)
+    def users(self) -> UserDirectory:
+        return UserDirectory(self.blobs)
 
     async def retain(
         self, *, dry_run: bool = False, as_of: datetime | None = None, scope: UserScope = SCOPE, **ports: Any
@@ -187,10 +186,7 @@ class RetentionWorld(World):
         """The names of all that is stored, the index included."""
         marks = (await self.events.list_marked(limit=10_000, cursor=None)).items
         names = [
-            *self.documents.names(),
-            *self.audit.names(),
-            *self.events.names(),
-            *self.records.names(),
+            *storage_of(self.documents).names("tenants/"),
             *(f"indexed {event_id}" for event_id in await self.indexed()),
             *(f"mark {mark.key.event_id}" for mark in marks),
             *(f"job {job}" for job in await self.marked()),

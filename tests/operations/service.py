@@ -6,11 +6,8 @@ from typing import Any
 
 import orjson
 
-from memnet.adapters.memory.audit import MemoryAuditLog
 from memnet.adapters.memory.clock import FrozenClock
-from memnet.adapters.memory.documents import MemoryDocumentStore
 from memnet.adapters.memory.ids import SequentialIds
-from memnet.adapters.memory.records import MemoryRecordStore
 from memnet.adapters.memory.tenant_keys import MemoryTenantKeys
 from memnet.adapters.process.background import BackgroundTasks
 from memnet.adapters.process.data_key_cache import ProcessDataKeyCache
@@ -33,9 +30,10 @@ from memnet.operations.delete_document import delete_document
 from memnet.operations.get_document import get_document
 from memnet.operations.patch_document import patch_document
 from memnet.operations.replace_document import replace_document
-from memnet.ports import Page, StoredDocument, Vault
+from memnet.ports import Page, StoredDocument
+from memnet.stores import AuditLog, Blobs, DocumentStore, RecordStore, Vault
 from tests.domain.samples import CATALOG
-from tests.operations.vault_world import VaultWorld
+from tests.memory_blobs import memory_blobs, storage_of
 
 SCOPE = UserScope("t1", "u1")
 PROFILE = "project-copilot-v1"
@@ -48,11 +46,11 @@ BINDINGS = {"projects": "project_doc", "user": "user_dynamic"}
 EMPTY_PROJECT = {"summary": "", "facets": {}, "recent_notes": []}
 
 
-class CountingDocuments(MemoryDocumentStore):
+class CountingDocuments(DocumentStore):
     """Counts what goes to the store."""
 
-    def __init__(self) -> None:
-        super().__init__()
+    def __init__(self, blobs: Blobs | None = None) -> None:
+        super().__init__(blobs or memory_blobs())
         self.calls: Counter[str] = Counter()
         self.in_flight = self.most_in_flight = 0
 
@@ -76,11 +74,11 @@ class CountingDocuments(MemoryDocumentStore):
         return await super().list(scope, prefix, limit=limit, cursor=cursor)
 
 
-class CountingAudit(MemoryAuditLog):
+class CountingAudit(AuditLog):
     """Counts what goes to the log, which may be down."""
 
-    def __init__(self) -> None:
-        super().__init__(VaultWorld().vault)
+    def __init__(self, blobs: Blobs | None = None) -> None:
+        super().__init__(blobs or memory_blobs())
         self.calls: Counter[str] = Counter()
         self.down = False
 
@@ -99,9 +97,10 @@ class CountingAudit(MemoryAuditLog):
     def tamper(self, scope: UserScope, change_id: str, data: bytes | None) -> None:
         """Put other bytes in a record's place, or take it away: what nobody who goes through the port can do."""
         name = f"{scope.prefix}audit/{change_id}.json"
-        self._records.pop(name, None)
+        storage_of(self).drop(name)
+        self._known.pop(name, None)
         if data is not None:
-            self._records[name] = data
+            storage_of(self).overwrite(name, data)
 
 
 @dataclass
@@ -109,16 +108,17 @@ class Service:
     """One process."""
 
     documents: CountingDocuments = field(default_factory=CountingDocuments)
-    audit: CountingAudit = field(default_factory=CountingAudit)
+    audit: CountingAudit = None  # type: ignore[assignment]
     clock: FrozenClock = field(default_factory=FrozenClock)
     ids: SequentialIds = field(default_factory=SequentialIds)
     background: BackgroundTasks = field(default_factory=BackgroundTasks)
     keys: int = 0
 
     def __post_init__(self) -> None:
+        self.audit = self.audit or CountingAudit(self.documents._blobs)
         # Ids of its own: those of documents stay in a known order.
-        ids, self.key_records = SequentialIds(), MemoryRecordStore()
-        self.tenant_keys = MemoryTenantKeys(ids)
+        ids, self.key_records = SequentialIds(), RecordStore(self.documents._blobs)
+        self.tenant_keys: Any = self.audit.vault.keys if self.audit.vault else MemoryTenantKeys(ids)
         self.vault = Vault(self.key_records, self.tenant_keys, ids, self.clock, ProcessDataKeyCache(self.clock))
         self.audit.vault = self.vault
 
@@ -182,7 +182,7 @@ class Service:
 
     async def head(self, key: DocumentKey = ALPHA) -> Envelope:
         """The stored document, `commit` and all."""
-        stored = await MemoryDocumentStore.get(self.documents, key)
+        stored = await DocumentStore.get(self.documents, key)
         assert stored is not None
         return envelope.load(stored.data)
 

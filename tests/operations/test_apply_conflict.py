@@ -8,13 +8,13 @@ from typing import Any
 
 import pytest
 
-from memnet.adapters.memory.erasures import MemoryErasureStore
 from memnet.domain import conflict as conflicts
 from memnet.domain.conflict import BACKOFF, Asked, ConflictStatus, Decision, discarded
 from memnet.domain.errors import ConflictNotFound, ErasureRunning, Unavailable
 from memnet.domain.job import Job, JobKind
 from memnet.domain.timestamps import from_text
 from memnet.operations.apply_conflict import apply_conflict
+from memnet.stores import ErasureStore
 from tests.domain.samples import CATALOG
 from tests.operations.replay_world import (
     ALPHA,
@@ -236,7 +236,7 @@ def outrun(world: World) -> Any:
 
 async def test_while_the_user_is_erased_nothing_is_written_and_nothing_sent():
     world, conflict = await disputed_world()
-    fences = world.records._fences = MemoryErasureStore()
+    fences = ErasureStore(world.blobs)
     before, sent = await world.conflicts(), list(world.queue.sent)
     await fences.write(conflict.scope, b"{}", replaces=None)
     for attempt in (1, None):

@@ -23,6 +23,7 @@ from memnet.operations.list_audit import list_audit
 from memnet.operations.patch_document import patch_document
 from memnet.operations.reconcile_events import reconcile_events
 from tests.domain.samples import CATALOG
+from tests.memory_blobs import storage_of
 from tests.operations.replay_world import LIVE
 from tests.operations.retention_world import (
     ALPHA,
@@ -182,7 +183,7 @@ async def test_applied_again_and_again_the_window_moves_along():
             world.clock.advance(2 * DAY)
         await world.retain()
         await check_window(world)
-    assert sum("/baselines/" in name for name in world.audit.names()) == 2
+    assert len(storage_of(world.audit).names(f"{SCOPE.prefix}baselines/")) == 2
 
 
 async def test_everything_over_leaves_the_document_its_newest_record_and_its_baseline(world):
@@ -259,12 +260,13 @@ async def test_a_history_that_does_not_hold_is_left_alone(world):
     change = next(change for change in await world.changes() if change.endswith("-000000000002"))
     of = [name for name in await world.changes() if name.startswith(change.rpartition("-")[0])]
     name = f"{SCOPE.prefix}audit/{change}.json"
-    world.audit._records[name] = world.audit._records[name].replace(b"svc-live", b"svc-evil")
+    storage = storage_of(world.audit)
+    storage.overwrite(name, storage.data(name).replace(b"svc-live", b"svc-evil"))
     applied = await world.retain()
     assert applied.report.broken["audit"] == 1
     assert applied.report.unfinished
     assert set(of) <= set(await world.changes())
-    assert sum(name.find("/baselines/") > 0 for name in world.audit.names()) == 1
+    assert len(storage.names(f"{SCOPE.prefix}baselines/")) == 1
 
 
 # Interrupted anywhere, and run again.

@@ -8,6 +8,7 @@ from memnet.domain.document import DocumentKey, UserScope
 from memnet.domain.errors import InvalidIdentifier, MalformedRequest, Unavailable
 from memnet.operations.apply_retentions import RetentionsReport, apply_retentions
 from tests.domain.event_samples import stored_event
+from tests.memory_blobs import storage_of
 from tests.operations.replay_world import PROFILE
 from tests.operations.retention_world import DAY, SCOPE, RetentionWorld
 
@@ -90,6 +91,6 @@ async def test_what_is_asked_wrongly_is_refused():
 async def test_a_user_with_documents_alone_is_found():
     world = RetentionWorld()
     await world.create_project()
-    assert DocumentKey(SCOPE, "projects", "alpha.json").blob_name in world.documents.names()
+    assert DocumentKey(SCOPE, "projects", "alpha.json").blob_name in storage_of(world.documents).names()
     assert (await apply(world, None)).users == 1
     assert PROFILE in world.catalog.profiles

@@ -1,6 +1,5 @@
 """Assembling: one wave of reads, a second one for what is routed to, the most important first."""
 
-from dataclasses import replace
 from typing import Any
 
 import orjson
@@ -13,6 +12,7 @@ from memnet.domain.document import DocumentKey, UserScope
 from memnet.domain.errors import InvalidIdentifier, ProfileForbidden, ProfileNotFound
 from memnet.operations.assemble_context import assemble_context
 from tests.domain.samples import CATALOG
+from tests.memory_blobs import storage_of
 from tests.operations.service import ALICE, ALPHA, BOB, DYNAMIC, PROFILE, SCOPE, STATIC, Service, note
 
 INDEX = [
@@ -133,14 +133,14 @@ async def test_a_deleted_document_is_not_found(filled):
 
 
 async def test_an_unreadable_document_is_left_out_and_the_others_are_there(filled):
-    stored = filled.documents._stored
+    storage = storage_of(filled.documents)
     for key in (DYNAMIC, ALPHA):
-        stored[key] = replace(stored[key], data=b"{")
+        storage.overwrite(key.blob_name, b"{")
     answer = await assemble(filled, explicit_ids={"project_id": "alpha"})
     assert bindings(answer) == ["user_static"]
     assert dropped(answer) == dict.fromkeys(("user_dynamic", "project_doc"), "document_unreadable")
     # Nothing is routed by a document that cannot be read.
-    stored[STATIC] = replace(stored[STATIC], data=b"[]")
+    storage.overwrite(STATIC.blob_name, b"[]")
     assert (await assemble(filled, "apollo")).selected == {}
 
 

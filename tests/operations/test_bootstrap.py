@@ -5,20 +5,19 @@ from typing import Any
 
 import pytest
 
-from memnet.adapters.memory.catalog_texts import MemoryCatalogTexts
-from memnet.adapters.memory.erasures import MemoryErasureStore
 from memnet.adapters.memory.event_index import MemoryEventIndex
 from memnet.adapters.memory.ids import SequentialIds
 from memnet.adapters.memory.prerequisites import MemoryPrerequisite
-from memnet.adapters.memory.search_register import MemorySearchRegister
 from memnet.domain.catalog_text import TextKind, TextName
 from memnet.domain.errors import Unavailable
 from memnet.domain.prerequisite import BootstrapReport, Standing
 from memnet.domain.search_layout import LAYOUT, IndexVersion, Layout, dump_layout
 from memnet.operations import bootstrap as module
 from memnet.operations.bootstrap import INDEX, bootstrap
-from memnet.ports import Prerequisites, Search
+from memnet.ports import Prerequisites
+from memnet.stores import CatalogTexts, ErasureStore, Search, SearchRegister
 from tests.domain.samples import CATALOG
+from tests.memory_blobs import memory_blobs
 
 
 class World:
@@ -27,15 +26,19 @@ class World:
     def __init__(self) -> None:
         self.container = MemoryPrerequisite("container", Standing.MISSING, creatable=True)
         self.queue = MemoryPrerequisite("queue")
-        self.texts = MemoryCatalogTexts()
-        self.index, self.register, self.ids = MemoryEventIndex(), MemorySearchRegister(), SequentialIds()
+        self.texts = CatalogTexts(memory_blobs())
+        self.index, self.register, self.ids = (
+            MemoryEventIndex(),
+            SearchRegister(memory_blobs(), fresh_seconds=0),
+            SequentialIds(),
+        )
 
     async def run(self, *, apply: bool) -> BootstrapReport:
         prerequisites = Prerequisites(self.container, [self.queue])
         return await bootstrap(
             apply=apply,
             prerequisites=prerequisites,
-            search=Search(self.index, self.register, MemoryErasureStore()),
+            search=Search(self.index, self.register, ErasureStore(memory_blobs())),
             catalog=CATALOG,
             texts=self.texts,
             ids=self.ids,

@@ -12,6 +12,7 @@ from memnet.operations.commit_change import ATTEMPTS, commit_change
 from memnet.operations.list_audit import list_audit
 from memnet.operations.sweep_outboxes import sweep_outboxes
 from memnet.ports import StoreConflict
+from tests.memory_blobs import storage_of
 from tests.operations.service import ALPHA, SCOPE, CountingDocuments, Service, note
 
 
@@ -184,7 +185,7 @@ async def test_a_record_that_stands_with_other_bytes_stops_the_writer_who_must_f
     service.audit.down = False
     # As if another process had seen the record; this one does not know it yet.
     forged = canonical({"forged": True})
-    service.audit._records[f"{SCOPE.prefix}audit/{result.change_id}.json"] = forged
+    storage_of(service.audit).overwrite(f"{SCOPE.prefix}audit/{result.change_id}.json", forged)
     service.audit.stands = lambda scope, change_id: False
     with pytest.raises(HistoryBroken) as refusal:
         await service.patch(note("x"), over=etag)

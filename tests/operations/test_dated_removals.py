@@ -49,9 +49,9 @@ async def test_every_removal_is():
     dated(world.audit, "delete_baseline")
     await apply_retention(SCOPE, as_of=None, dry_run=False, **world.retention_ports(watch))
     assert removed == {
-        "MemoryAuditLog.delete",
-        "MemoryAuditLog.delete_baseline",
-        "MemoryEventStore.delete",
+        "AuditLog.delete",
+        "AuditLog.delete_baseline",
+        "EventStore.delete",
         *(f"{kind}.delete" for kind in ("accesses", "imports", "replays", "snapshots")),
     }
 

@@ -7,14 +7,14 @@ from typing import Any
 
 import orjson
 
-from memnet.adapters.memory.erasures import MemoryErasureStore
 from memnet.adapters.memory.ids import SequentialIds
 from memnet.domain import commit
 from memnet.domain.document import Actor, DocumentKey, UserScope
 from memnet.domain.errors import MemnetError
 from memnet.domain.write import IfAbsent, IfMatch, PatchDocument, Reason, WriteResult
 from memnet.operations.patch_document import patch_document
-from memnet.ports import Vault
+from memnet.stores import ErasureStore, Vault
+from tests.memory_blobs import storage_of
 from tests.operations.service import PROFILE, Service
 from tests.operations.vault_world import TroubledKeys
 
@@ -28,17 +28,16 @@ class World:
     """One service whose vault and audit can be down, and whose users can be fenced."""
 
     def __init__(self) -> None:
-        self.service, self.fences = Service(), MemoryErasureStore()
-        self.service.documents._fences = self.service.audit._fences = self.fences
-        self.service.key_records._fences = self.fences
+        self.service = Service()
+        self.fences = ErasureStore(self.service.documents._blobs)
         self.keys, vault = TroubledKeys(SequentialIds()), self.service.vault
         self.service.audit.vault = Vault(vault.records, self.keys, vault.ids, vault.clock, vault.cache)
 
     def stored(self) -> Any:
         """Everything that a write could change."""
         service = self.service
-        documents = {key: one.data for key, one in service.documents._stored.items()}
-        return documents, dict(service.audit._records), service.key_records.holdings(), repr(self.keys._versions)
+        storage = storage_of(service.documents)
+        return {name: storage.data(name) for name in storage.names()}, repr(self.keys._versions)
 
     async def outcome(self, command: PatchDocument) -> tuple[str, Any, WriteResult | None]:
         """The code and details of a refusal, or the content that a success leaves."""

@@ -9,6 +9,7 @@ from memnet.operations import erase_blobs as module
 from memnet.operations.erase_blobs import erase_blobs
 from memnet.operations.open_erasure import ErasureJournal, open_erasure
 from memnet.ports import StoreConflict
+from tests.memory_blobs import unfenced
 from tests.operations.erasure_world import U1, U10, ErasureWorld
 from tests.operations.retention_world import Between
 
@@ -101,8 +102,7 @@ async def test_a_delete_that_fails_leaves_its_batch_for_the_next(world):
 
 async def test_what_comes_while_it_is_listed_is_found(world):
     async def arrive() -> None:
-        records = world.services.records
-        records._fences = None
+        records = unfenced(world.services.records)
         await records.write(RecordKey(U1, RecordKind.REPLAYS, "late"), b"{}", replaces=None)
 
     await erase_blobs(journal=await journal_of(world, Between("storage.list", arrive, number=3)))

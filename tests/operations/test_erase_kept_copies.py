@@ -11,7 +11,8 @@ from memnet.domain.erasure import Found
 from memnet.domain.erasure_receipt import Status
 from memnet.domain.errors import Unavailable
 from memnet.operations.erase_user import Erased, erase_user
-from memnet.ports import Page, UserStorage
+from memnet.ports import Page
+from memnet.stores import UserStorage
 from tests.operations.erasure_world import U1, ErasureWorld
 
 

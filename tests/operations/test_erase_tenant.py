@@ -19,6 +19,7 @@ from memnet.operations.erase_users import erase_users
 from memnet.operations.get_tenant_erasure import get_tenant_erasure
 from memnet.operations.reindex_events import reindex_events
 from memnet.operations.request_tenant_erasure import request_tenant_erasure
+from tests.memory_blobs import storage_of, unfenced
 from tests.operations.erasure_world import ADMIN, ON_T1, OTHER, SETTLE, U1, U10, ErasureWorld
 from tests.operations.replay_world import Watch, Watched
 from tests.operations.retention_world import Between, FallsAt, StopsAt
@@ -68,9 +69,8 @@ class TenantWorld(ErasureWorld):
         return await get_tenant_erasure("t1", erasing=self.services.erasing)
 
     def names(self) -> list[str]:
-        """The names of all that is stored of the tenant, looked up in the dicts themselves."""
-        storage: Any = self.services.user_storage
-        return [name for store in storage._stores for name in store.holdings() if is_of(T1, name)]
+        """The names of all that is stored of the tenant, looked up in the storage itself."""
+        return [name for name in storage_of(self.services.user_storage).names() if is_of(T1, name)]
 
 
 @pytest.fixture
@@ -173,8 +173,7 @@ async def test_no_user_begins_before_every_process_has_seen_the_fence_and_it_end
         await world.services.erasures.lift(scope, tag=(await world.services.erasures.read(scope)).storage_etag)
     assert (await world.told()).settled_at(SETTLE) == world.services.clock.now() + SETTLE
     for name in world.names():
-        (store,) = [one for one in world.services.user_storage._stores if name in one.holdings()]
-        store.drop(name)
+        storage_of(world.services.user_storage).drop(name)
     assert await world.tenant() is Erased.WAITING
     assert (await world.told()).clean_scans == 0
 
@@ -182,8 +181,7 @@ async def test_no_user_begins_before_every_process_has_seen_the_fence_and_it_end
 async def test_a_late_arrival_is_removed_before_it_ends(world):
     async def arrive() -> None:
         mark = Job(JobKind.REPLAY, "t1", "late", "r1")
-        world.services.marks._fences = None
-        await world.services.marks.mark(mark)
+        await unfenced(world.services.marks).mark(mark)
 
     await world.almost()
     await arrive()

@@ -7,6 +7,7 @@ from memnet.domain.job import Job, JobKind
 from memnet.domain.tenant_erasure import TenantStatus
 from memnet.operations.erase_user import Erased
 from memnet.operations.sign_heads import sign_heads
+from tests.memory_blobs import unfenced
 from tests.operations.erasure_world import ON_T1, U1, alpha
 from tests.operations.retention_world import Between
 from tests.operations.test_erase_tenant import TenantWorld
@@ -75,9 +76,8 @@ async def test_a_hold_placed_on_a_user_while_a_run_is_under_way_stays(world, mon
     monkeypatch.setattr("memnet.operations.erase_tenant.PAGE", 1)
     await world.almost()
     # Marks are removed before holds: the user is known as not held when the hold is placed.
-    services.marks._fences = None
     for job_id in ("late", "later"):
-        await services.marks.mark(Job(JobKind.REPLAY, "t1", "u1", job_id))
+        await unfenced(services.marks).mark(Job(JobKind.REPLAY, "t1", "u1", job_id))
 
     async def place() -> None:
         await world.hold()

@@ -20,6 +20,7 @@ from memnet.domain.record import RecordKey, RecordKind
 from memnet.operations.erase_user import Erased
 from memnet.operations.list_audit import list_audit
 from memnet.operations.rebuild_documents import rebuild_documents
+from tests.memory_blobs import unfenced
 from tests.operations.erasure_world import OTHER, SETTLE, U1, U10, ErasureWorld, alpha
 from tests.operations.retention_world import Between
 
@@ -127,8 +128,7 @@ async def test_what_arrives_late_is_removed_and_begins_the_proof_anew(world):
     removed = dict((await world.status(erasure_id)).removed)
 
     async def arrive() -> None:
-        records = world.services.records
-        records._fences = None  # type: ignore[attr-defined]
+        records = unfenced(world.services.records)
         await records.write(late, b"{}", replaces=None)
 
     world.advance()

@@ -6,13 +6,13 @@ from typing import Any
 import pytest
 
 from memnet.adapters.memory.clock import FrozenClock
-from memnet.adapters.memory.events import MemoryEventStore
-from memnet.adapters.memory.job_marks import MemoryJobMarks
 from memnet.domain.document import UserScope
 from memnet.domain.event import EventKey
 from memnet.domain.job import Job, JobKind
 from memnet.operations import get_statistics as module
 from memnet.operations.get_statistics import get_statistics
+from memnet.stores import EventStore, JobMarks
+from tests.memory_blobs import memory_blobs
 
 NOTHING = {"waiting": 0, "oldest_at": None, "oldest_age_seconds": 0.0}
 
@@ -22,8 +22,8 @@ class World:
 
     def __init__(self) -> None:
         self.clock = FrozenClock()
-        self.marks = MemoryJobMarks(self.clock)
-        self.events = MemoryEventStore(self.clock)
+        blobs = memory_blobs(self.clock)
+        self.marks, self.events = JobMarks(blobs), EventStore(blobs)
 
     async def told(self, most: int | None = 100) -> Any:
         found = await get_statistics(marks=self.marks, events=self.events, clock=self.clock, most=most)

@@ -12,6 +12,7 @@ from memnet.domain.errors import Unavailable
 from memnet.operations.rebuild_documents import rebuild_documents
 from memnet.operations.sweep_outboxes import sweep_outboxes
 from memnet.ports import StoreConflict
+from tests.memory_blobs import storage_of
 from tests.operations.archive_world import (
     ALPHA,
     DYNAMIC,
@@ -60,7 +61,7 @@ async def state(world: World, scope: UserScope) -> Any:
                 "contents": [await world.content(key) for key in keys],
                 "blobs": sorted(normal(orjson.loads(data)) for data in blobs.values()),
                 "marked": sorted(key.event_id for key in await marked(world)),
-                "snapshots": [name for name in world.records.names() if "/snapshots/" in name],
+                "snapshots": storage_of(world.records).names(f"{SCOPE.prefix}snapshots/"),
             }
         )
     )

@@ -23,6 +23,7 @@ from memnet.operations.list_audit import list_audit
 from memnet.operations.patch_document import patch_document
 from memnet.operations.rebuild_documents import rebuild_documents
 from tests.domain.samples import CATALOG
+from tests.memory_blobs import storage_of
 from tests.operations.archive_world import (
     OPERATOR,
     OTHER,
@@ -288,7 +289,7 @@ async def test_a_dry_run_says_all_of_it_and_writes_nothing(target: Any) -> None:
     world, copy = await filled_world(3), World()
     archive, _ = await exported(world, reader=OPERATOR)
     told = await imported(copy, archive, target, dry_run=True)
-    assert [*copy.audit.names(), *copy.records.names(), *copy.documents.names(), *copy.events.names()] == []
+    assert storage_of(copy.audit).names() == []
     done = await imported(copy, archive, target)
     assert (fates(told), told.entries) == (fates(done), done.entries)
     again = await imported(copy, archive, target, dry_run=True)

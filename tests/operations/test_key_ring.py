@@ -16,7 +16,8 @@ from memnet.domain.sealing import DataKey
 from memnet.domain.snapshot import snapshot_key
 from memnet.operations.key_ring import ATTEMPTS, KeyRing, read_data_keys
 from memnet.operations.rotate_keys import rotate_keys
-from memnet.ports import StoreConflict, Vault
+from memnet.ports import StoreConflict
+from memnet.stores import Vault
 from tests.domain.snapshot_samples import SCOPE, snapshot
 from tests.operations.vault_world import VaultWorld
 

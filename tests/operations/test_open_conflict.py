@@ -26,8 +26,8 @@ async def test_it_is_marked_stored_and_sent_once():
 async def test_nothing_of_what_was_proposed_lies_open():
     world = World()
     await open_(world)
-    for stored in world.records._records.values():
-        assert b"rewrite" not in stored.data
+    for data in world.records_at_rest():
+        assert b"rewrite" not in data
 
 
 async def test_without_a_broker_it_is_marked_all_the_same():

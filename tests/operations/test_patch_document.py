@@ -213,7 +213,7 @@ async def test_profile_and_binding_must_exist_and_be_about_the_document(service)
 async def test_a_cold_patch_reads_once_and_writes_once(service):
     [first] = await service.count_up(1)
     other = Service(documents=service.documents, audit=service.audit)
-    other.documents._recent.clear()
+    other.documents._cache.forget(ALPHA)
     other.documents.calls.clear()
     service.audit.calls.clear()
     await other.patch(note("cold"), over=first.etag, idempotency_key="cold")
@@ -241,7 +241,7 @@ async def test_a_warm_version_that_is_not_the_newest_is_found_out(service):
     [first] = await service.count_up(1)
     remembered = service.documents.recall(ALPHA)
     await service.patch(note("another process"), over=first.etag)
-    service.documents._recent[ALPHA] = remembered
+    service.documents._cache.remember(ALPHA, remembered)
     with pytest.raises(ETagMismatch):
         await service.patch(note("stale"), over=first.etag)
     assert (await service.read())["content"]["summary"] == "another process"

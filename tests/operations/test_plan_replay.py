@@ -11,6 +11,7 @@ from memnet.domain.record import RecordKind
 from memnet.domain.replay import replay_key
 from memnet.domain.snapshot import snapshot_key
 from memnet.operations.plan_replay import PlannedReplay, plan_replay
+from tests.memory_blobs import storage_of
 from tests.operations.replay_world import DEADLINE, FORBIDDEN, PREFERENCE, SCOPE, SUMMARY, WORKER, World, answer
 
 
@@ -46,10 +47,11 @@ async def test_the_first_patch_of_each_document_is_ready_to_be_sent():
 async def test_nothing_is_stored():
     world = World(models=ScriptedModels([answer(PREFERENCE)]))
     await planned(world)
-    kinds = {key.kind for key in world.records._records}
+    storage = storage_of(world.records)
+    kinds = {name.split("/")[4] for name in storage.names("tenants/")}
     assert kinds == {RecordKind.KEYS, RecordKind.SNAPSHOTS, RecordKind.REPLAYS}
-    (replay,) = [data for key, data in world.records._records.items() if key.kind is RecordKind.REPLAYS]
-    assert replays.load(replay.data).sealed is None
+    (replay,) = storage.names(f"{SCOPE.prefix}{RecordKind.REPLAYS}/")
+    assert replays.load(storage.data(replay)).sealed is None
 
 
 async def test_models_that_do_not_answer_go_up():
@@ -66,6 +68,6 @@ async def test_a_snapshot_that_is_gone_or_altered_is_refused():
     await world.records.write(key, stored.data[:-3] + b'A"}', replaces=stored.storage_etag)
     with pytest.raises(SealBroken):
         await world.replay(job)
-    world.records._records.pop(key)
+    storage_of(world.records).drop(key.blob_name)
     with pytest.raises(SnapshotNotFound):
         await world.replay(job)

@@ -2,14 +2,15 @@
 
 import pytest
 
-from memnet.adapters.memory.catalog_texts import MemoryCatalogTexts
 from memnet.domain.catalog_text import TextName, texts_of
 from memnet.operations import read_schema as module
 from memnet.operations.read_schema import read_schema
+from memnet.stores import CatalogTexts
+from tests.memory_blobs import memory_blobs
 from tests.operations.schema_versions import NEW, NEWEST, OLD
 
 
-class CountingTexts(MemoryCatalogTexts):
+class CountingTexts(CatalogTexts):
     reads = 0
 
     async def read(self, name: TextName) -> bytes | None:
@@ -19,7 +20,7 @@ class CountingTexts(MemoryCatalogTexts):
 
 @pytest.fixture
 async def texts() -> CountingTexts:
-    filled = CountingTexts()
+    filled = CountingTexts(memory_blobs())
     for name, data in texts_of(NEWEST).items():
         await filled.create(name, data)
     return filled

@@ -19,6 +19,7 @@ from memnet.operations.audit_records import PARALLEL
 from memnet.operations.key_ring import KeyRing
 from memnet.operations.rebuild_documents import rebuild_documents
 from memnet.operations.sweep_outboxes import sweep_outboxes
+from tests.memory_blobs import storage_of
 from tests.operations.rebuilt import rebuilt_histories
 from tests.operations.service import ALPHA, SCOPE, Service, note
 
@@ -37,8 +38,8 @@ async def overwrite(service: Service, key: DocumentKey, data: bytes) -> None:
 
 
 def remove(service: Service, key: DocumentKey) -> None:
-    del service.documents._stored[key]
-    service.documents._recent.clear()
+    storage_of(service.documents).drop(key.blob_name)
+    service.documents._cache.forget(key)
 
 
 @pytest.fixture
@@ -306,7 +307,7 @@ async def test_an_older_ciphertext_of_the_same_change_is_named(filled):
 
 
 async def test_a_blob_whose_name_is_none_of_ours_is_told_and_stops_nothing(filled):
-    filled.audit._records[f"{SCOPE.prefix}audit/old/x-000000000001.json"] = b"{}"
+    storage_of(filled.audit).overwrite(f"{SCOPE.prefix}audit/old/x-000000000001.json", b"{}")
     *others, stray = sorted(await rebuilt(filled), key=lambda one: one.fault is not None)
     assert [one.fault for one in others] == [None, None]
     assert stray.fault is not None

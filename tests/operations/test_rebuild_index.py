@@ -6,7 +6,6 @@ from dataclasses import replace
 
 import pytest
 
-from memnet.adapters.memory.search_register import MemorySearchRegister
 from memnet.domain.document import UserScope
 from memnet.domain.errors import Unavailable
 from memnet.domain.search_layout import REBUILD, Layout, Phase, load_reindexing
@@ -15,6 +14,7 @@ from memnet.operations.rebuild_index import rebuild_index
 from memnet.operations.reconcile_events import reconcile_events
 from memnet.operations.write_event import write_event
 from memnet.ports import StoreConflict
+from memnet.stores import SearchRegister
 from tests.domain.event_samples import event, stored_event
 from tests.operations.event_world import TwoNumbers, World, event_ids
 
@@ -180,7 +180,7 @@ async def test_searches_are_answered_whole_at_every_step() -> None:
 class Remembering:
     """A process's view of the register: it works by a layout that is up to `fresh_seconds` old."""
 
-    def __init__(self, shared: MemorySearchRegister, fresh_seconds: float) -> None:
+    def __init__(self, shared: SearchRegister, fresh_seconds: float) -> None:
         self.fresh_seconds = fresh_seconds
         self.read, self.write = shared.read, shared.write
         self._shared = shared

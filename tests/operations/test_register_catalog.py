@@ -5,13 +5,14 @@ from typing import Any
 
 import pytest
 
-from memnet.adapters.memory.catalog_texts import MemoryCatalogTexts
 from memnet.domain.catalog import Catalog
 from memnet.domain.catalog_text import TextKind, TextName, texts_of
 from memnet.domain.errors import CatalogConflict, Unavailable
 from memnet.domain.json_text import canonical
 from memnet.operations.register_catalog import register_catalog
+from memnet.stores import CatalogTexts
 from tests.domain.samples import CATALOG
+from tests.memory_blobs import memory_blobs
 
 PROFILE = "project-copilot-v1"
 
@@ -22,12 +23,12 @@ def changed(**update: Any) -> Catalog:
     return Catalog({**CATALOG.profiles, PROFILE: profile}, CATALOG.schemas, CATALOG.prompts)
 
 
-async def stored(texts: MemoryCatalogTexts, catalog: Catalog) -> dict[TextName, bytes | None]:
+async def stored(texts: CatalogTexts, catalog: Catalog) -> dict[TextName, bytes | None]:
     return {name: await texts.read(name) for name in texts_of(catalog)}
 
 
 async def test_every_version_is_created_once_and_found_the_same_again() -> None:
-    texts = MemoryCatalogTexts()
+    texts = CatalogTexts(memory_blobs())
     for _ in range(2):
         await asyncio.gather(*(register_catalog(CATALOG, texts=texts) for _ in range(3)))
         assert await stored(texts, CATALOG) == texts_of(CATALOG)
@@ -38,7 +39,7 @@ async def test_every_version_is_created_once_and_found_the_same_again() -> None:
 
 
 async def test_another_text_under_a_used_version_is_refused_and_a_raised_version_is_not() -> None:
-    texts = MemoryCatalogTexts()
+    texts = CatalogTexts(memory_blobs())
     await register_catalog(CATALOG, texts=texts)
     with pytest.raises(CatalogConflict) as refusal:
         await register_catalog(changed(max_ops=51), texts=texts)
@@ -54,7 +55,7 @@ async def test_another_text_under_a_used_version_is_refused_and_a_raised_version
 
 
 async def test_of_two_texts_at_once_one_wins() -> None:
-    texts = MemoryCatalogTexts()
+    texts = CatalogTexts(memory_blobs())
     catalogs = [changed(max_ops=number) for number in (51, 52)]
     outcomes = await asyncio.gather(
         *(register_catalog(catalog, texts=texts) for catalog in catalogs), return_exceptions=True
@@ -63,13 +64,13 @@ async def test_of_two_texts_at_once_one_wins() -> None:
 
 
 async def test_a_comparison_creates_nothing() -> None:
-    texts = MemoryCatalogTexts()
+    texts = CatalogTexts(memory_blobs())
     await register_catalog(CATALOG, texts=texts, create=False)
     assert set((await stored(texts, CATALOG)).values()) == {None}
 
 
 async def test_a_storage_that_does_not_answer_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
-    texts = MemoryCatalogTexts()
+    texts = CatalogTexts(memory_blobs())
 
     async def read(name: TextName) -> bytes | None:
         raise Unavailable

@@ -5,15 +5,16 @@ from datetime import datetime, timedelta
 
 import pytest
 
-from memnet.adapters.memory.holds import MemoryHoldStore
 from memnet.domain.errors import HistoryBroken
 from memnet.domain.hold import HoldKey, HoldPlace
 from memnet.domain.retention import Limits, RetentionPolicy, Tally
 from memnet.operations.remove_due import BATCH, RetentionRun, remove_due
+from memnet.stores import HoldStore
+from tests.memory_blobs import memory_blobs
 from tests.operations.hold_world import SCOPE, HoldWorld
 
 
-def a_run(holds: MemoryHoldStore, *, dry_run: bool = False) -> RetentionRun:
+def a_run(holds: HoldStore, *, dry_run: bool = False) -> RetentionRun:
     world = HoldWorld()
     return RetentionRun(SCOPE, RetentionPolicy({}, Limits()), world.clock.now(), dry_run, holds, world.clock)
 
@@ -30,7 +31,7 @@ async def test_batches_and_what_is_left_of_them():
         return [number for number in batch if number % 2 == 0]
 
     tally = Tally()
-    gone = await remove_due(range(2 * BATCH + 2), even, tally, run=a_run(MemoryHoldStore()))
+    gone = await remove_due(range(2 * BATCH + 2), even, tally, run=a_run(HoldStore(memory_blobs())))
     assert seen == [BATCH, BATCH, 2]
     assert gone == list(range(0, 2 * BATCH + 2, 2))
     assert tally == Tally(removed=BATCH + 1, postponed=BATCH + 1)
@@ -41,7 +42,7 @@ async def test_a_dry_run_counts_alone():
         raise AssertionError
 
     tally = Tally()
-    assert await remove_due([1, 2], never, tally, run=a_run(MemoryHoldStore(), dry_run=True)) == [1, 2]
+    assert await remove_due([1, 2], never, tally, run=a_run(HoldStore(memory_blobs()), dry_run=True)) == [1, 2]
     assert tally == Tally(removed=2)
 
 
@@ -63,7 +64,7 @@ async def test_a_hold_is_seen_before_every_batch(dry_run):
 async def test_a_removal_is_dated_before_the_holds_are_asked():
     """Who stands still between the answer and the removal removes nothing under a hold that came meanwhile."""
 
-    class Slow(MemoryHoldStore):
+    class Slow(HoldStore):
         async def list(self, *given, **named):
             run.clock.advance(timedelta(minutes=7))
             return await super().list(*given, **named)
@@ -73,7 +74,7 @@ async def test_a_removal_is_dated_before_the_holds_are_asked():
         return batch
 
     dates: list[datetime] = []
-    run = a_run(Slow())
+    run = a_run(Slow(memory_blobs()))
     begun = run.clock.now()
     await remove_due(range(BATCH + 1), remove, Tally(), run=run)
     step = (run.clock.now() - begun) / 2
@@ -82,7 +83,7 @@ async def test_a_removal_is_dated_before_the_holds_are_asked():
 
 
 async def test_a_hold_that_cannot_be_read_stops_everything():
-    holds = MemoryHoldStore()
+    holds = HoldStore(memory_blobs())
     await holds.create(HoldKey(HoldPlace("t1"), 1), b"?")
     with pytest.raises(HistoryBroken):
         await remove_due([1], all_of, Tally(), run=a_run(holds))

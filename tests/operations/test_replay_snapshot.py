@@ -30,6 +30,7 @@ from memnet.domain.snapshot import snapshot_key
 from memnet.operations.patch_document import patch_document
 from memnet.operations.replay_snapshot import replay_snapshot
 from tests.domain.samples import CATALOG
+from tests.memory_blobs import storage_of
 from tests.operations.replay_world import (
     ALPHA,
     DEADLINE,
@@ -267,7 +268,7 @@ async def test_an_unknown_replay_is_not_found():
 async def test_a_snapshot_that_is_gone_is_said_to_be():
     world = World()
     job = await world.store()
-    world.records._records.pop(snapshot_key(SCOPE, "c1", "s1"))
+    storage_of(world.records).drop(snapshot_key(SCOPE, "c1", "s1").blob_name)
     with pytest.raises(SnapshotNotFound):
         await world.replay(job)
 
@@ -315,9 +316,9 @@ async def test_nothing_of_the_conversation_lies_open_while_a_replay_is_under_way
 
     with pytest.raises(Unavailable):
         await replay_snapshot(job, **world.ports(dies_at_the_event))
-    for stored in world.records._records.values():
-        assert b"concise" not in stored.data
-        assert b"deadline" not in stored.data
+    for data in world.records_at_rest():
+        assert b"concise" not in data
+        assert b"deadline" not in data
 
 
 async def test_another_event_under_the_replays_id_costs_the_event_alone():

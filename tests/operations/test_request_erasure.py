@@ -2,11 +2,9 @@
 
 import asyncio
 from dataclasses import replace
-from typing import Any
 
 import pytest
 
-from memnet.adapters.memory.documents import MemoryDocumentStore
 from memnet.domain import envelope
 from memnet.domain.document import UserScope
 from memnet.domain.envelope import Envelope
@@ -16,6 +14,7 @@ from memnet.domain.timestamps import to_text
 from memnet.domain.write import IfAbsent, IfMatch
 from memnet.operations.erase_user import Erased
 from memnet.operations.request_erasure import request_erasure
+from memnet.stores import Blobs, DocumentStore
 from memnet.wiring import in_memory
 from tests.domain.samples import CATALOG
 from tests.operations.erasure_world import ADMIN, SETTINGS, SETTLE, U1, U10, ErasureWorld, alpha
@@ -225,11 +224,11 @@ async def head_of(world: ErasureWorld) -> Envelope:
     return envelope.load(stored.data)
 
 
-class Underway(MemoryDocumentStore):
+class Underway(DocumentStore):
     """Its creations have looked for the fence, and arrive when they are let go."""
 
-    def __init__(self, fences: Any) -> None:
-        super().__init__(fences)
+    def __init__(self, blobs: Blobs) -> None:
+        super().__init__(blobs)
         self.looked, self.goes_on = asyncio.Event(), asyncio.Event()
 
     async def check(self, scope: UserScope) -> None:
@@ -241,7 +240,7 @@ class Underway(MemoryDocumentStore):
 async def test_a_document_that_was_under_way_at_the_acceptance_takes_no_change():
     """Its creation is not answered as one, and whoever reads it before it is removed cannot write over it."""
     services = in_memory(SETTINGS, CATALOG)
-    documents = Underway(services.erasures)
+    documents = Underway(services.documents._blobs)
     world = ErasureWorld(replace(services, documents=documents))
     creating = asyncio.create_task(world.patch(U1, "secret"))
     await documents.looked.wait()

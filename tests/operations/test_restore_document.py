@@ -18,6 +18,7 @@ from memnet.operations.restore_document import restore_document
 from memnet.operations.verify_archive import verify_archive
 from memnet.ports import StoreConflict
 from tests.domain.samples import CATALOG
+from tests.memory_blobs import storage_of
 from tests.operations.archive_world import exported, filled_world, forged
 from tests.operations.replay_world import DYNAMIC, SCOPE, Call, Watch, Watched, World, put, unwatched
 
@@ -48,13 +49,13 @@ async def test_nobody_sees_any_of_it_before_all_its_records_stand() -> None:
 
     assert await restored(copy, archive, watch=watch) is Fate.CREATED
     assert calls == ["documents.get", *["audit.append"] * 21, "documents.put", "documents.check"]
-    assert copy.records.names() == [data_keys_key(SCOPE).blob_name]
+    assert storage_of(copy.records).names(f"{SCOPE.prefix}keys/") == [data_keys_key(SCOPE).blob_name]
 
 
 async def test_a_dry_run_reads_the_document_and_writes_nothing() -> None:
     archive, copy = (await exported(await filled_world(2)))[0], World()
     assert await restored(copy, archive, dry_run=True) is Fate.CREATED
-    assert [*copy.audit.names(), *copy.documents.names()] == []
+    assert storage_of(copy.audit).names() == []
 
 
 async def test_its_own_write_that_is_reported_as_refused_is_found() -> None:

@@ -230,7 +230,6 @@ async def test_a_history_that_an_erasure_takes_apart_is_no_fault(caplog):
     world = RetentionWorld()
     await four_changes(world)
     world.clock.advance(165 * DAY)
-    world.documents._fences = world.fences
 
     async def erase():
         await world.fences.write(SCOPE, b"{}", replaces=None)

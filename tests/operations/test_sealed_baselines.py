@@ -11,6 +11,7 @@ from memnet.domain.json_text import canonical, digest
 from memnet.operations.baselines import open_baseline, read_baseline
 from memnet.operations.get_document import get_document
 from memnet.operations.rotate_keys import rotate_keys
+from tests.memory_blobs import storage_of
 from tests.operations.retention_world import ALPHA, DAY, SCOPE, RetentionWorld, put
 
 SECRET = "The door code is 4711-quokka."
@@ -27,9 +28,16 @@ async def removed_later() -> RetentionWorld:
     return world
 
 
+def audit_of(world: RetentionWorld) -> dict[str, bytes]:
+    """The records and baselines as they are stored."""
+    storage = storage_of(world.audit)
+    folders = (f"{SCOPE.prefix}audit/", f"{SCOPE.prefix}baselines/")
+    return {name: storage.data(name) for name in storage.names() if name.startswith(folders)}
+
+
 def bytes_of(world: RetentionWorld) -> bytes:
     """All of the audit as whoever holds a backup sees it."""
-    return b"\n".join(world.audit._records.values())
+    return b"\n".join(audit_of(world).values())
 
 
 async def test_what_a_user_took_out_does_not_come_back_in_clear_nor_as_a_hash():
@@ -60,8 +68,8 @@ async def test_what_is_altered_in_clear_shows_with_the_key():
     world = await removed_later()
     await world.retain()
     name = f"{SCOPE.prefix}baselines/{await first(world)}.json"
-    members = orjson.loads(world.audit._records[name])
-    world.audit._records[name] = canonical(members | {"actor": "svc-mallory"})
+    members = orjson.loads(storage_of(world.audit).data(name))
+    storage_of(world.audit).overwrite(name, canonical(members | {"actor": "svc-mallory"}))
     assert (await world.rebuilt())[ALPHA].fault == f"{await first(world)}: the values of the baseline do not open"
 
 
@@ -109,12 +117,12 @@ async def test_where_the_keys_do_not_open_nothing_goes_and_it_is_counted():
     before = dict(world.audit._records)
     applied = await world.retain()
     assert applied.report.broken["audit"] == 2
-    assert world.audit._records == before
+    assert audit_of(world) == before
 
 
 async def test_a_vault_that_is_down_stops_it_and_the_next_run_does_it():
     world = await removed_later()
-    before = dict(world.audit._records)
+    before = audit_of(world)
     newest, version = world.keys.newest, world.keys.version
 
     async def down(*_):
@@ -123,7 +131,7 @@ async def test_a_vault_that_is_down_stops_it_and_the_next_run_does_it():
     world.keys.newest = world.keys.version = down
     with pytest.raises(VaultUnavailable):
         await world.retain()
-    assert world.audit._records == before
+    assert audit_of(world) == before
     world.keys.newest, world.keys.version = newest, version
     assert (await world.retain()).report.baselines == 1
 

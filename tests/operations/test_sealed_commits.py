@@ -15,6 +15,7 @@ from memnet.domain.json_text import canonical
 from memnet.operations.rebuild_documents import rebuild_documents
 from memnet.operations.rotate_keys import rotate_keys
 from memnet.ports import StoreConflict
+from tests.memory_blobs import storage_of
 from tests.operations.service import ALPHA, SCOPE, Service, note
 
 MINUTE = timedelta(minutes=1)
@@ -52,7 +53,7 @@ class Watch:
 
     def reads(self) -> tuple[int, int]:
         """Since the last call: how often the document was read, and the keys."""
-        found = self.calls["CountingDocuments.get"], self.calls["MemoryRecordStore.read"]
+        found = self.calls["CountingDocuments.get"], self.calls["RecordStore.read"]
         self.calls.clear()
         return found
 
@@ -70,10 +71,10 @@ async def test_a_warm_write_reads_nothing_and_a_cold_one_reads_both_at_once(serv
     service.clock.advance(MINUTE)
     third = await service.patch(note("the key is too old"), over=second.etag)
     assert watch.reads() == (0, 1)
-    service.documents._recent.clear()
+    service.documents._cache.forget(ALPHA)
     fourth = await service.patch(note("the document is not at hand"), over=third.etag)
     assert watch.reads() == (1, 0)
-    service.documents._recent.clear()
+    service.documents._cache.forget(ALPHA)
     service.clock.advance(MINUTE)
     await service.background.drain()
     watch.most = 0
@@ -116,8 +117,7 @@ async def test_without_the_vault_a_write_is_refused_and_nothing_has_changed(serv
     watch.down = True
     with pytest.raises(VaultUnavailable):
         await service.patch(note("first"))
-    assert service.documents.names() == []
-    assert service.key_records.names() == []
+    assert storage_of(service.documents).names() == []
     watch.down = False
     first = await service.patch(note("first"))
     await service.background.drain()
@@ -154,7 +154,7 @@ async def test_a_refused_write_and_a_dry_run_make_no_key(service: Service, watch
         await service.patch(note("x" * 100_000))
     result = await service.patch(note("only looked at"), dry_run=True)
     assert result.document is not None
-    assert service.key_records.names() == []
+    assert storage_of(service.documents).names() == []
     assert watch.calls["MemoryTenantKeys.newest"] == 0
 
 
@@ -184,8 +184,7 @@ async def test_a_crash_between_the_key_and_the_commit_leaves_a_key_alone(service
     service.documents.put = crash  # type: ignore[method-assign]
     with pytest.raises(Crash):
         await service.patch(note("first"), idempotency_key="first")
-    assert (service.documents.names(), service.audit.names()) == ([], ())
-    assert service.key_records.names() == [data_keys_key(SCOPE).blob_name]
+    assert storage_of(service.documents).names() == [data_keys_key(SCOPE).blob_name]
     service.documents.put = put  # type: ignore[method-assign]
     service.vault.cache.forget(SCOPE)  # type: ignore[union-attr]
     assert (await service.patch(note("first"), idempotency_key="first")).sequence == 1

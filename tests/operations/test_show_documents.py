@@ -14,6 +14,7 @@ from memnet.domain.snapshot import Snapshot
 from memnet.operations.show_documents import show_documents
 from tests.domain.replay_samples import snapshot
 from tests.domain.samples import CATALOG
+from tests.memory_blobs import storage_of
 from tests.operations.replay_world import ALPHA, DYNAMIC, WORKER, World, add
 
 
@@ -58,7 +59,7 @@ async def test_only_what_the_user_said_routes():
 async def test_a_document_that_cannot_be_read_ends_the_replay():
     world = World()
     await world.create_project()
-    world.documents._stored[ALPHA] = replace(world.documents._stored[ALPHA], data=b"{")
+    storage_of(world.documents).overwrite(ALPHA.blob_name, b"{")
     with pytest.raises(HistoryBroken):
         await show(world, snapshot(("m1", "user", "About alpha.")))
 

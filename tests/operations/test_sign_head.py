@@ -148,7 +148,7 @@ async def test_a_baseline_in_the_place_of_changes_that_were_not_signed_is_told(w
     await world.sign()
     await world.changed(ALPHA, ahead)
     await retain(world, ALPHA, 3 + ahead)
-    world.documents._recent.clear()
+    world.documents._cache.forget(ALPHA)
     await world.put_back(ALPHA, replace(head := await world.head(), commit=replace(head.commit, outbox=())))
     with pytest.raises(HistoryBroken):
         await world.sign()

@@ -58,7 +58,7 @@ async def test_no_client_notices(service):
     await sweep(service)
     assert await service.read() == before
     # A process that still remembers the version before the trimming writes over it all the same.
-    service.documents._recent[ALPHA] = remembered
+    service.documents._cache.remember(ALPHA, remembered)
     after = await service.patch(note("since"), over=result.etag)
     assert (after.sequence, after.replayed) == (4, False)
     again = await service.patch(note("note 0"), idempotency_key="key-1")

@@ -5,9 +5,6 @@ from datetime import timedelta
 import pytest
 
 from memnet.adapters.memory.clock import FrozenClock
-from memnet.adapters.memory.erasures import MemoryErasureStore
-from memnet.adapters.memory.events import MemoryEventStore
-from memnet.adapters.memory.job_marks import MemoryJobMarks
 from memnet.adapters.memory.telemetry import MemoryTelemetry
 from memnet.domain import tenant_erasure
 from memnet.domain.document import UserScope
@@ -18,6 +15,8 @@ from memnet.domain.tenant_erasure import TenantErasure
 from memnet.domain.timestamps import to_text
 from memnet.operations import get_statistics
 from memnet.operations.tell_backlog import UNREADABLE_AGE, Backlog, tell_backlog
+from memnet.stores import ErasureStore, EventStore, JobMarks
+from tests.memory_blobs import memory_blobs
 
 MINUTE = timedelta(minutes=1)
 
@@ -27,8 +26,9 @@ class World:
 
     def __init__(self) -> None:
         self.clock = FrozenClock()
-        self.marks, self.events = MemoryJobMarks(self.clock), MemoryEventStore(self.clock)
-        self.telemetry, self.fences = MemoryTelemetry(), MemoryErasureStore()
+        blobs = memory_blobs(self.clock)
+        self.marks, self.events = JobMarks(blobs), EventStore(blobs)
+        self.telemetry, self.fences = MemoryTelemetry(), ErasureStore(blobs)
 
     async def mark(self, kind: JobKind, job_id: str) -> None:
         await self.marks.mark(Job(kind, "t1", "u1", job_id))

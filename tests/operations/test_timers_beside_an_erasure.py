@@ -24,6 +24,7 @@ from memnet.operations.requeue_jobs import RequeueReport, requeue_jobs
 from memnet.operations.rotate_keys import rotate_keys
 from memnet.operations.sign_heads import SignReport, sign_heads
 from memnet.operations.sweep_outboxes import SweepReport, sweep_outboxes
+from tests.memory_blobs import storage_of
 from tests.operations.erasure_world import OTHER, U1, ErasureWorld, alpha
 from tests.operations.replay_world import Watched
 
@@ -116,10 +117,10 @@ async def test_a_history_that_the_erasure_takes_apart_is_no_alarm(world: Erasure
     for scope, first in firsts.items():
         await world.patch(scope, "second", IfMatch(first.etag))
     await world.services.background.drain()
-    audit: Any = world.services.audit
+    storage = storage_of(world.services.audit)
     # The records are gone, and the document is not yet.
-    for name in [name for name in audit.holdings() if is_of(U1, name)]:
-        audit.drop(name)
+    for name in [*storage.names(f"{U1.prefix}audit/"), *storage.names(f"{U1.prefix}baselines/")]:
+        storage.drop(name)
     stored = await world.services.documents.get(alpha(U1))
     assert stored is not None
     head = envelope.load(stored.data)
@@ -234,5 +235,4 @@ async def test_a_replay_under_way_stops_where_the_fence_meets_it(world: ErasureW
 
 def everything(world: ErasureWorld) -> set[str]:
     """The names of all blobs of the user."""
-    storage: Any = world.services.user_storage
-    return {name for store in storage._stores for name in store.holdings() if is_of(U1, name)}
+    return {name for name in storage_of(world.services.user_storage).names() if is_of(U1, name)}

@@ -4,12 +4,12 @@ from collections.abc import Awaitable, Callable
 
 import pytest
 
-from memnet.adapters.memory.erasures import MemoryErasureStore
 from memnet.domain.document import UserScope
 from memnet.domain.errors import Unavailable
 from memnet.domain.search_layout import IndexVersion
 from memnet.operations import upload_events as module
 from memnet.operations.upload_events import upload_events
+from memnet.stores import Blobs, ErasureStore
 from tests.domain.event_samples import SCOPE, stored_event
 from tests.operations.event_world import TwoNumbers, World
 
@@ -75,14 +75,14 @@ async def test_a_service_that_is_down_is_unavailable() -> None:
 OTHER, STRANGER = UserScope("t1", "u2"), UserScope("t2", "u1")
 
 
-class CountedFences(MemoryErasureStore):
+class CountedFences(ErasureStore):
     """Counts the looks, and may be down; `then` is called before one."""
 
     down = False
     then: Callable[[], Awaitable[object]] | None = None
 
-    def __init__(self) -> None:
-        super().__init__()
+    def __init__(self, blobs: Blobs) -> None:
+        super().__init__(blobs)
         self.looks: list[object] = []
 
     async def check(self, scope: UserScope) -> None:
@@ -102,8 +102,8 @@ class CountedFences(MemoryErasureStore):
 
 
 async def fenced(*versions: IndexVersion, embedder: TwoNumbers | None = None) -> tuple[World, CountedFences]:
-    world, fences = await made(*versions, embedder=embedder), CountedFences()
-    world.fences = fences
+    world = await made(*versions, embedder=embedder)
+    world.fences = fences = CountedFences(world.fences._blobs)
     return world, fences
 
 

@@ -18,6 +18,7 @@ from memnet.domain.errors import ArchiveRefused
 from memnet.domain.json_text import canonical, digest
 from memnet.operations.verify_archive import read_archive_lines, verify_archive
 from tests.domain.samples import CATALOG
+from tests.memory_blobs import storage_of
 from tests.operations.archive_world import (
     OPERATOR,
     OTHER,
@@ -54,7 +55,7 @@ async def refused(archive: bytes) -> str:
         world = World()
         with pytest.raises(ArchiveRefused) as caught:
             await imported(world, archive, target)
-        assert [*world.audit.names(), *world.records.names(), *world.documents.names(), *world.events.names()] == []
+        assert storage_of(world.audit).names() == []
         reasons.add(str(caught.value.details["reason"]))
     (reason,) = reasons
     return reason

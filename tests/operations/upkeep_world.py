@@ -6,17 +6,14 @@ from typing import Any
 
 import orjson
 
-from memnet.adapters.memory.erasures import MemoryErasureStore
 from memnet.adapters.memory.event_index import MemoryEventIndex
-from memnet.adapters.memory.events import MemoryEventStore
-from memnet.adapters.memory.search_register import MemorySearchRegister
 from memnet.domain.catalog import Catalog
 from memnet.domain.document import Actor, DocumentKey
 from memnet.domain.errors import Unavailable
 from memnet.domain.event import EventKey
 from memnet.domain.timestamps import to_text
 from memnet.domain.write import WriteResult
-from memnet.ports import Search
+from memnet.stores import ErasureStore, EventStore, Search, SearchRegister
 from tests.domain.samples import CATALOG
 from tests.operations.service import ALPHA, DYNAMIC, Service
 
@@ -24,7 +21,7 @@ WORKER = Actor("memnet-worker", frozenset())
 EMPTY = {"preferences": [], "durable_facts": [], "pending_confirmations": []}
 
 
-class CrashingEvents(MemoryEventStore):
+class CrashingEvents(EventStore):
     """Calls `then` after an event was created: what happens between the event and the patch."""
 
     down = False
@@ -46,9 +43,9 @@ class Upkeep:
     catalog: Catalog = CATALOG
 
     def __post_init__(self) -> None:
-        self.fences = MemoryErasureStore()
-        self.events = CrashingEvents(self.service.clock, self.fences)
-        self.search = Search(MemoryEventIndex(), MemorySearchRegister(), self.fences)
+        blobs = self.service.documents._blobs
+        self.fences, self.events = ErasureStore(blobs), CrashingEvents(blobs)
+        self.search = Search(MemoryEventIndex(), SearchRegister(blobs, fresh_seconds=0), self.fences)
 
     @property
     def ports(self) -> dict[str, Any]:

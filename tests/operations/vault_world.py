@@ -7,8 +7,6 @@ from datetime import datetime
 
 from memnet.adapters.memory.clock import FrozenClock
 from memnet.adapters.memory.ids import SequentialIds
-from memnet.adapters.memory.job_marks import MemoryJobMarks
-from memnet.adapters.memory.records import MemoryRecordStore
 from memnet.adapters.memory.tenant_keys import MemoryTenantKeys
 from memnet.domain import data_keys
 from memnet.domain.catalog import Catalog
@@ -19,9 +17,11 @@ from memnet.domain.job import Job
 from memnet.domain.record import RecordKey
 from memnet.domain.snapshot import Conversation
 from memnet.operations.store_snapshot import StoredSnapshot, store_snapshot
-from memnet.ports import IdGenerator, StoredDocument, TenantKey, Vault
+from memnet.ports import IdGenerator, StoredDocument, TenantKey
+from memnet.stores import Blobs, JobMarks, RecordStore, Vault
 from tests.domain.samples import CATALOG
 from tests.domain.snapshot_samples import SCOPE, conversation
+from tests.memory_blobs import memory_blobs
 
 ACTOR = Actor("svc-a", frozenset({"Memory.Write"}))
 
@@ -49,11 +49,11 @@ class Steps:
             raise Crash
 
 
-class SteppedRecords(MemoryRecordStore):
+class SteppedRecords(RecordStore):
     """A store whose writes can be lost, or be applied and not confirmed, as it is told."""
 
-    def __init__(self, steps: Steps) -> None:
-        super().__init__()
+    def __init__(self, steps: Steps, blobs: Blobs) -> None:
+        super().__init__(blobs)
         self._steps = steps
         self.fate: Callable[[RecordKey], str | None] = lambda key: None
 
@@ -75,9 +75,9 @@ class SteppedRecords(MemoryRecordStore):
             return tag
 
 
-class SteppedMarks(MemoryJobMarks):
-    def __init__(self, steps: Steps, clock: FrozenClock) -> None:
-        super().__init__(clock)
+class SteppedMarks(JobMarks):
+    def __init__(self, steps: Steps, blobs: Blobs) -> None:
+        super().__init__(blobs)
         self._steps = steps
 
     async def mark(self, job: Job) -> None:
@@ -142,9 +142,10 @@ class VaultWorld:
         self.steps = Steps()
         self.clock = FrozenClock()
         self.ids = SequentialIds()
-        self.records = SteppedRecords(self.steps)
+        blobs = memory_blobs(self.clock)
+        self.records = SteppedRecords(self.steps, blobs)
         self.keys = TroubledKeys(self.ids)
-        self.marks = SteppedMarks(self.steps, self.clock)
+        self.marks = SteppedMarks(self.steps, blobs)
         self.queue = SentJobs(self.steps)
         self.vault = Vault(self.records, self.keys, self.ids, self.clock)
 

@@ -8,7 +8,6 @@ from datetime import timedelta
 
 import pytest
 
-from memnet.adapters.memory.erasures import MemoryErasureStore
 from memnet.domain.document import UserScope
 from memnet.domain.errors import (
     ConflictClosed,
@@ -26,6 +25,7 @@ from memnet.domain.replay import replay_key
 from memnet.operations.fail_replay import fail_replay
 from memnet.operations.get_replay import get_replay
 from memnet.operations.retry_replay import retry_replay
+from memnet.stores import ErasureStore
 from memnet.wiring import Services
 from tests.workers.samples import JOB, UNKNOWN, clock_of, delivery_of, delivery_with, queue_of, service
 from workers.deliveries import DeadLetter, Redelivered, Work, deliver
@@ -330,12 +330,14 @@ async def test_a_fence_that_comes_while_a_job_is_given_up_keeps_nothing_of_it(se
 
 
 async def test_if_the_fence_cannot_be_seen_a_job_is_postponed_as_ever(services: Services) -> None:
-    class Down(MemoryErasureStore):
+    class Down(ErasureStore):
         async def check(self, scope: UserScope) -> None:
             raise Unavailable
 
     await fence(services)
-    assert await run(Play([Unavailable()]), replace(services, erasures=Down()), attempt=2) is None
+    assert (
+        await run(Play([Unavailable()]), replace(services, erasures=Down(services.erasures._blobs)), attempt=2) is None
+    )
     clock_of(services).advance(delay(2))
     assert await sent(services) == (JOB, 3)
 

@@ -3,7 +3,7 @@
 from contextlib import suppress
 
 from memnet.adapters.azure.access import refusal
-from memnet.adapters.azure.blob_container import BlobContainer
+from memnet.adapters.azure.blob_storage import AzureBlobStorage
 from memnet.domain.document import StorageETag
 from memnet.domain.errors import Unavailable
 from memnet.domain.prerequisite import Finding, Standing
@@ -21,7 +21,7 @@ NO_TAG = StorageETag('"0x0"')
 class ContainerPrerequisite:
     """The container of MEMNET_STORAGE_URL."""
 
-    def __init__(self, container: BlobContainer) -> None:
+    def __init__(self, container: AzureBlobStorage) -> None:
         """Nothing is asked yet."""
         self._container = container
         self._subject = f"storage: container {container.name}"
@@ -42,7 +42,7 @@ class ContainerPrerequisite:
 class BlobAccess:
     """The right to read, write, delete and list blobs there."""
 
-    def __init__(self, container: BlobContainer) -> None:
+    def __init__(self, container: AzureBlobStorage) -> None:
         """Nothing is asked yet."""
         self._container = container
 
@@ -52,11 +52,11 @@ class BlobAccess:
         try:
             if not await self._container.exists():
                 return Finding(subject, Standing.UNKNOWN, "the container has to be there first")
-            await self._container.read(PROBE)
+            await self._container.get(PROBE)
             with suppress(StoreConflict):  # as it should be: it was let in, and found no such blob
-                await self._container.write(PROBE, b"", replaces=NO_TAG, metadata={})
+                await self._container.put(PROBE, b"", replaces=NO_TAG)
             await self._container.delete(PROBE)
-            await self._container.list(PROBE, limit=1, cursor=None, metadata=False)
+            await self._container.list(PROBE, limit=1, cursor=None)
         except Unavailable as error:
             return refusal(subject, error, ROLE)
         return Finding(subject, Standing.READY)
@@ -69,7 +69,7 @@ class DeletionCheck:
     themselves (Set Blob Service Properties, "Remarks"); the service has no right there.
     """
 
-    def __init__(self, container: BlobContainer) -> None:
+    def __init__(self, container: AzureBlobStorage) -> None:
         """Nothing is asked yet."""
         self._container = container
 
@@ -80,15 +80,15 @@ class DeletionCheck:
             if not await self._container.exists():
                 return Finding(subject, Standing.UNKNOWN, "the container has to be there first")
             with suppress(StoreConflict):  # an earlier check was interrupted before it deleted the blob
-                await self._container.write(DELETED, b"", replaces=None, metadata={})
+                await self._container.put(DELETED, b"", replaces=None)
             await self._container.delete(DELETED)
-            left, _ = await self._container.list(DELETED, limit=1000, cursor=None, metadata=False, copies=True)
+            left = await self._container.list(DELETED, limit=1000, cursor=None, copies=True)
         except Unavailable as error:
             return refusal(subject, error, ROLE)
-        if any(blob.version_id is not None for blob in left):
+        if any(blob.copy.startswith("versionid=") for blob in left.items):
             told = "versioning keeps every deleted blob: turn it off, or no erasure can end as complete"
             return Finding(subject, Standing.WRONG, told)
-        days = max((blob.remaining_retention_days or 0 for blob in left if blob.deleted), default=None)
+        days = max((blob.deleted_days for blob in left.items if blob.deleted_days is not None), default=None)
         if days is None:
             return Finding(subject, Standing.READY)
         told = f"soft delete keeps deleted blobs for {days + 1} days: until then an erasure is partial"

@@ -31,7 +31,13 @@ from opentelemetry.trace.propagation.tracecontext import TraceContextTextMapProp
 from memnet.adapters.opentelemetry.exports import Exports
 from memnet.adapters.opentelemetry.log_export import LogExport
 from memnet.domain.metric import METRICS, Metric, MetricKind
-from memnet.ports import Clock, Fact, Span, SpanKind, Telemetry
+from memnet.ports import (
+    Clock,
+    Fact,
+    Span,
+    SpanKind,
+    Telemetry,
+)
 
 SCOPE = "memnet"
 """Who measures."""

@@ -8,7 +8,13 @@ from memnet.domain.errors import MemnetError
 from memnet.domain.event_search import EventQuery, IndexDocument, Vector
 from memnet.domain.metric import SEARCH_DURATION, SEARCH_RESULTS
 from memnet.domain.search_layout import IndexVersion
-from memnet.ports import EventHit, EventIndex, Hits, IndexMissing, Telemetry
+from memnet.ports import (
+    EventHit,
+    EventIndex,
+    Hits,
+    IndexMissing,
+    Telemetry,
+)
 
 FOUND, EMPTY, MISSING = "found", "empty", "index_missing"
 """Outcomes, beside the codes of errors."""

@@ -1,0 +1,112 @@
+"""What every store shares: the storage, and the fences that keep writers out while a user or a tenant is erased.
+
+A store that creates something for a user writes it with `Blobs.put_of`. A document that exists needs no look at the
+fence: an erasure overwrites it with a tombstone.
+"""
+
+from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
+from datetime import datetime, timedelta
+from typing import TypeVar
+
+from memnet.domain.document import StorageETag, UserScope
+from memnet.domain.erasure import fence_name
+from memnet.domain.errors import ErasureRunning, TenantEnded
+from memnet.domain.tenant_erasure import LOOK_EVERY, ended_name
+from memnet.ports import BlobStorage, Clock, ListedBlob, Page
+
+PAGE = 1000
+
+Row = TypeVar("Row")
+
+
+class Blobs:
+    """The storage as the stores use it; all stores of a process share one."""
+
+    def __init__(self, storage: BlobStorage, clock: Clock, *, look_every: timedelta = LOOK_EVERY) -> None:
+        """`look_every` is how long a process relies on its last look at the end of a tenant."""
+        self.storage = storage
+        self.clock = clock
+        self._look_every = look_every
+        self._seen_alive: dict[str, datetime] = {}
+
+    async def put_of(
+        self,
+        scope: UserScope,
+        name: str,
+        data: bytes,
+        *,
+        replaces: StorageETag | None,
+        metadata: Mapping[str, str] | None = None,
+        known_at: datetime | None = None,
+    ) -> StorageETag:
+        """Write a blob of a user, as `BlobStorage.put` does, unless the user's memory is being erased.
+
+        The request is dated before the look at the fence. The service refuses a request 15 minutes after its date, so
+        no write arrives later than that after the fence was put up.
+
+        Raises ErasureRunning, TenantEnded, StoreConflict, and Unavailable when the outcome is unknown.
+        """
+        dated = known_at or self.clock.now()
+        await self.check(scope)
+        return await self.storage.put(name, data, replaces=replaces, metadata=metadata, known_at=dated)
+
+    async def check(self, scope: UserScope) -> None:
+        """Look for the fence of the user's erasure. Raises ErasureRunning, TenantEnded, Unavailable."""
+        await self.check_tenant(scope.tenant_id)
+        if await self.storage.get(fence_name(scope)) is not None:
+            raise ErasureRunning()
+
+    async def check_tenant(self, tenant_id: str) -> None:
+        """Look for the end of the tenant, unless the last look is recent.
+
+        Raises TenantEnded, InvalidIdentifier, Unavailable.
+        """
+        now = self.clock.now()
+        seen = self._seen_alive.get(tenant_id)
+        # A clock that was set back makes no look count for longer.
+        if seen is not None and timedelta() <= now - seen < self._look_every:
+            return
+        if await self.storage.get(ended_name(tenant_id)) is not None:
+            raise TenantEnded()
+        self._seen_alive = {one: at for one, at in self._seen_alive.items() if now - at < self._look_every}
+        self._seen_alive[tenant_id] = now
+
+    async def data(self, name: str) -> bytes | None:
+        """Return the bytes of a blob, or None if it does not exist. Raises Unavailable."""
+        stored = await self.storage.get(name)
+        return None if stored is None else stored.data
+
+    async def rows(
+        self,
+        prefix: str,
+        row: Callable[[ListedBlob], Row | None],
+        *,
+        limit: int,
+        cursor: str | None,
+        metadata: bool = False,
+    ) -> Page[Row]:
+        """List a page of what `row` makes of the blobs, without those of which it makes None.
+
+        Raises InvalidCursor, Unavailable.
+        """
+        page = await self.storage.list(prefix, limit=limit, cursor=cursor, metadata=metadata)
+        return Page(_made(page.items, row), page.next_cursor)
+
+    async def each(self, prefix: str, *, metadata: bool = False) -> AsyncIterator[ListedBlob]:
+        """Iterate over all blobs whose names start with `prefix`, in name order. Raises Unavailable."""
+        cursor: str | None = None
+        while True:
+            page = await self.storage.list(prefix, limit=PAGE, cursor=cursor, metadata=metadata)
+            for blob in page.items:
+                yield blob
+            if (cursor := page.next_cursor) is None:
+                return
+
+
+def stem(name: str, prefix: str) -> str:
+    """Return the part of a blob's name between `prefix` and ".json"."""
+    return name.removeprefix(prefix).removesuffix(".json")
+
+
+def _made(blobs: Iterable[ListedBlob], row: Callable[[ListedBlob], Row | None]) -> Sequence[Row]:
+    return [made for made in map(row, blobs) if made is not None]

@@ -1,0 +1,174 @@
+"""The documents: one blob each below documents/, guarded by its entity tag, mirrored in a cache of the process."""
+
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass
+from datetime import datetime
+
+from memnet.domain.document import DocumentKey, ETag, StorageETag, UserScope
+from memnet.domain.envelope import DocumentSummary
+from memnet.domain.errors import InvalidIdentifier
+from memnet.ports import ListedBlob, Page, StoredDocument
+from memnet.stores.blobs import Blobs
+from memnet.stores.catalog_texts import CatalogTexts
+from memnet.stores.document_cache import DocumentCache
+
+CACHE_BYTES = 64 << 20
+
+
+@dataclass(frozen=True, slots=True)
+class ListedDocument:
+    """One row of a listing."""
+
+    key: DocumentKey
+    summary: DocumentSummary
+
+
+class DocumentStore:
+    """The blobs below documents/. Reads are strongly consistent, and every write is conditional."""
+
+    def __init__(
+        self,
+        blobs: Blobs,
+        *,
+        cache_bytes: int = CACHE_BYTES,
+        before_writing: Callable[[], Awaitable[None]] | None = None,
+        written: Callable[[DocumentKey, DocumentSummary], None] | None = None,
+    ) -> None:
+        """`cache_bytes` bounds what this process remembers; every `get` validates it with the storage.
+
+        `before_writing` is awaited by every `put` but an erasure's, which writes nothing if it raises. `written` is
+        called after every successful `put`.
+        """
+        self.texts = CatalogTexts(blobs)
+        """The texts of the catalog, among them the schema versions that documents name."""
+        self._blobs = blobs
+        self._cache = DocumentCache(cache_bytes)
+        self._before_writing = before_writing
+        self._written = written
+
+    async def get(self, key: DocumentKey) -> StoredDocument | None:
+        """Return the current bytes in one round trip; an unchanged document is not transferred. Raises Unavailable."""
+        known = self._cache.recall(key)
+        current = await self._blobs.storage.get(key.blob_name, known)
+        # Meanwhile another task may have remembered something newer than what this read found.
+        if current is not known and self._cache.recall(key) is known:
+            if current is None:
+                self._cache.forget(key)
+            else:
+                self._cache.remember(key, current)
+        return current
+
+    def recall(self, key: DocumentKey) -> StoredDocument | None:
+        """Return what this process last read or wrote, which may be stale, without a round trip."""
+        return self._cache.recall(key)
+
+    async def put(
+        self,
+        key: DocumentKey,
+        data: bytes,
+        summary: DocumentSummary,
+        *,
+        replaces: StorageETag | None,
+        known_at: datetime | None = None,
+    ) -> None:
+        """Write the document if its stored tag is `replaces`, or, with None, if it does not exist.
+
+        `known_at` is for an erasure's tombstones, which neither the end of the tenant nor the catalog keeps out: the
+        moment at which the caller knew that it may write. Azure Storage refuses the write 15 minutes after it.
+
+        Raises:
+            StoreConflict: The condition does not hold.
+            ErasureRunning: The document is new, and the user's memory is being erased.
+            TenantEnded, CatalogConflict: As `check_writing`.
+            Unavailable: The outcome is unknown. The write may have been applied, or may be applied later.
+        """
+        try:
+            if known_at is None:
+                await self.check_writing(key.scope.tenant_id)
+            tag = await self._put(key, data, _metadata(summary), replaces, known_at)
+        except BaseException:
+            # Refused, unknown or cancelled: what this write was based on is no longer to be trusted.
+            known = self._cache.recall(key)
+            if known is not None and known.storage_etag == replaces:
+                self._cache.forget(key)
+            raise
+        self._cache.remember(key, StoredDocument(data, tag))
+        if self._written is not None:
+            self._written(key, summary)
+
+    async def _put(
+        self,
+        key: DocumentKey,
+        data: bytes,
+        metadata: Mapping[str, str],
+        replaces: StorageETag | None,
+        known_at: datetime | None,
+    ) -> StorageETag:
+        name, storage = key.blob_name, self._blobs.storage
+        if replaces is not None:
+            return await storage.put(name, data, replaces=replaces, metadata=metadata, known_at=known_at)
+        return await self._blobs.put_of(key.scope, name, data, replaces=None, metadata=metadata, known_at=known_at)
+
+    async def list(self, scope: UserScope, prefix: str, *, limit: int, cursor: str | None) -> Page[ListedDocument]:
+        """List the user's documents, deleted ones too, whose "{namespace}/{path}" starts with `prefix`, in name order.
+
+        `limit` is 1 to 5000 rows. Raises InvalidCursor, Unavailable.
+        """
+        return await self._blobs.rows(
+            f"{scope.prefix}documents/{prefix}", _row, limit=limit, cursor=cursor, metadata=True
+        )
+
+    async def list_all(self, *, limit: int, cursor: str | None) -> Page[ListedDocument]:
+        """List the documents of every tenant, as `list` does. Pages over the other blobs are short or empty."""
+        return await self._blobs.rows("tenants/", _row, limit=limit, cursor=cursor, metadata=True)
+
+    async def check(self, scope: UserScope) -> None:
+        """Check that the user may be written for. Raises ErasureRunning, TenantEnded, Unavailable."""
+        await self._blobs.check(scope)
+
+    async def check_writing(self, tenant_id: str) -> None:
+        """Raise what every `put` for the tenant would raise now: TenantEnded, CatalogConflict, Unavailable."""
+        if self._before_writing is not None:
+            await self._before_writing()
+        await self._blobs.check_tenant(tenant_id)
+
+    async def ping(self) -> None:
+        """Check that the storage can be used, in one round trip. Raises Unavailable."""
+        await self._blobs.storage.ping()
+
+
+def _row(blob: ListedBlob) -> ListedDocument | None:
+    """The listing's row; None for a blob that is not a document of ours."""
+    try:
+        return ListedDocument(_key(blob.name), _summary(blob.metadata))
+    except (InvalidIdentifier, KeyError, ValueError):
+        return None
+
+
+def _key(name: str) -> DocumentKey:
+    match name.split("/", 6):
+        case ["tenants", tenant_id, "users", user_id, "documents", namespace, path]:
+            return DocumentKey(UserScope(tenant_id, user_id), namespace, path)
+    raise ValueError(name)
+
+
+def _metadata(summary: DocumentSummary) -> Mapping[str, str]:
+    return {
+        "etag": summary.etag,
+        "sequence": str(summary.sequence),
+        "updated_at": summary.updated_at,
+        "size": str(summary.size),
+        "deleted": "true" if summary.deleted else "false",
+        "outbox": str(summary.outbox),
+    }
+
+
+def _summary(metadata: Mapping[str, str]) -> DocumentSummary:
+    return DocumentSummary(
+        etag=ETag(metadata["etag"]),
+        sequence=int(metadata["sequence"]),
+        updated_at=metadata["updated_at"],
+        size=int(metadata["size"]),
+        deleted=metadata["deleted"] == "true",
+        outbox=int(metadata["outbox"]),
+    )

@@ -1,0 +1,124 @@
+"""The events: one blob each below events/, and an empty blob for each mark of an event that has to be indexed."""
+
+from dataclasses import dataclass
+from datetime import datetime
+
+from memnet.domain.document import UserScope
+from memnet.domain.errors import InvalidIdentifier
+from memnet.domain.event import MARKS, EventKey
+from memnet.domain.identifiers import check_identifier
+from memnet.ports import ListedBlob, Page, StoreConflict
+from memnet.stores.blobs import Blobs
+
+
+@dataclass(frozen=True, slots=True)
+class Marked:
+    """A mark of an event that has to be indexed, and when it was created."""
+
+    key: EventKey
+    mark_id: str
+    since: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class ListedEvent:
+    """A stored event, and when it was created."""
+
+    key: EventKey
+    since: datetime
+
+
+class EventStore:
+    """The events, created once and never changed, and the marks of those that may not be indexed yet."""
+
+    def __init__(self, blobs: Blobs) -> None:
+        """Keep them in `blobs`."""
+        self._blobs = blobs
+
+    async def create(self, key: EventKey, data: bytes) -> None:
+        """Create the event.
+
+        Raises StoreConflict if it exists, ErasureRunning, TenantEnded, and Unavailable when the outcome is unknown.
+        """
+        await self._blobs.put_of(key.scope, key.blob_name, data, replaces=None)
+
+    async def get(self, key: EventKey) -> bytes | None:
+        """Return one event, or None if it does not exist. Raises Unavailable."""
+        return await self._blobs.data(key.blob_name)
+
+    async def list(self, tenant_id: str | None, *, limit: int, cursor: str | None) -> Page[EventKey]:
+        """List the events of one tenant, or of all, in name order.
+
+        Pages over the other blobs are short or empty: in the layout the user comes before the kind. Raises
+        InvalidCursor, Unavailable.
+        """
+        prefix = "tenants/" if tenant_id is None else f"tenants/{tenant_id}/"
+        return await self._blobs.rows(prefix, lambda blob: _key(blob.name), limit=limit, cursor=cursor)
+
+    async def list_of_user(self, scope: UserScope, *, limit: int, cursor: str | None) -> Page[ListedEvent]:
+        """List the events of one user in name order. Raises InvalidCursor, Unavailable."""
+        return await self._blobs.rows(f"{scope.prefix}events/", _listed, limit=limit, cursor=cursor)
+
+    async def delete(self, key: EventKey, *, known_at: datetime | None = None) -> None:
+        """Remove the event, not its marks; removing a missing one succeeds.
+
+        `known_at` is the moment at which the caller knew that it may be removed: Azure Storage refuses the request 15
+        minutes after it. Raises Unavailable.
+        """
+        await self._blobs.storage.delete(key.blob_name, known_at=known_at)
+
+    async def mark(self, key: EventKey, mark_id: str) -> None:
+        """Mark the event as one that has to be indexed; a mark that exists is kept.
+
+        Each write of an event has its own mark, so the end of one write does not remove the mark of another. Raises
+        ErasureRunning, TenantEnded, Unavailable.
+        """
+        try:
+            await self._blobs.put_of(key.scope, _mark(key, mark_id), b"", replaces=None)
+        except StoreConflict:
+            return
+
+    async def unmark(self, key: EventKey, mark_id: str) -> None:
+        """Remove the mark; removing a missing one succeeds. Raises Unavailable."""
+        await self._blobs.storage.delete(_mark(key, mark_id))
+
+    async def list_marked(self, *, limit: int, cursor: str | None) -> Page[Marked]:
+        """List the marks of all tenants in name order. Raises InvalidCursor, Unavailable."""
+        return await self._blobs.rows(MARKS, _marked, limit=limit, cursor=cursor)
+
+    async def list_marked_of_user(self, scope: UserScope, *, limit: int, cursor: str | None) -> Page[Marked]:
+        """List the marks of one user's events in name order. Raises InvalidCursor, Unavailable."""
+        prefix = f"{MARKS}{scope.tenant_id}/{scope.user_id}/"
+        return await self._blobs.rows(prefix, _marked, limit=limit, cursor=cursor)
+
+
+def _mark(key: EventKey, mark_id: str) -> str:
+    return f"{MARKS}{key.scope.tenant_id}/{key.scope.user_id}/{key.event_id}/{check_identifier('mark_id', mark_id)}"
+
+
+def _key(name: str) -> EventKey | None:
+    """The event of a blob; None for a blob that is not an event of ours."""
+    match name.split("/"):
+        case ["tenants", tenant_id, "users", user_id, "events", file] if file.endswith(".json"):
+            return _checked(tenant_id, user_id, file.removesuffix(".json"))
+    return None
+
+
+def _listed(blob: ListedBlob) -> ListedEvent | None:
+    key = _key(blob.name)
+    return None if key is None else ListedEvent(key, blob.last_modified)
+
+
+def _marked(blob: ListedBlob) -> Marked | None:
+    match blob.name.removeprefix(MARKS).split("/"):
+        case [tenant_id, user_id, event_id, mark_id]:
+            key = _checked(tenant_id, user_id, event_id)
+            return None if key is None else Marked(key, mark_id, blob.last_modified)
+    return None
+
+
+def _checked(tenant_id: str, user_id: str, event_id: str) -> EventKey | None:
+    try:
+        return EventKey(UserScope(tenant_id, user_id), event_id)
+    except InvalidIdentifier:
+        return None

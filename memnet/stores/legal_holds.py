@@ -1,0 +1,33 @@
+"""The changes of legal holds: one blob each, created once, never changed, outside of the users' prefixes."""
+
+from memnet.domain.hold import HoldKey, HoldPlace, key_of, tenant_prefix
+from memnet.ports import Page
+from memnet.stores.blobs import Blobs
+
+
+class HoldStore:
+    """The changes of legal holds. They are never removed."""
+
+    def __init__(self, blobs: Blobs) -> None:
+        """Keep them in `blobs`."""
+        self._blobs = blobs
+
+    async def create(self, key: HoldKey, data: bytes) -> None:
+        """Create a change. Raises StoreConflict if it exists, Unavailable when the outcome is unknown."""
+        await self._blobs.storage.put(key.blob_name, data, replaces=None)
+
+    async def read(self, key: HoldKey) -> bytes | None:
+        """Return one change, or None if it does not exist. Raises Unavailable."""
+        return await self._blobs.data(key.blob_name)
+
+    async def list(self, place: HoldPlace, *, limit: int, cursor: str | None) -> Page[HoldKey]:
+        """List the changes of the hold on one place, oldest first. Raises InvalidCursor, Unavailable."""
+        return await self._blobs.rows(place.prefix, lambda blob: key_of(blob.name), limit=limit, cursor=cursor)
+
+    async def list_of_tenant(self, tenant_id: str, *, limit: int, cursor: str | None) -> Page[HoldKey]:
+        """List the changes of all holds of a tenant, place by place, oldest first.
+
+        Raises InvalidIdentifier, InvalidCursor, Unavailable.
+        """
+        prefix = tenant_prefix(tenant_id)
+        return await self._blobs.rows(prefix, lambda blob: key_of(blob.name), limit=limit, cursor=cursor)

@@ -1,0 +1,72 @@
+"""Everything stored of one user or one tenant: below its prefix, and its marks and hold changes outside of it.
+
+It includes the versions, the snapshots and the soft-deleted blobs that the storage keeps, not fences and receipts.
+"""
+
+from datetime import datetime, timedelta
+
+from memnet.domain import cursor as cursors
+from memnet.domain.erasure import Found, Whose, is_of, prefixes_of
+from memnet.domain.errors import InvalidCursor
+from memnet.ports import ListedBlob, Page
+from memnet.stores.blobs import Blobs
+
+
+class UserStorage:
+    """The blobs of a user or a tenant, for an erasure."""
+
+    def __init__(self, blobs: Blobs) -> None:
+        """Look into `blobs`."""
+        self._blobs = blobs
+
+    async def list(self, scope: Whose, *, limit: int, cursor: str | None) -> Page[Found]:
+        """List the blobs, a user's keys first; pages may be short or empty. Raises InvalidCursor, Unavailable."""
+        prefixes = prefixes_of(scope)
+        number, inner = _read_cursor(scope, cursor, len(prefixes))
+        page = await self._blobs.storage.list(prefixes[number], limit=limit, cursor=inner, copies=True)
+        now = self._blobs.clock.now()
+        # The keys lie below the user's prefix, too, and are listed once.
+        found = [
+            _found(blob, now)
+            for blob in page.items
+            if is_of(scope, blob.name) and not blob.name.startswith(tuple(prefixes[:number]))
+        ]
+        following = page.next_cursor
+        if following is None:
+            number += 1
+        if number == len(prefixes):
+            return Page(found, None)
+        return Page(found, cursors.encode(scope.prefix, f"{number}:{following or ''}"))
+
+    async def delete(self, scope: Whose, found: Found, *, known_at: datetime) -> None:
+        """Remove what `list` has found if it is unchanged; removing a missing one succeeds.
+
+        A blob is removed with its snapshots. Where the storage keeps versions, the blob is listed as one afterwards.
+        `known_at` is the moment at which the caller knew that it may be removed: Azure Storage refuses the request 15
+        minutes after it.
+
+        Raises:
+            StoreConflict: The blob was changed.
+            ValueError: The name is not the user's.
+            Unavailable: The outcome is unknown.
+        """
+        if not is_of(scope, found.name):
+            raise ValueError("this is not the user's")
+        tag = None if found.copy else found.tag
+        await self._blobs.storage.delete(found.name, tag=tag, copy=found.copy, known_at=known_at)
+
+
+def _found(blob: ListedBlob, now: datetime) -> Found:
+    """A listing returns whole days, so the day that has begun counts in full."""
+    days = blob.deleted_days
+    return Found(blob.name, blob.etag, blob.copy, None if days is None else now + timedelta(days=days + 1))
+
+
+def _read_cursor(scope: Whose, cursor: str | None, count: int) -> tuple[int, str | None]:
+    """Which prefix to continue with, and where in it."""
+    if cursor is None:
+        return 0, None
+    number, _, inner = cursors.decode(scope.prefix, cursor).partition(":")
+    if not (number.isascii() and number.isdecimal() and int(number) < count):
+        raise InvalidCursor()
+    return int(number), inner or None

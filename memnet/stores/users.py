@@ -1,0 +1,29 @@
+"""The users of whom anything is stored: the first folders of the layout, listed without what is in them."""
+
+from memnet.domain.document import UserScope
+from memnet.domain.identifiers import SEGMENT, check_identifier
+from memnet.ports import Page
+from memnet.stores.blobs import Blobs
+
+
+class UserDirectory:
+    """The tenants and users of whom anything is stored: one row each, however much it is."""
+
+    def __init__(self, blobs: Blobs) -> None:
+        """Look into `blobs`."""
+        self._blobs = blobs
+
+    async def list_tenants(self, *, limit: int, cursor: str | None) -> Page[str]:
+        """List the tenants in name order. Raises InvalidCursor, Unavailable."""
+        return await self._folders("tenants/", limit, cursor)
+
+    async def list_users(self, tenant_id: str, *, limit: int, cursor: str | None) -> Page[UserScope]:
+        """List the users of a tenant in name order. Raises InvalidIdentifier, InvalidCursor, Unavailable."""
+        prefix = f"tenants/{check_identifier('tenant_id', tenant_id)}/users/"
+        page = await self._folders(prefix, limit, cursor)
+        return Page([UserScope(tenant_id, user_id) for user_id in page.items], page.next_cursor)
+
+    async def _folders(self, prefix: str, limit: int, cursor: str | None) -> Page[str]:
+        page = await self._blobs.storage.list_folders(prefix, limit=limit, cursor=cursor)
+        found = (name.removeprefix(prefix).removesuffix("/") for name in page.items)
+        return Page([name for name in found if SEGMENT.fullmatch(name)], page.next_cursor)

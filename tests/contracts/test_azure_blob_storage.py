@@ -1,0 +1,345 @@
+"""What the Azure adapters make of a storage service in trouble; and the parts of them that no port shows."""
+
+import asyncio
+import base64
+import socket
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager, suppress
+from datetime import timedelta
+from typing import Any
+
+import pytest
+from azure.core.credentials import AccessTokenInfo, AzureNamedKeyCredential
+from azure.core.exceptions import HttpResponseError
+from azure.core.pipeline import PipelineContext, PipelineRequest
+from azure.core.pipeline.policies import AsyncBearerTokenCredentialPolicy
+from azure.core.rest import HttpRequest
+from azure.identity.aio import DefaultAzureCredential
+
+from memnet.adapters.azure.blob_storage import WHOLE_BODY_BYTES, AzureBlobStorage, open_container
+from memnet.adapters.azure.credentials import account_name, storage_credential, storage_policy
+from memnet.adapters.memory.clock import FrozenClock
+from memnet.domain.document import DocumentKey, ETag, StorageETag, UserScope
+from memnet.domain.envelope import DocumentSummary
+from memnet.domain.errors import InvalidCursor, Unavailable
+from memnet.ports import StoreConflict
+from memnet.stores import AuditLog, Blobs, DocumentStore
+from tests.contracts.conftest import Place
+from tests.contracts.scripted_server import CLOSE, HANG, ScriptedServer, answer, scripted_server, serving
+
+KEY = base64.b64encode(b"key").decode()
+SCOPE = UserScope("t1", "u1")
+DOCUMENT = DocumentKey(SCOPE, "user", "static")
+SUMMARY = DocumentSummary(
+    etag=ETag('"e-1"'), sequence=1, updated_at="2026-01-01T00:00:00.000000Z", size=17, deleted=False, outbox=1
+)
+TAG = StorageETag('"0x1"')
+
+
+@asynccontextmanager
+async def connected(url: str, timeout_seconds: float = 10) -> AsyncIterator[AzureBlobStorage]:
+    clock = FrozenClock()
+    async with open_container(
+        url, account_key=KEY, timeout_seconds=timeout_seconds, clock=clock, backoff_seconds=0.01
+    ) as container:
+        yield container
+
+
+@asynccontextmanager
+async def against(
+    *script: bytes, timeout_seconds: float = 10
+) -> AsyncIterator[tuple[AzureBlobStorage, ScriptedServer]]:
+    async with scripted_server(*script) as server, connected(server.url, timeout_seconds) as container:
+        yield container, server
+
+
+class AliveTenants(Blobs):
+    """Knows that no tenant has ended, so that a server's script is of the call alone."""
+
+    async def check_tenant(self, tenant_id: str) -> None:
+        """Do nothing."""
+
+
+def blobs_in(container: AzureBlobStorage) -> Blobs:
+    return AliveTenants(container, FrozenClock())
+
+
+def store(container: AzureBlobStorage) -> DocumentStore:
+    return DocumentStore(blobs_in(container))
+
+
+async def put(container: AzureBlobStorage) -> StorageETag:
+    return await container.put("a/b", b"{}", replaces=TAG)
+
+
+@pytest.mark.parametrize(
+    "trouble",
+    [
+        answer(401, "InvalidAuthenticationInfo"),
+        answer(403, "AuthorizationFailure"),
+        answer(404, "ContainerNotFound"),
+        answer(409, "ContainerBeingDeleted"),
+        answer(412, "LeaseIdMissing"),
+        answer(429, "TooManyRequests"),
+        answer(500, "InternalError"),
+        answer(503, "ServerBusy"),
+        answer(503),
+        CLOSE,
+        b"HTTP/1.1 200 OK\r\nContent-Length: 99\r\nConnection: close\r\n\r\nshort",
+        b"not http at all\r\n\r\n",
+    ],
+)
+async def test_trouble_is_unavailable_for_every_call(trouble):
+    async with against(trouble) as (container, _):
+        with pytest.raises(Unavailable):
+            await container.get("a/b")
+        with pytest.raises(Unavailable):
+            await put(container)
+
+
+@pytest.mark.parametrize("trouble", [answer(403, "AuthorizationFailure"), answer(503, "ServerBusy"), CLOSE])
+async def test_trouble_is_unavailable_for_lists_and_ping(trouble):
+    async with against(trouble) as (container, _):
+        with pytest.raises(Unavailable):
+            await container.list("a/", limit=1, cursor=None, metadata=True)
+        with pytest.raises(Unavailable):
+            await container.ping()
+
+
+async def test_a_server_that_is_down_is_unavailable():
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        port = listener.getsockname()[1]
+    async with connected(f"http://127.0.0.1:{port}/account/container") as container:
+        documents = store(container)
+        with pytest.raises(Unavailable):
+            await documents.get(DOCUMENT)
+        with pytest.raises(Unavailable):
+            await documents.put(DOCUMENT, b"{}", SUMMARY, replaces=None)
+        with pytest.raises(Unavailable):
+            await documents.ping()
+        with pytest.raises(Unavailable):
+            await documents.list(SCOPE, "", limit=1, cursor=None)
+        with pytest.raises(Unavailable):
+            await AuditLog(blobs_in(container)).append(SCOPE, "d-0001", b"{}")
+
+
+async def test_a_server_that_hangs_is_unavailable():
+    async with against(HANG, timeout_seconds=0.05) as (container, _):
+        for call in (container.get("a/b"), put(container), container.ping()):
+            with pytest.raises(Unavailable):
+                await call
+
+
+async def test_a_server_that_drips_is_unavailable():
+    """It always does something in time, and never ends."""
+
+    class Drip(ScriptedServer):
+        async def serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+            writer.write(b"HTTP/1.1 200 OK\r\nContent-Length: 1000000000\r\n\r\n")
+            with suppress(ConnectionError):
+                while not writer.is_closing():
+                    writer.write(b"x")
+                    await writer.drain()
+                    await asyncio.sleep(0.01)
+
+    async with serving(Drip([])) as server, connected(server.url, timeout_seconds=0.1) as container:
+        with pytest.raises(Unavailable):
+            await container.get("a/b")
+
+
+@pytest.mark.parametrize("refusal", [answer(412, "ConditionNotMet"), answer(412), answer(409, "BlobAlreadyExists")])
+async def test_a_failed_precondition_is_a_conflict(refusal):
+    async with against(refusal) as (container, _):
+        with pytest.raises(StoreConflict):
+            await put(container)
+
+
+async def test_a_write_that_was_applied_and_answered_503_ends_as_a_conflict():
+    async with against(answer(503), answer(412, "ConditionNotMet")) as (container, server):
+        with pytest.raises(StoreConflict):
+            await put(container)
+        assert len(server.asked) == 2
+
+
+async def test_a_short_trouble_is_waited_out():
+    async with against(answer(503), answer(201, ETag='"0x2"')) as (container, _):
+        assert await put(container) == '"0x2"'
+
+
+async def test_a_large_body_is_sent_again_whole():
+    body = b"x" * (WHOLE_BODY_BYTES + 1)
+    async with against(answer(503), answer(201, ETag='"0x2"')) as (container, server):
+        await container.put("a/b", body, replaces=None)
+        assert [len(asked[2]) for asked in server.asked] == [len(body)] * 2
+
+
+async def test_a_request_that_can_never_succeed_goes_up_as_it_is():
+    async with against(answer(400, "InvalidHeaderValue")) as (container, _):
+        with pytest.raises(HttpResponseError):
+            await put(container)
+
+
+async def test_a_warm_get_is_one_conditional_request():
+    async with against(answer(200, body=b"{}", ETag='"0x1"'), answer(304)) as (container, server):
+        documents = store(container)
+        first = await documents.get(DOCUMENT)
+        assert await documents.get(DOCUMENT) is first
+        assert [asked[1].get("if-none-match") for asked in server.asked] == [None, '"0x1"']
+
+
+async def test_a_write_is_one_request_and_its_result_is_known():
+    async with against(answer(201, ETag='"0x2"')) as (container, server):
+        documents = store(container)
+        await documents.put(DOCUMENT, b"{}", SUMMARY, replaces=TAG)
+        recalled = documents.recall(DOCUMENT)
+        assert recalled is not None
+        assert recalled.storage_etag == '"0x2"'
+        line, headers, body = server.asked[0]
+        assert (line, body) == (f"PUT /account/container/{DOCUMENT.blob_name}", b"{}")
+        assert headers["if-match"] == '"0x1"'
+        assert headers["content-type"] == "application/json"
+        assert len(server.asked) == 1
+
+
+@pytest.mark.parametrize("outcome", [answer(412, "ConditionNotMet"), CLOSE])
+async def test_a_write_that_failed_or_may_have_is_not_recalled(outcome):
+    async with against(answer(200, body=b"{}", ETag=TAG), outcome) as (container, _):
+        documents = store(container)
+        await documents.get(DOCUMENT)
+        with pytest.raises((StoreConflict, Unavailable)):
+            await documents.put(DOCUMENT, b"[]", SUMMARY, replaces=TAG)
+        assert documents.recall(DOCUMENT) is None
+
+
+async def test_a_document_that_went_away_is_forgotten():
+    async with against(answer(200, body=b"{}", ETag=TAG), answer(404, "BlobNotFound")) as (container, _):
+        documents = store(container)
+        await documents.get(DOCUMENT)
+        assert await documents.get(DOCUMENT) is None
+        assert documents.recall(DOCUMENT) is None
+
+
+async def test_a_marker_that_the_service_refuses_is_an_invalid_cursor():
+    more = b"<EnumerationResults><Blobs/><NextMarker>m1</NextMarker></EnumerationResults>"
+    refusal = answer(400, "InvalidQueryParameterValue")
+    async with against(answer(200, body=more, **{"Content-Type": "application/xml"}), refusal) as (container, _):
+        page = await container.list("a/", limit=1, cursor=None, metadata=True)
+        assert (page.items, page.next_cursor is None) == ([], False)
+        with pytest.raises(InvalidCursor):
+            await container.list("a/", limit=1, cursor=page.next_cursor, metadata=True)
+
+
+async def test_a_record_that_vanished_between_refusal_and_look_is_unavailable():
+    absent = answer(404, "BlobNotFound")
+    async with against(absent, answer(409, "BlobAlreadyExists"), absent) as (container, server):
+        audit = AuditLog(blobs_in(container))
+        with pytest.raises(Unavailable):
+            await audit.append(SCOPE, "d-0001", b"{}")
+        assert not audit.stands(SCOPE, "d-0001")
+        assert [asked[0].partition(" ")[0] for asked in server.asked] == ["GET", "PUT", "GET"]
+
+
+async def test_standing_records_are_remembered_within_a_bound():
+    async with against(*[answer(404, "BlobNotFound"), answer(201, ETag=TAG)] * 3) as (container, _):
+        audit = AuditLog(blobs_in(container), known_limit=2)
+        for change_id in ("d-1", "d-2", "d-3"):
+            await audit.append(SCOPE, change_id, b"{}")
+        assert [audit.stands(SCOPE, change_id) for change_id in ("d-1", "d-2", "d-3")] == [False, True, True]
+
+
+async def test_two_processes_see_each_others_writes(place: Place, container: AzureBlobStorage):
+    ours, theirs = store(container), store(container)
+    await ours.put(DOCUMENT, b"1", SUMMARY, replaces=None)
+    read = await theirs.get(DOCUMENT)
+    assert read is not None
+    await theirs.put(DOCUMENT, b"2", SUMMARY, replaces=read.storage_etag)
+    stale = ours.recall(DOCUMENT)
+    assert stale is not None
+    assert stale.data == b"1"
+    with pytest.raises(StoreConflict):
+        await ours.put(DOCUMENT, b"3", SUMMARY, replaces=stale.storage_etag)
+    assert ours.recall(DOCUMENT) is None
+    current = await ours.get(DOCUMENT)
+    assert current is not None
+    assert current.data == b"2"
+
+
+async def test_blobs_that_are_no_documents_are_not_listed(place: Place, container: AzureBlobStorage):
+    documents = store(container)
+    await documents.put(DOCUMENT, b"{}", SUMMARY, replaces=None)
+    await AuditLog(blobs_in(container)).append(SCOPE, "d-0001", b"{}")
+    metadata = {"etag": "e", "sequence": "1", "updated_at": "t", "size": "1", "deleted": "false", "outbox": "0"}
+    for name in ("tenants/t1/users/u1/documents/user/_x", "tenants/t1/users/u1/documents/user", "tenants/x"):
+        await place.client.upload_blob(name, b"", metadata=metadata)
+    await place.client.upload_blob("tenants/t1/users/u1/documents/user/bare", b"")
+    await place.client.upload_blob(
+        "tenants/t1/users/u1/documents/user/odd", b"", metadata={**metadata, "sequence": "one"}
+    )
+    for page in (
+        await documents.list(SCOPE, "", limit=100, cursor=None),
+        await documents.list_all(limit=100, cursor=None),
+    ):
+        assert [row.key for row in page.items] == [DOCUMENT]
+
+
+async def test_ping_of_a_container_that_is_not_there_is_unavailable(place: Place):
+    async with open_container(
+        f"{place.url}x", account_key=place.key, timeout_seconds=10, clock=FrozenClock()
+    ) as elsewhere:
+        with pytest.raises(Unavailable):
+            await elsewhere.ping()
+        with pytest.raises(Unavailable):
+            await store(elsewhere).get(DOCUMENT)
+
+
+@pytest.mark.parametrize(
+    ("url", "account"),
+    [
+        ("https://acme.blob.core.windows.net/memory", "acme"),
+        ("http://127.0.0.1:10000/devstoreaccount1/memory", "devstoreaccount1"),
+        ("http://127.0.0.1:10000/devstoreaccount1/memory/", "devstoreaccount1"),
+    ],
+)
+def test_the_account_is_in_the_url(url, account):
+    assert account_name(url) == account
+    credential = storage_credential(url, KEY)
+    assert isinstance(credential, AzureNamedKeyCredential)
+    assert credential.named_key.name == account
+
+
+async def test_without_a_key_entra_authorizes():
+    credential = storage_credential("https://acme.blob.core.windows.net/memory", None)
+    assert isinstance(credential, DefaultAzureCredential)
+    await credential.close()
+
+
+async def test_entra_tokens_are_for_storage_and_never_travel_in_clear():
+    scopes: list[str] = []
+
+    class Tokens:
+        async def get_token_info(self, *wanted: str, options: Any = None) -> AccessTokenInfo:
+            scopes.extend(wanted)
+            return AccessTokenInfo("token", 4_000_000_000)
+
+    policy = storage_policy(Tokens())  # type: ignore[arg-type]
+    assert isinstance(policy, AsyncBearerTokenCredentialPolicy)
+    request = PipelineRequest(HttpRequest("GET", "https://acme.blob.core.windows.net/m/a"), PipelineContext(None))
+    await policy.on_request(request)
+    assert request.http_request.headers["Authorization"] == "Bearer token"
+    assert scopes == ["https://storage.azure.com/.default"]
+    with pytest.raises(ValueError, match="HTTPS"):
+        async with open_container(
+            "http://127.0.0.1:1/account/container", account_key=None, timeout_seconds=1, clock=FrozenClock()
+        ):
+            pass
+
+
+async def test_requests_carry_the_clocks_time():
+    clock = FrozenClock()
+    clock.advance(timedelta(days=1))
+    async with (
+        scripted_server(answer(404, "BlobNotFound")) as server,
+        open_container(server.url, account_key=KEY, timeout_seconds=1, clock=clock) as container,
+    ):
+        assert await container.get("a/b") is None
+        assert server.asked[0][1]["x-ms-date"] == "fri, 02 jan 2026 00:00:00 gmt"

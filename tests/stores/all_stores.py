@@ -1,0 +1,133 @@
+"""All stores that hold anything of a user, over one container or its like, and one of everything put into them."""
+
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import TypeVar
+
+from memnet.domain.document import DocumentKey, ETag, UserScope
+from memnet.domain.envelope import DocumentSummary
+from memnet.domain.erasure import Found
+from memnet.domain.event import EventKey
+from memnet.domain.hold import HoldKey, HoldPlace
+from memnet.domain.job import OF_USERS, Job
+from memnet.domain.record import RecordKey, RecordKind
+from memnet.ports import Page
+from memnet.stores import (
+    AuditLog,
+    Blobs,
+    DocumentStore,
+    ErasureStore,
+    EventStore,
+    HoldStore,
+    JobMarks,
+    RecordStore,
+    UserStorage,
+)
+
+DATA = '{"who":"naïve 文档 🙂"}'.encode()
+SUMMARY = DocumentSummary(
+    etag=ETag('"e-1"'), sequence=1, updated_at="2026-01-01T00:00:00.000000Z", size=17, deleted=False, outbox=1
+)
+T = TypeVar("T")
+Write = Callable[[], Awaitable[object]]
+
+
+@dataclass(frozen=True)
+class Stores:
+    """They share a container."""
+
+    erasures: ErasureStore
+    storage: UserStorage
+    documents: DocumentStore
+    audit: AuditLog
+    events: EventStore
+    records: RecordStore
+    marks: JobMarks
+    holds: HoldStore
+
+
+def stores_over(blobs: Blobs) -> Stores:
+    """All stores, over one container."""
+    return Stores(
+        ErasureStore(blobs),
+        UserStorage(blobs),
+        DocumentStore(blobs),
+        AuditLog(blobs),
+        EventStore(blobs),
+        RecordStore(blobs),
+        JobMarks(blobs),
+        HoldStore(blobs),
+    )
+
+
+def document_of(scope: UserScope, path: str = "alpha.json") -> DocumentKey:
+    """One of the user's documents."""
+    return DocumentKey(scope, "projects", path)
+
+
+def job_of(scope: UserScope, kind: str, job_id: str = "j1") -> Job:
+    """One of the user's jobs."""
+    (found,) = [one for one in OF_USERS if one.value == kind]
+    return Job(found, scope.tenant_id, scope.user_id, job_id)
+
+
+def writes(stores: Stores, scope: UserScope, name: str) -> dict[str, Write]:
+    """Every way to create something of a user, each under this name."""
+    event = EventKey(scope, name)
+    return {
+        "document": lambda: stores.documents.put(document_of(scope, name), DATA, SUMMARY, replaces=None),
+        "audit": lambda: stores.audit.append(scope, name, DATA),
+        "baseline": lambda: stores.audit.append_baseline(scope, name, DATA),
+        "event": lambda: stores.events.create(event, DATA),
+        "event mark": lambda: stores.events.mark(event, "m1"),
+        **{
+            f"{kind} record": lambda kind=kind: stores.records.write(  # type: ignore[misc]
+                RecordKey(scope, kind, f"{name}/a"), DATA, replaces=None
+            )
+            for kind in RecordKind
+        },
+        **{f"{kind} mark": lambda kind=kind: stores.marks.mark(job_of(scope, kind, name)) for kind in OF_USERS},  # type: ignore[misc]
+    }
+
+
+async def put_hold(stores: Stores, scope: UserScope, number: int = 1) -> None:
+    """A change of the hold on a user, which no fence forbids."""
+    await stores.holds.create(HoldKey(HoldPlace(scope.tenant_id, scope.user_id), number), DATA)
+
+
+async def fill(stores: Stores, scope: UserScope, *names: str) -> None:
+    """One of everything, under each of these names."""
+    for name in names:
+        for write in writes(stores, scope, name).values():
+            await write()
+    for number, _ in enumerate(names, 1):
+        await put_hold(stores, scope, number)
+
+
+def now() -> datetime:
+    """A removal that is known to be right at this moment."""
+    return datetime.now(UTC)
+
+
+async def pages(turn: Callable[[str | None], Awaitable[Page[T]]], limit: int) -> list[T]:
+    """All that a listing has, page by page."""
+    found: list[T] = []
+    cursor: str | None = None
+    while True:
+        page = await turn(cursor)
+        assert len(page.items) <= limit
+        found += page.items
+        cursor = page.next_cursor
+        if cursor is None:
+            return found
+
+
+async def found_in(storage: UserStorage, scope: UserScope, limit: int = 1000) -> list[Found]:
+    """All that is stored of a user."""
+    return await pages(lambda cursor: storage.list(scope, limit=limit, cursor=cursor), limit)
+
+
+async def listed(storage: UserStorage, scope: UserScope, limit: int = 1000) -> list[str]:
+    """Its names."""
+    return [found.name for found in await found_in(storage, scope, limit)]

@@ -1,0 +1,46 @@
+"""The stores, each over an empty storage in memory; those of one test share it."""
+
+import pytest
+
+from memnet.stores import AuditLog, Blobs, DocumentStore, EventStore, HoldStore, JobMarks, RecordStore, SearchRegister
+from tests.memory_blobs import memory_blobs
+
+
+@pytest.fixture
+def blobs() -> Blobs:
+    return memory_blobs()
+
+
+@pytest.fixture
+def documents(blobs: Blobs) -> DocumentStore:
+    return DocumentStore(blobs)
+
+
+@pytest.fixture
+def audit(blobs: Blobs) -> AuditLog:
+    return AuditLog(blobs)
+
+
+@pytest.fixture
+def events(blobs: Blobs) -> EventStore:
+    return EventStore(blobs)
+
+
+@pytest.fixture
+def register(blobs: Blobs) -> SearchRegister:
+    return SearchRegister(blobs)
+
+
+@pytest.fixture
+def records(blobs: Blobs) -> RecordStore:
+    return RecordStore(blobs)
+
+
+@pytest.fixture
+def marks(blobs: Blobs) -> JobMarks:
+    return JobMarks(blobs)
+
+
+@pytest.fixture
+def holds(blobs: Blobs) -> HoldStore:
+    return HoldStore(blobs)

@@ -1,0 +1,185 @@
+"""The DocumentStore."""
+
+from dataclasses import replace
+
+import pytest
+
+from memnet.domain.document import DocumentKey, ETag, StorageETag, UserScope
+from memnet.domain.envelope import DocumentSummary
+from memnet.ports import StoreConflict
+from memnet.stores import DocumentStore, ListedDocument
+
+SCOPE = UserScope("t1", "u1")
+KEY = DocumentKey(SCOPE, "user", "static")
+DATA = '{"text":"naïve 文档 🙂\\u0000"}'.encode()
+SUMMARY = DocumentSummary(
+    etag=ETag('"e-1"'), sequence=1, updated_at="2026-01-01T00:00:00.000000Z", size=17, deleted=False, outbox=1
+)
+
+
+async def create(documents: DocumentStore, key: DocumentKey, data: bytes = DATA) -> StorageETag:
+    await documents.put(key, data, SUMMARY, replaces=None)
+    return await tag_of(documents, key)
+
+
+async def tag_of(documents: DocumentStore, key: DocumentKey) -> StorageETag:
+    stored = await documents.get(key)
+    assert stored is not None
+    return stored.storage_etag
+
+
+async def data_of(documents: DocumentStore, key: DocumentKey) -> bytes | None:
+    stored = await documents.get(key)
+    return stored.data if stored else None
+
+
+async def paths(documents: DocumentStore, scope: UserScope, prefix: str = "", limit: int = 100) -> list[str]:
+    found: list[str] = []
+    cursor: str | None = None
+    while True:
+        page = await documents.list(scope, prefix, limit=limit, cursor=cursor)
+        assert len(page.items) <= limit
+        found += [f"{row.key.namespace}/{row.key.path}" for row in page.items]
+        cursor = page.next_cursor
+        if cursor is None:
+            return found
+
+
+async def test_a_missing_document_is_none(documents):
+    assert await documents.get(KEY) is None
+    assert documents.recall(KEY) is None
+
+
+async def test_create_then_get_returns_the_bytes(documents):
+    await create(documents, KEY)
+    assert await data_of(documents, KEY) == DATA
+    assert await data_of(documents, KEY) == DATA, "unchanged since the last read"
+
+
+async def test_create_where_one_is_is_a_conflict(documents):
+    await create(documents, KEY)
+    with pytest.raises(StoreConflict):
+        await documents.put(KEY, b"{}", SUMMARY, replaces=None)
+    assert await data_of(documents, KEY) == DATA
+
+
+async def test_replace_with_a_stale_tag_is_a_conflict(documents):
+    first = await create(documents, KEY)
+    await documents.put(KEY, b"{}", SUMMARY, replaces=first)
+    with pytest.raises(StoreConflict):
+        await documents.put(KEY, DATA, SUMMARY, replaces=first)
+    assert await data_of(documents, KEY) == b"{}"
+
+
+async def test_replace_of_a_missing_document_is_a_conflict(documents):
+    with pytest.raises(StoreConflict):
+        await documents.put(KEY, DATA, SUMMARY, replaces=StorageETag('"0x8D000000000000"'))
+    assert await documents.get(KEY) is None
+
+
+async def test_recall_returns_what_was_written_and_what_was_read(documents):
+    await documents.put(KEY, DATA, SUMMARY, replaces=None)
+    recalled = documents.recall(KEY)
+    assert recalled is not None
+    assert recalled.data == DATA
+    assert recalled == await documents.get(KEY)
+    assert recalled == documents.recall(KEY)
+
+
+async def test_what_is_recalled_can_be_replaced(documents):
+    await documents.put(KEY, DATA, SUMMARY, replaces=None)
+    recalled = documents.recall(KEY)
+    assert recalled is not None
+    await documents.put(KEY, b"{}", SUMMARY, replaces=recalled.storage_etag)
+    assert await data_of(documents, KEY) == b"{}"
+
+
+async def test_recall_does_not_repeat_what_a_conflict_refused(documents):
+    first = await create(documents, KEY)
+    await documents.put(KEY, b"{}", SUMMARY, replaces=first)
+    with pytest.raises(StoreConflict):
+        await documents.put(KEY, DATA, SUMMARY, replaces=first)
+    recalled = documents.recall(KEY)
+    assert recalled is None or recalled.data == b"{}"
+
+
+async def test_list_is_in_name_order_with_what_put_said(documents):
+    for namespace, path in [("user", "b"), ("user", "a/z"), ("user", "a"), ("projects", "p1"), ("user", "a.b")]:
+        await create(documents, DocumentKey(SCOPE, namespace, path))
+    assert await paths(documents, SCOPE) == ["projects/p1", "user/a", "user/a.b", "user/a/z", "user/b"]
+    page = await documents.list(SCOPE, "projects/", limit=10, cursor=None)
+    assert list(page.items) == [ListedDocument(DocumentKey(SCOPE, "projects", "p1"), SUMMARY)]
+    assert page.next_cursor is None
+
+
+async def test_list_says_what_the_last_put_said(documents):
+    tag = await create(documents, KEY)
+    summary = replace(SUMMARY, etag=ETag('"e-2"'), sequence=2, size=0, deleted=True, outbox=0)
+    await documents.put(KEY, b"", summary, replaces=tag)
+    page = await documents.list(SCOPE, "", limit=10, cursor=None)
+    assert [row.summary for row in page.items] == [summary]
+
+
+@pytest.mark.parametrize(
+    ("prefix", "found"),
+    [
+        ("", ["user/s", "user/static", "user2/static"]),
+        ("user/", ["user/s", "user/static"]),
+        ("user/st", ["user/static"]),
+        ("user2/", ["user2/static"]),
+        ("nothing", []),
+    ],
+)
+async def test_list_by_prefix(documents, prefix, found):
+    for namespace, path in [("user", "static"), ("user", "s"), ("user2", "static")]:
+        await create(documents, DocumentKey(SCOPE, namespace, path))
+    assert await paths(documents, SCOPE, prefix) == found
+
+
+async def test_pages_are_bounded_and_join_without_gap_or_repeat(documents):
+    names = [f"d{n}" for n in range(7)]
+    for name in names:
+        await create(documents, DocumentKey(SCOPE, "user", name))
+    assert await paths(documents, SCOPE, limit=3) == [f"user/{name}" for name in names]
+
+
+@pytest.mark.parametrize(
+    "neighbour",
+    [
+        DocumentKey(UserScope("t1", "u10"), "user", "static"),
+        DocumentKey(UserScope("t1", "u"), "user", "static"),
+        DocumentKey(UserScope("t10", "u1"), "user", "static"),
+        DocumentKey(UserScope("t1", "u1"), "user", "static2"),
+        DocumentKey(UserScope("t1", "u1"), "user2", "static"),
+        DocumentKey(UserScope("t1", "U1"), "user", "static"),
+        DocumentKey(UserScope("t1", "u1"), "user", "static/x"),
+    ],
+)
+async def test_neighbours_do_not_meet(documents, neighbour):
+    await create(documents, neighbour, b"theirs")
+    assert await documents.get(KEY) is None
+    assert documents.recall(KEY) is None
+    await create(documents, KEY, b"ours")
+    assert await data_of(documents, neighbour) == b"theirs"
+    same_user = neighbour.scope == SCOPE
+    assert len(await paths(documents, SCOPE)) == (2 if same_user else 1)
+
+
+async def test_list_all_has_every_tenant(documents):
+    keys = [
+        DocumentKey(UserScope(tenant, user), "user", name)
+        for tenant in ("t1", "t2")
+        for user in ("u1", "u2")
+        for name in ("a", "b")
+    ]
+    for key in keys:
+        await create(documents, key)
+    found: list[DocumentKey] = []
+    cursor: str | None = None
+    while True:
+        page = await documents.list_all(limit=3, cursor=cursor)
+        found += [row.key for row in page.items]
+        cursor = page.next_cursor
+        if cursor is None:
+            break
+    assert found == keys

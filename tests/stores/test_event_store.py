@@ -1,0 +1,165 @@
+"""The EventStore."""
+
+from collections.abc import Callable
+from datetime import UTC, datetime
+
+import pytest
+
+from memnet.domain.document import UserScope
+from memnet.domain.errors import InvalidCursor
+from memnet.domain.event import EventKey
+from memnet.ports import Page, StoreConflict
+from memnet.stores import EventStore, Marked
+from tests.memory_blobs import storage_of
+
+SCOPE = UserScope("t1", "u1")
+KEY = EventKey(SCOPE, "evt_01")
+DATA = '{"digest":"naïve 文档 🙂"}'.encode()
+
+
+async def pages(turn: Callable[[str | None], Page[EventKey] | Page[Marked]]) -> list[EventKey | Marked]:
+    found: list[EventKey | Marked] = []
+    cursor: str | None = None
+    while True:
+        page = await turn(cursor)  # type: ignore[misc]
+        found += page.items
+        cursor = page.next_cursor
+        if cursor is None:
+            return found
+
+
+async def listed(events: EventStore, tenant_id: str | None, limit: int = 2) -> list[EventKey]:
+    return await pages(lambda cursor: events.list(tenant_id, limit=limit, cursor=cursor))
+
+
+async def marked(events: EventStore, limit: int = 2) -> list[tuple[EventKey, str]]:
+    found = await pages(lambda cursor: events.list_marked(limit=limit, cursor=cursor))
+    return [(mark.key, mark.mark_id) for mark in found]
+
+
+async def test_a_missing_event_is_none(events):
+    assert await events.get(KEY) is None
+
+
+async def test_create_then_get_returns_the_bytes(events):
+    await events.create(KEY, DATA)
+    assert await events.get(KEY) == DATA
+
+
+async def test_an_event_is_created_once(events):
+    await events.create(KEY, DATA)
+    for data in (DATA, b"{}"):
+        with pytest.raises(StoreConflict):
+            await events.create(KEY, data)
+    assert await events.get(KEY) == DATA
+
+
+@pytest.mark.parametrize(
+    "neighbour",
+    [
+        EventKey(UserScope("t1", "u10"), "evt_01"),
+        EventKey(UserScope("t1", "u"), "evt_01"),
+        EventKey(UserScope("t10", "u1"), "evt_01"),
+        EventKey(SCOPE, "evt_0"),
+        EventKey(SCOPE, "evt_01.json"),
+    ],
+)
+async def test_neighbours_do_not_meet(events, neighbour):
+    await events.create(neighbour, b"theirs")
+    assert await events.get(KEY) is None
+    await events.create(KEY, b"ours")
+    assert await events.get(neighbour) == b"theirs"
+
+
+async def test_lists_are_of_one_tenant_or_of_all_in_name_order(events):
+    keys = [
+        EventKey(UserScope(tenant, user), event_id)
+        for tenant in ("t1", "t10", "t2")
+        for user in ("u1", "u2")
+        for event_id in ("a", "b")
+    ]
+    for key in reversed(keys):
+        await events.create(key, DATA)
+    for limit in (1, 3, 100):
+        assert await listed(events, None, limit) == keys
+        assert await listed(events, "t1", limit) == [key for key in keys if key.scope.tenant_id == "t1"]
+    assert await listed(events, "t3") == []
+
+
+async def test_marks_come_and_go_one_by_one(events):
+    other = EventKey(UserScope("t2", "u1"), "evt_02")
+    for key, mark_id in ((KEY, "m1"), (KEY, "m2"), (other, "m1"), (KEY, "m1")):
+        await events.mark(key, mark_id)
+    assert await marked(events) == [(KEY, "m1"), (KEY, "m2"), (other, "m1")]
+    await events.unmark(KEY, "m1")
+    await events.unmark(KEY, "m1")
+    assert await marked(events) == [(KEY, "m2"), (other, "m1")]
+
+
+async def test_a_mark_needs_no_event_and_is_none(events):
+    await events.mark(KEY, "m1")
+    assert await events.get(KEY) is None
+    assert await listed(events, None) == []
+
+
+async def test_a_mark_says_since_when_it_stands(events):
+    await events.mark(KEY, "m1")
+    (mark,) = (await events.list_marked(limit=10, cursor=None)).items
+    assert mark.since.tzinfo is not None
+    assert datetime(2020, 1, 1, tzinfo=UTC) < mark.since
+
+
+async def test_a_removed_event_is_gone_its_marks_are_not_and_it_can_be_written_anew(events):
+    for _ in range(2):
+        await events.create(KEY, DATA)
+        await events.mark(KEY, "m1")
+        await events.delete(KEY)
+        await events.delete(KEY, known_at=datetime.now(UTC))
+        assert await events.get(KEY) is None
+        assert await listed(events, None) == []
+        assert await marked(events) == [(KEY, "m1")]
+
+
+async def test_lists_of_one_user_say_since_when(events):
+    scopes = (SCOPE, UserScope("t1", "u10"), UserScope("t10", "u1"))
+    for scope in scopes:
+        for event_id in ("b", "a", "c"):
+            await events.create(EventKey(scope, event_id), DATA)
+            await events.mark(EventKey(scope, event_id), "m")
+    for limit in (1, 2, 100):
+        rows = await pages(lambda cursor, n=limit: events.list_of_user(SCOPE, limit=n, cursor=cursor))
+        assert [row.key for row in rows] == [EventKey(SCOPE, event_id) for event_id in "abc"]
+        assert all(row.since > datetime(2020, 1, 1, tzinfo=UTC) for row in rows)
+        marks = await pages(lambda cursor, n=limit: events.list_marked_of_user(SCOPE, limit=n, cursor=cursor))
+        assert [mark.key for mark in marks] == [EventKey(SCOPE, event_id) for event_id in "abc"]
+    cursor = (await events.list_of_user(SCOPE, limit=1, cursor=None)).next_cursor
+    with pytest.raises(InvalidCursor):
+        await events.list_of_user(scopes[1], limit=1, cursor=cursor)
+
+
+EVENT = EventKey(UserScope("t1", "u1"), "e1")
+FOREIGN = (
+    "tenants/t1/users/u1/documents/events/e2.json",
+    "tenants/t1/users/u1/events/e3",
+    "tenants/t1/users/u1/events/deeper/e4.json",
+    "tenants/t1/users/u1/events/.json",
+    "tenants/t1/users/-/events/e5.json",
+    "repairs/events/t1/u1/e6",
+    "repairs/events/t1/u1/-/m",
+)
+
+
+async def test_only_events_and_marks_are_listed(events: EventStore) -> None:
+    await events.create(EVENT, b"{}")
+    await events.mark(EVENT, "m")
+    for name in FOREIGN:
+        storage_of(events).overwrite(name, b"{}")
+    assert list((await events.list(None, limit=100, cursor=None)).items) == [EVENT]
+    assert [mark.key for mark in (await events.list_marked(limit=100, cursor=None)).items] == [EVENT]
+
+
+async def test_the_layout_is_the_specifications(events: EventStore) -> None:
+    await events.create(EVENT, b"{}")
+    await events.mark(EVENT, "m")
+    names = storage_of(events).names()
+    assert names == ["repairs/events/t1/u1/e1/m", "tenants/t1/users/u1/events/e1.json"]

@@ -1,0 +1,92 @@
+"""The HoldStore and UserDirectory."""
+
+from typing import Any
+
+import pytest
+
+from memnet.adapters.memory.clock import FrozenClock
+from memnet.domain.document import Actor, UserScope
+from memnet.domain.errors import HistoryBroken, InvalidCursor, InvalidIdentifier
+from memnet.domain.event import EventKey
+from memnet.domain.hold import HoldKey, HoldPlace
+from memnet.domain.record import RecordKey, RecordKind
+from memnet.operations.legal_holds import get_hold, place_hold, release_hold
+from memnet.ports import StoreConflict
+from memnet.stores import AuditLog, Blobs, ErasureStore, EventStore, RecordStore, UserDirectory
+from tests.contracts.erasure_stores import pages
+from tests.memory_blobs import memory_blobs
+
+PLACE = HoldPlace("t1", "u1")
+DATA = '{"reason":"naïve 文档"}'.encode()
+
+
+@pytest.fixture
+def stored(blobs: Blobs) -> tuple[Any, ...]:
+    """An empty directory, and the audit log, events and records it is a directory of."""
+    return UserDirectory(blobs), AuditLog(blobs), EventStore(blobs), RecordStore(blobs)
+
+
+async def test_a_change_is_created_once(holds):
+    key = HoldKey(PLACE, 1)
+    assert await holds.read(key) is None
+    await holds.create(key, DATA)
+    for data in (DATA, b"{}"):
+        with pytest.raises(StoreConflict):
+            await holds.create(key, data)
+    assert await holds.read(key) == DATA
+
+
+async def test_changes_are_listed_by_place_and_by_tenant_in_their_order(holds):
+    places = [HoldPlace("t1"), HoldPlace("t1", "tenant"), PLACE, HoldPlace("t1", "u10"), HoldPlace("t10", "u1")]
+    keys = [HoldKey(place, number) for place in places for number in (1, 2, 10)]
+    for key in reversed(keys):
+        await holds.create(key, DATA)
+    for limit in (1, 2, 100):
+        for place in places:
+            own = await pages(lambda cursor, p=place, n=limit: holds.list(p, limit=n, cursor=cursor), limit)
+            assert own == [key for key in keys if key.place == place]
+        of_tenant = await pages(lambda cursor, n=limit: holds.list_of_tenant("t1", limit=n, cursor=cursor), limit)
+        assert of_tenant == keys[:12]
+    assert (await holds.list(HoldPlace("t2"), limit=1, cursor=None)).items == []
+    with pytest.raises(InvalidIdentifier):
+        await holds.list_of_tenant("t1/users", limit=1, cursor=None)
+    cursor = (await holds.list(PLACE, limit=1, cursor=None)).next_cursor
+    with pytest.raises(InvalidCursor):
+        await holds.list(HoldPlace("t1", "u10"), limit=1, cursor=cursor)
+
+
+@pytest.mark.parametrize("held", [PLACE, HoldPlace("t1")])
+async def test_the_changes_of_a_hold_are_a_chain_in_any_store(holds, held):
+    blobs = memory_blobs()
+    actor, erasures = Actor("ops", frozenset()), ErasureStore(blobs)
+    for change in (place_hold, release_hold) * 6:
+        await change(held, "case", actor=actor, holds=holds, erasures=erasures, clock=FrozenClock())
+    found = (await get_hold(held, holds=holds, erasures=erasures)).changes
+    assert [change.key.number for change in found] == list(range(1, 13))
+    newest = await holds.read(HoldKey(held, 12))
+    await holds.create(HoldKey(held, 14), newest.replace(b'"number":12', b'"number":14'))
+    with pytest.raises(HistoryBroken):
+        await get_hold(held, holds=holds, erasures=erasures)
+
+
+async def test_a_user_is_listed_once_whatever_is_stored(stored):
+    users, log, events, records = stored
+    assert (await users.list_tenants(limit=10, cursor=None)).items == []
+    for tenant in ("t2", "t1", "t1-a"):
+        for user in ("u2", "u1", "u1-a", "u10"):
+            scope = UserScope(tenant, user)
+            for number in range(3):
+                await log.append(scope, f"d-{number}", DATA)
+            await events.create(EventKey(scope, "e1"), DATA)
+    await records.write(RecordKey(UserScope("t3", "only"), RecordKind.KEYS, "data"), DATA, replaces=None)
+    for limit in (1, 2, 100):
+        tenants = await pages(lambda cursor, n=limit: users.list_tenants(limit=n, cursor=cursor), limit)
+        assert sorted(tenants) == ["t1", "t1-a", "t2", "t3"]
+        found = await pages(lambda cursor, n=limit: users.list_users("t1", limit=n, cursor=cursor), limit)
+        assert sorted(scope.user_id for scope in found) == ["u1", "u1-a", "u10", "u2"]
+        assert {scope.tenant_id for scope in found} == {"t1"}
+        assert len(found) == 4
+    assert [scope.user_id for scope in (await users.list_users("t3", limit=9, cursor=None)).items] == ["only"]
+    assert (await users.list_users("t4", limit=9, cursor=None)).items == []
+    with pytest.raises(InvalidIdentifier):
+        await users.list_users("t1/users", limit=1, cursor=None)

@@ -1,0 +1,116 @@
+"""The RecordStore."""
+
+import pytest
+
+from memnet.domain.document import StorageETag, UserScope
+from memnet.domain.errors import InvalidIdentifier
+from memnet.domain.record import RecordKey, RecordKind
+from memnet.ports import StoreConflict
+from memnet.stores import RecordStore
+
+SCOPE = UserScope("t1", "u1")
+KEY = RecordKey(SCOPE, RecordKind.SNAPSHOTS, "c_1/s_1")
+DATA = '{"sealed":"naïve 文档 🙂"}'.encode()
+
+
+async def listed(
+    records: RecordStore, whose: UserScope | str, kind: RecordKind = RecordKind.SNAPSHOTS, limit: int = 2
+) -> list[RecordKey]:
+    found: list[RecordKey] = []
+    cursor: str | None = None
+    while True:
+        if isinstance(whose, str):
+            page = await records.list_of_tenant(whose, kind, limit=limit, cursor=cursor)
+        else:
+            page = await records.list(whose, kind, limit=limit, cursor=cursor)
+        assert len(page.items) <= limit
+        found += page.items
+        cursor = page.next_cursor
+        if cursor is None:
+            return found
+
+
+async def test_a_missing_record_is_none(records):
+    assert await records.read(KEY) is None
+
+
+async def test_a_record_is_created_once(records):
+    tag = await records.write(KEY, DATA, replaces=None)
+    for data in (DATA, b"{}"):
+        with pytest.raises(StoreConflict):
+            await records.write(KEY, data, replaces=None)
+    stored = await records.read(KEY)
+    assert (stored.data, stored.storage_etag) == (DATA, tag)
+
+
+async def test_a_record_is_written_over_the_one_that_was_read_alone(records):
+    first = await records.write(KEY, b"1", replaces=None)
+    second = await records.write(KEY, b"2", replaces=first)
+    assert second != first
+    for stale in (first, StorageETag('"0x0"')):
+        with pytest.raises(StoreConflict):
+            await records.write(KEY, b"3", replaces=stale)
+    stored = await records.read(KEY)
+    assert (stored.data, stored.storage_etag) == (b"2", second)
+
+
+@pytest.mark.parametrize(
+    "neighbour",
+    [
+        RecordKey(UserScope("t1", "u10"), RecordKind.SNAPSHOTS, "c_1/s_1"),
+        RecordKey(UserScope("t10", "u1"), RecordKind.SNAPSHOTS, "c_1/s_1"),
+        RecordKey(SCOPE, RecordKind.REPLAYS, "c_1/s_1"),
+        RecordKey(SCOPE, RecordKind.SNAPSHOTS, "c_1"),
+        RecordKey(SCOPE, RecordKind.SNAPSHOTS, "c_1/s_1.json"),
+        RecordKey(SCOPE, RecordKind.SNAPSHOTS, "c_1/s_1/x"),
+    ],
+    ids=lambda key: key.blob_name,
+)
+async def test_neighbours_do_not_meet(records, neighbour):
+    await records.write(neighbour, b"theirs", replaces=None)
+    assert await records.read(KEY) is None
+    await records.write(KEY, b"ours", replaces=None)
+    assert (await records.read(neighbour)).data == b"theirs"
+    mine = [key for key in (KEY, neighbour) if (key.scope, key.kind) == (SCOPE, RecordKind.SNAPSHOTS)]
+    assert await listed(records, SCOPE) == sorted(mine, key=lambda key: key.blob_name)
+
+
+async def test_lists_are_of_one_kind_of_one_user_or_of_one_tenant_in_name_order(records):
+    keys = [
+        RecordKey(UserScope(tenant, user), kind, name)
+        for tenant in ("t1", "t10", "t2")
+        for user in ("u1", "u10", "u2")
+        for kind in (RecordKind.KEYS, RecordKind.SNAPSHOTS)
+        for name in ("c/a", "c/b", "d")
+    ]
+    for key in reversed(keys):
+        await records.write(key, DATA, replaces=None)
+    for limit in (1, 3, 100):
+        for kind in (RecordKind.KEYS, RecordKind.SNAPSHOTS):
+            of_kind = [key for key in keys if key.kind is kind]
+            of_tenant = [key for key in of_kind if key.scope.tenant_id == "t1"]
+            assert await listed(records, "t1", kind, limit) == of_tenant
+            assert await listed(records, SCOPE, kind, limit) == [key for key in of_tenant if key.scope == SCOPE]
+    assert await listed(records, SCOPE, RecordKind.REPLAYS) == []
+    assert await listed(records, "t3") == []
+
+
+async def test_a_tenant_is_one_identifier(records):
+    with pytest.raises(InvalidIdentifier):
+        await records.list_of_tenant("t1/users/u1", RecordKind.KEYS, limit=1, cursor=None)
+
+
+async def test_a_record_is_removed_whatever_its_tag_or_with_its_own_alone(records):
+    for _ in range(2):
+        await records.write(KEY, b"1", replaces=None)
+        await records.delete(KEY)
+        await records.delete(KEY)
+        assert await records.read(KEY) is None
+    first = await records.write(KEY, b"2", replaces=None)
+    second = await records.write(KEY, b"3", replaces=first)
+    with pytest.raises(StoreConflict):
+        await records.delete(KEY, tag=first)
+    assert (await records.read(KEY)).data == b"3"
+    await records.delete(KEY, tag=second)
+    assert await records.read(KEY) is None
+    await records.delete(KEY, tag=second)
