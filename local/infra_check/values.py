@@ -8,7 +8,6 @@ import operator
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
-from pathlib import Path
 from typing import Any, Final
 
 from tree_sitter import Node
@@ -228,8 +227,8 @@ def _argument(node: Node, scope: Scope) -> Any:
 
 
 def _load(scope: Scope, name: Any) -> str | None:
-    path = scope.source.path.parent / str(name)
-    return path.read_text("utf-8") if isinstance(name, str) and path.is_file() else None
+    path = scope.source.beside(str(name))
+    return scope.source.tree.text(path) if isinstance(name, str) and scope.source.tree.exists(path) else None
 
 
 def _load_json(arguments: list[Any], scope: Scope) -> Any:
@@ -323,7 +322,3 @@ _READERS: dict[str, Callable[[Node, Scope], Any]] = {
     "call_expression": _call,
 }
 
-
-def exists(path: Path, name: str) -> bool:
-    """Whether a file that is loaded or used by `path` is there."""
-    return (path.parent / name).is_file()
