@@ -23,7 +23,7 @@ def main(arguments: list[str], tree: Tree) -> int:
 
 def update(tree: Tree) -> Tree:
     """Write the plan of each scenario, and return the tree with them."""
-    written = {name: snapshots.make_plan(tree, one)[1] for name, one in snapshots.scenarios(tree).items()}
+    written = {name: content for name, _, content in snapshots.make_plans(tree)}
     written[snapshots.INTERFACE] = snapshots.make_interface(tree)
     for name, content in written.items():
         (tree.root / name).write_text(snapshots.dump(content), "utf-8")

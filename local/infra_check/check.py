@@ -71,8 +71,7 @@ def _text(tree: Tree, load: Load) -> Iterator[Finding]:
 def _plans(tree: Tree) -> Iterator[Finding]:
     yield from snapshots.compare(tree, snapshots.INTERFACE, snapshots.make_interface(tree))
     reached: set[object] = set()
-    for name, scenario in snapshots.scenarios(tree).items():
-        plan, content = snapshots.make_plan(tree, scenario)
+    for name, plan, content in snapshots.make_plans(tree):
         if plan is not None:
             yield from _invariants(tree, plan)
             reached |= {one.declared.node for one in plan.resources}
@@ -102,4 +101,6 @@ def _invariants(tree: Tree, plan: Plan) -> Iterator[Finding]:
             value = module.world.names[param.name]
             problem = outside(value, param, module.world.scope)
             if problem:
-                yield Finding(module.target.name, param.line, "parameter-value", f"{param.name} is {value!r}; {problem}")
+                yield Finding(
+                    module.target.name, param.line, "parameter-value", f"{param.name} is {value!r}; {problem}"
+                )

@@ -7,8 +7,8 @@ from typing import Any, Final
 
 from tree_sitter import Node
 
-from local.infra_check.finding import Finding
 from local.infra_check.expression_types import READING_KEYS
+from local.infra_check.finding import Finding
 from local.infra_check.plan import Plan
 from local.infra_check.syntax import Declaration, Source, line, parts, text, walk
 

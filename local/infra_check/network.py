@@ -38,8 +38,11 @@ def check_network(plan: Plan) -> Iterator[Finding]:
             yield one.finding(path, _CODE, f"defaultAction is {one.at(path)!r} in a private network")
         if one.id not in reached:
             yield one.finding("", _CODE, "it has no private endpoint")
-    if plan["apiIsPublic"]:
-        return
+    if not plan["apiIsPublic"]:
+        yield from _private_api(plan)
+
+
+def _private_api(plan: Plan) -> Iterator[Finding]:
     for one in plan.of("Microsoft.Web/sites", "Microsoft.Web/sites/slots"):
         if one.name.startswith("app-") and one.at("properties.publicNetworkAccess") != "Disabled":
             yield one.finding("properties.publicNetworkAccess", _CODE, "the API is public though apiIsPublic is false")

@@ -40,7 +40,9 @@ ALLOWED: Final[Mapping[str, Role]] = {
         "monitoringMetricsPublisher", "Monitoring Metrics Publisher", _INSIGHTS
     ),
     "5e0bd9bd-7b93-4f28-af87-19fc36ad61bd": Role("openAiUser", "Cognitive Services OpenAI User", _MODELS),
-    "8ebe5a00-799e-43f5-93ac-243d3dce84a7": Role("searchIndexDataContributor", "Search Index Data Contributor", _SEARCH),
+    "8ebe5a00-799e-43f5-93ac-243d3dce84a7": Role(
+        "searchIndexDataContributor", "Search Index Data Contributor", _SEARCH
+    ),
     "4f6d3b9b-027b-4f4c-9142-0e5a2a2247e0": Role("serviceBusDataReceiver", "Azure Service Bus Data Receiver", _QUEUE),
     "69a216fc-b8fb-44d8-bc22-1f3c2cd27a39": Role("serviceBusDataSender", "Azure Service Bus Data Sender", _QUEUE),
     "ba92f5b4-2d11-453d-a403-e96b0029c9fe": Role(

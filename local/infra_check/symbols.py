@@ -6,8 +6,8 @@ from typing import Any, Final
 
 from tree_sitter import Node
 
-from local.infra_check.finding import Finding
 from local.infra_check.expression_types import FUNCTIONS, READING_KEYS, infer, of_declared
+from local.infra_check.finding import Finding
 from local.infra_check.syntax import Declaration, Source, line, literal, member, members, parts, text, walk, walk_from
 from local.infra_check.values import UNKNOWN, NoSuchMember, Scope, evaluate, unknown_round
 

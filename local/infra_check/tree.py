@@ -27,7 +27,7 @@ class Tree:
 
     def json(self, name: str) -> Any:
         """Return a JSON file's value. Raises OSError or ValueError."""
-        return json.loads(self.text(name))
+        return _parse(self.text(name))
 
     def exists(self, name: str) -> bool:
         """Whether there is such a file."""
@@ -48,6 +48,11 @@ class Tree:
 
         names = [*self.names(f"{INFRA}/**/*.bicep"), *self.names(f"{INFRA}/*.bicepparam")]
         return {name: Source(self, name) for name in names}
+
+
+@cache
+def _parse(text: str) -> Any:
+    return json.loads(text)
 
 
 def _read(path: Path) -> str:

@@ -321,4 +321,3 @@ _READERS: dict[str, Callable[[Node, Scope], Any]] = {
     "parenthesized_expression": _group,
     "call_expression": _call,
 }
-
