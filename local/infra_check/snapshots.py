@@ -110,7 +110,7 @@ def compare(tree: Tree, name: str, found: Mapping[str, Any]) -> Iterator[Finding
     after = _flat(json.loads(dump(found)))
     for key in sorted(before.keys() ^ after.keys()):
         yield Finding(name, _line(tree, name, key), CODE, f"{_short(key)} is {'new' if key in after else 'gone'}")
-    for key in sorted(before.keys() & after.keys()):
+    for key in sorted(key for key in before.keys() & after.keys() if before[key] != after[key]):
         old, new = leaves(before[key]), leaves(after[key])
         for path in sorted(path for path in old.keys() | new.keys() if old.get(path) != new.get(path)):
             shown = f"{_value(new, path)}; the plan has {_value(old, path)}"

@@ -1,7 +1,7 @@
 """A Bicep file, read into its declarations; expressions stay the parser's nodes."""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from functools import cache, cached_property
 from posixpath import dirname, join, normpath
@@ -165,19 +165,19 @@ def _decorators(node: Node) -> dict[str, list[Node]]:
     return found
 
 
-def _param(node: Node, decorators: dict[str, list[Node]]) -> list[Declaration]:
-    name, kind, *default = parts(node)
-    return [Declaration("param", text(name), node, decorators, kind, default[0] if default else None)]
+def _named(kind: str) -> Callable[[Node, dict[str, list[Node]]], list[Declaration]]:
+    """The reader of a parameter or an output: a name, a type, perhaps a value."""
+
+    def read(node: Node, decorators: dict[str, list[Node]]) -> list[Declaration]:
+        name, declared, *value = parts(node)
+        return [Declaration(kind, text(name), node, decorators, declared, value[-1] if value else None)]
+
+    return read
 
 
 def _var(node: Node, decorators: dict[str, list[Node]]) -> list[Declaration]:
     name, *value = parts(node)
     return [Declaration("var", text(name), node, decorators, None, value[-1] if value else None)]
-
-
-def _output(node: Node, decorators: dict[str, list[Node]]) -> list[Declaration]:
-    name, kind, *value = parts(node)
-    return [Declaration("output", text(name), node, decorators, kind, value[-1] if value else None)]
 
 
 def _module(node: Node, decorators: dict[str, list[Node]]) -> list[Declaration]:
@@ -216,9 +216,9 @@ def _body(node: Node) -> tuple[Node | None, Node | None, Node | None]:
 
 
 _READERS = {
-    "parameter_declaration": _param,
+    "parameter_declaration": _named("param"),
     "variable_declaration": _var,
-    "output_declaration": _output,
+    "output_declaration": _named("output"),
     "module_declaration": _module,
     "resource_declaration": _resource,
 }
