@@ -32,8 +32,8 @@ check: setup ## format, lint, types, import contracts, house rules
 	$(BIN)/pytest -n0 tests/house --ignore=tests/house/test_enforcement.py
 	@$(BIN)/python -m local.infra_check
 
-infra: setup ## check the templates for Azure, without Azure
-	@$(BIN)/python -m local.infra_check
+infra: setup ## check the templates for Azure, without Azure; UPDATE=1 writes infra/plans
+	@$(BIN)/python -m local.infra_check $(if $(UPDATE),--update)
 
 bench: setup ## measure the API against the stock storage and search clients
 	@$(BIN)/python -m local.bench

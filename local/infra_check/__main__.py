@@ -1,21 +1,34 @@
-"""`python -m local.infra_check [DIRECTORY]`: check DIRECTORY/infra, by default this project's; exit 1 on findings."""
+"""`python -m local.infra_check [--update]`: check infra/, or write its plans; exit 1 on findings."""
 
 import sys
-from pathlib import Path
 
-from local.infra_check.check import check, read
+from local.infra_check import snapshots
+from local.infra_check.check import check
+from local.infra_check.tree import Tree
 
 
-def main(arguments: list[str]) -> int:
-    """Print one finding a line, or how much was looked at."""
-    root = Path(arguments[0]).resolve() if arguments else Path(__file__).resolve().parents[2]
-    findings = check(root)
-    for finding in findings:
+def main(arguments: list[str], tree: Tree) -> int:
+    """Print one finding a line, or how many files and plans were checked."""
+    if arguments == ["--update"]:
+        tree = update(tree)
+    found = check(tree)
+    for finding in found:
         print(finding)
-    if not findings:
-        print(f"infra: {len(read(root))} files without a finding")
-    return 1 if findings else 0
+    if any(finding.code == snapshots.CODE for finding in found):
+        print("If these changes are intended, run `make infra UPDATE=1` and commit infra/plans.")
+    if not found:
+        print(f"infra: {len(tree.sources)} files and {len(snapshots.scenarios(tree))} plans without a finding")
+    return 1 if found else 0
+
+
+def update(tree: Tree) -> Tree:
+    """Write the plan of each scenario, and return the tree with them."""
+    written = {name: content for name, _, content in snapshots.make_plans(tree)}
+    written[snapshots.INTERFACE] = snapshots.make_interface(tree)
+    for name, content in written.items():
+        (tree.root / name).write_text(snapshots.dump(content), "utf-8")
+    return Tree(tree.root)
 
 
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))
+    sys.exit(main(sys.argv[1:], Tree()))

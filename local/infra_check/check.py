@@ -1,77 +1,106 @@
 """All checks of one tree."""
 
-import json
 from collections.abc import Iterator
-from pathlib import Path
 
-from local.infra_check.agreement import INFRA, check_agreement
-from local.infra_check.exposure import check_exposure
+from local.infra_check import snapshots
+from local.infra_check.code_consistency import check_code, check_queues
+from local.infra_check.cross_checks import check_files
+from local.infra_check.exposure import check_keys_refused, check_secrets
 from local.infra_check.finding import Finding
+from local.infra_check.grants import check_grants
+from local.infra_check.network import check_network
 from local.infra_check.parameters import check_parameters
-from local.infra_check.plans import MAIN, check_plans
+from local.infra_check.plan import MAIN, Plan
 from local.infra_check.properties import Load, check_resources
-from local.infra_check.roles import check_roles, check_table
+from local.infra_check.roles import check_table
 from local.infra_check.schemas import load_schema
-from local.infra_check.symbols import check_symbols
-from local.infra_check.syntax import Source
+from local.infra_check.service_settings import check_settings
+from local.infra_check.symbols import check_symbols, outside
+from local.infra_check.tree import INFRA, Tree
 from local.infra_check.values import NoSuchMember
 
-ROLES = f"{INFRA}/roles.json"
+
+def check(tree: Tree, load: Load = load_schema) -> list[Finding]:
+    """Everything that is wrong in a tree, in order of place; a difference of several plans once."""
+    found: dict[object, Finding] = {}
+    for finding in findings(tree, load):
+        found.setdefault((finding.code, finding.message) if finding.code == snapshots.CODE else finding, finding)
+    return sorted(found.values())
 
 
-def read(root: Path) -> dict[str, Source]:
-    """Every Bicep file below infra/, by its path from `root`."""
-    paths = sorted((root / INFRA).rglob("*.bicep")) + sorted((root / INFRA).glob("*.bicepparam"))
-    return {source.name: source for source in (Source(path, root) for path in paths)}
-
-
-def check(root: Path, load: Load = load_schema) -> list[Finding]:
-    """Everything that is wrong below `root`/infra, in order of place.
-
-    What is no Bicep hides the rest, and what does not fit together hides what it would deploy.
-    """
-    sources = read(root)
-    unread = [finding for source in sources.values() for finding in source.problems]
-    if unread:
-        return unread
-    unread = list(_data(root))
-    return unread or _collected(_all(root, sources, load)) or _collected(check_plans(root, sources))
-
-
-def _collected(findings: Iterator[Finding]) -> list[Finding]:
-    """All of them, once. What cannot be worked out at all is one, too, and ends the search."""
-    found = set()
-    try:
-        for finding in findings:
-            found.add(finding)
-    except (NoSuchMember, AttributeError, LookupError, RuntimeError, TypeError, ValueError) as error:
-        told = f"what this deploys cannot be worked out: {type(error).__name__}: {error}"
-        found.add(Finding(MAIN, 1, "not-planned", told))
-    return sorted(found)
-
-
-def resource_types(root: Path) -> set[str]:
-    """The resource types that the templates use."""
-    return {declared.target for source in read(root).values() for declared in source.of("resource")}
-
-
-def _data(root: Path) -> Iterator[Finding]:
-    for path in sorted((root / INFRA).glob("*.json")):
+def findings(tree: Tree, load: Load = load_schema) -> Iterator[Finding]:
+    """The same, one after the other. A stage with findings is the last one, because they lead to others later."""
+    for stage in (_syntax(tree), _text(tree, load), _plans(tree)):
+        is_clean = True
         try:
-            json.loads(path.read_text("utf-8"))
+            for finding in stage:
+                is_clean = False
+                yield finding
+        except (NoSuchMember, AttributeError, LookupError, RuntimeError, TypeError, ValueError) as error:
+            yield Finding(MAIN, 1, "not-planned", f"this cannot be evaluated: {type(error).__name__}: {error}")
+            return
+        if not is_clean:
+            return
+
+
+def resource_types(tree: Tree) -> set[str]:
+    """The resource types that the templates use."""
+    return {declared.target for source in tree.sources.values() for declared in source.of("resource")}
+
+
+def _syntax(tree: Tree) -> Iterator[Finding]:
+    for source in tree.sources.values():
+        yield from source.problems
+    for name in tree.names(f"{INFRA}/*.json"):
+        try:
+            tree.json(name)
         except ValueError as error:
-            line = getattr(error, "lineno", 1)
-            yield Finding(path.relative_to(root).as_posix(), line, "syntax", "this is not JSON")
+            yield Finding(name, getattr(error, "lineno", 1), "syntax", "this is not JSON")
 
 
-def _all(root: Path, sources: dict[str, Source], load: Load) -> Iterator[Finding]:
-    for source in sources.values():
-        if source.path.suffix == ".bicepparam":
-            yield from check_parameters(source, sources)
-        else:
-            yield from check_resources(source, load)
-            yield from check_roles(source)
-        yield from check_symbols(source, sources)
-        yield from check_exposure(source)
-    yield from check_table(ROLES, json.loads((root / ROLES).read_text("utf-8")))
-    yield from check_agreement(root, sources)
+def _text(tree: Tree, load: Load) -> Iterator[Finding]:
+    for source in tree.sources.values():
+        yield from check_resources(source, load) if source.is_template else check_parameters(source)
+        yield from check_symbols(source)
+        yield from check_secrets(source)
+    yield from check_table(tree)
+    yield from check_code(tree)
+    yield from check_files(tree)
+
+
+def _plans(tree: Tree) -> Iterator[Finding]:
+    yield from snapshots.compare(tree, snapshots.INTERFACE, snapshots.make_interface(tree))
+    reached: set[object] = set()
+    for name, plan, content in snapshots.make_plans(tree):
+        if plan is not None:
+            yield from _invariants(tree, plan)
+            reached |= {one.declared.node for one in plan.resources}
+        yield from snapshots.compare(tree, name, content)
+    for source in tree.sources.values():
+        for one in source.of("resource"):
+            if not one.existing and one.node not in reached:
+                yield Finding(source.name, one.line, "never-deployed", f"no scenario deploys {one.name}")
+
+
+def _invariants(tree: Tree, plan: Plan) -> Iterator[Finding]:
+    yield from check_keys_refused(plan)
+    yield from check_network(plan)
+    yield from check_grants(tree, plan)
+    yield from check_settings(plan)
+    yield from check_queues(plan)
+    deployed = {one.id for one in plan.resources}
+    for one in plan.existing:
+        if one.id not in deployed and one.type != "Microsoft.CognitiveServices/accounts":
+            yield one.finding("name", "not-deployed", f"nothing deploys the {one.type} {one.name}")
+    for one in plan.resources:
+        for other in (one.parent, one.on):
+            if other is not None and not other.declared.existing and other.id not in deployed:
+                yield one.finding("", "not-deployed", f"it is deployed without {other.name}")
+    for module in plan.modules:
+        for param in module.target.of("param"):
+            value = module.world.names[param.name]
+            problem = outside(value, param, module.world.scope)
+            if problem:
+                yield Finding(
+                    module.target.name, param.line, "parameter-value", f"{param.name} is {value!r}; {problem}"
+                )

@@ -1,10 +1,11 @@
 """Bicep's functions on known values, and what a subscription and a tenant are in a plan."""
 
+import hashlib
 import ipaddress
 from collections.abc import Callable, Mapping
 from typing import Any, Final, Never
 
-SUBSCRIPTION: Final = "/subscriptions/00000000-0000-0000-0000-000000000000"
+SUBSCRIPTION: Final = "/subscriptions/0"
 TOKEN: Final = "abcdefghijklm"
 """What uniqueString gives: 13 letters and digits."""
 
@@ -22,7 +23,7 @@ def _subnet(prefix: str, size: int, index: int) -> str:
 
 
 def _guid(*parts: Any) -> str:
-    return f"guid({', '.join(map(str, parts))})"
+    return f"guid({hashlib.sha256('|'.join(map(str, parts)).encode()).hexdigest()[:16]})"
 
 
 COMPUTED: Final[Mapping[str, Callable[..., Any]]] = {

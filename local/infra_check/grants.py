@@ -1,16 +1,18 @@
-"""Who gets which role on what, as the table of docs/deployment.md has it: none less, none more, none for another."""
+"""Role assignments: allowed roles, each on one resource, and exactly those in the table of docs/deployment.md."""
 
 import re
 from collections.abc import Iterator, Mapping
-from pathlib import Path
 from typing import Final
 
 from local.infra_check.finding import Finding
-from local.infra_check.plan import Plan, Resource, own_name
-from local.infra_check.project import text_of
-from local.infra_check.roles import ALLOWED, ASSIGNMENT, DEFINITIONS, OWN
+from local.infra_check.plan import MAIN, Plan, Resource, own_name
+from local.infra_check.roles import ALLOWED, BROAD, OWN, Role
+from local.infra_check.tree import Tree
 from memnet.domain.job import DEAD_LETTERS, QUEUES
 
+ASSIGNMENT: Final = "Microsoft.Authorization/roleAssignments"
+DEFINITIONS: Final = "Microsoft.Authorization/roleDefinitions"
+PAGE: Final = "docs/deployment.md"
 _IDENTITIES: Final = {
     "API": "id-memnet-api", "workers": "id-memnet-workers", "encryption": "id-memnet-encryption",
 }  # fmt: skip
@@ -27,24 +29,24 @@ _PLACES: Final[Mapping[str, tuple[str, ...]]] = {
     "the host's own account": ("stmemhost",),
     "the key of storage, queues and search index": ("kv-memnet/memnet-at-rest",),
 }
-"""What the table's last column begins with, and the names of the resources it means."""
+"""How the last column of the table begins, and the resources that it means."""
 Grant = tuple[str, str, str]
 """Identity, role and resource."""
 
 
 class UnreadableTable(Exception):
-    """The page has no such table, or says something in it that is not understood."""
+    """The page has no table of roles, or a row that the check cannot read."""
 
 
-def wanted(page: str, plan: Plan) -> set[Grant]:
-    """What the page says of this situation, and what the workers cannot do without, whatever it says.
+def documented(page: str, plan: Plan) -> set[Grant]:
+    """The grants of the page's table in this scenario, and those that the workers need whatever the page says.
 
-    They take an erased user's messages out of every queue. Raises UnreadableTable.
+    Workers take an erased user's messages out of every queue. Raises UnreadableTable.
     """
     rows = re.findall(r"^\| ([^|]+) \| ([^|]+) \| ([^|]+) \|$", page.partition("## Who may do what")[2], re.MULTILINE)
     found = {grant for who, roles, on in rows for grant in _row(who, roles, on, plan)}
     if not found:
-        raise UnreadableTable("docs/deployment.md has no table of roles")
+        raise UnreadableTable(f"{PAGE} has no table of roles")
     return found | {
         (_IDENTITIES["workers"], f"Azure Service Bus Data {role}", f"sb-memnet/{name}")
         for role in ("Sender", "Receiver")
@@ -52,63 +54,64 @@ def wanted(page: str, plan: Plan) -> set[Grant]:
     }
 
 
-def _row(who: str, told: str, on: str, plan: Plan) -> Iterator[Grant]:
+def _row(who: str, cell: str, on: str, plan: Plan) -> Iterator[Grant]:
     if not set(who.split(", ")) <= _IDENTITIES.keys():
         return
     place = next((place for place in _PLACES if on.startswith(place)), None)
     if place is None:
-        raise UnreadableTable(f"docs/deployment.md: a role on {on}, which is not known here")
-    usual, _, otherwise = told.partition(f"; {_CONDITION}")
-    told = otherwise if otherwise and not plan["serviceMakesKeys"] else usual
-    roles = [role.strip() for role in told.split(",")]
+        raise UnreadableTable(f"{PAGE}: unknown resource {on}")
+    usual, _, otherwise = cell.partition(f"; {_CONDITION}")
+    roles = [role.strip() for role in (otherwise if otherwise and not plan["serviceMakesKeys"] else usual).split(",")]
     unknown = set(roles) - {role.name for role in (*ALLOWED.values(), *OWN.values())}
     if unknown:
-        raise UnreadableTable(f"docs/deployment.md: {', '.join(unknown)} is no role that is known here")
+        raise UnreadableTable(f"{PAGE}: unknown role {', '.join(unknown)}")
     if (who == "encryption" and not plan["customerManagedKeys"]) or ("openAi" in place and not plan["openAiAccount"]):
         return
     for identity in who.split(", "):
         yield from ((_IDENTITIES[identity], role, name) for role in roles for name in _PLACES[place])
 
 
-def check_grants(root: Path, plan: Plan) -> Iterator[Finding]:
+def check_grants(tree: Tree, plan: Plan) -> Iterator[Finding]:
     """Findings about the assignments of a plan."""
     try:
-        missing = wanted(text_of(root, "docs/deployment.md"), plan)
+        missing = documented(tree.text(PAGE), plan)
     except UnreadableTable as error:
-        yield Finding("docs/deployment.md", 1, "grant", str(error))
+        yield Finding(PAGE, 1, "grant", str(error))
         return
     for assignment in plan.of(ASSIGNMENT):
-        role_id, principal, on = (_said(assignment, name) for name in ("roleDefinitionId", "principalId", "scope"))
-        grant = _grant(plan, assignment, role_id, principal)
+        role_id = str(assignment.at("properties.roleDefinitionId")).partition(f"/{DEFINITIONS}/")[2]
+        own = next((one.declared.name for one in plan.of(DEFINITIONS) if one.name == role_id), "")
+        role = ALLOWED.get(role_id) or OWN.get(own)
+        if role is None:
+            told = f"{own or BROAD.get(role_id, role_id)} is not among the allowed roles"
+            yield assignment.finding("properties.roleDefinitionId", "role-not-allowed", told)
+            continue
+        yield from _target(assignment, role)
+        grant = (_principal(plan, assignment), role.name, _name(assignment.on))
         if grant not in missing:
-            told = "{} gets {} on {}, which docs/deployment.md does not say, or says once".format(*grant)
-            yield assignment.finding("properties", "grant", told)
+            yield assignment.finding("properties", "grant", "{} gets {} on {}: not documented".format(*grant))
         missing.discard(grant)
-        name = str(assignment.pick("name"))
-        if name != f"guid({on}, {principal}, {_bare(role_id)})":
-            yield assignment.finding("name", "grant", "its guid is not of what it is on, who gets it, and which role")
-    for identity, role, name in sorted(missing):
-        module = name.partition("/")[0]
-        where = next((one for one in plan.resources if own_name(one).partition("/")[0] == module), None)
-        told = f"{identity} does not get {role} on {name}"
-        yield where.finding("", "grant", told) if where else Finding("infra/main.bicep", 1, "grant", told)
+    for identity, name, on in sorted(missing):
+        where = next((one for one in plan.resources if own_name(one).partition("/")[0] == on.partition("/")[0]), None)
+        file, line = (MAIN, 1) if where is None else (where.source.name, where.declared.line)
+        yield Finding(file, line, "grant", f"{identity} does not get {name} on {on}")
 
 
-def _said(assignment: Resource, name: str) -> str:
-    if name == "scope":
-        return "" if assignment.on is None else assignment.on.id
-    return str(assignment.at(f"properties.{name}"))
+def _target(assignment: Resource, role: Role) -> Iterator[Finding]:
+    if assignment.on is None:
+        yield assignment.finding("", "role-scope", f"{role.name} is assigned on a whole resource group or subscription")
+    elif assignment.on.type != role.target:
+        yield assignment.finding("scope", "role-scope", f"{role.name} is for {role.target}, not {assignment.on.type}")
+    if assignment.at("properties.principalType") != "ServicePrincipal":
+        told = "only the services' identities get roles: principalType has to be 'ServicePrincipal'"
+        yield assignment.finding("properties", "role-principal", told)
 
 
-def _bare(role_id: str) -> str:
-    return role_id.partition(f"/{DEFINITIONS}/")[2]
+def _name(on: Resource | None) -> str:
+    return "everything" if on is None else on.declared.name if on.declared.existing else own_name(on)
 
 
-def _grant(plan: Plan, assignment: Resource, role_id: str, principal: str) -> Grant:
-    own = next((one.declared.name for one in plan.of(DEFINITIONS) if one.name == _bare(role_id)), "")
-    role = ALLOWED.get(_bare(role_id)) or OWN.get(own)
-    whose = plan.by_id(principal.partition("#")[0])
-    is_principal = whose is not None and principal.endswith("#properties.principalId")
-    on = assignment.on
-    target = "everything" if on is None else on.declared.name if on.declared.existing else own_name(on)
-    return (own_name(whose) if whose and is_principal else principal, role.name if role else role_id, target)
+def _principal(plan: Plan, assignment: Resource) -> str:
+    given = str(assignment.at("properties.principalId"))
+    whose = plan.by_id(given.removesuffix("#properties.principalId"))
+    return given if whose is None else own_name(whose)

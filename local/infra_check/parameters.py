@@ -1,6 +1,6 @@
 """Parameter files: every parameter there is one of the template, and none that it needs is missing."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 
 from local.infra_check.finding import Finding
 from local.infra_check.symbols import check_argument, is_needed
@@ -8,11 +8,11 @@ from local.infra_check.syntax import Source, literal, parts
 from local.infra_check.values import Scope
 
 
-def check_parameters(source: Source, sources: Mapping[str, Source]) -> Iterator[Finding]:
+def check_parameters(source: Source) -> Iterator[Finding]:
     """Findings about one .bicepparam file."""
     using = next((node for node in parts(source.root) if node.type == "using_statement"), None)
     path = literal(parts(using)[0]) if using is not None else None
-    target = next((one for one in sources.values() if path and one.path == source.path.parent / path), None)
+    target = source.tree.sources.get(source.beside(path)) if path else None
     if target is None:
         yield Finding(source.name, 1, "no-such-file", f"the template {path} is not there")
         return

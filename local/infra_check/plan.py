@@ -4,7 +4,6 @@ What Azure alone knows stands as text that names where it would come from, `<res
 what is passed from one place to another can be compared.
 """
 
-import os
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
@@ -14,8 +13,10 @@ from typing import Any, Final
 from local.infra_check.finding import Finding
 from local.infra_check.functions import SUBSCRIPTION, TOKEN
 from local.infra_check.syntax import Declaration, Source, line, member
+from local.infra_check.tree import Tree
 from local.infra_check.values import UNKNOWN, NoSuchMember, Scope, Symbol, evaluate, iterations
 
+MAIN: Final = "infra/main.bicep"
 _ADDRESSES: Final[Mapping[str, str]] = {
     "Microsoft.Storage/storageAccounts#properties.primaryEndpoints.blob": "https://{}.blob.core.windows.net/",
     "Microsoft.KeyVault/vaults#properties.vaultUri": "https://{}.vault.azure.net/",
@@ -27,12 +28,12 @@ _ADDRESSES: Final[Mapping[str, str]] = {
 
 
 @dataclass(frozen=True)
-class Situation:
-    """A parameter file, the variables of who deploys, and parameters in place of the file's."""
+class Scenario:
+    """A parameter file, the environment variables that it reads, and parameters that override the file's."""
 
     file: str
     environment: Mapping[str, str]
-    instead: Mapping[str, Any] = field(default_factory=dict)
+    parameters: Mapping[str, Any] = field(default_factory=dict)
 
 
 @dataclass
@@ -69,10 +70,10 @@ class Resource(Symbol):
         own = str(self._own("name"))
         return own if self.parent is None else f"{self.parent.name}/{own}"
 
-    @property
+    @cached_property
     def on(self) -> "Resource | None":
-        """What an extension, such as a role assignment, is put on."""
-        found = self.body.get("scope")
+        """The resource that an extension, such as a role assignment, is deployed on."""
+        found = self._own("scope")
         return found if isinstance(found, Resource) else None
 
     @cached_property
@@ -82,7 +83,8 @@ class Resource(Symbol):
             return f"{self.group}/resourceGroups/{self.name}"
         provider, *words = self.type.split("/")
         pairs = zip(words, self.name.split("/"), strict=False)
-        return f"{self.group}/providers/{provider}/" + "/".join(f"{word}/{name}" for word, name in pairs)
+        around = self.group if self.on is None else self.on.id
+        return f"{around}/providers/{provider}/" + "/".join(f"{word}/{name}" for word, name in pairs)
 
     def _own(self, name: str) -> Any:
         node = member(self.declared.value, name) if self.declared.value is not None else None
@@ -159,7 +161,6 @@ class Module(Symbol):
     target: Source
     declared: Declaration
     scope: Scope
-    sources: Mapping[str, Source]
     is_made: bool
 
     @cached_property
@@ -179,7 +180,7 @@ class Module(Symbol):
         scope = self.body["scope"]
         group = scope.id if isinstance(scope, Resource) else scope["id"] if isinstance(scope, dict) else ""
         outer = (self.scope.world or {}).get("$group", SUBSCRIPTION)
-        return World(self.target, given, self.sources, group or outer)
+        return World(self.target, given, group or outer)
 
     def pick(self, key: Any) -> Any:
         """Its outputs."""
@@ -193,7 +194,7 @@ class Module(Symbol):
 class World:
     """One file with values for its parameters."""
 
-    def __init__(self, source: Source, given: Mapping[str, Any], sources: Mapping[str, Source], group: str) -> None:
+    def __init__(self, source: Source, given: Mapping[str, Any], group: str) -> None:
         """`group` is the id of what it deploys into."""
         self.source = source
         self.names: dict[str, Any] = {"$group": group}
@@ -204,20 +205,20 @@ class World:
         self.made: list[Resource] = []
         self.modules: list[Module] = []
         for declared in source.of("resource", "module"):
-            rounds = [self._make(declared, scope, sources, group) for scope in self._rounds(declared)]
+            rounds = [self._make(declared, scope, group) for scope in self._rounds(declared)]
             self.names[declared.name] = rounds if declared.loop is not None else rounds[0]
 
     def _rounds(self, declared: Declaration) -> list[Scope]:
         return [self.scope] if declared.loop is None else iterations(declared.loop, self.scope) or []
 
-    def _make(self, declared: Declaration, scope: Scope, sources: Mapping[str, Source], group: str) -> Symbol:
+    def _make(self, declared: Declaration, scope: Scope, group: str) -> Symbol:
         is_made = declared.condition is None or bool(evaluate(declared.condition, scope))
         if declared.kind == "resource":
             resource = Resource(self.source, declared, scope, group, is_made)
             self.made += [resource] if is_made else []
             return resource
-        target = sources[os.path.normpath(os.path.join(os.path.dirname(self.source.name), declared.target))]
-        module = Module(target, declared, scope, sources, is_made)
+        target = self.source.tree.sources[self.source.beside(declared.target)]
+        module = Module(target, declared, scope, is_made)
         self.modules += [module] if is_made else []
         return module
 
@@ -247,39 +248,39 @@ class Outputs(Symbol):
 
 
 class Plan:
-    """A deployment of main.bicep in a situation."""
+    """What main.bicep deploys in a scenario."""
 
-    def __init__(self, sources: Mapping[str, Source], main: str, situation: Situation) -> None:
-        """Raises Refused if the template refuses the parameters."""
-        file = sources[situation.file]
-        reading = Scope(file, environment=situation.environment)
+    def __init__(self, tree: Tree, scenario: Scenario) -> None:
+        """Raises Refused if the template refuses the parameters, NoSuchMember if it cannot be evaluated."""
+        file = tree.sources[scenario.file]
+        reading = Scope(file, environment=scenario.environment)
         given = {one.name: evaluate(one.value, reading) for one in file.of("var") if one.value is not None}
-        self.parameters = {**given, **situation.instead}
-        self.situation = situation
-        self.main = World(sources[main], self.parameters, sources, SUBSCRIPTION)
-        self.resources = [one for one in self.main.resources() if not one.declared.existing]
-        self.existing = [one for one in self.main.resources() if one.declared.existing]
+        self.scenario = scenario
+        self.main = World(tree.sources[MAIN], {**given, **scenario.parameters}, SUBSCRIPTION)
+        found = list(self.main.resources())
+        self.resources = [one for one in found if not one.declared.existing]
+        self.existing = [one for one in found if one.declared.existing]
         self.modules = list(_modules(self.main))
         for resource in self.resources:
             _ = resource.body
 
     def __getitem__(self, name: str) -> Any:
-        """A parameter's value."""
+        """Return a parameter's value."""
         return self.main.names[name]
 
     def of(self, *types: str) -> list[Resource]:
-        """Those of these types."""
+        """Return the resources of these types."""
         return [one for one in self.resources if one.type in types]
 
     def the(self, kind: str, start: str = "") -> Resource:
-        """The one of a type whose name begins so. Raises NoSuchMember."""
+        """Return the resource of a type whose name has this start. Raises NoSuchMember."""
         found = next((one for one in self.of(kind) if one.name.startswith(start)), None)
         if found is None:
-            raise NoSuchMember(f"no {kind} {start} is made")
+            raise NoSuchMember(f"no {kind} {start} is deployed")
         return found
 
     def by_id(self, wanted: Any) -> Resource | None:
-        """The one with an id."""
+        """Return the resource with an id."""
         return next((one for one in self.resources if one.id == str(wanted)), None)
 
 

@@ -5,8 +5,8 @@ from dataclasses import dataclass, replace
 
 from tree_sitter import Node
 
+from local.infra_check.expression_types import infer, resource_of
 from local.infra_check.finding import Finding
-from local.infra_check.kinds import infer, resource_of
 from local.infra_check.schemas import PRIMITIVES, Schema, is_read_only, is_required, words
 from local.infra_check.syntax import Declaration, Source, line, literal, members, parts, text, walk_from
 from local.infra_check.values import UNKNOWN, NoSuchMember, Scope, evaluate, iterations, unknown_round

@@ -11,11 +11,11 @@ import json
 import os
 import subprocess
 import sys
-from pathlib import Path
 from typing import Any
 
 from local.infra_check import schemas
 from local.infra_check.check import check, resource_types
+from local.infra_check.tree import Tree
 
 SOURCE = "azmcp bicepschema"
 
@@ -71,8 +71,8 @@ def _flags(told: str) -> list[str]:
 def main(arguments: list[str]) -> None:
     """Fetch, let the templates choose what is kept, and write."""
     program, *wanted = arguments
-    root = Path(__file__).resolve().parents[2]
-    used = set(wanted) or resource_types(root)
+    tree = Tree()
+    used = set(wanted) or resource_types(tree)
     fetched = {}
     for resource_type in sorted(used):
         cached = schemas.load_schema(resource_type)
@@ -82,7 +82,7 @@ def main(arguments: list[str]) -> None:
         fetched[resource_type] = fetch(program, resource_type)
     kept = schemas.load_schema
     schemas.load_schema.cache_clear()
-    check(root, lambda resource_type: fetched.get(resource_type) or kept(resource_type))
+    check(tree, lambda resource_type: fetched.get(resource_type) or kept(resource_type))
     for resource_type, schema in fetched.items():
         path = schemas.DIRECTORY / schemas.file_name(resource_type)
         path.write_text(schemas.dump(schema), "utf-8")

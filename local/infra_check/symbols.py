@@ -1,37 +1,36 @@
 """Names: declared once, used at all, and nothing used that is not declared; modules, their parameters and outputs."""
 
-import os
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from typing import Any, Final
 
 from tree_sitter import Node
 
+from local.infra_check.expression_types import FUNCTIONS, READING_KEYS, infer, of_declared
 from local.infra_check.finding import Finding
-from local.infra_check.kinds import FUNCTIONS, READING_KEYS, infer, of_declared
 from local.infra_check.syntax import Declaration, Source, line, literal, member, members, parts, text, walk, walk_from
-from local.infra_check.values import UNKNOWN, NoSuchMember, Scope, evaluate, exists, unknown_round
+from local.infra_check.values import UNKNOWN, NoSuchMember, Scope, evaluate, unknown_round
 
 NAMESPACES = frozenset({"az", "sys"})
 _LOADS = ("loadJsonContent", "loadTextContent")
 
 
-def check_symbols(source: Source, sources: Mapping[str, Source]) -> Iterator[Finding]:
-    """Findings about the names of one file. `sources` are all files, by their paths."""
+def check_symbols(source: Source) -> Iterator[Finding]:
+    """Findings about the names of one file."""
     counted = Counter(declared.name for declared in source.declarations if declared.kind != "output")
     for declared in source.declarations:
         if declared.kind != "output" and counted[declared.name] > 1:
             yield Finding(source.name, declared.line, "declared-twice", f"{declared.name} is declared before")
     used = {text(node) for node, around in walk_from(source.root) if _is_use(node, around)}
     for declared in source.of("param", "var"):
-        if declared.name not in used and source.path.suffix == ".bicep":
+        if declared.name not in used and source.is_template:
             yield Finding(source.name, declared.line, "unused", f"{declared.kind} {declared.name} is never used")
     for declared in source.declarations:
         if not declared.nested_in:
             yield from _uses(source, declared.node, None, Scope(source))
     for declared in source.of("module"):
-        yield from _module(source, declared, sources)
-    yield from _outputs(source, sources)
+        yield from _module(source, declared)
+    yield from _outputs(source)
 
 
 def _is_use(node: Node, parent: Node | None) -> bool:
@@ -79,7 +78,7 @@ def _call(source: Source, node: Node) -> Iterator[Finding]:
         yield Finding(source.name, line(node), "undefined", f"no function that is known here is called {text(name)}")
     if text(name) in _LOADS:
         path = literal(parts(groups[0])[0])
-        if path is None or not exists(source.path, path):
+        if path is None or not source.tree.exists(source.beside(path)):
             yield Finding(source.name, line(node), "no-such-file", f"{path or 'what is loaded'} is not there")
 
 
@@ -90,13 +89,12 @@ def _member(source: Source, node: Node, scope: Scope) -> Iterator[Finding]:
         yield Finding(source.name, line(node), "undefined", f"{text(node)}: {error}")
 
 
-def _target(source: Source, declared: Declaration, sources: Mapping[str, Source]) -> Source | None:
-    directory = os.path.dirname(source.name)
-    return sources.get(os.path.normpath(os.path.join(directory, declared.target)))
+def _target(source: Source, declared: Declaration) -> Source | None:
+    return source.tree.sources.get(source.beside(declared.target))
 
 
-def _module(source: Source, declared: Declaration, sources: Mapping[str, Source]) -> Iterator[Finding]:
-    target = _target(source, declared, sources)
+def _module(source: Source, declared: Declaration) -> Iterator[Finding]:
+    target = _target(source, declared)
     if target is None:
         yield Finding(source.name, declared.line, "no-such-file", f"the module {declared.target} is not there")
         return
@@ -163,7 +161,7 @@ _BOUNDS: Final[dict[str, tuple[type, Callable[[Any], int], Callable[[int, int], 
 }
 
 
-def _outputs(source: Source, sources: Mapping[str, Source]) -> Iterator[Finding]:
+def _outputs(source: Source) -> Iterator[Finding]:
     """What is read of a module has to be one of its outputs."""
     for node in walk(source.root):
         if node.type != "member_expression":
@@ -173,7 +171,7 @@ def _outputs(source: Source, sources: Mapping[str, Source]) -> Iterator[Finding]
             continue
         root = parts(whole)[0]
         declared = source.named(text(parts(root)[0] if root.type == "subscript_expression" else root))
-        target = _target(source, declared, sources) if declared is not None and declared.kind == "module" else None
+        target = _target(source, declared) if declared is not None and declared.kind == "module" else None
         if target is not None and text(name) not in {output.name for output in target.of("output")}:
             told = f"{declared.target if declared else ''} has no output {text(name)}"
             yield Finding(source.name, line(name), "unknown-output", told)

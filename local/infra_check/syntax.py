@@ -1,15 +1,16 @@
 """A Bicep file, read into its declarations; expressions stay the parser's nodes."""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
-from functools import cached_property
-from pathlib import Path
+from functools import cache, cached_property
+from posixpath import dirname, join, normpath
 
 import tree_sitter_bicep
 from tree_sitter import Language, Node, Parser
 
 from local.infra_check.finding import Finding
+from local.infra_check.tree import Tree
 
 PARSER = Parser(Language(tree_sitter_bicep.language()))
 _PARAM_FILE_LINE = re.compile(rb"^param ", re.MULTILINE)
@@ -95,31 +96,18 @@ class Declaration:
 
 
 class Source:
-    """One file. `problems` tells what could not be read."""
+    """One file of a tree. `problems` lists what cannot be read."""
 
-    def __init__(self, path: Path, root: Path) -> None:
-        """`root` is what the file's name is told from."""
-        self.path = path
-        self.name = path.relative_to(root).as_posix()
-        data = path.read_bytes()
-        if path.suffix == ".bicepparam":
-            # The grammar knows no parameter files; their assignments look like those of variables.
-            data = _PARAM_FILE_LINE.sub(b"var   ", data)
-        self.root = PARSER.parse(data).root_node
+    def __init__(self, tree: Tree, name: str) -> None:
+        self.tree = tree
+        self.name = name
+        self.is_template = name.endswith(".bicep")
+        parsed = _parse(name, tree.text(name))
+        self.root, self.declarations, self._by_name = parsed
 
-    @cached_property
-    def declarations(self) -> list[Declaration]:
-        """Everything that is declared, in order; nested resources after those around them."""
-        found: list[Declaration] = []
-        decorators: dict[str, list[Node]] = {}
-        for node in parts(self.root):
-            if node.type == "decorators":
-                decorators = _decorators(node)
-                continue
-            if node.type in _READERS:
-                found += _READERS[node.type](node, decorators)
-            decorators = {}
-        return found
+    def beside(self, name: str) -> str:
+        """The name in the tree of a file that this one names."""
+        return normpath(join(dirname(self.name), name))
 
     def of(self, *kinds: str) -> list[Declaration]:
         """The declarations of these kinds."""
@@ -130,10 +118,6 @@ class Source:
         return self._by_name.get(name)
 
     @cached_property
-    def _by_name(self) -> dict[str, Declaration]:
-        return {one.name: one for one in reversed(self.declarations) if one.kind != "output"}
-
-    @cached_property
     def problems(self) -> list[Finding]:
         """A finding for every place that is no Bicep."""
         if not self.root.has_error:
@@ -141,6 +125,29 @@ class Source:
         broken = [node for node in _everything(self.root) if node.is_error or node.is_missing]
         places = sorted({line(node) for node in broken or [self.root]})
         return [Finding(self.name, place, "syntax", "this is not Bicep") for place in places]
+
+
+@cache
+def _parse(name: str, written: str) -> tuple[Node, list[Declaration], dict[str, Declaration]]:
+    """Parse a text once, however many trees it is in: its root, its declarations and these by name.
+
+    Nested resources follow those around them. Outputs have names of their own.
+    """
+    data = written.encode()
+    if name.endswith(".bicepparam"):
+        # The grammar has no parameter files; their assignments look like those of variables.
+        data = _PARAM_FILE_LINE.sub(b"var   ", data)
+    root = PARSER.parse(data).root_node
+    found: list[Declaration] = []
+    decorators: dict[str, list[Node]] = {}
+    for node in parts(root):
+        if node.type == "decorators":
+            decorators = _decorators(node)
+            continue
+        if node.type in _READERS and not root.has_error:
+            found += _READERS[node.type](node, decorators)
+        decorators = {}
+    return root, found, {one.name: one for one in reversed(found) if one.kind != "output"}
 
 
 def _everything(node: Node) -> Iterator[Node]:
@@ -158,19 +165,19 @@ def _decorators(node: Node) -> dict[str, list[Node]]:
     return found
 
 
-def _param(node: Node, decorators: dict[str, list[Node]]) -> list[Declaration]:
-    name, kind, *default = parts(node)
-    return [Declaration("param", text(name), node, decorators, kind, default[0] if default else None)]
+def _named(kind: str) -> Callable[[Node, dict[str, list[Node]]], list[Declaration]]:
+    """The reader of a parameter or an output: a name, a type, perhaps a value."""
+
+    def read(node: Node, decorators: dict[str, list[Node]]) -> list[Declaration]:
+        name, declared, *value = parts(node)
+        return [Declaration(kind, text(name), node, decorators, declared, value[-1] if value else None)]
+
+    return read
 
 
 def _var(node: Node, decorators: dict[str, list[Node]]) -> list[Declaration]:
     name, *value = parts(node)
     return [Declaration("var", text(name), node, decorators, None, value[-1] if value else None)]
-
-
-def _output(node: Node, decorators: dict[str, list[Node]]) -> list[Declaration]:
-    name, kind, *value = parts(node)
-    return [Declaration("output", text(name), node, decorators, kind, value[-1] if value else None)]
 
 
 def _module(node: Node, decorators: dict[str, list[Node]]) -> list[Declaration]:
@@ -209,9 +216,9 @@ def _body(node: Node) -> tuple[Node | None, Node | None, Node | None]:
 
 
 _READERS = {
-    "parameter_declaration": _param,
+    "parameter_declaration": _named("param"),
     "variable_declaration": _var,
-    "output_declaration": _output,
+    "output_declaration": _named("output"),
     "module_declaration": _module,
     "resource_declaration": _resource,
 }

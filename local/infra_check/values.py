@@ -8,7 +8,6 @@ import operator
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
-from pathlib import Path
 from typing import Any, Final
 
 from tree_sitter import Node
@@ -227,19 +226,14 @@ def _argument(node: Node, scope: Scope) -> Any:
     return lambda value: evaluate(body, scope.with_local(**{text(variable): value}))
 
 
-def _load(scope: Scope, name: Any) -> str | None:
-    path = scope.source.path.parent / str(name)
-    return path.read_text("utf-8") if isinstance(name, str) and path.is_file() else None
+def _load(scope: Scope, name: Any) -> Any:
+    path = scope.source.beside(str(name))
+    return scope.source.tree.text(path) if isinstance(name, str) and scope.source.tree.exists(path) else UNKNOWN
 
 
 def _load_json(arguments: list[Any], scope: Scope) -> Any:
     found = _load(scope, arguments[0])
-    return UNKNOWN if found is None else json.loads(found)
-
-
-def _load_text(arguments: list[Any], scope: Scope) -> Any:
-    found = _load(scope, arguments[0])
-    return UNKNOWN if found is None else found
+    return found if found is UNKNOWN else json.loads(found)
 
 
 def _union(arguments: list[Any], _scope: Scope) -> Any:
@@ -293,7 +287,7 @@ def _environment(arguments: list[Any], scope: Scope) -> Any:
 
 _FUNCTIONS: dict[str, Callable[[list[Any], Scope], Any]] = {
     "loadJsonContent": _load_json,
-    "loadTextContent": _load_text,
+    "loadTextContent": lambda arguments, scope: _load(scope, arguments[0]),
     "union": _union,
     "concat": _concat,
     "items": _items,
@@ -322,8 +316,3 @@ _READERS: dict[str, Callable[[Node, Scope], Any]] = {
     "parenthesized_expression": _group,
     "call_expression": _call,
 }
-
-
-def exists(path: Path, name: str) -> bool:
-    """Whether a file that is loaded or used by `path` is there."""
-    return (path.parent / name).is_file()

@@ -24,7 +24,7 @@ HOSTS = frozenset(
 """Every host that a file may name. A new one is a decision; package registries are never among them."""
 RESERVED = re.compile(
     r"[\w-]+|127\.0\.0\.1|\[::1\]|0\.0\.0\.0|192\.0\.2\.\d+|(?:.*\.)?(?:test|example|invalid|example\.(?:com|org|net))"
-    r"|.*[{}<>$%*…].*|[\w<>{}-]*\.(?:(?:blob\.core|servicebus)\.windows|vault\.azure)\.net"
+    r"|.*[{}<>$%*…].*|[\w<>{}-]*\.(?:(?:blob\.core|search|servicebus)\.windows|vault\.azure)\.net"
 )
 """Hosts of this machine and of nobody (RFC 2606, RFC 5737), placeholders, Azure's own pattern; no dot, no domain."""
 URL = re.compile(r"""\bhttps?://([^/\s"'`)\]\\,;|]+)""")

@@ -13,8 +13,8 @@ from typing import Any
 
 import yaml
 
-from local.infra_check.check import read
-from local.infra_check.plan import Plan, Situation
+from local.infra_check.plan import Plan, Scenario
+from local.infra_check.tree import Tree
 from tests.house.source_tree import ROOT
 
 AZURE: dict[str, Any] = yaml.safe_load((ROOT / "azure.yaml").read_text("utf-8"))
@@ -208,7 +208,7 @@ class Deployment:
 
     def _plan(self) -> Plan:
         self._find_parameters()
-        return Plan(read(self.tree), "infra/main.bicep", Situation("infra/main.bicepparam", values(self.tree)))
+        return Plan(Tree(self.tree), Scenario("infra/main.bicepparam", values(self.tree)))
 
     def _apply(self, plan: Plan, ready: bool) -> None:
         """A template other than the newest one's is a new revision; under a name that is there, nothing happens."""

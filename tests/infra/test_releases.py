@@ -5,12 +5,10 @@ from pathlib import Path
 
 import pytest
 
-from local.infra_check import agreement
 from local.infra_check.check import check
-from local.infra_check.inventory import FUNCTIONS
 from tests.house.source_tree import ROOT
 from tests.infra.deploying import AZURE, REGISTRY, Deployment, Prompted, calls, commit, git, repository, run, values
-from tests.infra.planting import MAIN, NAMES, Mistake, copy_to, plant
+from tests.infra.planting import MAIN, NAMES, planted
 
 PAGE = (ROOT / "docs" / "deployment.md").read_text("utf-8")
 
@@ -244,18 +242,9 @@ class TestTheWorkers:
         hooks = [service["hooks"]["predeploy"]["run"] for service in AZURE["services"].values()]
         assert hooks == ["infra/hooks/check_functions.sh"] * 2
 
-    def test_a_function_that_was_stays_off_where_it_does_not_serve(
-        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-    ) -> None:
-        monkeypatch.setattr(agreement, "FUNCTIONS", FUNCTIONS | {"once"})
-        [forgotten] = check(copy_to(tmp_path))
-        assert (forgotten.file, "retiredFunctions is [], and ['once']" in forgotten.message) == (NAMES, True)
-        plant(tmp_path, Mistake(NAMES, '"retiredFunctions": []', '"retiredFunctions": ["once"]', "", ""))
-        assert check(tmp_path) == []
-        plant(tmp_path, Mistake(MAIN, "names.functions, names.retiredFunctions,", "names.functions,", "", ""))
-        assert "AzureWebJobs.once.Disabled is not given" in " ".join(one.message for one in check(tmp_path))
-
-    def test_a_function_that_is_new_is_written_down(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setattr(agreement, "FUNCTIONS", FUNCTIONS - {"sign_heads"})
-        found = [one.message for one in check(copy_to(tmp_path))]
-        assert found == ["local/infra_check/inventory.py has no function sign_heads"]
+    def test_a_function_that_was_stays_off_where_it_does_not_serve(self) -> None:
+        retired = (NAMES, '"retiredFunctions": []', '"retiredFunctions": ["once"]')
+        found = " ".join(one.message for one in check(planted(retired)))
+        assert 'appSettings.AzureWebJobs.once.Disabled.value is "true"' in found
+        forgotten = (MAIN, "names.functions, names.retiredFunctions,", "names.functions,")
+        assert "AzureWebJobs.once" not in " ".join(one.message for one in check(planted(retired, forgotten)))

@@ -8,8 +8,8 @@ import pytest
 
 from local.infra_check import refresh, schemas
 from local.infra_check.check import check, resource_types
-from tests.house.source_tree import ROOT
-from tests.infra.planting import copy_to
+from local.infra_check.tree import Tree
+from tests.infra.planting import STORAGE, planted
 
 KIND = "Microsoft.Test/things"
 ANSWER: list[dict[str, Any]] = [
@@ -61,23 +61,19 @@ def test_what_is_not_used_is_named_and_not_kept() -> None:
     assert kept["types"]["Far"] is None
 
 
-def test_what_is_not_kept_is_told_when_a_template_uses_it(tmp_path: Path) -> None:
-    copy_to(tmp_path)
-    storage = tmp_path / "infra" / "modules" / "storage.bicep"
-    storage.write_text(
-        storage.read_text().replace("accessTier: 'Hot'", "sasPolicy: { sasExpirationPeriod: '1.0:0:0' }")
-    )
-    (finding,) = check(tmp_path)
+def test_what_is_not_kept_is_told_when_a_template_uses_it() -> None:
+    edit = (STORAGE, "accessTier: 'Hot'", "sasPolicy: { sasExpirationPeriod: '1.0:0:0' }")
+    (finding,) = check(planted(edit))
     assert (finding.code, "refresh it" in finding.message) == ("schema-missing", True)
 
 
 def test_every_type_that_is_used_is_cached_and_no_other() -> None:
     cached = {path.name for path in schemas.DIRECTORY.iterdir()}
-    assert cached == {schemas.file_name(kind) for kind in resource_types(ROOT)}
+    assert cached == {schemas.file_name(kind) for kind in resource_types(Tree())}
 
 
 def test_no_schema_is_of_a_preview_but_the_one_that_has_no_other_version() -> None:
-    found = {kind: schemas.load_schema(kind) for kind in resource_types(ROOT)}
+    found = {kind: schemas.load_schema(kind) for kind in resource_types(Tree())}
     previews = {kind for kind, schema in found.items() if schema is not None and "preview" in schema.version}
     assert previews == {"Microsoft.Insights/diagnosticSettings"}
 

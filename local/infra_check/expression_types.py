@@ -1,4 +1,4 @@
-"""Of which kind an expression is: string, int, bool, object, array, null, or None where that cannot be told."""
+"""The type of an expression: string, int, bool, object, array, null, or None where it is unknown."""
 
 from collections.abc import Callable
 from typing import Any, Final
@@ -8,52 +8,21 @@ from tree_sitter import Node
 from local.infra_check.syntax import Declaration, parts, text
 from local.infra_check.values import UNKNOWN, NoSuchMember, Scope, evaluate
 
-FUNCTIONS: Final[dict[str, str | None]] = {
-    "bool": "bool",
-    "cidrSubnet": "string",
-    "concat": None,
-    "contains": "bool",
-    "empty": "bool",
-    "endsWith": "bool",
-    "environment": "object",
-    "fail": None,
-    "filter": "array",
-    "flatten": "array",
-    "format": "string",
-    "guid": "string",
-    "int": "int",
-    "items": "array",
-    "join": "string",
-    "json": None,
-    "length": "int",
-    "loadJsonContent": None,
-    "loadTextContent": "string",
-    "map": "array",
-    "max": "int",
-    "min": "int",
-    "range": "array",
-    "readEnvironmentVariable": "string",
-    "replace": "string",
-    "resourceGroup": "object",
-    "resourceId": "string",
-    "split": "array",
-    "startsWith": "bool",
-    "string": "string",
-    "subscription": "object",
-    "subscriptionResourceId": "string",
-    "substring": "string",
-    "take": None,
-    "tenant": "object",
-    "toLower": "string",
-    "toObject": "object",
-    "toUpper": "string",
-    "trim": "string",
-    "union": None,
-    "uniqueString": "string",
+_RESULTS: Final = {
+    "bool": "bool contains empty endsWith startsWith",
+    "string": (
+        "cidrSubnet format guid join loadTextContent readEnvironmentVariable replace resourceId string "
+        "subscriptionResourceId substring toLower toUpper trim uniqueString"
+    ),
+    "": "concat fail json loadJsonContent take union",
+    "object": "environment resourceGroup subscription tenant toObject",
+    "array": "filter flatten items map range split",
+    "int": "int length max min",
 }
-"""The functions that the templates may use, and of which kind their result is."""
+FUNCTIONS: Final = {name: kind or None for kind, names in _RESULTS.items() for name in names.split()}
+"""The functions that the templates may use, and the type of each result; None: it depends on the arguments."""
 READING_KEYS: Final = ("listKeys", "listAccountSas", "listServiceSas", "listSecrets", "listConnectionStrings")
-"""Functions that exist and must not be used; they have a finding of their own."""
+"""Functions that exist and have a finding of their own."""
 _LOGIC = frozenset({"==", "!=", "<", ">", "<=", ">=", "&&", "||", "=~", "!~"})
 _OF_TYPES = {
     "string": "string",
