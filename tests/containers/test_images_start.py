@@ -23,6 +23,7 @@ from local.child import ReservedPort
 from tests.containers.dockerfile import ROOT, Dockerfile
 from workers.function_app import app as functions
 
+pytestmark = pytest.mark.slow
 SITE_PACKAGES = sysconfig.get_path("purelib")
 REQUIRED = {
     "MEMNET_STORAGE_URL": "http://127.0.0.1:1/account/container",
