@@ -8,10 +8,10 @@ FOR_IMAGES := --quiet --python-version 3.13 --python-platform x86_64-manylinux_2
 NPM_BROWSER := $(BIN)/npm --prefix tests/browser --loglevel=error
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo dev test check infra bench load docs lock clean
+.PHONY: help setup demo dev test test-fast test-slow check infra bench load docs lock clean
 
 help: ## list the targets
-	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-6s  %s\n", $$1, $$2 }' Makefile
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-9s  %s\n", $$1, $$2 }' Makefile
 
 setup: .venv/.python-ready local/azurite/node_modules/.ready ## install everything, pinned, below this directory; instant the second time
 
@@ -21,8 +21,15 @@ demo: setup ## play a conversation of several sessions; CONVERSATION=file plays 
 dev: setup ## run the whole service with all stand-ins in the foreground; MEMNET_PORT=8080
 	@$(BIN)/python -m local.dev
 
-test: setup tests/browser/node_modules/.ready ## run all tests
-	@$(BIN)/pytest
+test: setup tests/browser/node_modules/.ready ## run the tests, but not the slow ones
+	@$(BIN)/pytest -m "not slow"
+
+test-fast: setup ## run what needs no other process, in a minute: domain, operations, profiles, house rules
+	@$(BIN)/pytest -m "not slow" --hypothesis-profile=fast tests/domain tests/operations tests/profiles tests/house \
+		--ignore=tests/house/test_enforcement.py
+
+test-slow: setup tests/browser/node_modules/.ready ## run the slow tests: full sizes, accuracy, measurements
+	@$(BIN)/pytest -m slow
 
 check: setup ## format, lint, types, import contracts, house rules
 	$(BIN)/ruff format --check .

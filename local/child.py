@@ -8,6 +8,7 @@ import sys
 import time
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
+from typing import IO, Any, ClassVar, Protocol
 from urllib.parse import urlsplit
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -67,6 +68,48 @@ def status_of(url: str, *, timeout: float = 5.0) -> int | None:
         connection.close()
 
 
+class Process(Protocol):
+    """What `Child` needs of a started process, with the meaning that it has in `subprocess.Popen`."""
+
+    pid: int
+    stdin: IO[bytes] | None
+    returncode: Any
+
+    def poll(self) -> int | None:
+        """Return the exit code, or None while the process runs."""
+        ...
+
+    def wait(self, timeout: float | None = None) -> int:
+        """Wait for the end. Raises TimeoutExpired."""
+        ...
+
+    def send_signal(self, number: int, /) -> None:
+        """Send a signal."""
+        ...
+
+    def terminate(self) -> None:
+        """Send SIGTERM."""
+        ...
+
+    def kill(self) -> None:
+        """Send SIGKILL."""
+        ...
+
+
+def popen(command: Sequence[str], environment: Mapping[str, str], log: Path) -> Process:
+    """Start a process in a session of its own, so that Ctrl-C reaches only the one who stops in order."""
+    with log.open("ab") as output:
+        return subprocess.Popen(
+            command,
+            cwd=ROOT,
+            env={**os.environ, **environment},
+            stdin=subprocess.PIPE,
+            stdout=output,
+            stderr=subprocess.STDOUT,
+            start_new_session=True,
+        )
+
+
 class Child:
     """A process that ends with this one: its standard input is a pipe, and it stops when the pipe closes.
 
@@ -74,13 +117,16 @@ class Child:
     azurite/serve.js, Python's in `local.tethered`.
     """
 
+    launch: ClassVar[Callable[[Sequence[str], Mapping[str, str], Path], Process]] = staticmethod(popen)
+    """Starts the process."""
+
     def __init__(self, name: str, command: Sequence[str], *, environment: Mapping[str, str], log: Path) -> None:
         """`environment` is added to this process's; the output of every start is appended to `log`."""
         self.name = name
         self.log = log
         self._command = list(command)
         self._environment = dict(environment)
-        self._process: subprocess.Popen[bytes] | None = None
+        self._process: Process | None = None
 
     @classmethod
     def python(cls, name: str, module: str, *arguments: str, environment: Mapping[str, str], log: Path) -> "Child":
@@ -94,18 +140,9 @@ class Child:
         return None if self._process is None else self._process.pid
 
     def start(self) -> None:
-        """Start the process in a session of its own, so that Ctrl-C reaches only the one who stops in order."""
+        """Start the process."""
         self.log.parent.mkdir(parents=True, exist_ok=True)
-        with self.log.open("ab") as log:
-            self._process = subprocess.Popen(
-                self._command,
-                cwd=ROOT,
-                env={**os.environ, **self._environment},
-                stdin=subprocess.PIPE,
-                stdout=log,
-                stderr=subprocess.STDOUT,
-                start_new_session=True,
-            )
+        self._process = type(self).launch(self._command, self._environment, self.log)
 
     def ended(self) -> int | None:
         """Return the exit code if the process was started and has ended, else None."""
@@ -140,7 +177,7 @@ class Child:
             self._process.kill()
             self._reap(self._process, None)
 
-    def _reap(self, process: subprocess.Popen[bytes], seconds: float | None) -> int:
+    def _reap(self, process: Process, seconds: float | None) -> int:
         try:
             process.wait(seconds)
         except subprocess.TimeoutExpired:
@@ -149,7 +186,8 @@ class Child:
         if process.stdin is not None:
             process.stdin.close()
         self._process = None
-        return process.returncode
+        code: int = process.returncode
+        return code
 
     def last_lines(self) -> str:
         """Return the end of the log, headed by the log's name."""

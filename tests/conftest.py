@@ -18,13 +18,16 @@ import pytest
 from hypothesis import HealthCheck, settings
 
 from local.azurite_server import ACCOUNT_KEY, ACCOUNT_NAME, Azurite, create_container, drop_container
+from local.child import Child, popen
 from local.issuer import Issuer, running_issuer
 from local.key_vault_server import KeyVault
 from local.search_server import SearchEmulator
 from local.service_bus_server import ServiceBus
+from tests.fork_server import Forks
 
 # An example may take its time: a machine is slow at any moment.
 settings.register_profile("memnet", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.register_profile("fast", parent=settings.get_profile("memnet"), max_examples=20)
 settings.load_profile("memnet")
 
 
@@ -105,6 +108,15 @@ def pytest_configure(config: pytest.Config) -> None:
         config.stash[ON_DEMAND] = AzuriteOnDemand()
 
 
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """The tests of a file run in one process, so that its module's service starts once; so do all of the console's."""
+    for item in items:
+        name = item.path.name
+        group = "console" if name.startswith("test_console") and item.path.parent.name == "e2e" else str(item.path)
+        item.add_marker(pytest.mark.xdist_group(group))
+
+
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_auto_num_workers() -> int:
     """One more than there are processors: many tests wait for processes that they have started."""
@@ -134,6 +146,16 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
         terminalreporter.section("measured")
     for line in sorted(lines):
         terminalreporter.line(line)
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _forks(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """The API and the workers are forked from a process that has them loaded, once a test starts one."""
+    forks = Forks(popen, tmp_path_factory.mktemp("forks"))
+    Child.launch = staticmethod(forks)
+    yield
+    Child.launch = staticmethod(popen)
+    forks.close()
 
 
 @pytest.fixture

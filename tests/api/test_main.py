@@ -1,18 +1,20 @@
 """`python -m api.main` as a process: what it says when it cannot start, and how it stops."""
 
 import json
+import logging
 import os
 import re
 import signal
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 import httpx
 import pytest
 
+from api.main import main
 from local.azurite_server import ACCOUNT_KEY, container_client
 from memnet.domain.catalog_text import texts_of
 from tests.domain.samples import CATALOG
@@ -29,16 +31,41 @@ def start(**variables: str) -> "subprocess.Popen[str]":
     return subprocess.Popen(command, cwd=ROOT, env={**others, **variables}, stderr=subprocess.PIPE, text=True)
 
 
-def failure(**variables: str) -> list[str]:
-    """The lines of a process that must not start."""
-    with start(**variables) as process:
+Failure = Callable[..., list[str]]
+
+
+@pytest.fixture
+def failure(
+    monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str], restored_logging: None
+) -> Iterator[Failure]:
+    """The lines of a start that must fail, in this process: nothing is served before the settings are read."""
+
+    def failed(**variables: str) -> list[str]:
+        for name in os.environ:
+            if name.startswith("MEMNET_"):
+                monkeypatch.delenv(name)
+        for name, value in variables.items():
+            monkeypatch.setenv(name, value)
+        capfd.readouterr()
+        assert main() == 1
+        errors = capfd.readouterr().err
+        assert "Traceback" not in errors
+        return errors.splitlines()
+
+    handlers, level = logging.root.handlers[:], logging.root.level
+    yield failed
+    logging.root.handlers[:], logging.root.level = handlers, level
+
+
+def test_a_process_that_cannot_start_says_why_and_ends() -> None:
+    with start(**WORKING, MEMNET_QUOTA_PER_USER="many") as process:
         _, errors = process.communicate(timeout=60)
     assert process.returncode == 1
+    assert "MEMNET_QUOTA_PER_USER" in errors
     assert "Traceback" not in errors
-    return errors.splitlines()
 
 
-def test_every_missing_setting_is_named_on_its_own_line() -> None:
+def test_every_missing_setting_is_named_on_its_own_line(failure: Failure) -> None:
     required = [f"MEMNET_{name.upper()} is required" for name in REQUIRED]
     *missing, port = failure(MEMNET_PORT="http")
     assert missing == required
@@ -58,7 +85,7 @@ def test_every_missing_setting_is_named_on_its_own_line() -> None:
         ({"MEMNET_PORT": "70000"}, "MEMNET_PORT: must be"),
     ],
 )
-def test_a_setting_that_cannot_be_used_is_named(variables: dict[str, str], line: str) -> None:
+def test_a_setting_that_cannot_be_used_is_named(failure: Failure, variables: dict[str, str], line: str) -> None:
     lines = failure(**WORKING | variables)
     assert len(lines) == 1
     assert re.search(line, lines[0])
@@ -73,7 +100,7 @@ def test_a_setting_that_cannot_be_used_is_named(variables: dict[str, str], line:
     ],
 )
 def test_an_index_of_other_embeddings_stops_the_start_and_says_what_to_do(
-    container_url: str, serving: dict[str, object], told: str | None
+    container_url: str, failure: Failure, serving: dict[str, object], told: str | None
 ) -> None:
     account_url, _, name = container_url.rpartition("/")
     with container_client(account_url, name) as container:
@@ -99,13 +126,13 @@ def test_an_index_of_other_embeddings_stops_the_start_and_says_what_to_do(
     "variables",
     [{"MEMNET_SEARCH_URL": "search"}, {"MEMNET_SEARCH_URL": "https://s.test", "MEMNET_SEARCH_INDEX": "My_Events"}],
 )
-def test_a_search_service_that_cannot_be_one_is_named(variables: dict[str, str]) -> None:
+def test_a_search_service_that_cannot_be_one_is_named(failure: Failure, variables: dict[str, str]) -> None:
     (line,) = failure(**WORKING | variables)
     assert line.startswith("MEMNET_SEARCH_URL, MEMNET_SEARCH_INDEX, MEMNET_SEARCH_ENCRYPTION_KEY: must be")
 
 
 def test_every_version_is_registered_and_another_text_under_one_stops_the_start(
-    container_url: str, tmp_path: Path
+    container_url: str, failure: Failure, tmp_path: Path
 ) -> None:
     account_url, _, name = container_url.rpartition("/")
     variables = {**WORKING, "MEMNET_STORAGE_URL": container_url, "MEMNET_STORAGE_KEY": ACCOUNT_KEY}
@@ -127,7 +154,7 @@ def test_every_version_is_registered_and_another_text_under_one_stops_the_start(
     assert line.endswith(f", profile support-desk-v1 {version}. Raise the version, or bring back the text.")
 
 
-def test_every_fault_of_the_catalog_is_on_its_own_line(tmp_path: Path) -> None:
+def test_every_fault_of_the_catalog_is_on_its_own_line(failure: Failure, tmp_path: Path) -> None:
     for name in ("a", "b"):
         (tmp_path / f"{name}.json").write_text("{")
     lines = failure(**WORKING, MEMNET_PROFILES_DIR=str(tmp_path))

@@ -228,13 +228,16 @@ POSITIVE, NEGATIVE = schemathesis.GenerationMode.POSITIVE, schemathesis.Generati
     # The health routes take nothing that could be wrong.
     [(name, mode) for name in EXPECTED for mode in (POSITIVE, NEGATIVE) if (name[:6], mode) != ("health", NEGATIVE)],
 )
-def test_no_5xx_and_nothing_undocumented(described: Described, name: str, mode: schemathesis.GenerationMode) -> None:
+@pytest.mark.parametrize("examples", [8, pytest.param(40, marks=pytest.mark.slow)])
+def test_no_5xx_and_nothing_undocumented(
+    described: Described, name: str, mode: schemathesis.GenerationMode, examples: int
+) -> None:
     schema, authorization = described
     found = [result.ok() for result in schema.get_all_operations()]
     (operation,) = [row for row in found if row.definition.raw["operationId"] == name]
 
     # Not schemathesis' own pytest integration: it does not work with pytest 9 yet.
-    @limits(max_examples=40, derandomize=True, suppress_health_check=list(HealthCheck))
+    @limits(max_examples=examples, derandomize=True, suppress_health_check=list(HealthCheck))
     @given(operation.as_strategy(generation_mode=mode), st.booleans())
     def check(case: schemathesis.Case, close: bool) -> None:
         aim(case, close=close and mode is POSITIVE)

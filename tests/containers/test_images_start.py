@@ -24,6 +24,7 @@ from tests.containers.dockerfile import ROOT, Dockerfile
 from tests.sample_settings import NOWHERE
 from workers.function_app import app as functions
 
+pytestmark = pytest.mark.slow
 SITE_PACKAGES = sysconfig.get_path("purelib")
 REQUIRED = {**NOWHERE, "MEMNET_DRAIN_SECONDS": "0"}
 SECONDS_TO_START = 120

@@ -32,6 +32,7 @@ from memnet.stores import AuditLog, Blobs, DocumentStore, EventStore, RecordStor
 from tests.domain.samples import CATALOG
 from tests.domain.snapshot_samples import snapshot
 from tests.memory_blobs import memory_blobs
+from tests.operations.vault_world import VaultWorld
 
 SCOPE, OTHER = UserScope("t1", "u1"), UserScope("t2", "u2")
 OPERATOR, WRITER = Actor("ops", frozenset()), Actor("svc", frozenset())
@@ -116,7 +117,7 @@ def elsewhere() -> Store:
 
 
 def store_over(blobs: Blobs) -> Store:
-    return Store(DocumentStore(blobs), AuditLog(blobs), EventStore(blobs), RecordStore(blobs))
+    return Store(DocumentStore(blobs), AuditLog(blobs, VaultWorld().vault), EventStore(blobs), RecordStore(blobs))
 
 
 @pytest.mark.parametrize("target", [SCOPE, OTHER], ids=["restored", "taken over"])

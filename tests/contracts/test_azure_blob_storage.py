@@ -26,6 +26,7 @@ from memnet.ports import StoreConflict
 from memnet.stores import AuditLog, Blobs, DocumentStore
 from tests.contracts.conftest import Place
 from tests.contracts.scripted_server import CLOSE, HANG, ScriptedServer, answer, scripted_server, serving
+from tests.operations.vault_world import VaultWorld
 
 KEY = base64.b64encode(b"key").decode()
 SCOPE = UserScope("t1", "u1")
@@ -120,7 +121,7 @@ async def test_a_server_that_is_down_is_unavailable():
         with pytest.raises(Unavailable):
             await documents.list(SCOPE, "", limit=1, cursor=None)
         with pytest.raises(Unavailable):
-            await AuditLog(blobs_in(container)).append(SCOPE, "d-0001", b"{}")
+            await AuditLog(blobs_in(container), VaultWorld().vault).append(SCOPE, "d-0001", b"{}")
 
 
 async def test_a_server_that_hangs_is_unavailable():
@@ -232,7 +233,7 @@ async def test_a_marker_that_the_service_refuses_is_an_invalid_cursor():
 async def test_a_record_that_vanished_between_refusal_and_look_is_unavailable():
     absent = answer(404, "BlobNotFound")
     async with against(absent, answer(409, "BlobAlreadyExists"), absent) as (container, server):
-        audit = AuditLog(blobs_in(container))
+        audit = AuditLog(blobs_in(container), VaultWorld().vault)
         with pytest.raises(Unavailable):
             await audit.append(SCOPE, "d-0001", b"{}")
         assert not audit.stands(SCOPE, "d-0001")
@@ -241,7 +242,7 @@ async def test_a_record_that_vanished_between_refusal_and_look_is_unavailable():
 
 async def test_standing_records_are_remembered_within_a_bound():
     async with against(*[answer(404, "BlobNotFound"), answer(201, ETag=TAG)] * 3) as (container, _):
-        audit = AuditLog(blobs_in(container), known_limit=2)
+        audit = AuditLog(blobs_in(container), VaultWorld().vault, known_limit=2)
         for change_id in ("d-1", "d-2", "d-3"):
             await audit.append(SCOPE, change_id, b"{}")
         assert [audit.stands(SCOPE, change_id) for change_id in ("d-1", "d-2", "d-3")] == [False, True, True]
@@ -267,7 +268,7 @@ async def test_two_processes_see_each_others_writes(place: Place, container: Azu
 async def test_blobs_that_are_no_documents_are_not_listed(place: Place, container: AzureBlobStorage):
     documents = store(container)
     await documents.put(DOCUMENT, b"{}", SUMMARY, replaces=None)
-    await AuditLog(blobs_in(container)).append(SCOPE, "d-0001", b"{}")
+    await AuditLog(blobs_in(container), VaultWorld().vault).append(SCOPE, "d-0001", b"{}")
     metadata = {"etag": "e", "sequence": "1", "updated_at": "t", "size": "1", "deleted": "false", "outbox": "0"}
     for name in ("tenants/t1/users/u1/documents/user/_x", "tenants/t1/users/u1/documents/user", "tenants/x"):
         await place.client.upload_blob(name, b"", metadata=metadata)

@@ -7,7 +7,6 @@ from typing import Any
 import orjson
 import pytest
 from azure.storage.blob.aio import ContainerClient
-from memnet.adapters.azure.blob_container import open_container
 
 from memnet.adapters.azure.blob_storage import AzureBlobStorage
 from memnet.adapters.memory.clock import FrozenClock

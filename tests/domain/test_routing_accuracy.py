@@ -20,6 +20,7 @@ from memnet.domain import routing
 from memnet.domain.profile import RoutingRules
 from memnet.ports import SemanticRouter
 
+pytestmark = pytest.mark.slow
 LABELLED = json.loads(Path(__file__).with_name("routing_hints.json").read_text("utf-8"))
 SHIPPED = RoutingRules(
     source_binding="s",

@@ -10,7 +10,10 @@ import pytest_asyncio
 from local.azurite_server import create_container, drop_container
 from local.issuer import Issuer
 from local.key_vault_server import KeyVault
+from tests.e2e.console_fixtures import browser, maya, session, stack, tab
 from tests.e2e.service import Service
+
+__all__ = ["browser", "maya", "session", "stack", "tab"]
 
 
 @pytest.fixture(scope="module")

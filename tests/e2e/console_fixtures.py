@@ -1,4 +1,4 @@
-"""A whole stack and a browser for each module of tests of the operator's page; each test has a tab of its own."""
+"""A whole stack and a browser for all tests of the operator's page; each test has a tab of its own."""
 
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable
@@ -21,9 +21,9 @@ Opens = Callable[..., Awaitable[Screen]]
 Settles = Callable[[], Awaitable[Maya]]
 
 
-@pytest_asyncio.fixture(scope="module", loop_scope="module")
+@pytest_asyncio.fixture(scope="session", loop_scope="session")
 async def stack(azurite: Any, tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Stack]:
-    """Everything but the storage's own process is this module's."""
+    """Everything but the storage's own process is these tests'."""
     container = f"e2e-{uuid4().hex}"
     running = running_stack(
         directory=tmp_path_factory.mktemp("stack"),
@@ -36,19 +36,19 @@ async def stack(azurite: Any, tmp_path_factory: pytest.TempPathFactory) -> Async
     await asyncio.to_thread(drop_container, azurite.account_url, container)
 
 
-@pytest_asyncio.fixture(scope="module", loop_scope="module")
+@pytest_asyncio.fixture(scope="session", loop_scope="session")
 async def browser() -> AsyncIterator[Browser]:
     async with chromium() as running:
         yield running
 
 
-@pytest_asyncio.fixture(scope="module", loop_scope="module")
+@pytest_asyncio.fixture(scope="session", loop_scope="session")
 async def session() -> AsyncIterator[ClientSession]:
     async with ClientSession(cookie_jar=DummyCookieJar()) as opened:
         yield opened
 
 
-@pytest_asyncio.fixture(loop_scope="module")
+@pytest_asyncio.fixture(loop_scope="session")
 async def tab(browser: Browser, stack: Stack) -> AsyncIterator[Opens]:
     """Open a tab, signed in unless `roles` is None, with nothing remembered of others; what it complains of fails."""
     async with AsyncExitStack() as closing:
@@ -69,7 +69,7 @@ async def tab(browser: Browser, stack: Stack) -> AsyncIterator[Opens]:
             screen.check()
 
 
-@pytest_asyncio.fixture(loop_scope="module")
+@pytest_asyncio.fixture(loop_scope="session")
 async def maya(session: ClientSession, stack: Stack) -> Maya:
     """A user that nobody else has."""
     return await settle(session, stack, f"maya-{uuid4().hex[:8]}")

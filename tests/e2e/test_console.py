@@ -11,11 +11,10 @@ from memnet.operations.erase_users import erase_users
 from memnet.settings import load
 from memnet.wiring import connect
 from tests.e2e.client import DYNAMIC, eventually, prefer
-from tests.e2e.console_fixtures import Opens, browser, maya, session, stack, tab
+from tests.e2e.console_fixtures import Opens
 from tests.e2e.console_world import ATLAS, OPERATOR, PAUSED, Maya, dispute_summary, replay
 
-__all__ = ["browser", "maya", "session", "stack", "tab"]
-pytestmark = pytest.mark.asyncio(loop_scope="module")
+pytestmark = pytest.mark.asyncio(loop_scope="session")
 PORTO = "Moved to Porto last week"
 
 

@@ -8,12 +8,11 @@ from typing import Any
 import pytest
 from playwright.async_api import Locator, Route, expect
 
-from tests.e2e.console_fixtures import Opens, browser, maya, session, stack, tab
+from tests.e2e.console_fixtures import Opens
 from tests.e2e.console_screen import Screen
 from tests.e2e.console_world import Maya
 
-__all__ = ["browser", "maya", "session", "stack", "tab"]
-pytestmark = pytest.mark.asyncio(loop_scope="module")
+pytestmark = pytest.mark.asyncio(loop_scope="session")
 FIRST, SECOND = "ers-first", "ers-second"
 TURN = 2000
 """After so many milliseconds it is asked again."""

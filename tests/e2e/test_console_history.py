@@ -4,11 +4,10 @@ import pytest
 from playwright.async_api import Route, expect
 
 from memnet.domain.audit_values import CLEAR
-from tests.e2e.console_fixtures import Opens, browser, maya, session, stack, tab
+from tests.e2e.console_fixtures import Opens
 from tests.e2e.console_world import Maya
 
-__all__ = ["browser", "maya", "session", "stack", "tab"]
-pytestmark = pytest.mark.asyncio(loop_scope="module")
+pytestmark = pytest.mark.asyncio(loop_scope="session")
 GIVEN = {
     "change_id": "doc-1-000000000001",
     "sequence": 1,

@@ -11,12 +11,11 @@ from playwright.async_api import Browser, Error, expect
 from local.stack import Stack
 from tests.browser.chromium import AXE
 from tests.e2e.client import DYNAMIC, add
-from tests.e2e.console_fixtures import Opens, browser, maya, session, stack, tab
+from tests.e2e.console_fixtures import Opens
 from tests.e2e.console_screen import VIEWS, open_screen
 from tests.e2e.console_world import Maya, dispute_summary, replay, token
 
-__all__ = ["browser", "maya", "session", "stack", "tab"]
-pytestmark = pytest.mark.asyncio(loop_scope="module")
+pytestmark = pytest.mark.asyncio(loop_scope="session")
 SECRET = "Reports to Priya"
 HOSTILE = (
     '<img src=x onerror="window.ran=1">',

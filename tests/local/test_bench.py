@@ -51,6 +51,7 @@ def test_a_ratio_is_service_by_client_and_a_missed_target_is_told() -> None:
     assert "≤ 1.5 missed" in shown
 
 
+@pytest.mark.slow
 def test_the_whole_bench_runs_and_writes_its_numbers(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
 ) -> None:

@@ -127,6 +127,7 @@ def test_a_missed_target_and_a_spent_budget_are_told() -> None:
         assert told in shown
 
 
+@pytest.mark.slow
 def test_the_whole_load_runs_and_writes_its_numbers(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
 ) -> None:

@@ -39,6 +39,7 @@ from memnet.operations.sweep_outboxes import sweep_outboxes
 from memnet.stores import AuditLog, DocumentStore, EventStore, JobMarks, RecordStore, Vault
 from tests.domain.samples import CATALOG
 from tests.memory_blobs import memory_blobs, storage_of
+from tests.operations.vault_world import VaultWorld
 
 SCOPE = UserScope("t1", "u1")
 PROFILE = "project-copilot-v1"
@@ -147,7 +148,11 @@ class World:
 
     def __post_init__(self) -> None:
         self.blobs = blobs = memory_blobs(self.clock)
-        self.documents, self.audit, self.records = DocumentStore(blobs), AuditLog(blobs), RecordStore(blobs)
+        self.documents, self.audit, self.records = (
+            DocumentStore(blobs),
+            AuditLog(blobs, VaultWorld().vault),
+            RecordStore(blobs),
+        )
         self.events, self.marks = EventStore(blobs), JobMarks(blobs)
         self.keys = MemoryTenantKeys(self.ids)
         self.vault = Vault(self.records, self.keys, self.ids, self.clock)

@@ -5,7 +5,6 @@ from typing import Any
 
 import orjson
 import pytest
-from memnet.operations.take_current_key import take_current_key
 
 from memnet.domain import replay as replays
 from memnet.domain.archive import EntryKind
@@ -18,6 +17,7 @@ from memnet.domain.record import RecordKey, RecordKind
 from memnet.domain.replay import ReplayStatus
 from memnet.domain.snapshot import Snapshot
 from memnet.operations.import_user import import_entry
+from memnet.operations.key_ring import KeyRing
 from memnet.ports import StoreConflict
 from tests.operations.archive_world import OPERATOR, exported, files, filled_world, marked
 from tests.operations.replay_world import SCOPE, World
@@ -83,7 +83,7 @@ async def test_a_refusal_by_the_store_proves_nothing_unless_the_record_is_there(
         return await call()
 
     vault = world.ports(refuse)["vault"]
-    await take_current_key(SCOPE, vault=world.vault)
+    await KeyRing(world.vault).get_or_create(SCOPE)
     with pytest.raises(Unavailable):
         await put_back(world, entry, vault=vault)
     applies = True

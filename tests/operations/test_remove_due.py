@@ -11,7 +11,8 @@ from memnet.domain.retention import Limits, RetentionPolicy, Tally
 from memnet.operations.remove_due import BATCH, RetentionRun, remove_due
 from memnet.stores import HoldStore
 from tests.memory_blobs import memory_blobs
-from tests.operations.hold_world import SCOPE, HoldWorld
+from tests.domain.samples import SCOPE
+from tests.operations.hold_world import HoldWorld
 
 
 def a_run(holds: HoldStore, *, dry_run: bool = False) -> RetentionRun:

@@ -24,6 +24,7 @@ from memnet.stores import (
     RecordStore,
     UserStorage,
 )
+from tests.operations.vault_world import VaultWorld
 
 DATA = '{"who":"naïve 文档 🙂"}'.encode()
 SUMMARY = DocumentSummary(
@@ -53,7 +54,7 @@ def stores_over(blobs: Blobs) -> Stores:
         ErasureStore(blobs),
         UserStorage(blobs),
         DocumentStore(blobs),
-        AuditLog(blobs),
+        AuditLog(blobs, VaultWorld().vault),
         EventStore(blobs),
         RecordStore(blobs),
         JobMarks(blobs),

@@ -4,6 +4,7 @@ import pytest
 
 from memnet.stores import AuditLog, Blobs, DocumentStore, EventStore, HoldStore, JobMarks, RecordStore, SearchRegister
 from tests.memory_blobs import memory_blobs
+from tests.operations.vault_world import VaultWorld
 
 
 @pytest.fixture
@@ -18,7 +19,7 @@ def documents(blobs: Blobs) -> DocumentStore:
 
 @pytest.fixture
 def audit(blobs: Blobs) -> AuditLog:
-    return AuditLog(blobs)
+    return AuditLog(blobs, VaultWorld().vault)
 
 
 @pytest.fixture

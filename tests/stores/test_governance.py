@@ -13,8 +13,9 @@ from memnet.domain.record import RecordKey, RecordKind
 from memnet.operations.legal_holds import get_hold, place_hold, release_hold
 from memnet.ports import StoreConflict
 from memnet.stores import AuditLog, Blobs, ErasureStore, EventStore, RecordStore, UserDirectory
-from tests.contracts.erasure_stores import pages
 from tests.memory_blobs import memory_blobs
+from tests.operations.vault_world import VaultWorld
+from tests.stores.all_stores import pages
 
 PLACE = HoldPlace("t1", "u1")
 DATA = '{"reason":"naïve 文档"}'.encode()
@@ -23,7 +24,7 @@ DATA = '{"reason":"naïve 文档"}'.encode()
 @pytest.fixture
 def stored(blobs: Blobs) -> tuple[Any, ...]:
     """An empty directory, and the audit log, events and records it is a directory of."""
-    return UserDirectory(blobs), AuditLog(blobs), EventStore(blobs), RecordStore(blobs)
+    return UserDirectory(blobs), AuditLog(blobs, VaultWorld().vault), EventStore(blobs), RecordStore(blobs)
 
 
 async def test_a_change_is_created_once(holds):
