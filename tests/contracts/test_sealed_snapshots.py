@@ -8,7 +8,7 @@ import orjson
 import pytest
 from azure.storage.blob.aio import ContainerClient
 
-from memnet.adapters.azure.blob_storage import AzureBlobStorage
+from memnet.adapters.azure.blob_storage import AzureBlobStorage, open_container
 from memnet.adapters.memory.clock import FrozenClock
 from memnet.adapters.memory.queue import MemoryQueue
 from memnet.adapters.memory.tenant_keys import MemoryTenantKeys

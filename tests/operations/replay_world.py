@@ -39,7 +39,6 @@ from memnet.operations.sweep_outboxes import sweep_outboxes
 from memnet.stores import AuditLog, DocumentStore, EventStore, JobMarks, RecordStore, Vault
 from tests.domain.samples import CATALOG
 from tests.memory_blobs import memory_blobs, storage_of
-from tests.operations.vault_world import VaultWorld
 
 SCOPE = UserScope("t1", "u1")
 PROFILE = "project-copilot-v1"
@@ -148,15 +147,11 @@ class World:
 
     def __post_init__(self) -> None:
         self.blobs = blobs = memory_blobs(self.clock)
-        self.documents, self.audit, self.records = (
-            DocumentStore(blobs),
-            AuditLog(blobs, VaultWorld().vault),
-            RecordStore(blobs),
-        )
+        self.documents, self.records = DocumentStore(blobs), RecordStore(blobs)
         self.events, self.marks = EventStore(blobs), JobMarks(blobs)
         self.keys = MemoryTenantKeys(self.ids)
         self.vault = Vault(self.records, self.keys, self.ids, self.clock)
-        self.audit.vault = self.vault
+        self.audit = AuditLog(blobs, self.vault)
 
     def records_at_rest(self) -> list[bytes]:
         """The bytes of all records that are no documents, audit records and events."""

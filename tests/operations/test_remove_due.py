@@ -10,8 +10,8 @@ from memnet.domain.hold import HoldKey, HoldPlace
 from memnet.domain.retention import Limits, RetentionPolicy, Tally
 from memnet.operations.remove_due import BATCH, RetentionRun, remove_due
 from memnet.stores import HoldStore
-from tests.memory_blobs import memory_blobs
 from tests.domain.samples import SCOPE
+from tests.memory_blobs import memory_blobs
 from tests.operations.hold_world import HoldWorld
 
 
