@@ -34,6 +34,7 @@ from memnet.ports import Page, StoredDocument
 from memnet.stores import AuditLog, Blobs, DocumentStore, RecordStore, Vault
 from tests.domain.samples import CATALOG
 from tests.memory_blobs import memory_blobs, storage_of
+from tests.operations.vault_world import VaultWorld
 
 SCOPE = UserScope("t1", "u1")
 PROFILE = "project-copilot-v1"
@@ -78,7 +79,7 @@ class CountingAudit(AuditLog):
     """Counts what goes to the log, which may be down."""
 
     def __init__(self, blobs: Blobs | None = None) -> None:
-        super().__init__(blobs or memory_blobs())
+        super().__init__(blobs or memory_blobs(), VaultWorld().vault)
         self.calls: Counter[str] = Counter()
         self.down = False
 

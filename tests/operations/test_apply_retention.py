@@ -247,7 +247,7 @@ async def test_a_deleted_document_goes_by_the_rule_of_the_change_before():
     world.clock.advance(365 * DAY)
     await world.retain()
     assert [change[-1] for change in await world.changes()] == ["1", "3"]
-    assert [name[-6] for name in world.audit.names() if "/baselines/" in name] == ["3"]
+    assert [name[-6] for name in storage_of(world.audit).names() if "/baselines/" in name] == ["3"]
     rebuilt = (await world.rebuilt())[ALPHA]
     assert rebuilt.fault is None
     assert [(version.etag, version.document) for version in rebuilt.versions] == [(deleted.etag, None)]

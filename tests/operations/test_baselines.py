@@ -22,6 +22,7 @@ from memnet.operations.baselines import (
 )
 from memnet.operations.remove_due import RetentionRun
 from memnet.operations.rotate_keys import rotate_keys
+from tests.memory_blobs import storage_of
 from tests.operations.baseline_world import retain
 from tests.operations.retention_world import DAY, RetentionWorld, put
 from tests.operations.service import ALPHA, SCOPE, Service
@@ -340,9 +341,9 @@ async def test_a_record_without_a_member_breaks_it(member):
     stored = await world.documents.get(ALPHA)
     head = envelope.load(stored.data)
     name = f"{SCOPE.prefix}audit/{head.change_id(1)}.json"
-    record = envelope.orjson.loads(world.audit._records[name])
+    record = envelope.orjson.loads(storage_of(world.audit).data(name))
     del record[member]
-    world.audit._records[name] = envelope.canonical(record)
+    storage_of(world.audit).overwrite(name, envelope.canonical(record))
     world.clock.advance(400 * DAY)
     with pytest.raises(HistoryBroken):
         await found(world)

@@ -201,8 +201,9 @@ async def test_for_another_user_each_document_is_a_new_audited_change() -> None:
     for key in (ALPHA, DYNAMIC, STATIC):
         assert await copy.content(replace(key, scope=OTHER)) == await world.content(key)
     # Nothing of the old histories comes along: one record a document, and the record of the run.
-    assert len(copy.audit.names()) == 3
-    assert len([name for name in copy.records.names() if "/imports/" in name]) == 1
+    names = storage_of(copy.audit).names()
+    assert len([name for name in names if "/audit/" in name]) == 3
+    assert len([name for name in names if "/imports/" in name]) == 1
 
 
 async def test_the_origin_can_be_followed_through_the_archives_of_several_moves() -> None:
@@ -326,7 +327,7 @@ async def test_without_a_vault_nothing_is_imported(target: Any) -> None:
     copy = World()
     with pytest.raises(VaultUnavailable):
         await imported(copy, archive, target, vault=None)
-    assert [*copy.records.names(), *copy.audit.names(), *copy.documents.names()] == []
+    assert storage_of(copy.records).names() == []
 
 
 async def test_a_writer_who_is_faster_keeps_the_place() -> None:

@@ -10,6 +10,7 @@ from memnet.domain.errors import HistoryBroken, InvalidIdentifier, Unavailable
 from memnet.domain.hold import HoldKey, HoldPlace
 from memnet.operations import legal_holds
 from memnet.operations.legal_holds import holds_covering
+from tests.memory_blobs import storage_of
 from tests.operations.hold_world import ON_TENANT, ON_USER, OTHER, HoldWorld, told
 from tests.operations.retention_world import DAY, RetentionWorld
 
@@ -148,7 +149,7 @@ async def test_a_change_that_is_missing_or_altered_in_the_middle_is_reported_by_
             world = await filled(place=place)
             key = HoldKey(place, number)
             stored = await world.holds.read(key) or b""
-            world.holds.drop(key.blob_name)
+            storage_of(world.holds).drop(key.blob_name)
             if data is not None:
                 await world.holds.create(key, stored.replace(b"svc-legal", b"svc-other"))
             for call in (
@@ -180,11 +181,11 @@ async def test_one_that_cannot_be_read_or_vanishes_is_no_absence():
 async def test_the_oldest_may_be_gone_because_an_erasure_removes_them():
     world = await filled(4)
     for number in (1, 2):
-        world.holds.drop(HoldKey(ON_USER, number).blob_name)
+        storage_of(world.holds).drop(HoldKey(ON_USER, number).blob_name)
     await world.place("next")
     assert [change.key.number for change in (await world.get()).changes] == [3, 4, 5]
     tenant = await filled(4, ON_TENANT)
-    tenant.holds.drop(HoldKey(ON_TENANT, 1).blob_name)
+    storage_of(tenant.holds).drop(HoldKey(ON_TENANT, 1).blob_name)
     assert len((await tenant.get(ON_TENANT)).changes) == 3
 
 
@@ -209,7 +210,7 @@ async def test_a_row_that_does_not_hold_stops_every_removal():
     await world.event("evt-1")
     for reason in ("case 1", "case 2", "case 3"):
         await world.hold(reason)
-    world.holds.drop(HoldKey(ON_USER, 2).blob_name)
+    storage_of(world.holds).drop(HoldKey(ON_USER, 2).blob_name)
     world.clock.advance(1000 * DAY)
     with pytest.raises(HistoryBroken):
         await world.retain()
@@ -219,5 +220,5 @@ async def test_a_row_that_does_not_hold_stops_every_removal():
 async def test_the_newest_cut_off_leaves_a_row_that_holds():
     """What docs/security.md says is not stopped, and has the storage itself protect."""
     world = await filled(3)
-    world.holds.drop(HoldKey(ON_USER, 3).blob_name)
+    storage_of(world.holds).drop(HoldKey(ON_USER, 3).blob_name)
     assert (await world.get()).covering == []

@@ -224,28 +224,28 @@ async def head_of(world: ErasureWorld) -> Envelope:
     return envelope.load(stored.data)
 
 
-class Underway(DocumentStore):
-    """Its creations have looked for the fence, and arrive when they are let go."""
+class Underway(Blobs):
+    """Its creations have looked for the fence, and arrive when they are released."""
 
     def __init__(self, blobs: Blobs) -> None:
-        super().__init__(blobs)
-        self.looked, self.goes_on = asyncio.Event(), asyncio.Event()
+        super().__init__(blobs.storage, blobs.clock)
+        self.looked, self.released = asyncio.Event(), asyncio.Event()
 
     async def check(self, scope: UserScope) -> None:
         await super().check(scope)
         self.looked.set()
-        await self.goes_on.wait()
+        await self.released.wait()
 
 
 async def test_a_document_that_was_under_way_at_the_acceptance_takes_no_change():
     """Its creation is not answered as one, and whoever reads it before it is removed cannot write over it."""
     services = in_memory(SETTINGS, CATALOG)
-    documents = Underway(services.documents._blobs)
-    world = ErasureWorld(replace(services, documents=documents))
+    underway = Underway(services.documents._blobs)
+    world = ErasureWorld(replace(services, documents=DocumentStore(underway)))
     creating = asyncio.create_task(world.patch(U1, "secret"))
-    await documents.looked.wait()
+    await underway.looked.wait()
     await world.request()
-    documents.goes_on.set()
+    underway.released.set()
     with pytest.raises(ErasureRunning):
         await creating
     there = await head_of(world)

@@ -40,7 +40,7 @@ class Watch:
     def _watched(self, port: str, name: str, call: Any) -> Any:
         async def watched(*arguments: Any, **named: Any) -> Any:
             self.calls[f"{port}.{name}"] += 1
-            if self.down and port == "MemoryTenantKeys":
+            if (self.down and port.endswith("TenantKeys")) or (self.down and port == "TroubledKeys"):
                 raise VaultUnavailable()
             self._under_way += 1
             self.most = max(self.most, self._under_way)

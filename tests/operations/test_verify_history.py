@@ -50,11 +50,6 @@ async def test_no_vault_is_asked_where_nothing_is_signed(world):
     assert (heads.is_checked, heads.count, heads.since) == (True, 0, 1)
 
 
-async def test_without_a_key_it_is_told(world):
-    heads, _ = await world.verify(keys=None)
-    assert (heads.is_checked, heads.fault) == (False, None)
-
-
 async def test_a_public_key_is_enough(world):
     public = by_id(await world.signing.public_keys())
     assert await world.faults(keys=None, public_keys=public) == [None, None, None]
