@@ -10,7 +10,7 @@ from memnet.domain.document import Actor, DocumentKey, UserScope
 from memnet.domain.errors import RouteNotFound
 from memnet.domain.identifiers import check_identifier
 from memnet.domain.write import Reason
-from memnet.wiring import Services
+from memnet.service import Service
 
 NO_TENANT = "-"
 """Under this the requests are counted that concern no tenant; no tenant has such an id."""
@@ -25,7 +25,7 @@ class Admission:
 
     scope: UserScope
     identity: Identity
-    services: Services
+    service: Service
 
     @property
     def actor(self) -> Actor:
@@ -43,7 +43,7 @@ class TenantAdmission:
 
     tenant_id: str
     identity: Identity
-    services: Services
+    service: Service
 
     @property
     def actor(self) -> Actor:
@@ -56,7 +56,7 @@ class AnywhereAdmission:
     """A caller who may run an operation that concerns no tenant."""
 
     identity: Identity
-    services: Services
+    service: Service
 
     @property
     def actor(self) -> Actor:
@@ -73,7 +73,7 @@ async def admit(request: Request, operation: str, *, history: bool = False) -> A
     request, RouteNotFound, InvalidIdentifier, TenantForbidden, RoleRequired, QuotaExceeded; and ErasureRunning for
     those in FENCED.
     """
-    identity, services = await _identify(request)
+    identity, service = await _identify(request)
     parameters = request.path_params
     scope = UserScope(parameters["tenant_id"], parameters["user_id"])
     if history:
@@ -81,10 +81,10 @@ async def admit(request: Request, operation: str, *, history: bool = False) -> A
     else:
         permit(operation, identity.actor, identity.tenants, scope.tenant_id)
     request.scope["memnet.tenant"] = scope.tenant_id
-    await services.quota.take(scope, identity.actor.principal)
+    await service.quota.take(scope, identity.actor.principal)
     if operation in FENCED:
-        await services.erasures.check(scope)
-    return Admission(scope, identity, services)
+        await service.erasures.check(scope)
+    return Admission(scope, identity, service)
 
 
 async def admit_to_tenant(request: Request, operation: str) -> TenantAdmission:
@@ -92,27 +92,27 @@ async def admit_to_tenant(request: Request, operation: str) -> TenantAdmission:
 
     Raises also TenantEnded for what would write for the tenant.
     """
-    identity, services = await _identify(request)
+    identity, service = await _identify(request)
     tenant_id = check_identifier("tenant_id", request.path_params["tenant_id"])
     permit(operation, identity.actor, identity.tenants, tenant_id)
     request.scope["memnet.tenant"] = tenant_id
-    await services.quota.take_of_principal(tenant_id, identity.actor.principal)
+    await service.quota.take_of_principal(tenant_id, identity.actor.principal)
     if operation == "reindex_events":
-        await services.erasures.check_tenant(tenant_id)
-    return TenantAdmission(tenant_id, identity, services)
+        await service.erasures.check_tenant(tenant_id)
+    return TenantAdmission(tenant_id, identity, service)
 
 
 async def admit_anywhere(request: Request, operation: str) -> AnywhereAdmission:
     """The same for a route that concerns no tenant: the role must be right, whatever tenants the token is for."""
-    identity, services = await _identify(request)
+    identity, service = await _identify(request)
     permit_anywhere(operation, identity.actor)
-    await services.quota.take_of_principal(NO_TENANT, identity.actor.principal)
-    return AnywhereAdmission(identity, services)
+    await service.quota.take_of_principal(NO_TENANT, identity.actor.principal)
+    return AnywhereAdmission(identity, service)
 
 
-async def _identify(request: Request) -> tuple[Identity, Services]:
+async def _identify(request: Request) -> tuple[Identity, Service]:
     state = request.app.state
-    services: Services = state.services
+    service: Service = state.service
     validator: TokenValidator = state.identity
     identity = await validator.identify(request.headers.getlist("authorization"))
     request.scope["memnet.principal"] = identity.actor.principal
@@ -120,7 +120,7 @@ async def _identify(request: Request) -> tuple[Identity, Services]:
     if request.scope["path"].endswith("\n"):
         # The router's patterns end in $, which also matches before a last newline: not a path it should have taken.
         raise RouteNotFound
-    return identity, services
+    return identity, service
 
 
 def document_key(request: Request, admission: Admission) -> DocumentKey:

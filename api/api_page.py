@@ -55,9 +55,9 @@ def render() -> str:
 
 def _document() -> Schema:
     """The application describes itself; nothing of it is started, and nobody is let in."""
-    services = in_memory(Settings(**_SETTINGS), Catalog({}, {}))
-    identity = TokenValidator(_NoKeys(), issuer="none", audience="none", tenant_claim="tid", clock=services.clock)
-    return create_app(services, identity).openapi()
+    service = in_memory(Settings(**_SETTINGS), Catalog({}, {}))
+    identity = TokenValidator(_NoKeys(), issuer="none", audience="none", tenant_claim="tid", clock=service.clock)
+    return create_app(service, identity).openapi()
 
 
 class _NoKeys:

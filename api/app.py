@@ -27,7 +27,7 @@ from api.routes import (
     tenant_erasures,
 )
 from api.shared_look import SharedLook
-from memnet.wiring import Services
+from memnet.service import Service
 
 DESCRIPTION = (
     "Governed memory documents for AI products: every change is validated, conditional, idempotent and audited. "
@@ -38,7 +38,7 @@ NO_TELEMETRY: TelemetryConfig = {"tracing": False, "metrics": False, "logs": Fal
 """FastAPI's own telemetry would record exception messages, and obey an environment that is not in the settings."""
 
 
-def create_app(services: Services, identity: TokenValidator) -> FastAPI:
+def create_app(service: Service, identity: TokenValidator) -> FastAPI:
     """Build the application; it holds no resources of its own."""
     app = FastAPI(
         title="memnet",
@@ -49,11 +49,11 @@ def create_app(services: Services, identity: TokenValidator) -> FastAPI:
         redirect_slashes=False,
         telemetry=NO_TELEMETRY,
     )
-    app.state.services = services
+    app.state.service = service
     app.state.identity = identity
-    app.state.measurements = Measurements(services.clock)
-    app.state.in_flight = InFlight(services.settings.max_in_flight)
-    app.state.readiness = SharedLook(lambda: health.look(app.state.services, app.state.identity), services.clock)
+    app.state.measurements = Measurements(service.clock)
+    app.state.in_flight = InFlight(service.settings.max_in_flight)
+    app.state.readiness = SharedLook(lambda: health.look(app.state.service, app.state.identity), service.clock)
     # Not include_router: that puts a wrapper around every route, which costs 6 µs a request and hides the methods.
     for module in (
         *(documents, pending, context, conversations, replays, conflicts, events, audit),
@@ -66,9 +66,9 @@ def create_app(services: Services, identity: TokenValidator) -> FastAPI:
     problems.install(app)
     app.add_middleware(
         Edge,
-        ids=services.ids,
+        ids=service.ids,
         measurements=app.state.measurements,
         in_flight=app.state.in_flight,
-        telemetry=services.telemetry,
+        telemetry=service.telemetry,
     )
     return app

@@ -20,8 +20,9 @@ from memnet import settings as environment
 from memnet.catalog import CatalogError
 from memnet.domain.errors import CatalogConflict, Unavailable
 from memnet.domain.search_layout import mismatch
+from memnet.service import Service
 from memnet.settings import Settings, SettingsError
-from memnet.wiring import Services, connect, open_telemetry
+from memnet.wiring import connect, open_telemetry
 
 GRACE_SECONDS = 20
 """How long requests under way may take to end after a signal."""
@@ -45,17 +46,17 @@ async def _serve(settings: Settings) -> int:
     async with AsyncExitStack() as stack:
         told = await stack.enter_async_context(open_telemetry(settings, "api"))
         telemetry.tell_traces(told.trace_id)
-        services = await stack.enter_async_context(connect(settings, told))
-        identity = await stack.enter_async_context(_identity(settings, services))
-        await _register(services)
-        await _check_embeddings(services)
-        app = create_app(services, identity)
+        service = await stack.enter_async_context(connect(settings, told))
+        identity = await stack.enter_async_context(_identity(settings, service))
+        await _register(service)
+        await _check_embeddings(service)
+        app = create_app(service, identity)
         config = uvicorn.Config(
             app,
             host=settings.host,
             port=settings.port,
             http=bounded_request(
-                services.ids, head_seconds=settings.head_seconds, answer_seconds=settings.answer_seconds
+                service.ids, head_seconds=settings.head_seconds, answer_seconds=settings.answer_seconds
             ),
             ws="none",
             lifespan="off",
@@ -74,8 +75,8 @@ async def _serve(settings: Settings) -> int:
 
 
 @asynccontextmanager
-async def _identity(settings: Settings, services: Services) -> AsyncIterator[TokenValidator]:
-    keys = open_issuer_keys(settings.issuer_url, services.clock)
+async def _identity(settings: Settings, service: Service) -> AsyncIterator[TokenValidator]:
+    keys = open_issuer_keys(settings.issuer_url, service.clock)
     async with AsyncExitStack() as stack:
         try:
             source = await stack.enter_async_context(keys)
@@ -86,29 +87,29 @@ async def _identity(settings: Settings, services: Services) -> AsyncIterator[Tok
             issuer=settings.issuer_url,
             audience=settings.audience,
             tenant_claim=settings.tenant_claim,
-            clock=services.clock,
+            clock=service.clock,
         )
 
 
-async def _register(services: Services) -> None:
+async def _register(service: Service) -> None:
     """Raise CatalogConflict if a version of the catalog was used before with another text.
 
     While the storage does not answer, that is not known; the first write of a document asks again.
     """
     try:
-        await services.registration()
+        await service.registration()
     except Unavailable:
         _log.warning("the versions of the catalog are not registered: the storage does not answer")
 
 
-async def _check_embeddings(services: Services) -> None:
+async def _check_embeddings(service: Service) -> None:
     """Raise SettingsError if the index was made with other embeddings; what cannot be asked now, is not asked."""
     try:
-        layout = await services.search.register.recent()
+        layout = await service.search.register.recent()
     except Unavailable:
         _log.warning("whether the index fits the embeddings is not known: the storage does not answer")
         return
-    problem = layout and mismatch(layout, services.search.model, services.search.dimensions)
+    problem = layout and mismatch(layout, service.search.model, service.search.dimensions)
     if problem:
         raise SettingsError(f"MEMNET_EMBEDDINGS: {problem}.")
 

@@ -35,7 +35,7 @@ async def read_body(request: Request, model: type[Model], *, max_bytes: int) -> 
     """
     _check_media_type(request)
     with request.scope["memnet.in_flight"].receiving():
-        data = await _read(request, max_bytes, request.app.state.services.settings.body_seconds)
+        data = await _read(request, max_bytes, request.app.state.service.settings.body_seconds)
     value = parse(data, max_values=MAX_VALUES)
     try:
         return model.model_validate(value)

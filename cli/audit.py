@@ -1,6 +1,7 @@
 """`memnet audit`: check a user's history, sign it, and rebuild every version of it, from storage alone."""
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -18,7 +19,8 @@ from memnet.domain.signature import PublicKey, PublicKeys, by_id, from_pem, to_p
 from memnet.operations.rebuild_documents import Begin, rebuild_documents
 from memnet.operations.sign_heads import Signed, SignReport, read_newest_head, sign_head, sign_heads
 from memnet.operations.verify_history import verify_history
-from memnet.wiring import Services
+from memnet.service import Service
+from tests.services import service_of
 
 F = TypeVar("F", bound=Callable[..., Any])
 Place = tuple[str, DocumentKey | None]
@@ -61,16 +63,8 @@ def verify(tenant: str, user: str, public_key: Path | None, expect_checkpoint: P
     scope, keys = _scope(tenant, user), _public_keys(public_key)
     expected = expect_checkpoint.read_bytes().strip() if expect_checkpoint else None
 
-    async def operation(services: Services) -> tuple[HeadsChecked, Sequence[Rebuilt]]:
-        return await verify_history(
-            scope,
-            documents=services.documents,
-            audit=services.audit,
-            records=services.records,
-            keys=services.signing,
-            public_keys=keys,
-            expected=expected,
-        )
+    async def operation(service: Service) -> tuple[HeadsChecked, Sequence[Rebuilt]]:
+        return await verify_history(scope, service, public_keys=keys, expected=expected)
 
     heads, found = storage.run(operation)
     _print_columns([(_name(rebuilt), _changes(rebuilt.changes), _verdict(rebuilt)) for rebuilt in found])
@@ -131,27 +125,17 @@ def sign(tenant: str | None, user: str | None, accept_current_state: bool) -> No
         raise click.UsageError("--accept-current-state is for one user")
     scope = None if tenant is None or user is None else _scope(tenant, user)
 
-    async def operation(services: Services) -> SignReport | Signed:
-        documents, log, records, clock = services.documents, services.audit, services.records, services.clock
-        keys = services.signing
+    async def operation(service: Service) -> SignReport | Signed:
+        documents, log, records, clock = service.documents, service.audit, service.records, service.clock
+        keys = service.signing
         if scope is None:
             return await sign_heads(
-                users=services.users,
-                documents=documents,
-                audit=log,
-                records=records,
-                keys=keys,
-                clock=clock,
-                erasures=services.erasures,
+                replace(service, documents=documents, audit=log, records=records, signing=keys, clock=clock)
             )
         return await sign_head(
             scope,
+            service_of(documents=documents, audit=log, records=records, signing=keys, clock=clock),
             accept=accept_current_state,
-            documents=documents,
-            audit=log,
-            records=records,
-            keys=keys,
-            clock=clock,
         )
 
     done = storage.run(operation)
@@ -176,8 +160,8 @@ def checkpoint(tenant: str, user: str, out: Path | None) -> None:
     """
     scope = _scope(tenant, user)
 
-    async def operation(services: Services) -> Head | None:
-        return await read_newest_head(scope, records=services.records)
+    async def operation(service: Service) -> Head | None:
+        return await read_newest_head(scope, records=service.records)
 
     found = storage.run(operation)
     if found is None:
@@ -197,10 +181,10 @@ def keys_(rotate: bool) -> None:
     `memnet audit verify --public-key` takes what this prints, and so does any other tool that knows Ed25519.
     """
 
-    async def operation(services: Services) -> Sequence[PublicKey]:
+    async def operation(service: Service) -> Sequence[PublicKey]:
         if rotate:
-            await services.signing.rotate()
-        return await services.signing.public_keys()
+            await service.signing.rotate()
+        return await service.signing.public_keys()
 
     found = storage.run(operation)
     for key in found:
@@ -238,8 +222,8 @@ def _told(heads: HeadsChecked) -> str:
 def _rebuild(tenant: str, user: str, begin: Begin) -> Sequence[Rebuilt]:
     scope = _scope(tenant, user)
 
-    async def operation(services: Services) -> Sequence[Rebuilt]:
-        return await rebuild_documents(scope, documents=services.documents, audit=services.audit, begin=begin)
+    async def operation(service: Service) -> Sequence[Rebuilt]:
+        return await rebuild_documents(scope, service, begin=begin)
 
     return storage.run(operation)
 

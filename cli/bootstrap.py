@@ -11,7 +11,7 @@ from cli import storage
 from memnet.domain.prerequisite import BootstrapReport, Standing
 from memnet.groundwork import look_at
 from memnet.operations.bootstrap import bootstrap as run_bootstrap
-from memnet.wiring import Services
+from memnet.service import Service
 
 PAUSE_SECONDS = 2.0
 
@@ -57,17 +57,10 @@ def bootstrap(identity: str, vault_read_only: bool, wait: int) -> None:
 
 
 def _run(identity: str, vault_read_only: bool, wait: int, *, apply: bool) -> None:
-    async def work(services: Services) -> BootstrapReport:
+    async def work(service: Service) -> BootstrapReport:
         wanted = {"receives": identity == "workers", "writes_secrets": not vault_read_only}
-        async with look_at(services.settings, services.clock, services.search, **wanted) as prerequisites:
-            run = partial(
-                run_bootstrap,
-                prerequisites=prerequisites,
-                search=services.search,
-                catalog=services.catalog,
-                texts=services.documents.texts,
-                ids=services.ids,
-            )
+        async with look_at(service.settings, service.clock, service.search, **wanted) as prerequisites:
+            run = partial(run_bootstrap, prerequisites=prerequisites, texts=service.documents.texts, service=service)
             report = await run(apply=False)
             _show(report)
             if apply and report.to_create:

@@ -21,7 +21,7 @@ from memnet.operations.erase_users import erase_users
 from memnet.operations.get_tenant_erasure import get_tenant_erasure
 from memnet.operations.list_erasures import list_erasures
 from memnet.operations.request_tenant_erasure import request_tenant_erasure
-from memnet.wiring import Services
+from memnet.service import Service
 
 _TENANT = click.option("--tenant", required=True, help="The tenant's id.")
 
@@ -41,8 +41,8 @@ def list_(tenant: str) -> None:
     """List the erasures of a tenant: those that run, with what keeps them from ending, and those that are over."""
     _check(tenant)
 
-    async def operation(services: Services) -> tuple[Sequence[Erasure], Sequence[Receipt]]:
-        return await list_erasures(tenant, erasing=services.erasing)
+    async def operation(service: Service) -> tuple[Sequence[Erasure], Sequence[Receipt]]:
+        return await list_erasures(tenant, service)
 
     running, over = storage.run(operation)
     for one in running:
@@ -70,10 +70,10 @@ def run(tenant: str | None) -> None:
     if tenant is not None:
         _check(tenant)
 
-    async def operation(services: Services) -> dict[str, int]:
-        found = await erase_users(tenant, erasing=services.erasing)
+    async def operation(service: Service) -> dict[str, int]:
+        found = await erase_users(tenant, service)
         if tenant is None:
-            found += await erase_tenants(erasing=services.erasing)
+            found += await erase_tenants(service)
         return {outcome.value: count for outcome, count in found.items()}
 
     found = storage.run(operation)
@@ -98,17 +98,17 @@ def tenant(tenant: str, confirm: str | None, actor: str | None) -> None:
     if confirm is not None and (confirm != tenant or actor is None):
         raise click.UsageError("--confirm repeats the tenant's id, and goes with --actor")
 
-    async def operation(services: Services) -> TenantErasure:
+    async def operation(service: Service) -> TenantErasure:
         if confirm is None or actor is None:
-            return await get_tenant_erasure(tenant, erasing=services.erasing)
-        return await request_tenant_erasure(tenant, actor=Actor(actor, frozenset()), erasing=services.erasing)
+            return await get_tenant_erasure(tenant, service)
+        return await request_tenant_erasure(tenant, service, actor=Actor(actor, frozenset()))
 
-    found = storage.run(lambda services: _members(operation(services), services))
+    found = storage.run(lambda service: _members(operation(service), service))
     click.echo(canonical(found).decode())
 
 
-async def _members(found: Awaitable[TenantErasure], services: Services) -> dict[str, Any]:
-    return (await found).members(services.erasing.settle)
+async def _members(found: Awaitable[TenantErasure], service: Service) -> dict[str, Any]:
+    return (await found).members(service.erasure_quiescence)
 
 
 @erasure.command()

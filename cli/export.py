@@ -13,7 +13,8 @@ from memnet.domain.document import Actor, UserScope
 from memnet.domain.errors import InvalidIdentifier, Unavailable
 from memnet.operations.export_user import ExportReport, export_user
 from memnet.operations.import_user import import_user
-from memnet.wiring import Services, create_archive, open_archive
+from memnet.service import Service
+from memnet.wiring import create_archive, open_archive
 
 T = TypeVar("T")
 
@@ -49,19 +50,9 @@ def export(tenant: str, user: str, out: Path, with_snapshots: bool, actor: str |
     if out.exists():
         raise click.BadParameter(f"{out} exists", param_hint="--out")
 
-    async def operation(services: Services) -> ExportReport:
+    async def operation(service: Service) -> ExportReport:
         with create_archive(out) as archive:
-            return await export_user(
-                scope,
-                archive=archive,
-                snapshots_read_by=reader,
-                documents=services.documents,
-                audit=services.audit,
-                events=services.events,
-                records=services.records,
-                vault=services.vault,
-                clock=services.clock,
-            )
+            return await export_user(scope, service, archive=archive, snapshots_read_by=reader)
 
     report = _run(operation)
     manifest = report.manifest
@@ -90,22 +81,9 @@ def import_(file: Path, tenant: str, user: str, actor: str, dry_run: bool) -> No
     """
     scope, operator = _scope(tenant, user), _actor(actor)
 
-    async def operation(services: Services) -> ImportReport:
+    async def operation(service: Service) -> ImportReport:
         with open_archive(file) as archive:
-            return await import_user(
-                archive,
-                scope,
-                actor=operator,
-                dry_run=dry_run,
-                documents=services.documents,
-                audit=services.audit,
-                events=services.events,
-                vault=services.vault,
-                catalog=services.catalog,
-                clock=services.clock,
-                ids=services.ids,
-                background=services.background,
-            )
+            return await import_user(archive, scope, service, actor=operator, dry_run=dry_run)
 
     report = _run(operation)
     for row, fate in report.documents:
@@ -119,10 +97,10 @@ def import_(file: Path, tenant: str, user: str, actor: str, dry_run: bool) -> No
         raise SystemExit(1)
 
 
-def _run(operation: Callable[[Services], Awaitable[T]]) -> T:
-    async def telling(services: Services) -> T:
+def _run(operation: Callable[[Service], Awaitable[T]]) -> T:
+    async def telling(service: Service) -> T:
         try:
-            return await operation(services)
+            return await operation(service)
         except Unavailable as error:
             if "dependency" in error.details:
                 raise

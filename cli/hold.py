@@ -10,7 +10,7 @@ from memnet.domain.hold import HoldChange
 from memnet.domain.identifiers import check_identifier
 from memnet.domain.json_text import canonical
 from memnet.operations.legal_holds import list_holds
-from memnet.wiring import Services
+from memnet.service import Service
 
 
 @click.group("legal-hold")
@@ -30,8 +30,8 @@ def list_(tenant: str) -> None:
     except InvalidIdentifier as error:
         raise click.UsageError(error.message) from error
 
-    async def operation(services: Services) -> Sequence[HoldChange]:
-        return await list_holds(tenant, holds=services.holds, erasures=services.erasures)
+    async def operation(service: Service) -> Sequence[HoldChange]:
+        return await list_holds(tenant, service)
 
     found = storage.run(operation)
     for change in found:

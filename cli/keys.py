@@ -12,8 +12,8 @@ from memnet.domain.errors import InvalidIdentifier
 from memnet.domain.identifiers import check_identifier
 from memnet.operations.key_ring import read_data_keys
 from memnet.operations.rotate_keys import RotationReport, rotate_keys
+from memnet.service import Service
 from memnet.stores import Vault
-from memnet.wiring import Services
 
 T = TypeVar("T")
 
@@ -97,8 +97,8 @@ def list_(tenant: str, user: str) -> None:
     """
     _check(tenant, user)
 
-    async def operation(services: Services) -> DataKeys | None:
-        found = await read_data_keys(UserScope(tenant, user), records=services.records)
+    async def operation(service: Service) -> DataKeys | None:
+        found = await read_data_keys(UserScope(tenant, user), records=service.records)
         return None if found is None else found[0]
 
     found = storage.run(operation)
@@ -111,8 +111,8 @@ def list_(tenant: str, user: str) -> None:
 
 
 def _run(operation: Callable[[Vault], Awaitable[T]]) -> T:
-    async def with_vault(services: Services) -> T:
-        return await operation(services.vault)
+    async def with_vault(service: Service) -> T:
+        return await operation(service.vault)
 
     return storage.run(with_vault)
 

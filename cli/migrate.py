@@ -18,7 +18,7 @@ from memnet.operations.find_migration_units import find_migration_units
 from memnet.operations.migrate_unit import migrate_unit
 from memnet.operations.roll_back_unit import roll_back_unit
 from memnet.operations.verify_migration_unit import Verdict, verify_migration_unit
-from memnet.wiring import Services
+from memnet.service import Service
 
 F = TypeVar("F", bound=Callable[..., Any])
 WRITTEN = (Standing.CREATE, Standing.REPLACE)
@@ -86,8 +86,8 @@ def verify(name: str, tenant: str | None, user: str | None) -> None:
     Prints one line a document that differs. Exits with 0, or 1 if one differs.
     """
 
-    async def operation(services: Services, migration: Migration, units: Sequence[Unit]) -> bool:
-        return not await _verify(services, migration, units)
+    async def operation(service: Service, migration: Migration, units: Sequence[Unit]) -> bool:
+        return not await _verify(service, migration, units)
 
     _run(name, tenant, user, operation)
 
@@ -102,13 +102,11 @@ def rollback(name: str, tenant: str | None, user: str | None, actor: str | None,
     Prints one line a document. Exits with 0, or 1 if documents were refused because others have written to them since.
     """
 
-    async def operation(services: Services, migration: Migration, units: Sequence[Unit]) -> bool:
+    async def operation(service: Service, migration: Migration, units: Sequence[Unit]) -> bool:
         counts = Counter[str]()
         for unit in units:
             try:
-                result = await roll_back_unit(
-                    unit, migration, actor=_who(actor, services), force=force, **_ports(services)
-                )
+                result = await roll_back_unit(unit, migration, service, actor=_who(actor, service), force=force)
             except (HistoryBroken, VersionNotFound) as error:
                 counts["refused"] += 1
                 click.echo(f"{unit.scope.tenant_id}/{unit.scope.user_id}: refused: {problem_of(error)}")
@@ -133,16 +131,14 @@ def decommission(name: str, tenant: str | None, user: str | None, actor: str | N
     Nothing is deleted if one document differs. Prints one line a source. Exits with 0, or 1 if it was refused.
     """
 
-    async def operation(services: Services, migration: Migration, units: Sequence[Unit]) -> bool:
+    async def operation(service: Service, migration: Migration, units: Sequence[Unit]) -> bool:
         if migration.in_place:
             raise click.UsageError(f"{name} makes documents into versions of themselves: there is nothing left over")
-        if await _verify(services, migration, units):
+        if await _verify(service, migration, units):
             return False
         left = 0
         for unit in units:
-            result = await decommission_unit(
-                unit, migration, actor=_who(actor, services), catalog=services.catalog, **_ports(services)
-            )
+            result = await decommission_unit(unit, migration, service, actor=_who(actor, service))
             for key in result.done:
                 click.echo(f"{_name(key)}: deleted")
             for verdict in result.differences:
@@ -157,32 +153,32 @@ def _run(
     name: str,
     tenant: str | None,
     user: str | None,
-    operation: Callable[[Services, Migration, Sequence[Unit]], Awaitable[bool]],
+    operation: Callable[[Service, Migration, Sequence[Unit]], Awaitable[bool]],
 ) -> None:
     """Do it, and exit with 1 unless it says that all is well."""
     if user is not None and tenant is None:
         raise click.UsageError("--user needs --tenant")
 
-    async def on_units(services: Services) -> bool:
-        migration = services.catalog.migrations.get(name)
+    async def on_units(service: Service) -> bool:
+        migration = service.catalog.migrations.get(name)
         if migration is None:
-            known = ", ".join(sorted(services.catalog.migrations)) or "none"
+            known = ", ".join(sorted(service.catalog.migrations)) or "none"
             raise click.UsageError(f"there is no migration {name}; known: {known}")
         try:
-            units = await find_migration_units(migration, tenant_id=tenant, user_id=user, documents=services.documents)
+            units = await find_migration_units(migration, tenant_id=tenant, user_id=user, documents=service.documents)
         except InvalidIdentifier as error:
             raise click.UsageError(error.message) from error
-        return await operation(services, migration, units)
+        return await operation(service, migration, units)
 
     if not storage.run(on_units):
         raise SystemExit(1)
 
 
 def _migrate(name: str, tenant: str | None, user: str | None, actor: str | None, *, dry_run: bool) -> None:
-    async def operation(services: Services, migration: Migration, units: Sequence[Unit]) -> bool:
+    async def operation(service: Service, migration: Migration, units: Sequence[Unit]) -> bool:
         counts = Counter[Standing]()
         for unit in units:
-            for decision in await _decisions(services, migration, unit, actor, dry_run):
+            for decision in await _decisions(service, migration, unit, actor, dry_run):
                 counts[decision.standing] += 1
                 _show(decision, dry_run)
         click.echo(", ".join(f"{counts[standing]} {standing.value}" for standing in Standing))
@@ -192,18 +188,11 @@ def _migrate(name: str, tenant: str | None, user: str | None, actor: str | None,
 
 
 async def _decisions(
-    services: Services, migration: Migration, unit: Unit, actor: str | None, dry_run: bool
+    service: Service, migration: Migration, unit: Unit, actor: str | None, dry_run: bool
 ) -> Sequence[Decision]:
     """What becomes of one unit; a document of it that cannot be read fails, and the others go on."""
     try:
-        return await migrate_unit(
-            unit,
-            migration,
-            actor=_who(actor, services),
-            dry_run=dry_run,
-            catalog=services.catalog,
-            **_ports(services),
-        )
+        return await migrate_unit(unit, migration, service, actor=_who(actor, service), dry_run=dry_run)
     except HistoryBroken as error:
         return [Decision(unit.key(migration.targets[0]), Standing.FAILED, problem=problem_of(error))]
 
@@ -218,14 +207,12 @@ def _show(decision: Decision, dry_run: bool) -> None:
             click.echo(f"  {canonical(op).decode()}")
 
 
-async def _verify(services: Services, migration: Migration, units: Sequence[Unit]) -> int:
+async def _verify(service: Service, migration: Migration, units: Sequence[Unit]) -> int:
     """Print what differs, and the counts; return how many differ."""
     verdicts: list[Verdict] = []
     for unit in units:
         try:
-            found = await verify_migration_unit(
-                unit, migration, documents=services.documents, audit=services.audit, catalog=services.catalog
-            )
+            found = await verify_migration_unit(unit, migration, service)
         except HistoryBroken as error:
             found = [Verdict(unit.key(migration.targets[0]), problem_of(error))]
         verdicts += found
@@ -238,17 +225,17 @@ async def _verify(services: Services, migration: Migration, units: Sequence[Unit
     return different
 
 
-def _who(actor: str | None, services: Services) -> Actor:
-    return Actor(actor or services.settings.worker_principal, frozenset())
+def _who(actor: str | None, service: Service) -> Actor:
+    return Actor(actor or service.settings.worker_principal, frozenset())
 
 
-def _ports(services: Services) -> dict[str, Any]:
+def _ports(service: Service) -> dict[str, Any]:
     return {
-        "documents": services.documents,
-        "audit": services.audit,
-        "clock": services.clock,
-        "ids": services.ids,
-        "background": services.background,
+        "documents": service.documents,
+        "audit": service.audit,
+        "clock": service.clock,
+        "ids": service.ids,
+        "background": service.background,
     }
 
 

@@ -14,7 +14,7 @@ from memnet.domain.write import ConfirmPending, IfExists, RejectPending, WriteRe
 from memnet.operations.confirm_pending import confirm_pending
 from memnet.operations.list_pending import ListedPending, list_pending
 from memnet.operations.reject_pending import reject_pending
-from memnet.wiring import Services
+from memnet.service import Service
 
 PAGE = 1000
 F = TypeVar("F", bound=Callable[..., Any])
@@ -47,13 +47,11 @@ def list_(tenant: str, user: str) -> None:
     """List what waits in all documents of a user: one line an item, with its id, document, proposer and text."""
     scope = _scope(tenant, user)
 
-    async def operation(services: Services) -> list[ListedPending]:
+    async def operation(service: Service) -> list[ListedPending]:
         rows: list[ListedPending] = []
         cursor: str | None = None
         while True:
-            page = await list_pending(
-                scope, limit=PAGE, cursor=cursor, documents=services.documents, catalog=services.catalog
-            )
+            page = await list_pending(scope, service, limit=PAGE, cursor=cursor)
             rows += page.items
             cursor = page.next_cursor
             if cursor is None:
@@ -103,7 +101,7 @@ def confirm(
         evidence={name: member for name, member in given.items() if member} or None,
         values=() if value is None else (_json(value),),
     )
-    _show(storage.run(lambda services: confirm_pending(command, **_ports(services))), "confirmed")
+    _show(storage.run(lambda service: confirm_pending(command, service)), "confirmed")
 
 
 @pending.command()
@@ -119,17 +117,17 @@ def reject(pending_id: str, tenant: str, user: str, document: str, actor: str, n
         pending_id=pending_id,
         note=note,
     )
-    _show(storage.run(lambda services: reject_pending(command, **_ports(services))), "rejected")
+    _show(storage.run(lambda service: reject_pending(command, service)), "rejected")
 
 
-def _ports(services: Services) -> dict[str, Any]:
+def _ports(service: Service) -> dict[str, Any]:
     return {
-        "documents": services.documents,
-        "audit": services.audit,
-        "catalog": services.catalog,
-        "clock": services.clock,
-        "ids": services.ids,
-        "background": services.background,
+        "documents": service.documents,
+        "audit": service.audit,
+        "catalog": service.catalog,
+        "clock": service.clock,
+        "ids": service.ids,
+        "background": service.background,
     }
 
 

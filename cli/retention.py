@@ -9,7 +9,7 @@ from memnet.domain.errors import InvalidIdentifier, MalformedRequest
 from memnet.domain.identifiers import check_identifier
 from memnet.domain.timestamps import from_text
 from memnet.operations.apply_retentions import RetentionsReport, apply_retentions
-from memnet.wiring import Services
+from memnet.service import Service
 
 
 @click.group()
@@ -34,23 +34,8 @@ def apply(tenant: str, dry_run: bool, as_of: str | None) -> None:
     """
     moment = _moment(tenant, as_of)
 
-    async def operation(services: Services) -> RetentionsReport:
-        return await apply_retentions(
-            tenant,
-            as_of=moment,
-            dry_run=dry_run,
-            users=services.users,
-            documents=services.documents,
-            audit=services.audit,
-            events=services.events,
-            search=services.search,
-            records=services.records,
-            vault=services.vault,
-            marks=services.marks,
-            holds=services.holds,
-            catalog=services.catalog,
-            clock=services.clock,
-        )
+    async def operation(service: Service) -> RetentionsReport:
+        return await apply_retentions(tenant, service, as_of=moment, dry_run=dry_run)
 
     _show(storage.run(operation), dry_run)
 

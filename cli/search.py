@@ -1,6 +1,7 @@
 """memnet search: compare the search index with the stored events, repair it, build it anew."""
 
 from collections.abc import Awaitable, Callable
+from dataclasses import replace
 from typing import TypeVar
 
 import click
@@ -13,8 +14,8 @@ from memnet.operations.rebuild_index import rebuild_index
 from memnet.operations.reconcile_events import ReconcileReport, reconcile_events
 from memnet.operations.verify_search import SearchReport, verify_search
 from memnet.ports import StoreConflict
+from memnet.service import Service
 from memnet.stores import Search
-from memnet.wiring import Services
 
 T = TypeVar("T")
 
@@ -37,8 +38,8 @@ def verify(tenant: str | None) -> None:
     """
     tenant_id = None if tenant is None else _tenant(tenant)
 
-    async def operation(services: Services, search: Search) -> SearchReport:
-        return await verify_search(tenant_id, events=services.events, search=search)
+    async def operation(service: Service, search: Search) -> SearchReport:
+        return await verify_search(tenant_id, replace(service, search=search))
 
     report = _run(operation)
     for label, keys in (
@@ -63,8 +64,8 @@ def reindex() -> None:
     interrupted, it goes on where it was. The new index has the embeddings of the present settings.
     """
 
-    async def operation(services: Services, search: Search) -> Reindexing:
-        return await rebuild_index(events=services.events, search=search, clock=services.clock, ids=services.ids)
+    async def operation(service: Service, search: Search) -> Reindexing:
+        return await rebuild_index(replace(service, search=search))
 
     try:
         record = _run(operation)
@@ -81,8 +82,8 @@ def reconcile() -> None:
     A worker does the same every minute. Exits with 0, or 1 if some are still waiting.
     """
 
-    async def operation(services: Services, search: Search) -> ReconcileReport:
-        return await reconcile_events(events=services.events, search=search, clock=services.clock, ids=services.ids)
+    async def operation(service: Service, search: Search) -> ReconcileReport:
+        return await reconcile_events(replace(service, search=search))
 
     report = _run(operation)
     click.echo(
@@ -93,9 +94,9 @@ def reconcile() -> None:
         raise SystemExit(1)
 
 
-def _run(operation: Callable[[Services, Search], Awaitable[T]]) -> T:
-    async def with_search(services: Services) -> T:
-        return await operation(services, services.search)
+def _run(operation: Callable[[Service, Search], Awaitable[T]]) -> T:
+    async def with_search(service: Service) -> T:
+        return await operation(service, service.search)
 
     return storage.run(with_search)
 

@@ -10,13 +10,14 @@ from cli import local_stack
 from memnet import settings
 from memnet.catalog import CatalogError
 from memnet.domain.errors import MemnetError, Unavailable
+from memnet.service import Service
 from memnet.settings import Settings, SettingsError
-from memnet.wiring import Services, connect
+from memnet.wiring import connect
 
 T = TypeVar("T")
 
 
-def run(operation: Callable[[Services], Awaitable[T]]) -> T:
+def run(operation: Callable[[Service], Awaitable[T]]) -> T:
     """Connect, run `operation`, and disconnect. Raises ClickException (exit code 1) with what is wrong."""
     try:
         found = _settings()
@@ -33,9 +34,9 @@ def run(operation: Callable[[Services], Awaitable[T]]) -> T:
         raise click.ClickException(f"{error.code}: {error.message}{details}") from error
 
 
-async def _run(operation: Callable[[Services], Awaitable[T]], found: Settings) -> T:
-    async with connect(found) as services:
-        return await operation(services)
+async def _run(operation: Callable[[Service], Awaitable[T]], found: Settings) -> T:
+    async with connect(found) as service:
+        return await operation(service)
 
 
 def _settings() -> Settings:

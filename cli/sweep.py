@@ -4,7 +4,7 @@ import click
 
 from cli import storage
 from memnet.operations.sweep_outboxes import SweepReport, sweep_outboxes
-from memnet.wiring import Services
+from memnet.service import Service
 
 
 @click.group()
@@ -21,8 +21,8 @@ def flush() -> None:
     or the storage failed.
     """
 
-    async def operation(services: Services) -> SweepReport:
-        return await sweep_outboxes(documents=services.documents, audit=services.audit, clock=services.clock)
+    async def operation(service: Service) -> SweepReport:
+        return await sweep_outboxes(service)
 
     report = storage.run(operation)
     click.echo(

@@ -13,7 +13,7 @@ from memnet.domain.upkeep import Fate, Step
 from memnet.operations.compact_document import compact_document
 from memnet.operations.refresh_document import refresh_document
 from memnet.operations.tend_document import Outcome, Tended
-from memnet.wiring import Services
+from memnet.service import Service
 
 PAGE = 1000
 F = TypeVar("F", bound=Callable[..., Any])
@@ -56,21 +56,21 @@ def _run(tenant: str, user: str, dry_run: bool, tend: Callable[..., Any]) -> Row
     except InvalidIdentifier as error:
         raise click.UsageError(error.message) from error
 
-    async def operation(services: Services) -> Rows:
+    async def operation(service: Service) -> Rows:
         found: list[tuple[DocumentKey, Tended]] = []
-        for key in await _keys(scope, services):
+        for key in await _keys(scope, service):
             outcomes = await tend(
                 key,
-                actor=Actor(services.settings.worker_principal, frozenset()),
+                actor=Actor(service.settings.worker_principal, frozenset()),
                 dry_run=dry_run,
-                documents=services.documents,
-                audit=services.audit,
-                events=services.events,
-                search=services.search,
-                catalog=services.catalog,
-                clock=services.clock,
-                ids=services.ids,
-                background=services.background,
+                documents=service.documents,
+                audit=service.audit,
+                events=service.events,
+                search=service.search,
+                catalog=service.catalog,
+                clock=service.clock,
+                ids=service.ids,
+                background=service.background,
             )
             found += [(key, tended) for tended in outcomes]
         return found
@@ -78,11 +78,11 @@ def _run(tenant: str, user: str, dry_run: bool, tend: Callable[..., Any]) -> Row
     return storage.run(operation)
 
 
-async def _keys(scope: UserScope, services: Services) -> list[DocumentKey]:
+async def _keys(scope: UserScope, service: Service) -> list[DocumentKey]:
     keys: list[DocumentKey] = []
     cursor: str | None = None
     while True:
-        page = await services.documents.list(scope, "", limit=PAGE, cursor=cursor)
+        page = await service.documents.list(scope, "", limit=PAGE, cursor=cursor)
         keys += [row.key for row in page.items if not row.summary.deleted]
         cursor = page.next_cursor
         if cursor is None:

@@ -2,7 +2,7 @@
 
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import AbstractContextManager, AsyncExitStack, asynccontextmanager
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import timedelta
 from functools import partial
 from pathlib import Path
@@ -35,27 +35,22 @@ from memnet.operations.register_catalog import register_catalog
 from memnet.ports import (
     ArchiveReader,
     ArchiveWriter,
-    Background,
     Clock,
     DataKeyCache,
     Embedder,
     EventIndex,
     IdGenerator,
-    LanguageModels,
-    MessageQueue,
-    Quota,
     SemanticRouter,
-    SigningKeys,
     Telemetry,
     TenantKeys,
 )
+from memnet.service import Service
 from memnet.settings import Settings
 from memnet.stores import (
     AuditLog,
     Blobs,
     CatalogTexts,
     DocumentStore,
-    Erasing,
     ErasureStore,
     EventStore,
     HoldStore,
@@ -72,57 +67,6 @@ DRAIN_SECONDS = 10.0
 """How long a stopping process waits for its background work; what is left, a sweep finishes."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Services:
-    """Everything an entry point hands to the operations."""
-
-    documents: DocumentStore
-    registration: Callable[[], Awaitable[None]]
-    """Registers the catalog, once. Raises CatalogConflict, Unavailable. No document is written before it succeeds."""
-    audit: AuditLog
-    events: EventStore
-    search: Search
-    records: RecordStore
-    vault: Vault
-    signing: SigningKeys
-    marks: JobMarks
-    queue: MessageQueue
-    models: LanguageModels | None
-    """None: no language model is configured, and fixed rules extract."""
-    users: UserDirectory
-    holds: HoldStore
-    erasures: ErasureStore
-    user_storage: UserStorage
-    catalog: Catalog
-    clock: Clock
-    ids: IdGenerator
-    background: Background
-    quota: Quota
-    embedder: Embedder | None
-    """None: nothing is known of meanings."""
-    semantic_router: SemanticRouter
-    telemetry: Telemetry
-    settings: Settings
-
-    @property
-    def erasing(self) -> Erasing:
-        """What erasing a user takes."""
-        return Erasing(
-            erasures=self.erasures,
-            storage=self.user_storage,
-            users=self.users,
-            documents=self.documents,
-            records=self.records,
-            holds=self.holds,
-            search=self.search,
-            queue=self.queue,
-            signing=self.signing,
-            clock=self.clock,
-            ids=self.ids,
-            settle=timedelta(seconds=self.settings.erasure_quiescence_seconds),
-        )
-
-
 @asynccontextmanager
 async def open_telemetry(settings: Settings, part: str) -> AsyncIterator[Telemetry]:
     """Yield the telemetry of a process that is a `part` of the service; leaving delivers what is left.
@@ -134,7 +78,7 @@ async def open_telemetry(settings: Settings, part: str) -> AsyncIterator[Telemet
 
 
 @asynccontextmanager
-async def connect(settings: Settings, telemetry: Telemetry | None = None) -> AsyncIterator[Services]:
+async def connect(settings: Settings, telemetry: Telemetry | None = None) -> AsyncIterator[Service]:
     """Yield the services on Azure (or its local stand-ins); nothing is sent before the first call.
 
     Raises SettingsError and CatalogError before anything is opened to the outside. Leaving drains the background work.
@@ -159,7 +103,7 @@ async def connect(settings: Settings, telemetry: Telemetry | None = None) -> Asy
         background = BackgroundTasks()
         stack.push_async_callback(background.drain, DRAIN_SECONDS)
         registration = Once(partial(register_catalog, catalog, texts=CatalogTexts(blobs)))
-        yield Services(
+        yield Service(
             **_stores(settings, catalog, telemetry, blobs, ids, tenant_keys, registration),
             registration=registration,
             search=_measured_search(search, telemetry),
@@ -174,19 +118,21 @@ async def connect(settings: Settings, telemetry: Telemetry | None = None) -> Asy
             embedder=embedder,
             semantic_router=_semantic_router(embedder, settings),
             telemetry=telemetry,
+            worker_principal=settings.worker_principal,
+            erasure_quiescence=timedelta(seconds=settings.erasure_quiescence_seconds),
             settings=settings,
         )
 
 
 def in_memory(
     settings: Settings, catalog: Catalog, embedder: Embedder | None = None, telemetry: Telemetry | None = None
-) -> Services:
+) -> Service:
     """Build the services on memory adapters: a clock that stands still, ids in order, nothing outlives the process."""
     telemetry = telemetry or NoTelemetry()
     clock, ids = FrozenClock(), SequentialIds()
     blobs = Blobs(MemoryBlobStorage(clock), clock, look_every=timedelta(0))
     search = Search(MemoryEventIndex(), SearchRegister(blobs, fresh_seconds=0), ErasureStore(blobs), embedder)
-    return Services(
+    return Service(
         **_stores(settings, catalog, telemetry, blobs, ids, MemoryTenantKeys(ids), None),
         registration=Once(partial(register_catalog, catalog, texts=CatalogTexts(blobs))),
         search=_measured_search(search, telemetry),
@@ -206,6 +152,8 @@ def in_memory(
         embedder=embedder,
         semantic_router=_semantic_router(embedder, settings),
         telemetry=telemetry,
+        worker_principal=settings.worker_principal,
+        erasure_quiescence=timedelta(seconds=settings.erasure_quiescence_seconds),
         settings=settings,
     )
 

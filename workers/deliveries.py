@@ -26,7 +26,7 @@ from memnet.domain.job import ATTEMPT, QUEUES, TRACEPARENT, Job, JobKind
 from memnet.domain.metric import DEAD_LETTERS
 from memnet.log_redaction import OwnWords
 from memnet.operations.find_due_job import find_due_job
-from memnet.wiring import Services
+from memnet.service import Service
 from workers.outcomes import OUTCOMES, PATIENCE, Outcome, delay
 from workers.runtime import connection
 
@@ -46,9 +46,9 @@ class Work:
     """What is done about the jobs of one queue."""
 
     kind: JobKind
-    do: Callable[[Job, int, Services], Awaitable[object]]
+    do: Callable[[Job, int, Service], Awaitable[object]]
     """Takes the number of the delivery's attempt, too."""
-    give_up: Callable[[Job, str, Services], Awaitable[object]]
+    give_up: Callable[[Job, str, Service], Awaitable[object]]
     """Record that the job, which failed with this code, will not be tried again, and take its mark away."""
     most_starts: int | None
     """How often a job may be begun; None: no matter how often."""
@@ -110,7 +110,7 @@ class DeadLetter:
 async def receive(message: func.ServiceBusMessage, dead_letter: func.Out[str], work: Work) -> None:
     """Do the job of a trigger's message, which may come out as a dead letter. Raises Redelivered."""
     try:
-        services = await connection.services()
+        service = await connection.service()
     except Exception as error:
         log.error("services_unavailable error=%s", place_of(error))
         raise Redelivered(type(error).__name__) from None
@@ -121,7 +121,7 @@ async def receive(message: func.ServiceBusMessage, dead_letter: func.Out[str], w
         attempt=_attempt(message),
         traceparent=_traceparent(message),
     )
-    refused = await deliver(delivery, work, services)
+    refused = await deliver(delivery, work, service)
     if refused is not None:
         dead_letter.set(refused.to_text())
 
@@ -137,18 +137,18 @@ def _traceparent(message: func.ServiceBusMessage) -> str | None:
 
 
 async def deliver(
-    delivery: Delivery, work: Work, services: Services, *, patience: Sequence[float] = PATIENCE
+    delivery: Delivery, work: Work, service: Service, *, patience: Sequence[float] = PATIENCE
 ) -> DeadLetter | None:
     """Do the job of a message; return the dead letter it has become, or None if it is done with.
 
     What may succeed later is tried again after each number of seconds in `patience`, then sent anew for later.
     Raises Redelivered when that fails, too. It goes on with the trace that the message was sent in.
     """
-    name, telemetry = NAMES[work.kind], services.telemetry
+    name, telemetry = NAMES[work.kind], service.telemetry
     with telemetry.span(name, "consumer", delivery.traceparent) as span:
         span.tell("attempt", delivery.attempt)
         try:
-            dead = await _deliver(delivery, work, services, patience)
+            dead = await _deliver(delivery, work, service, patience)
         except Redelivered:
             span.tell("outcome", REDELIVERED)
             span.fail()
@@ -160,7 +160,7 @@ async def deliver(
         return dead
 
 
-async def _deliver(delivery: Delivery, work: Work, services: Services, patience: Sequence[float]) -> DeadLetter | None:
+async def _deliver(delivery: Delivery, work: Work, service: Service, patience: Sequence[float]) -> DeadLetter | None:
     """Raises Redelivered."""
     try:
         job = jobs.load(delivery.body)
@@ -168,40 +168,40 @@ async def _deliver(delivery: Delivery, work: Work, services: Services, patience:
             raise MalformedRequest("The job is of another queue.")
     except MemnetError as error:
         return _dead(work.kind, delivery, error, None)
-    if work.is_worn_out(delivery.attempt) and await _was_begun_too_often(job, delivery.attempt, work, services):
+    if work.is_worn_out(delivery.attempt) and await _was_begun_too_often(job, delivery.attempt, work, service):
         failure: MemnetError | None = Internal("The job was begun again and again, and never ended.")
     else:
-        failure = await _try(job, delivery.attempt, work, services, patience)
+        failure = await _try(job, delivery.attempt, work, service, patience)
     if failure is None:
         return None
-    if await _is_being_erased(job, failure, services):
+    if await _is_being_erased(job, failure, service):
         # No record, no message and no dead letter may come of it; its mark goes with all that is removed.
         log.info("job_void kind=%s job=%s code=%s", job.kind, job.job_id, ErasureRunning.code)
         return None
     outcome = OUTCOMES[failure.code]
-    if outcome is Outcome.RETRY and await _is_postponed(job, delivery, work, services):
+    if outcome is Outcome.RETRY and await _is_postponed(job, delivery, work, service):
         return None
-    await _give_up(job, work, failure, services)
+    await _give_up(job, work, failure, service)
     if outcome is Outcome.COMPLETE:
         log.info("job_void kind=%s job=%s code=%s", job.kind, job.job_id, failure.code)
         return None
     return _dead(work.kind, delivery, failure, job)
 
 
-async def _try(job: Job, attempt: int, work: Work, services: Services, patience: Sequence[float]) -> MemnetError | None:
+async def _try(job: Job, attempt: int, work: Work, service: Service, patience: Sequence[float]) -> MemnetError | None:
     """Return the failure that remained."""
-    failure = await _once(job, attempt, work, services)
+    failure = await _once(job, attempt, work, service)
     for seconds in patience:
         if failure is None or OUTCOMES[failure.code] is not Outcome.RETRY:
             break
         await asyncio.sleep(seconds)
-        failure = await _once(job, attempt, work, services)
+        failure = await _once(job, attempt, work, service)
     return failure
 
 
-async def _once(job: Job, attempt: int, work: Work, services: Services) -> MemnetError | None:
+async def _once(job: Job, attempt: int, work: Work, service: Service) -> MemnetError | None:
     try:
-        await work.do(job, attempt, services)
+        await work.do(job, attempt, service)
     except MemnetError as error:
         log.warning("job_failed kind=%s job=%s code=%s", job.kind, job.job_id, error.code)
         return error
@@ -212,14 +212,14 @@ async def _once(job: Job, attempt: int, work: Work, services: Services) -> Memne
     return None
 
 
-async def _is_being_erased(job: Job, failure: MemnetError, services: Services) -> bool:
+async def _is_being_erased(job: Job, failure: MemnetError, service: Service) -> bool:
     """Whether the job failed while its user's memory is erased, whatever it failed with; if unknown, it did not."""
     if isinstance(failure, ErasureRunning):
         return True
     if job.user_id is None:
         return False
     try:
-        await services.erasures.check(job.scope)
+        await service.erasures.check(job.scope)
     except ErasureRunning:
         return True
     except Unavailable:
@@ -227,27 +227,27 @@ async def _is_being_erased(job: Job, failure: MemnetError, services: Services) -
     return False
 
 
-async def _is_postponed(job: Job, delivery: Delivery, work: Work, services: Services) -> bool:
+async def _is_postponed(job: Job, delivery: Delivery, work: Work, service: Service) -> bool:
     """Have the job done later, unless it was begun too often. Raises Redelivered."""
     if not work.sent_anew:
         return True
-    attempt = await _next_attempt(job, delivery, services)
+    attempt = await _next_attempt(job, delivery, service)
     if attempt is None:
         return True
-    if work.is_worn_out(attempt) and await _was_begun_too_often(job, attempt, work, services):
+    if work.is_worn_out(attempt) and await _was_begun_too_often(job, attempt, work, service):
         return False
     try:
-        await services.queue.send(job, attempt=attempt, due=services.clock.now() + delay(delivery.attempt))
+        await service.queue.send(job, attempt=attempt, due=service.clock.now() + delay(delivery.attempt))
     except Unavailable as error:
         raise Redelivered(error.code) from None
     log.warning("job_postponed kind=%s job=%s attempt=%d", job.kind, job.job_id, attempt)
     return True
 
 
-async def _was_begun_too_often(job: Job, attempt: int, work: Work, services: Services) -> bool:
+async def _was_begun_too_often(job: Job, attempt: int, work: Work, service: Service) -> bool:
     """Ask the record, which knows the starts since somebody asked for the job anew. Raises Redelivered."""
     try:
-        due = await find_due_job(job, records=services.records)
+        due = await find_due_job(job, records=service.records)
     except HistoryBroken:
         return True
     except Unavailable as error:
@@ -255,23 +255,23 @@ async def _was_begun_too_often(job: Job, attempt: int, work: Work, services: Ser
     return due is None or work.is_worn_out(attempt - due.given_up_at)
 
 
-async def _next_attempt(job: Job, delivery: Delivery, services: Services) -> int | None:
+async def _next_attempt(job: Job, delivery: Delivery, service: Service) -> int | None:
     """The number under which the job would be sent again from its mark, too; None if it is done meanwhile."""
     try:
-        due = await find_due_job(job, records=services.records)
+        due = await find_due_job(job, records=service.records)
     except (HistoryBroken, Unavailable):
         return delivery.attempt + 1
     return None if due is None else max(due.attempt, delivery.attempt + 1)
 
 
-async def _give_up(job: Job, work: Work, failure: MemnetError, services: Services) -> None:
+async def _give_up(job: Job, work: Work, failure: MemnetError, service: Service) -> None:
     """Raises Redelivered."""
     try:
         try:
-            await work.give_up(job, failure.code, services)
+            await work.give_up(job, failure.code, service)
         except (HistoryBroken, InvalidIdentifier, ErasureRunning):
             # There is no record to write it to; but the mark would have the job sent again.
-            await services.marks.unmark(job)
+            await service.marks.unmark(job)
     except Unavailable as error:
         raise Redelivered(error.code) from None
 

@@ -8,8 +8,9 @@ from dataclasses import replace
 from memnet import log_redaction
 from memnet import settings as environment
 from memnet.domain.errors import Unavailable
+from memnet.service import Service
 from memnet.settings import Settings, SettingsError
-from memnet.wiring import Services, connect, open_telemetry
+from memnet.wiring import connect, open_telemetry
 
 
 class Connection:
@@ -20,13 +21,13 @@ class Connection:
     one does not finish.
     """
 
-    def __init__(self, connect: Callable[[], AbstractAsyncContextManager[Services]]) -> None:
+    def __init__(self, connect: Callable[[], AbstractAsyncContextManager[Service]]) -> None:
         """`connect` opens them; nothing is opened yet."""
         self._connect = connect
         self._holder: asyncio.Task[None] | None = None
-        self._services: asyncio.Future[Services] | None = None
+        self._services: asyncio.Future[Service] | None = None
 
-    async def services(self) -> Services:
+    async def service(self) -> Service:
         """Return them. Raises SettingsError, CatalogError and CatalogConflict; the next call tries again."""
         if self._services is None:
             self._services = asyncio.get_running_loop().create_future()
@@ -46,10 +47,10 @@ class Connection:
             holder.cancel()
             await asyncio.wait([holder])
 
-    async def _hold(self, opened: asyncio.Future[Services]) -> None:
+    async def _hold(self, opened: asyncio.Future[Service]) -> None:
         try:
-            async with self._connect() as services:
-                opened.set_result(services)
+            async with self._connect() as service:
+                opened.set_result(service)
                 await asyncio.Event().wait()
         except Exception as error:
             if opened.done():
@@ -57,7 +58,7 @@ class Connection:
             opened.set_exception(error)
 
 
-def _connect() -> AbstractAsyncContextManager[Services]:
+def _connect() -> AbstractAsyncContextManager[Service]:
     settings = environment.load_storage()
     if settings is None:
         raise SettingsError("MEMNET_STORAGE_URL is required")
@@ -67,16 +68,16 @@ def _connect() -> AbstractAsyncContextManager[Services]:
 
 
 @asynccontextmanager
-async def _open(settings: Settings) -> AsyncIterator[Services]:
+async def _open(settings: Settings) -> AsyncIterator[Service]:
     """With telemetry, but for Prometheus: nobody can reach a function's process, and the API may have the port."""
     async with (
         open_telemetry(replace(settings, prometheus_address=None), "worker") as telemetry,
-        connect(settings, telemetry) as services,
+        connect(settings, telemetry) as service,
     ):
         # While the storage does not answer, the first write of a document asks again.
         with suppress(Unavailable):
-            await services.registration()
-        yield services
+            await service.registration()
+        yield service
 
 
 connection = Connection(_connect)

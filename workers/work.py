@@ -24,7 +24,7 @@ from memnet.operations.resume_reindexing import resume_reindexing
 from memnet.operations.sign_heads import sign_heads
 from memnet.operations.sweep_outboxes import sweep_outboxes
 from memnet.operations.tell_backlog import tell_backlog
-from memnet.wiring import Services
+from memnet.service import Service
 from workers.deliveries import Work, place_of
 from workers.outcomes import MOST_STARTS
 from workers.runtime import connection
@@ -36,76 +36,44 @@ class TimerFailed(Exception):
     """A timer's work failed; its next time does the rest."""
 
 
-async def _replay(job: Job, _attempt: int, services: Services) -> None:
-    began = to_text(services.clock.now())
-    replay = await replay_snapshot(
-        job,
-        vault=services.vault,
-        marks=services.marks,
-        queue=services.queue,
-        documents=services.documents,
-        audit=services.audit,
-        events=services.events,
-        search=services.search,
-        catalog=services.catalog,
-        models=services.models,
-        semantic_router=services.semantic_router,
-        background=services.background,
-        worker_principal=services.settings.worker_principal,
-    )
-    _tell_end(replay, began, services)
+async def _replay(job: Job, _attempt: int, service: Service) -> None:
+    began = to_text(service.clock.now())
+    replay = await replay_snapshot(job, service)
+    _tell_end(replay, began, service)
 
 
-async def _fail_replay(job: Job, reason: str, services: Services) -> None:
-    began = to_text(services.clock.now())
-    replay = await fail_replay(job, reason, records=services.records, marks=services.marks, clock=services.clock)
+async def _fail_replay(job: Job, reason: str, service: Service) -> None:
+    began = to_text(service.clock.now())
+    replay = await fail_replay(job, reason, service)
     if replay is not None:
-        _tell_end(replay, began, services)
+        _tell_end(replay, began, service)
 
 
-def _tell_end(replay: Replay, began: str, services: Services) -> None:
+def _tell_end(replay: Replay, began: str, service: Service) -> None:
     """Count it, unless it was over before: a message may come twice.
 
     The patches of a failed replay are counted when it is retried and ends, so that each is counted once.
     """
     if replay.updated_at < began:
         return
-    services.telemetry.record(REPLAYS, 1, outcome=replay.status.value)
+    service.telemetry.record(REPLAYS, 1, outcome=replay.status.value)
     seconds = max(0.0, replay.duration.total_seconds())
-    services.telemetry.record(REPLAY_DURATION, seconds, outcome=replay.punctuality)
+    service.telemetry.record(REPLAY_DURATION, seconds, outcome=replay.punctuality)
     if replay.status is not ReplayStatus.FAILED:
         for fate in replay.patches:
-            services.telemetry.record(REPLAY_PATCHES, 1, outcome=fate.outcome)
+            service.telemetry.record(REPLAY_PATCHES, 1, outcome=fate.outcome)
 
 
-async def _apply_conflict(job: Job, attempt: int, services: Services) -> None:
-    await apply_conflict(
-        job,
-        attempt=attempt,
-        vault=services.vault,
-        marks=services.marks,
-        queue=services.queue,
-        documents=services.documents,
-        audit=services.audit,
-        catalog=services.catalog,
-        background=services.background,
-        worker_principal=services.settings.worker_principal,
-    )
+async def _apply_conflict(job: Job, attempt: int, service: Service) -> None:
+    await apply_conflict(job, service, attempt=attempt)
 
 
-async def _reindex(job: Job, _attempt: int, services: Services) -> None:
-    await resume_reindexing(
-        job.tenant_id,
-        job.job_id,
-        events=services.events,
-        search=services.search,
-        clock=services.clock,
-        ids=services.ids,
-    )
+async def _reindex(job: Job, _attempt: int, service: Service) -> None:
+    await resume_reindexing(job.tenant_id, job.job_id, service)
 
 
-async def _unmark(job: Job, _reason: str, services: Services) -> None:
-    await services.marks.unmark(job)
+async def _unmark(job: Job, _reason: str, service: Service) -> None:
+    await service.marks.unmark(job)
 
 
 REPLAY = Work(JobKind.REPLAY, _replay, _fail_replay, MOST_STARTS)
@@ -115,117 +83,64 @@ CONFLICT = Work(JobKind.CONFLICT, _apply_conflict, _unmark, None, sent_anew=Fals
 REINDEX = Work(JobKind.REINDEX, _reindex, _unmark, None)
 
 
-async def compact(services: Services) -> object:
+async def compact(service: Service) -> object:
     """Make the documents compact."""
-    return await compact_documents(
-        actor=_actor(services),
-        documents=services.documents,
-        audit=services.audit,
-        events=services.events,
-        search=services.search,
-        catalog=services.catalog,
-        clock=services.clock,
-        ids=services.ids,
-        background=services.background,
-    )
+    return await compact_documents(service, actor=_actor(service))
 
 
-async def refresh(services: Services) -> object:
+async def refresh(service: Service) -> object:
     """Keep the documents fresh."""
-    return await refresh_documents(
-        actor=_actor(services),
-        documents=services.documents,
-        audit=services.audit,
-        events=services.events,
-        search=services.search,
-        catalog=services.catalog,
-        clock=services.clock,
-        ids=services.ids,
-        background=services.background,
-    )
+    return await refresh_documents(service, actor=_actor(service))
 
 
-async def requeue(services: Services) -> object:
+async def requeue(service: Service) -> object:
     """Send again the jobs that were lost on their way, and tell how old the oldest are."""
-    report = await requeue_jobs(
-        records=services.records, marks=services.marks, queue=services.queue, clock=services.clock
-    )
-    if services.telemetry.enabled:
-        await tell_backlog(
-            marks=services.marks,
-            events=services.events,
-            erasures=services.erasures,
-            clock=services.clock,
-            telemetry=services.telemetry,
-        )
+    report = await requeue_jobs(service)
+    if service.telemetry.enabled:
+        await tell_backlog(service)
     return report
 
 
-async def sweep(services: Services) -> object:
+async def sweep(service: Service) -> object:
     """Flush what crashed writers left in the documents' outboxes."""
-    return await sweep_outboxes(documents=services.documents, audit=services.audit, clock=services.clock)
+    return await sweep_outboxes(service)
 
 
-async def sign(services: Services) -> object:
+async def sign(service: Service) -> object:
     """Sign a head for each user whose documents have changed."""
-    return await sign_heads(
-        users=services.users,
-        documents=services.documents,
-        audit=services.audit,
-        records=services.records,
-        keys=services.signing,
-        clock=services.clock,
-        erasures=services.erasures,
-    )
+    return await sign_heads(service)
 
 
-async def reconcile(services: Services) -> object:
+async def reconcile(service: Service) -> object:
     """Index the events that are not known to be indexed."""
-    return await reconcile_events(
-        events=services.events, search=services.search, clock=services.clock, ids=services.ids
-    )
+    return await reconcile_events(service)
 
 
-async def erase(services: Services) -> object:
+async def erase(service: Service) -> object:
     """Go on with the erasures that run."""
     # Users first: the end of a large tenant does not delay them.
-    users = await erase_users(None, erasing=services.erasing)
-    return users + await erase_tenants(erasing=services.erasing)
+    users = await erase_users(None, service)
+    return users + await erase_tenants(service)
 
 
-async def retain(services: Services) -> object:
+async def retain(service: Service) -> object:
     """Remove what is stored for longer than the rules say."""
-    return await apply_retentions(
-        None,
-        as_of=None,
-        dry_run=False,
-        users=services.users,
-        documents=services.documents,
-        audit=services.audit,
-        events=services.events,
-        search=services.search,
-        records=services.records,
-        vault=services.vault,
-        marks=services.marks,
-        holds=services.holds,
-        catalog=services.catalog,
-        clock=services.clock,
-    )
+    return await apply_retentions(None, service, as_of=None, dry_run=False)
 
 
-def _actor(services: Services) -> Actor:
-    return Actor(services.settings.worker_principal, frozenset({Role.REPLAY}))
+def _actor(service: Service) -> Actor:
+    return Actor(service.settings.worker_principal, frozenset({Role.REPLAY}))
 
 
-async def on_time(name: str, work: Callable[[Services], Awaitable[object]]) -> None:
+async def on_time(name: str, work: Callable[[Service], Awaitable[object]]) -> None:
     """Do a timer's work and log its report. Raises TimerFailed, without the text of the failure: it may hold memory."""
     try:
-        services = await connection.services()
+        service = await connection.service()
     except Exception as error:
         raise _failed(name, error) from None
-    with services.telemetry.span(name, "internal") as span:
+    with service.telemetry.span(name, "internal") as span:
         try:
-            report = await work(services)
+            report = await work(service)
         except Exception as error:
             span.tell("place", place_of(error))
             span.fail()

@@ -44,12 +44,11 @@ async def list_(request: Request) -> Response:
     admission = await admit(request, "list_audit")
     page = await list_audit(
         admission.scope,
+        admission.service,
         namespace=query.text(request, "namespace"),
         path=query.text(request, "path"),
         limit=query.limit(request),
         cursor=query.cursor(request),
-        documents=admission.services.documents,
-        audit=admission.services.audit,
     )
     parts = {
         "records": json_answer.elements(list(page.items)),

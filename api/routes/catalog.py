@@ -123,7 +123,7 @@ async def list_(request: Request) -> Response:
         actor=admission.actor,
         limit=query.limit(request),
         cursor=query.cursor(request),
-        catalog=admission.services.catalog,
+        catalog=admission.service.catalog,
     )
     rows = [_row(profile) for profile in page.items]
     return json_answer.answer(json_answer.dump({"profiles": rows, "next_cursor": page.next_cursor}))
@@ -136,7 +136,7 @@ async def get(request: Request) -> Response:
     profile = await get_profile(
         check_identifier("profile_id", request.path_params["profile_id"]),
         actor=admission.actor,
-        catalog=admission.services.catalog,
+        catalog=admission.service.catalog,
     )
     body = _canonical(profile)
     return _answer(request, _etag(body), {"profile": body})
@@ -149,7 +149,7 @@ async def get_schema_(request: Request) -> Response:
     schema = await get_schema(
         check_identifier("schema_id", request.path_params["schema_id"]),
         check_identifier("schema_version", request.path_params["schema_version"]),
-        catalog=admission.services.catalog,
+        catalog=admission.service.catalog,
     )
     named = {"schema_id": json_answer.dump(schema.schema_id), "schema_version": json_answer.dump(schema.version)}
     return _answer(request, ETag(f'"{schema.digest}"'), {**named, "schema": canonical(schema.body)})

@@ -153,7 +153,7 @@ async def list_(request: Request) -> Response:
         status=_status(request),
         limit=query.limit(request),
         cursor=query.cursor(request),
-        vault=admission.services.vault,
+        vault=admission.service.vault,
     )
     rows = [_members(conflict, versions) for conflict, versions in page.items]
     return json_answer.answer(json_answer.dump({"conflicts": rows, "next_cursor": page.next_cursor}))
@@ -163,19 +163,9 @@ async def list_(request: Request) -> Response:
 async def retry(request: Request) -> Response:
     """Rebase it and send it through the governed write, as the worker would; who asked is noted."""
     admission = await admit(request, "retry_conflict")
-    services = admission.services
+    service = admission.service
     conflict, versions = await retry_conflict(
-        admission.scope,
-        request.path_params["conflict_id"],
-        actor=admission.actor,
-        vault=services.vault,
-        marks=services.marks,
-        queue=services.queue,
-        documents=services.documents,
-        audit=services.audit,
-        catalog=services.catalog,
-        background=services.background,
-        worker_principal=services.settings.worker_principal,
+        admission.scope, request.path_params["conflict_id"], service, actor=admission.actor
     )
     return json_answer.answer(json_answer.dump(_members(conflict, versions)))
 
@@ -184,20 +174,10 @@ async def retry(request: Request) -> Response:
 async def discard(request: Request) -> Response:
     """Close it for good; who decided so, and why, is noted. The document is not touched."""
     admission = await admit(request, "discard_conflict")
-    services = admission.services
-    note = (await _body(request, services.settings.max_body_bytes)).note
+    service = admission.service
+    note = (await _body(request, service.settings.max_body_bytes)).note
     conflict, versions = await discard_conflict(
-        admission.scope,
-        request.path_params["conflict_id"],
-        actor=admission.actor,
-        note=note,
-        vault=services.vault,
-        marks=services.marks,
-        documents=services.documents,
-        audit=services.audit,
-        catalog=services.catalog,
-        background=services.background,
-        worker_principal=services.settings.worker_principal,
+        admission.scope, request.path_params["conflict_id"], service, actor=admission.actor, note=note
     )
     return json_answer.answer(json_answer.dump(_members(conflict, versions)))
 

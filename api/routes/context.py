@@ -131,8 +131,8 @@ _DOCS = describe(
 async def assemble(request: Request) -> Response:
     """Collect the profile's documents by priority, route to the right one of a family, and say what was left out."""
     admission = await admit(request, "assemble_context")
-    services = admission.services
-    body = await read_body(request, AssembleBody, max_bytes=services.settings.max_body_bytes)
+    service = admission.service
+    body = await read_body(request, AssembleBody, max_bytes=service.settings.max_body_bytes)
     command = AssembleContext(
         scope=admission.scope,
         actor=admission.actor,
@@ -143,16 +143,9 @@ async def assemble(request: Request) -> Response:
         max_chars_total=body.max_chars_total,
         include_events=_wish(body),
     )
-    context = await assemble_context(
-        command,
-        documents=services.documents,
-        catalog=services.catalog,
-        semantic_router=services.semantic_router,
-        search=services.search,
-        clock=services.clock,
-    )
+    context = await assemble_context(command, service)
     for row in filter(is_unreadable, context.dropped_bindings):
-        services.telemetry.record(UNREADABLE_DOCUMENTS, 1, profile_id=body.profile_id, binding_id=row["binding_id"])
+        service.telemetry.record(UNREADABLE_DOCUMENTS, 1, profile_id=body.profile_id, binding_id=row["binding_id"])
     parts = {
         "selected_project_id": json_answer.dump(context.selected.get(PROJECT_VARIABLE)),
         "selected": json_answer.dump(context.selected),
@@ -162,7 +155,7 @@ async def assemble(request: Request) -> Response:
     guidance = [section for document in context.documents for section in document.guidance]
     if guidance:
         parts |= {"guidance_note": json_answer.dump(GUIDANCE_NOTE), "guidance": json_answer.dump(guidance)}
-    wanted = services.settings.routing_debug
+    wanted = service.settings.routing_debug
     if wanted == "always" or (wanted == "on_request" and body.routing_debug):
         parts["routing_debug"] = json_answer.dump(context.routing_debug)
     if context.events is not None:

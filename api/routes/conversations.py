@@ -109,17 +109,10 @@ async def store(request: Request) -> Response:
     another conversation under its id is answered with 409.
     """
     admission = await admit(request, "store_snapshot")
-    services = admission.services
-    conversation = await read_body(request, SnapshotBody, max_bytes=services.settings.max_body_bytes)
+    service = admission.service
+    conversation = await read_body(request, SnapshotBody, max_bytes=service.settings.max_body_bytes)
     stored = await store_snapshot(
-        admission.scope,
-        request.path_params["conversation_id"],
-        conversation,
-        actor=admission.actor,
-        catalog=services.catalog,
-        vault=services.vault,
-        marks=services.marks,
-        queue=services.queue,
+        admission.scope, request.path_params["conversation_id"], conversation, service, actor=admission.actor
     )
     result = {
         "snapshot_id": stored.snapshot_id,
@@ -143,7 +136,7 @@ async def read(request: Request) -> Response:
         request.path_params["conversation_id"],
         request.path_params["snapshot_id"],
         actor=admission.actor,
-        vault=admission.services.vault,
+        vault=admission.service.vault,
     )
     told = {
         "conversation_id": snapshot.conversation_id,
@@ -167,7 +160,7 @@ async def list_(request: Request) -> Response:
         admission.scope,
         limit=query.limit(request),
         cursor=query.cursor(request),
-        records=admission.services.records,
+        records=admission.service.records,
     )
     parts = {
         "accesses": json_answer.elements(list(page.items)),

@@ -37,7 +37,7 @@ async def list_(request: Request) -> Response:
         prefix=query.text(request, "prefix"),
         limit=query.limit(request),
         cursor=query.cursor(request),
-        documents=admission.services.documents,
+        documents=admission.service.documents,
     )
     rows = [_row(listed) for listed in page.items]
     return json_answer.answer(json_answer.dump({"documents": rows, "next_cursor": page.next_cursor}))
@@ -47,12 +47,7 @@ async def list_(request: Request) -> Response:
 async def get(request: Request) -> Response:
     """Read one document as it is now or, with as_of, as it was then."""
     admission = await admit(request, "get_document", history="as_of" in request.query_params)
-    view = await get_document(
-        document_key(request, admission),
-        as_of=query.text(request, "as_of"),
-        documents=admission.services.documents,
-        audit=admission.services.audit,
-    )
+    view = await get_document(document_key(request, admission), admission.service, as_of=query.text(request, "as_of"))
     check_match(request.headers, view.etag)
     if is_not_modified(request.headers, view.etag):
         return Response(status_code=304, headers={"ETag": view.etag})
@@ -64,12 +59,12 @@ async def get(request: Request) -> Response:
 async def patch(request: Request) -> Response:
     """Change parts of a document by JSON Patch (RFC 6902), or create it from the binding's initial content."""
     admission = await admit(request, "patch_document")
-    services = admission.services
+    service = admission.service
     key = document_key(request, admission)
     precondition, idempotency = write_precondition(request.headers), idempotency_key(request.headers)
     dry_run = query.flag(request, "dry_run")
-    body = await read_body(request, PatchBody, max_bytes=services.settings.max_body_bytes)
-    note_binding(request.scope, services.catalog, body.profile_id, body.binding_id)
+    body = await read_body(request, PatchBody, max_bytes=service.settings.max_body_bytes)
+    note_binding(request.scope, service.catalog, body.profile_id, body.binding_id)
     reason = Reason(body.reason)
     admission.permit_reason("patch_document", reason)
     permit_ops(body.ops, admission.actor)
@@ -87,15 +82,7 @@ async def patch(request: Request) -> Response:
         source_time=body.source_time,
         dry_run=dry_run,
     )
-    result = await patch_document(
-        command,
-        documents=services.documents,
-        audit=services.audit,
-        catalog=services.catalog,
-        clock=services.clock,
-        ids=services.ids,
-        background=services.background,
-    )
+    result = await patch_document(command, service)
     return _written(request, result, admission.actor)
 
 
@@ -103,12 +90,12 @@ async def patch(request: Request) -> Response:
 async def put(request: Request) -> Response:
     """Put a whole document in place, for migrations and administration."""
     admission = await admit(request, "replace_document")
-    services = admission.services
+    service = admission.service
     key = document_key(request, admission)
     precondition, idempotency = write_precondition(request.headers), idempotency_key(request.headers)
     dry_run = query.flag(request, "dry_run")
-    body = await read_body(request, ReplaceBody, max_bytes=services.settings.max_body_bytes)
-    note_binding(request.scope, services.catalog, body.profile_id, body.binding_id)
+    body = await read_body(request, ReplaceBody, max_bytes=service.settings.max_body_bytes)
+    note_binding(request.scope, service.catalog, body.profile_id, body.binding_id)
     command = ReplaceDocument(
         key=key,
         actor=admission.actor,
@@ -123,15 +110,7 @@ async def put(request: Request) -> Response:
         evidence=body.evidence_members(),
         dry_run=dry_run,
     )
-    result = await replace_document(
-        command,
-        documents=services.documents,
-        audit=services.audit,
-        catalog=services.catalog,
-        clock=services.clock,
-        ids=services.ids,
-        background=services.background,
-    )
+    result = await replace_document(command, service)
     return _written(request, result, admission.actor)
 
 
@@ -139,7 +118,7 @@ async def put(request: Request) -> Response:
 async def delete(request: Request) -> Response:
     """End a document; its history stays. A body is ignored."""
     admission = await admit(request, "delete_document")
-    services = admission.services
+    service = admission.service
     command = DeleteDocument(
         key=document_key(request, admission),
         actor=admission.actor,
@@ -148,14 +127,7 @@ async def delete(request: Request) -> Response:
         note=query.text(request, "reason", max_length=MAX_NOTE),
         dry_run=query.flag(request, "dry_run"),
     )
-    result = await delete_document(
-        command,
-        documents=services.documents,
-        audit=services.audit,
-        clock=services.clock,
-        ids=services.ids,
-        background=services.background,
-    )
+    result = await delete_document(command, service)
     return _written(request, result, admission.actor)
 
 

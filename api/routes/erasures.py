@@ -90,10 +90,7 @@ async def request(request: Request) -> Response:
     """Accept it; the workers' timer does the rest."""
     admission = await admit(request, "request_erasure")
     status = await request_erasure(
-        admission.scope,
-        idempotency_key=idempotency_key(request.headers),
-        actor=admission.actor,
-        erasing=admission.services.erasing,
+        admission.scope, admission.service, idempotency_key=idempotency_key(request.headers), actor=admission.actor
     )
     return _answer(status, 202)
 
@@ -102,7 +99,7 @@ async def request(request: Request) -> Response:
 async def get(request: Request) -> Response:
     """Read its journal while it runs, then its receipt."""
     admission = await admit(request, "get_erasure")
-    status = await get_erasure(admission.scope, request.path_params["erasure_id"], erasing=admission.services.erasing)
+    status = await get_erasure(admission.scope, request.path_params["erasure_id"], admission.service)
     return _answer(status, 200)
 
 

@@ -90,18 +90,10 @@ async def write(request: Request) -> Response:
     Ids that begin with `memnet-` are the service's own; they are refused with 400.
     """
     admission = await admit(request, "write_event")
-    services = admission.services
-    event = await read_body(request, EventBody, max_bytes=services.settings.max_body_bytes)
+    service = admission.service
+    event = await read_body(request, EventBody, max_bytes=service.settings.max_body_bytes)
     check_not_reserved("event_id", event.event_id)
-    written = await write_event(
-        admission.scope,
-        event,
-        events=services.events,
-        search=services.search,
-        ids=services.ids,
-        background=services.background,
-        is_live=True,
-    )
+    written = await write_event(admission.scope, event, service, is_live=True)
     result = {"event_id": written.event_id, "indexed": written.indexed}
     response = json_answer.answer(json_answer.dump(result), status=200 if written.replayed else 201)
     if written.replayed:
@@ -113,9 +105,9 @@ async def write(request: Request) -> Response:
 async def search(request: Request) -> Response:
     """Find events by words, by meaning where there are embeddings, and by filters; always this user's alone."""
     admission = await admit(request, "search_events")
-    services = admission.services
-    body = await read_body(request, SearchBody, max_bytes=services.settings.max_body_bytes)
-    found = await search_events(body.event_query(admission.scope), cursor=body.cursor, search=services.search)
+    service = admission.service
+    body = await read_body(request, SearchBody, max_bytes=service.settings.max_body_bytes)
+    found = await search_events(body.event_query(admission.scope), cursor=body.cursor, search=service.search)
     parts = {
         "events": json_answer.dump([event.members() for event in found.items]),
         "next_cursor": json_answer.dump(found.next_cursor),

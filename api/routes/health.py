@@ -15,7 +15,7 @@ from api.openapi import Schema, answer, describe
 from api.shared_look import SharedLook
 from memnet.domain.error_code import ErrorCode
 from memnet.domain.errors import Unavailable
-from memnet.wiring import Services
+from memnet.service import Service
 
 router = APIRouter(prefix="/health", route_class=DirectRoute)
 
@@ -68,14 +68,14 @@ async def ready(request: Request) -> Response:
     return json_answer.answer(json_answer.dump({"status": "ok", "checks": checks}))
 
 
-async def look(services: Services, validator: TokenValidator) -> Mapping[str, str]:
+async def look(service: Service, validator: TokenValidator) -> Mapping[str, str]:
     """Ask each dependency; return by its name whether it answered."""
     asked = {
-        "storage": services.documents.ping(),
+        "storage": service.documents.ping(),
         "issuer": validator.keys.check(),
-        "search": services.search.index.ping(),
-        "vault": services.vault.keys.ping(),
-        "queue": services.queue.ping(),
+        "search": service.search.index.ping(),
+        "vault": service.vault.keys.ping(),
+        "queue": service.queue.ping(),
     }
     answers = await asyncio.gather(*(_check(name, question) for name, question in asked.items()))
     return dict(zip(asked, answers, strict=True))

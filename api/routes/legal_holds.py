@@ -139,35 +139,21 @@ def _reason(request: Request) -> str:
 
 
 async def _place(request: Request, admission: Admission | TenantAdmission, place: HoldPlace) -> Response:
-    services = admission.services
-    asked = await read_body(request, HoldBody, max_bytes=services.settings.max_body_bytes)
-    status = await place_hold(
-        place,
-        asked.reason,
-        actor=admission.actor,
-        holds=services.holds,
-        erasures=services.erasures,
-        clock=services.clock,
-    )
+    service = admission.service
+    asked = await read_body(request, HoldBody, max_bytes=service.settings.max_body_bytes)
+    status = await place_hold(place, asked.reason, service, actor=admission.actor)
     return _answer(status)
 
 
 async def _release(request: Request, admission: Admission | TenantAdmission, place: HoldPlace) -> Response:
-    services = admission.services
-    status = await release_hold(
-        place,
-        _reason(request),
-        actor=admission.actor,
-        holds=services.holds,
-        erasures=services.erasures,
-        clock=services.clock,
-    )
+    service = admission.service
+    status = await release_hold(place, _reason(request), service, actor=admission.actor)
     return _answer(status)
 
 
 async def _get(admission: Admission | TenantAdmission, place: HoldPlace) -> Response:
-    services = admission.services
-    return _answer(await get_hold(place, holds=services.holds, erasures=services.erasures))
+    service = admission.service
+    return _answer(await get_hold(place, service))
 
 
 def _answer(status: HoldStatus) -> Response:

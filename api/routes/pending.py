@@ -112,11 +112,7 @@ async def list_(request: Request) -> Response:
     """List the items in the order of the documents' names, each with its document, its place and the ETag."""
     admission = await admit(request, "list_pending")
     page = await list_pending(
-        admission.scope,
-        limit=query.limit(request),
-        cursor=query.cursor(request),
-        documents=admission.services.documents,
-        catalog=admission.services.catalog,
+        admission.scope, admission.service, limit=query.limit(request), cursor=query.cursor(request)
     )
     rows = [_row(listed) for listed in page.items]
     return json_answer.answer(json_answer.dump({"pending": rows, "next_cursor": page.next_cursor}))
@@ -133,10 +129,10 @@ async def confirm(request: Request) -> Response:
     as it would be, if the token may read documents.
     """
     admission = await admit(request, "confirm_pending")
-    services = admission.services
+    service = admission.service
     pending_id = check_identifier("pending_id", request.path_params["pending_id"])
     precondition, idempotency = pending_precondition(request.headers), idempotency_key(request.headers)
-    sent = await read_body(request, ConfirmBody, max_bytes=services.settings.max_body_bytes)
+    sent = await read_body(request, ConfirmBody, max_bytes=service.settings.max_body_bytes)
     command = ConfirmPending(
         key=_key(admission, sent),
         actor=admission.actor,
@@ -148,15 +144,7 @@ async def confirm(request: Request) -> Response:
         values=(sent.value,) if "value" in sent.model_fields_set else (),
         dry_run=query.flag(request, "dry_run"),
     )
-    result = await confirm_pending(
-        command,
-        documents=services.documents,
-        audit=services.audit,
-        catalog=services.catalog,
-        clock=services.clock,
-        ids=services.ids,
-        background=services.background,
-    )
+    result = await confirm_pending(command, service)
     return _decided(request, result, shown=bool(admission.actor.roles & ROLES["get_document"]))
 
 
@@ -164,10 +152,10 @@ async def confirm(request: Request) -> Response:
 async def reject(request: Request) -> Response:
     """Take the item out; the history keeps it. The proposer withdraws its own item by this, too."""
     admission = await admit(request, "reject_pending")
-    services = admission.services
+    service = admission.service
     pending_id = check_identifier("pending_id", request.path_params["pending_id"])
     precondition, idempotency = pending_precondition(request.headers), idempotency_key(request.headers)
-    sent = await read_body(request, RejectBody, max_bytes=services.settings.max_body_bytes)
+    sent = await read_body(request, RejectBody, max_bytes=service.settings.max_body_bytes)
     command = RejectPending(
         key=_key(admission, sent),
         actor=admission.actor,
@@ -176,15 +164,7 @@ async def reject(request: Request) -> Response:
         pending_id=pending_id,
         note=sent.note,
     )
-    result = await reject_pending(
-        command,
-        documents=services.documents,
-        audit=services.audit,
-        catalog=services.catalog,
-        clock=services.clock,
-        ids=services.ids,
-        background=services.background,
-    )
+    result = await reject_pending(command, service)
     return _decided(request, result)
 
 

@@ -57,16 +57,8 @@ _GET = describe(
 async def start(request: Request) -> Response:
     """Start it, or resume one that has stalled; one that is under way goes on. Searches are answered throughout."""
     admission = await admit_to_tenant(request, "reindex_events")
-    services = admission.services
-    record = await reindex_events(
-        admission.tenant_id,
-        events=services.events,
-        search=services.search,
-        clock=services.clock,
-        ids=services.ids,
-        background=services.background,
-        queue=services.queue,
-    )
+    service = admission.service
+    record = await reindex_events(admission.tenant_id, service)
     response = _answer(admission, record, status=202)
     response.headers["Location"] = request.scope["path"]
     return response
@@ -76,13 +68,13 @@ async def start(request: Request) -> Response:
 async def get(request: Request) -> Response:
     """Read the record, which any process of the service may have written."""
     admission = await admit_to_tenant(request, "get_reindexing")
-    return _answer(admission, await get_reindexing(admission.tenant_id, search=admission.services.search))
+    return _answer(admission, await get_reindexing(admission.tenant_id, search=admission.service.search))
 
 
 def _answer(admission: TenantAdmission, record: Reindexing, *, status: int = 200) -> Response:
     told = {
         "reindex_id": record.reindex_id,
-        "status": record.state(admission.services.clock.now()),
+        "status": record.state(admission.service.clock.now()),
         "events": record.events,
         "waiting": record.waiting,
         "removed": record.removed,

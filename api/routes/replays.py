@@ -137,7 +137,7 @@ async def list_(request: Request) -> Response:
         admission.scope,
         limit=query.limit(request),
         cursor=query.cursor(request),
-        records=admission.services.records,
+        records=admission.service.records,
     )
     return json_answer.answer(json_answer.dump({"replays": list(page.items), "next_cursor": page.next_cursor}))
 
@@ -146,7 +146,7 @@ async def list_(request: Request) -> Response:
 async def get(request: Request) -> Response:
     """Read its record, to which the workers write every step, and look after its conflicts."""
     admission = await admit(request, "get_replay")
-    told = await get_replay(admission.scope, request.path_params["replay_id"], records=admission.services.records)
+    told = await get_replay(admission.scope, request.path_params["replay_id"], records=admission.service.records)
     return json_answer.answer(json_answer.dump(told))
 
 
@@ -154,13 +154,6 @@ async def get(request: Request) -> Response:
 async def retry(request: Request) -> Response:
     """Have it wait for a worker again; what it had planned and applied stays as it is."""
     admission = await admit(request, "retry_replay")
-    services = admission.services
-    replay = await retry_replay(
-        admission.scope,
-        request.path_params["replay_id"],
-        records=services.records,
-        marks=services.marks,
-        queue=services.queue,
-        clock=services.clock,
-    )
+    service = admission.service
+    replay = await retry_replay(admission.scope, request.path_params["replay_id"], service)
     return json_answer.answer(json_answer.dump(replay.members()), status=202)

@@ -89,23 +89,11 @@ _DOCS = describe(
 async def apply(request: Request) -> Response:
     """Apply the profiles' rules within the organisation's limits; a timer does the same for everybody every night."""
     admission = await admit(request, "apply_retention")
-    services = admission.services
+    service = admission.service
     is_dry_run, as_of = query.flag(request, "dry_run"), query.text(request, "as_of")
-    asked = await _asked(request, services.settings.max_body_bytes)
+    asked = await _asked(request, service.settings.max_body_bytes)
     applied = await apply_retention(
-        admission.scope,
-        as_of=_as_of(as_of, asked),
-        dry_run=asked.dry_run or is_dry_run,
-        documents=services.documents,
-        audit=services.audit,
-        events=services.events,
-        search=services.search,
-        records=services.records,
-        vault=services.vault,
-        marks=services.marks,
-        holds=services.holds,
-        catalog=services.catalog,
-        clock=services.clock,
+        admission.scope, service, as_of=_as_of(as_of, asked), dry_run=asked.dry_run or is_dry_run
     )
     return json_answer.answer(json_answer.dump(applied.members()))
 

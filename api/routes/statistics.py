@@ -117,9 +117,9 @@ async def get(request: Request) -> Response:
 
     A process forgets with its end; what is kept for longer belongs into the telemetry.
     """
-    services = (await admit_anywhere(request, "get_statistics")).services
+    service = (await admit_anywhere(request, "get_statistics")).service
     minutes = query.whole_number(request, "minutes", least=1, most=MINUTES, default=MINUTES)
     measurements: Measurements = request.app.state.measurements
-    backlog = await get_statistics(marks=services.marks, events=services.events, clock=services.clock)
+    backlog = await get_statistics(service)
     told = {"scope": "process", "requests": measurements.report(minutes), "backlog": backlog.members()}
     return json_answer.answer(json_answer.dump(told))

@@ -104,18 +104,16 @@ async def request(request: Request) -> Response:
     admission = await admit_to_tenant(request, "request_tenant_erasure")
     if query.text(request, "confirm") != admission.tenant_id:
         raise MalformedRequest("The query parameter confirm must repeat the tenant's id.", parameter="confirm")
-    erasing = admission.services.erasing
-    return _answer(
-        await request_tenant_erasure(admission.tenant_id, actor=admission.actor, erasing=erasing), admission, 202
-    )
+    service = admission.service
+    return _answer(await request_tenant_erasure(admission.tenant_id, service, actor=admission.actor), admission, 202)
 
 
 @router.get("/erasure", **_GET)
 async def get(request: Request) -> Response:
     """Read its record."""
     admission = await admit_to_tenant(request, "get_tenant_erasure")
-    return _answer(await get_tenant_erasure(admission.tenant_id, erasing=admission.services.erasing), admission, 200)
+    return _answer(await get_tenant_erasure(admission.tenant_id, admission.service), admission, 200)
 
 
 def _answer(erasure: TenantErasure, admission: TenantAdmission, status: int) -> Response:
-    return json_answer.answer(json_answer.dump(erasure.members(admission.services.erasing.settle)), status=status)
+    return json_answer.answer(json_answer.dump(erasure.members(admission.service.erasure_quiescence)), status=status)

@@ -60,9 +60,7 @@ class History:
 
         try:
             async with connect(settings.load(self.environment)) as services:
-                return await rebuild_documents(
-                    self.scope, documents=services.documents, audit=services.audit, begin=begin
-                )
+                return await rebuild_documents(self.scope, services, begin=begin)
         except MemnetError as error:
             raise Unexpected(f"the history cannot be read: {error.code} {error.message}") from error
 

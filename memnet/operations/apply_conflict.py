@@ -8,7 +8,6 @@ import orjson
 
 from memnet.domain import conflict as conflicts
 from memnet.domain.access import Role
-from memnet.domain.catalog import Catalog
 from memnet.domain.conflict import Conflict, ConflictStatus, Versions, resolved, sending, still_open
 from memnet.domain.document import Actor
 from memnet.domain.error_code import ErrorCode
@@ -23,8 +22,9 @@ from memnet.operations.rebase_proposal import rebase_proposal
 from memnet.operations.send_job import send_job
 from memnet.operations.try_proposal import Refused, Writing, try_proposal
 from memnet.operations.unmark_job import unmark_job
-from memnet.ports import Background, MessageQueue, StoreConflict
-from memnet.stores import AuditLog, DocumentStore, JobMarks, Vault
+from memnet.ports import StoreConflict
+from memnet.service import Service
+from memnet.stores import Vault
 
 LOOKS = 16
 """Each further look at the record follows a step that somebody else has made on it."""
@@ -42,19 +42,7 @@ class _Ports:
         return self.vault.clock.now()
 
 
-async def apply_conflict(
-    job: Job,
-    *,
-    attempt: int | None,
-    vault: Vault,
-    marks: JobMarks,
-    queue: MessageQueue,
-    documents: DocumentStore,
-    audit: AuditLog,
-    catalog: Catalog,
-    background: Background,
-    worker_principal: str,
-) -> Conflict:
+async def apply_conflict(job: Job, service: Service, *, attempt: int | None) -> Conflict:
     """Try once more and return the conflict as it is then: resolved, or open with the newest reason and version.
 
     `attempt` is the number of the scheduled retry that the job came with; one whose turn is over does nothing. After
@@ -62,33 +50,31 @@ async def apply_conflict(
     Every request is written down before it is sent, so none is applied twice. Raises ConflictNotFound, HistoryBroken,
     ErasureRunning, VaultUnavailable, Unavailable: the same call again goes on.
     """
-    actor = Actor(worker_principal, frozenset({Role.REPLAY}))
-    ports = _Ports(vault, Writing(actor, documents, audit, catalog, vault.clock, vault.ids, background))
+    actor = Actor(service.worker_principal, frozenset({Role.REPLAY}))
+    ports = _Ports(service.vault, Writing(actor, service))
     for _ in range(LOOKS):
-        held = await read_conflict(job.scope, job.job_id, vault=vault)
+        held = await read_conflict(job.scope, job.job_id, vault=service.vault)
         try:
             conflict = await _go_on(held, attempt, ports)
         except StoreConflict:
             # Somebody else's step, or one of ours that was applied unseen: go on from what stands there.
             continue
-        await _follow_up(conflict, attempt, vault, marks, queue)
+        await _follow_up(conflict, attempt, service)
         return conflict
     raise Unavailable(dependency="blob_storage")
 
 
-async def _follow_up(
-    conflict: Conflict, attempt: int | None, vault: Vault, marks: JobMarks, queue: MessageQueue
-) -> None:
+async def _follow_up(conflict: Conflict, attempt: int | None, service: Service) -> None:
     """Whatever is not done here, the mark has done later."""
     if conflict.next_attempt_at is None:
         try:
-            await unmark_job(conflict.job, records=vault.records, marks=marks)
+            await unmark_job(conflict.job, service)
         except Unavailable:
             return
     elif attempt is not None:
         due = from_text(conflict.next_attempt_at)
-        if not await send_job(conflict.job, attempt=conflict.scheduled, due=due, queue=queue):
-            await marks.mark(conflict.job)
+        if not await send_job(conflict.job, attempt=conflict.scheduled, due=due, queue=service.queue):
+            await service.marks.mark(conflict.job)
 
 
 async def _go_on(held: HeldConflict, attempt: int | None, ports: _Ports) -> Conflict:
@@ -140,7 +126,7 @@ async def _try(held: HeldConflict, versions: Versions, attempt: int | None, port
 async def _carry(
     versions: Versions, number: int, ports: _Ports, *, most: int | None = None, lost: str = ""
 ) -> Request | Dispute | None:
-    carried = await rebase_proposal(versions.proposal, documents=ports.writing.documents, catalog=ports.writing.catalog)
+    carried = await rebase_proposal(versions.proposal, ports.writing.service)
     return carry_on(carried, number, most=most, lost=lost)
 
 

@@ -4,7 +4,6 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from memnet.domain.catalog import Catalog
 from memnet.domain.document import UserScope
 from memnet.domain.errors import MalformedRequest
 from memnet.domain.hold import HoldChange
@@ -16,17 +15,7 @@ from memnet.operations.retain_audit import retain_audit
 from memnet.operations.retain_events import retain_events
 from memnet.operations.retain_jobs import retain_jobs
 from memnet.operations.retain_snapshots import retain_snapshots
-from memnet.ports import Clock
-from memnet.stores import (
-    AuditLog,
-    DocumentStore,
-    EventStore,
-    HoldStore,
-    JobMarks,
-    RecordStore,
-    Search,
-    Vault,
-)
+from memnet.service import Service
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,20 +34,7 @@ class AppliedRetention:
 
 
 async def apply_retention(
-    scope: UserScope,
-    *,
-    as_of: datetime | None,
-    dry_run: bool,
-    documents: DocumentStore,
-    audit: AuditLog,
-    events: EventStore,
-    search: Search,
-    records: RecordStore,
-    vault: Vault,
-    marks: JobMarks,
-    holds: HoldStore,
-    catalog: Catalog,
-    clock: Clock,
+    scope: UserScope, service: Service, *, as_of: datetime | None, dry_run: bool
 ) -> AppliedRetention:
     """Apply the rules as they were due at `as_of` (None: now); with `dry_run` only count.
 
@@ -67,16 +43,18 @@ async def apply_retention(
     HistoryBroken if a hold cannot be read, ErasureRunning while the user's memory is erased,
     VaultUnavailable, Unavailable.
     """
-    now = clock.now()
+    now = service.clock.now()
     moment = now if as_of is None else as_of
     if moment > now and not dry_run:
         raise MalformedRequest("An as_of in the future takes dry_run: nothing is removed before its time.")
-    await documents.check(scope)
-    covering = await holds_covering(scope, holds=holds)
-    run = RetentionRun(scope, catalog.retention(scope.tenant_id), moment, dry_run, holds, clock)
-    with_snapshot = await retain_snapshots(run=run, records=records, vault=vault, clock=clock)
-    await retain_jobs(run=run, records=records, marks=marks, with_snapshot=with_snapshot)
-    await retain_events(run=run, events=events, search=search)
-    await retain_audit(run=run, documents=documents, audit=audit)
+    await service.documents.check(scope)
+    covering = await holds_covering(scope, holds=service.holds)
+    run = RetentionRun(scope, service.catalog.retention(scope.tenant_id), moment, dry_run, service)
+    with_snapshot = await retain_snapshots(service, run=run)
+    await retain_jobs(service, run=run, with_snapshot=with_snapshot)
+    await retain_events(service, run=run)
+    await retain_audit(service, run=run)
     # Asked again, so that a hold that came in between is told with what it has kept.
-    return AppliedRetention(to_text(moment), dry_run, covering or await holds_covering(scope, holds=holds), run.report)
+    return AppliedRetention(
+        to_text(moment), dry_run, covering or await holds_covering(scope, holds=service.holds), run.report
+    )

@@ -4,23 +4,11 @@ import logging
 from dataclasses import dataclass, field
 from datetime import datetime
 
-from memnet.domain.catalog import Catalog
 from memnet.domain.errors import ErasureRunning, MalformedRequest, MemnetError
 from memnet.domain.retention import RetentionReport
 from memnet.operations.apply_retention import apply_retention
 from memnet.operations.list_users import list_users
-from memnet.ports import Clock
-from memnet.stores import (
-    AuditLog,
-    DocumentStore,
-    EventStore,
-    HoldStore,
-    JobMarks,
-    RecordStore,
-    Search,
-    UserDirectory,
-    Vault,
-)
+from memnet.service import Service
 
 log = logging.getLogger(__name__)
 
@@ -36,21 +24,7 @@ class RetentionsReport:
 
 
 async def apply_retentions(
-    tenant_id: str | None,
-    *,
-    as_of: datetime | None,
-    dry_run: bool,
-    users: UserDirectory,
-    documents: DocumentStore,
-    audit: AuditLog,
-    events: EventStore,
-    search: Search,
-    records: RecordStore,
-    vault: Vault,
-    marks: JobMarks,
-    holds: HoldStore,
-    catalog: Catalog,
-    clock: Clock,
+    tenant_id: str | None, service: Service, *, as_of: datetime | None, dry_run: bool
 ) -> RetentionsReport:
     """Go through the users one by one; one that fails does not stop the others, and the next run takes it up again.
 
@@ -58,25 +32,11 @@ async def apply_retentions(
     listed.
     """
     found = RetentionsReport()
-    async for page in list_users(tenant_id, users=users):
+    async for page in list_users(tenant_id, users=service.users):
         for scope in page:
             found.users += 1
             try:
-                applied = await apply_retention(
-                    scope,
-                    as_of=as_of,
-                    dry_run=dry_run,
-                    documents=documents,
-                    audit=audit,
-                    events=events,
-                    search=search,
-                    records=records,
-                    vault=vault,
-                    marks=marks,
-                    holds=holds,
-                    catalog=catalog,
-                    clock=clock,
-                )
+                applied = await apply_retention(scope, service, as_of=as_of, dry_run=dry_run)
             except MalformedRequest:
                 raise
             except ErasureRunning:

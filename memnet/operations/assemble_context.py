@@ -4,7 +4,6 @@ import asyncio
 from collections.abc import Sequence
 
 from memnet.domain import context, envelope, routing
-from memnet.domain.catalog import Catalog
 from memnet.domain.context import (
     AssembleContext,
     AssembledContext,
@@ -19,7 +18,8 @@ from memnet.domain.identifiers import check_identifier
 from memnet.domain.profile import Binding, Profile
 from memnet.domain.routing import Route, RoutingReason
 from memnet.operations.search_events import search_events
-from memnet.ports import Clock, SemanticRouter
+from memnet.ports import SemanticRouter
+from memnet.service import Service
 from memnet.stores import DocumentStore, Search
 
 EVENTS_SECONDS = 5.0
@@ -28,15 +28,7 @@ EVENTS_TEXT = 1_000
 """Characters of the conversation's text that events are looked for by, from its beginning."""
 
 
-async def assemble_context(
-    command: AssembleContext,
-    *,
-    documents: DocumentStore,
-    catalog: Catalog,
-    semantic_router: SemanticRouter,
-    search: Search | None = None,
-    clock: Clock | None = None,
-) -> AssembledContext:
+async def assemble_context(command: AssembleContext, service: Service) -> AssembledContext:
     """Fetch the profile's documents in one parallel wave, a second one for what the first one routes to, and pack them.
 
     With a clock, each document is as an agent is shown it. Without one it is as stored, as a replay needs it.
@@ -46,28 +38,28 @@ async def assemble_context(
     out, with its reason.
     Raises ProfileNotFound, ProfileForbidden, InvalidIdentifier for an explicit id, Unavailable.
     """
-    profile = catalog.profile(command.profile_id)
+    profile = service.catalog.profile(command.profile_id)
     if not profile.admits(command.actor.principal):
         raise ProfileForbidden()
     bindings = context.by_priority(profile)
     selected = _explicit(command, bindings)
     first = [b for b in bindings if b.variable() is None or b.variable() in selected]
-    fetched = await _fetch(command, first, selected, documents)
+    fetched = await _fetch(command, first, selected, service.documents)
 
-    decision = await _route(command, profile, selected, fetched, semantic_router)
+    decision = await _route(command, profile, selected, fetched, service.semantic_router)
     variable = context.routed_variable(profile)
     second: list[Binding] = []
     if decision.id is not None and variable is not None and variable not in selected:
         selected = {**selected, variable: decision.id}
         second = [b for b in bindings if b.variable() == variable]
     more, found = await asyncio.gather(
-        _fetch(command, second, selected, documents), _find_events(command, selected, search)
+        _fetch(command, second, selected, service.documents), _find_events(command, selected, service.search)
     )
     fetched |= more
 
     candidates = [fetched[b.binding_id] for b in bindings if b.binding_id in fetched]
-    if clock is not None:
-        candidates = [context.as_shown(candidate, profile, clock.now()) for candidate in candidates]
+    if service.clock is not None:
+        candidates = [context.as_shown(candidate, profile, service.clock.now()) for candidate in candidates]
     packed, dropped = context.pack(candidates, max_docs=command.max_docs, max_chars_total=command.max_chars_total)
     unrouted = [context.not_routed(b) for b in bindings if b.binding_id not in fetched]
     kept = [candidate for candidate in candidates if candidate.found in packed]

@@ -6,7 +6,8 @@ from memnet.domain.prerequisite import BootstrapReport, Finding, Standing
 from memnet.domain.search_layout import mismatch
 from memnet.operations.open_index import open_index
 from memnet.operations.register_catalog import register_catalog
-from memnet.ports import IdGenerator, IndexMissing, Prerequisites, StoreConflict
+from memnet.ports import IndexMissing, Prerequisites, StoreConflict
+from memnet.service import Service
 from memnet.stores import CatalogTexts, Search
 
 INDEX = "search: index of events"
@@ -14,13 +15,7 @@ CATALOG = "catalog: versions used before"
 
 
 async def bootstrap(
-    *,
-    apply: bool,
-    prerequisites: Prerequisites,
-    search: Search,
-    catalog: Catalog,
-    texts: CatalogTexts,
-    ids: IdGenerator,
+    service: Service, *, apply: bool, prerequisites: Prerequisites, texts: CatalogTexts
 ) -> BootstrapReport:
     """Look at everything; with `apply`, first make the container and the first index if they are missing.
 
@@ -37,15 +32,15 @@ async def bootstrap(
             pass  # the look that follows says why
         container = await prerequisites.container.check()
     findings = [container, *[await prerequisite.check() for prerequisite in prerequisites.others]]
-    findings.append(await _catalog(catalog, texts))
-    index = await _index(search)
+    findings.append(await _catalog(service.catalog, texts))
+    index = await _index(service.search)
     if apply and _can_be_made(index):
         try:
-            await open_index(search=search, ids=ids)
+            await open_index(service)
             created.append(index.subject)
         except (Unavailable, StoreConflict):
             pass
-        index = await _index(search)
+        index = await _index(service.search)
     findings.append(index)
     return BootstrapReport(tuple(findings), tuple(created))
 

@@ -17,8 +17,9 @@ from memnet.domain.write import IfMatch, WriteCommand, WriteResult
 from memnet.operations.audit_records import open_audit_records
 from memnet.operations.flush_outbox import flush_outbox
 from memnet.operations.key_ring import KeyRing
-from memnet.ports import Background, Clock, IdGenerator, StoreConflict, StoredDocument
-from memnet.stores import AuditLog, DocumentStore, Vault
+from memnet.ports import StoreConflict, StoredDocument
+from memnet.service import Service
+from memnet.stores import DocumentStore, Vault
 
 ATTEMPTS = 4
 """A lost race is decided at the second look; more looks are needed only while the store keeps failing."""
@@ -27,16 +28,7 @@ Decide = Callable[[Envelope | None], Draft]
 T = TypeVar("T")
 
 
-async def commit_change(
-    command: WriteCommand,
-    decide: Decide,
-    *,
-    documents: DocumentStore,
-    audit: AuditLog,
-    clock: Clock,
-    ids: IdGenerator,
-    background: Background,
-) -> WriteResult:
+async def commit_change(command: WriteCommand, decide: Decide, service: Service) -> WriteResult:
     """Apply `command`, whose outcome `decide` works out from the newest version, exactly once.
 
     Raises what `decide` and `domain.commit.settle` raise, and VaultUnavailable or SealBroken when there is no key to
@@ -46,12 +38,12 @@ async def commit_change(
 
     A dry run raises what the write would raise now, and stores nothing: it makes no data key and moves no record.
     """
-    scope, key = command.key.scope, _KeyInHand(audit.vault, command.key.scope, may_make=not command.dry_run)
+    scope, key = command.key.scope, _KeyInHand(service.audit.vault, command.key.scope, may_make=not command.dry_run)
     for attempt in range(ATTEMPTS):
-        remembered = None if attempt else _remembered(command, documents)
-        stored, head = await key.beside(_newest(command, documents, remembered))
+        remembered = None if attempt else _remembered(command, service.documents)
+        stored, head = await key.beside(_newest(command, service.documents, remembered))
         try:
-            receipt = await _earlier_receipt(head, command, documents, audit)
+            receipt = await _earlier_receipt(head, command, service)
             if head and receipt:
                 return commit.result(head.doc_id, receipt, replayed=True, dry_run=command.dry_run)
             draft = decide(head)
@@ -60,21 +52,27 @@ async def commit_change(
                 raise
             # What is remembered may have been erased since: it is no ground for a refusal.
             continue
-        await _check_fence(head, command, documents)
-        carried = commit.unflushed(head, lambda change_id: audit.stands(scope, change_id))
+        await _check_fence(head, command, service.documents)
+        carried = commit.unflushed(head, lambda change_id: service.audit.stands(scope, change_id))
         sealing = await key.sealing()
         if command.dry_run:
-            await _check_storing(head, carried, key.is_stored, command, documents, audit)
+            await _check_storing(head, carried, key.is_stored, command, service)
         elif commit.outbox_is_full(carried):
-            await flush_outbox(scope, carried, audit=audit)
+            await flush_outbox(scope, carried, audit=service.audit)
             carried = ()
         version = commit.next_version(
-            head, command, draft, now=to_text(clock.now()), new_doc_id=ids.new(), carried=carried, sealing=sealing
+            head,
+            command,
+            draft,
+            now=to_text(service.clock.now()),
+            new_doc_id=service.ids.new(),
+            carried=carried,
+            sealing=sealing,
         )
         if command.dry_run:
             return commit.preview(version)
         try:
-            await documents.put(
+            await service.documents.put(
                 command.key,
                 envelope.dump(version),
                 envelope.summarise(version),
@@ -83,8 +81,8 @@ async def commit_change(
         except (StoreConflict, Unavailable):
             # Lost, applied unseen, or still on its way: only the newest version can tell.
             continue
-        await _check_fence(version, command, documents)
-        background.start("flush_outbox", flush_outbox(scope, version.commit.outbox, audit=audit))
+        await _check_fence(version, command, service.documents)
+        service.background.start("flush_outbox", flush_outbox(scope, version.commit.outbox, audit=service.audit))
         return commit.result(version.doc_id, version.commit.receipts[-1], replayed=False)
     raise Unavailable()
 
@@ -171,39 +169,32 @@ async def _check_fence(version: Envelope | None, command: WriteCommand, document
 
 
 async def _check_storing(
-    head: Envelope | None,
-    carried: tuple[Record, ...],
-    has_key: bool,
-    command: WriteCommand,
-    documents: DocumentStore,
-    audit: AuditLog,
+    head: Envelope | None, carried: tuple[Record, ...], has_key: bool, command: WriteCommand, service: Service
 ) -> None:
     """Raise for a dry run what the stores would raise for the write, which creates a document, a key or records."""
-    await documents.check_writing(command.key.scope.tenant_id)
+    await service.documents.check_writing(command.key.scope.tenant_id)
     is_full = commit.outbox_is_full(carried)
     for record in carried if is_full else ():
-        data = await audit.read(command.key.scope, record["change_id"])
+        data = await service.audit.read(command.key.scope, record["change_id"])
         if data is not None and data != record_bytes(record):
             raise HistoryBroken(change_id=record["change_id"])
     if head is None or is_full or not has_key:
-        await documents.check(command.key.scope)
+        await service.documents.check(command.key.scope)
 
 
-async def _earlier_receipt(
-    head: Envelope | None, command: WriteCommand, documents: DocumentStore, audit: AuditLog
-) -> Receipt | None:
+async def _earlier_receipt(head: Envelope | None, command: WriteCommand, service: Service) -> Receipt | None:
     try:
         settled = commit.settle(head, command)
     except DocumentNotFound:
         # It may be gone because the user's memory is being erased, which is another answer.
-        await documents.check(command.key.scope)
+        await service.documents.check(command.key.scope)
         raise
     if not isinstance(settled, commit.Elsewhere):
         return settled
-    data = await audit.read(command.key.scope, settled.change_id)
+    data = await service.audit.read(command.key.scope, settled.change_id)
     record = None if data is None else read_record(data)
     if data is not None and record is None:
         raise HistoryBroken(change_id=settled.change_id)
     if record is not None:
-        (record,) = await open_audit_records(command.key.scope, {settled.change_id: record}, vault=audit.vault)
+        (record,) = await open_audit_records(command.key.scope, {settled.change_id: record}, vault=service.audit.vault)
     return commit.recognise(record, settled, command)

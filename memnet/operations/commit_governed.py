@@ -11,20 +11,11 @@ from memnet.domain.errors import BindingMismatch
 from memnet.domain.write import WriteCommand, WriteResult
 from memnet.operations.commit_change import commit_change
 from memnet.operations.read_schema import read_schema
-from memnet.ports import Background, Clock, IdGenerator
-from memnet.stores import AuditLog, DocumentStore
+from memnet.service import Service
 
 
 async def commit_governed(
-    command: WriteCommand,
-    decide: Callable[[Catalog, Envelope | None], Draft],
-    *,
-    documents: DocumentStore,
-    audit: AuditLog,
-    catalog: Catalog,
-    clock: Clock,
-    ids: IdGenerator,
-    background: Background,
+    command: WriteCommand, decide: Callable[[Catalog, Envelope | None], Draft], service: Service
 ) -> WriteResult:
     """Apply `command`, whose outcome `decide` works out by the catalog from the newest version, exactly once.
 
@@ -33,23 +24,15 @@ async def commit_governed(
     """
 
     async def commit(known: Catalog) -> WriteResult:
-        return await commit_change(
-            command,
-            partial(decide, known),
-            documents=documents,
-            audit=audit,
-            clock=clock,
-            ids=ids,
-            background=background,
-        )
+        return await commit_change(command, partial(decide, known), service)
 
     try:
-        return await commit(catalog)
+        return await commit(service.catalog)
     except BindingMismatch as mismatch:
         stored = mismatch.details.get("schema_id"), mismatch.details.get("schema_version")
-        schemas = catalog.schemas
+        schemas = service.catalog.schemas
         if None not in stored:
-            schemas = await read_schema(str(stored[0]), str(stored[1]), schemas, texts=documents.texts)
-        if schemas is catalog.schemas:
+            schemas = await read_schema(str(stored[0]), str(stored[1]), schemas, texts=service.documents.texts)
+        if schemas is service.catalog.schemas:
             raise
-    return await commit(replace(catalog, schemas=schemas))
+    return await commit(replace(service.catalog, schemas=schemas))

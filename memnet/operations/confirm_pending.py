@@ -8,20 +8,10 @@ from memnet.domain.errors import DocumentNotFound
 from memnet.domain.timestamps import to_text
 from memnet.domain.write import ConfirmPending, WriteResult
 from memnet.operations.commit_governed import commit_governed
-from memnet.ports import Background, Clock, IdGenerator
-from memnet.stores import AuditLog, DocumentStore
+from memnet.service import Service
 
 
-async def confirm_pending(
-    command: ConfirmPending,
-    *,
-    documents: DocumentStore,
-    audit: AuditLog,
-    catalog: Catalog,
-    clock: Clock,
-    ids: IdGenerator,
-    background: Background,
-) -> WriteResult:
+async def confirm_pending(command: ConfirmPending, service: Service) -> WriteResult:
     """Apply what the item proposes to the newest version, exactly once, and take the item out.
 
     Raises what `domain.confirmation.draft_confirmation` and `commit_change` raise; then nothing has changed.
@@ -30,15 +20,6 @@ async def confirm_pending(
     def decide(known: Catalog, head: Envelope | None) -> Draft:
         if head is None:
             raise DocumentNotFound()
-        return draft_confirmation(command, known, head, now=to_text(clock.now()))
+        return draft_confirmation(command, known, head, now=to_text(service.clock.now()))
 
-    return await commit_governed(
-        command,
-        decide,
-        documents=documents,
-        audit=audit,
-        catalog=catalog,
-        clock=clock,
-        ids=ids,
-        background=background,
-    )
+    return await commit_governed(command, decide, service)

@@ -8,15 +8,15 @@ from memnet.domain.erasure import COPIES, INDEXED, kind_of
 from memnet.domain.erasure_receipt import Remainder, held_back, recoverable
 from memnet.operations.count_indexed import count_indexed
 from memnet.operations.list_stored import list_stored
-from memnet.stores import Erasing
+from memnet.service import Service
 
 
-async def count_remaining(scope: UserScope, covers: str, *, erasing: Erasing) -> Sequence[Remainder]:
+async def count_remaining(scope: UserScope, covers: str, service: Service) -> Sequence[Remainder]:
     """Return it by kind, and what was deleted and can be recovered; `covers` is what the hold is on. Messages in queues
     are not looked at: without the rest they come to nothing. Raises Unavailable.
     """
-    stored = await list_stored(scope, storage=erasing.storage)
+    stored = await list_stored(scope, storage=service.user_storage)
     there = [one for one in stored if one.kept_until is None]
     found = Counter(COPIES if one.copy else kind_of(scope, one.name) for one in there)
-    found[INDEXED] = await count_indexed(scope, search=erasing.search)
+    found[INDEXED] = await count_indexed(scope, search=service.search)
     return [*held_back(+found, covers), *recoverable(scope, stored)]

@@ -3,7 +3,6 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from memnet.domain.catalog import Catalog
 from memnet.domain.document import Actor, DocumentKey
 from memnet.domain.errors import DocumentNotFound, ErasureRunning, ETagMismatch, IdempotencyKeyReused
 from memnet.domain.migration import Migration, Unit
@@ -11,8 +10,7 @@ from memnet.domain.migration_rollback import decommissioning
 from memnet.operations.delete_document import delete_document
 from memnet.operations.read_migration_unit import Depth, read_migration_unit
 from memnet.operations.verify_migration_unit import Verdict, verify_migration_unit
-from memnet.ports import Background, Clock, IdGenerator
-from memnet.stores import AuditLog, DocumentStore
+from memnet.service import Service
 
 ATTEMPTS = 20
 
@@ -26,18 +24,7 @@ class Decommissioned:
     postponed: bool = False
 
 
-async def decommission_unit(
-    unit: Unit,
-    migration: Migration,
-    *,
-    actor: Actor,
-    documents: DocumentStore,
-    audit: AuditLog,
-    catalog: Catalog,
-    clock: Clock,
-    ids: IdGenerator,
-    background: Background,
-) -> Decommissioned:
+async def decommission_unit(unit: Unit, migration: Migration, service: Service, *, actor: Actor) -> Decommissioned:
     """Delete each source in the very version that was verified; a rollback of the migration brings it back.
 
     A migration in place has no source of its own, and nothing is deleted.
@@ -46,8 +33,8 @@ async def decommission_unit(
     done: dict[DocumentKey, None] = {}
     for _ in range(ATTEMPTS):
         # Read before the verification: what is written in between makes the deletion fail.
-        gathered = await read_migration_unit(unit, migration, Depth.NOTHING, documents=documents, audit=audit)
-        verdicts = await verify_migration_unit(unit, migration, documents=documents, audit=audit, catalog=catalog)
+        gathered = await read_migration_unit(unit, migration, Depth.NOTHING, service)
+        verdicts = await verify_migration_unit(unit, migration, service)
         differences = [verdict for verdict in verdicts if verdict.difference]
         due = [(found, found.live) for found in gathered.sources.values() if found.live]
         if differences or migration.in_place or not due:
@@ -55,9 +42,7 @@ async def decommission_unit(
         try:
             for found, head in due:
                 command = decommissioning(found, head, migration=migration, actor=actor)
-                await delete_document(
-                    command, documents=documents, audit=audit, clock=clock, ids=ids, background=background
-                )
+                await delete_document(command, service)
                 done[found.key] = None
             return Decommissioned(list(done))
         except (ETagMismatch, DocumentNotFound, IdempotencyKeyReused, ErasureRunning):

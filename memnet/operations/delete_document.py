@@ -7,19 +7,10 @@ from memnet.domain.errors import DocumentNotFound
 from memnet.domain.sensitive_rules import STRICTEST
 from memnet.domain.write import DeleteDocument, WriteResult
 from memnet.operations.commit_change import commit_change
-from memnet.ports import Background, Clock, IdGenerator
-from memnet.stores import AuditLog, DocumentStore
+from memnet.service import Service
 
 
-async def delete_document(
-    command: DeleteDocument,
-    *,
-    documents: DocumentStore,
-    audit: AuditLog,
-    clock: Clock,
-    ids: IdGenerator,
-    background: Background,
-) -> WriteResult:
+async def delete_document(command: DeleteDocument, service: Service) -> WriteResult:
     """Delete the document, exactly once. A later creation goes on in the same history, with ETags of its own.
 
     Raises FieldDenied for a sensitive note, and what `commit_change` raises; then nothing has changed.
@@ -31,6 +22,4 @@ async def delete_document(
         content_rules.check_remarks({"note": command.note}, STRICTEST)
         return draft_deletion(command, head)
 
-    return await commit_change(
-        command, decide, documents=documents, audit=audit, clock=clock, ids=ids, background=background
-    )
+    return await commit_change(command, decide, service)

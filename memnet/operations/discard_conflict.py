@@ -4,7 +4,6 @@ from dataclasses import replace
 
 from memnet.domain import conflict as conflicts
 from memnet.domain.access import Role
-from memnet.domain.catalog import Catalog
 from memnet.domain.conflict import Asked, Conflict, ConflictStatus, Decision, Versions, discarded, resolved
 from memnet.domain.content_rules import check_remarks
 from memnet.domain.document import Actor, UserScope
@@ -21,25 +20,14 @@ from memnet.domain.write import WriteResult
 from memnet.operations.read_conflict import HeldConflict, read_conflict
 from memnet.operations.try_proposal import Writing, try_proposal
 from memnet.operations.unmark_job import unmark_job
-from memnet.ports import Background, StoreConflict
-from memnet.stores import AuditLog, DocumentStore, JobMarks, Vault
+from memnet.ports import StoreConflict
+from memnet.service import Service
 
 ATTEMPTS = 8
 
 
 async def discard_conflict(
-    scope: UserScope,
-    conflict_id: str,
-    *,
-    actor: Actor,
-    note: str | None,
-    vault: Vault,
-    marks: JobMarks,
-    documents: DocumentStore,
-    audit: AuditLog,
-    catalog: Catalog,
-    background: Background,
-    worker_principal: str,
+    scope: UserScope, conflict_id: str, service: Service, *, actor: Actor, note: str | None
 ) -> tuple[Conflict, Versions | None]:
     """Close it, noting who decided so and why, and return it.
 
@@ -48,23 +36,23 @@ async def discard_conflict(
     HistoryBroken, VaultUnavailable, Unavailable.
     """
     check_remarks({"note": note}, STRICTEST)
-    worker = Actor(worker_principal, frozenset({Role.REPLAY}))
-    writing = Writing(worker, documents, audit, catalog, vault.clock, vault.ids, background)
+    worker = Actor(service.worker_principal, frozenset({Role.REPLAY}))
+    writing = Writing(worker, service)
     for _ in range(ATTEMPTS):
-        held = await read_conflict(scope, conflict_id, vault=vault)
+        held = await read_conflict(scope, conflict_id, vault=service.vault)
         if held.conflict.status is not ConflictStatus.OPEN:
             raise ConflictClosed(status=held.conflict.status.value)
         applied = await _applied(held, writing)
-        now = vault.clock.now()
+        now = service.clock.now()
         if applied is not None:
             closed = resolved(held.conflict, applied.change_id, now, redirected=bool(applied.redirected))
         else:
             closed = discarded(held.conflict, Decision(Asked.DISCARD, actor.principal, to_text(now), note))
         try:
-            await vault.records.write(closed.key, conflicts.dump(closed), replaces=held.tag)
+            await service.records.write(closed.key, conflicts.dump(closed), replaces=held.tag)
         except StoreConflict:
             continue
-        background.start("unmark conflict", unmark_job(closed.job, records=vault.records, marks=marks))
+        service.background.start("unmark conflict", unmark_job(closed.job, service))
         if applied is not None:
             raise ConflictClosed(status=closed.status.value)
         return closed, held.versions

@@ -16,7 +16,7 @@ async def erase_blobs(*, journal: ErasureJournal) -> int:
 
     Raises StoreConflict if another process has taken the erasure over, Unavailable.
     """
-    erasing, scope = journal.erasing, journal.erasure.scope
+    service, scope = journal.service, journal.erasure.scope
     await journal.finish_batch()
     total, copies_too = 0, False
     while True:
@@ -24,7 +24,7 @@ async def erase_blobs(*, journal: ErasureJournal) -> int:
         removed = left = 0
         cursor: str | None = None
         while True:
-            page = await erasing.storage.list(scope, limit=PAGE, cursor=cursor)
+            page = await service.user_storage.list(scope, limit=PAGE, cursor=cursor)
             kept += [one for one in page.items if one.kept_until is not None]
             there = [one for one in page.items if one.kept_until is None]
             wanted = [one for one in there if copies_too or not one.copy]

@@ -21,7 +21,7 @@ from memnet.operations.erase_user import VAULT, Erased
 from memnet.operations.legal_holds import holds_covering, is_tenant_held
 from memnet.operations.request_erasure import request_erasure
 from memnet.ports import StoreConflict
-from memnet.stores import Erasing
+from memnet.service import Service
 
 PAGE = 250
 PARALLEL = 8
@@ -35,7 +35,7 @@ USERS, HOLD = "users", "legal_hold"
 class _Journal:
     """The record as it was read or written last."""
 
-    erasing: Erasing
+    service: Service
     erasure: TenantErasure
     tag: StorageETag
 
@@ -43,7 +43,7 @@ class _Journal:
         """Write it, if it says anything new. Raises StoreConflict if another process has, Unavailable."""
         if erasure == self.erasure:
             return
-        self.tag = await self.erasing.erasures.write_end(
+        self.tag = await self.service.erasures.write_end(
             erasure.tenant_id, dump(erasure), replaces=self.tag, runs=erasure.receipt is None
         )
         self.erasure = erasure
@@ -65,11 +65,11 @@ class _Pass:
     kept: list[Found] = field(default_factory=list)
     failing: dict[str, str] = field(default_factory=dict)
 
-    async def holds(self, scope: UserScope, erasing: Erasing) -> bool:
+    async def holds(self, scope: UserScope, service: Service) -> bool:
         """Whether a legal hold covers the user. Raises HistoryBroken, Unavailable."""
         # A user who was not held a moment ago may be held by now.
         if not self.held.get(scope):
-            self.held[scope] = bool(await holds_covering(scope, holds=erasing.holds))
+            self.held[scope] = bool(await holds_covering(scope, holds=service.holds))
         return self.held[scope]
 
     @property
@@ -78,7 +78,7 @@ class _Pass:
         return [scope for scope, is_held in self.held.items() if is_held]
 
 
-async def erase_tenant(tenant_id: str, *, erasing: Erasing) -> Erased:
+async def erase_tenant(tenant_id: str, service: Service) -> Erased:
     """Go on with the tenant's erasure from wherever it is; any number of processes may, at once and after a crash.
 
     It begins the erasure of each user that no legal hold covers, and waits until none of them runs. Then it removes
@@ -86,14 +86,14 @@ async def erase_tenant(tenant_id: str, *, erasing: Erasing) -> Erased:
     complete, or partial: then it names the held users by salted hashes, and a new request runs it again. A hold on the
     tenant pauses it. Raises HistoryBroken if the record cannot be read, Unavailable if it cannot be written.
     """
-    stored = await erasing.erasures.read_end(tenant_id)
+    stored = await service.erasures.read_end(tenant_id)
     if stored is None:
         return Erased.NOTHING
-    journal = _Journal(erasing, load(tenant_id, stored.data), stored.storage_etag)
+    journal = _Journal(service, load(tenant_id, stored.data), stored.storage_etag)
     if journal.erasure.receipt is not None:
         return Erased.NOTHING
     try:
-        await journal.note(standing(journal.erasure, erasing.clock.now()))
+        await journal.note(standing(journal.erasure, service.clock.now()))
         try:
             return await _erase(journal)
         except TenantHeld as error:
@@ -105,16 +105,16 @@ async def erase_tenant(tenant_id: str, *, erasing: Erasing) -> Erased:
 
 
 async def _erase(journal: _Journal) -> Erased:
-    erasing, tenant_id = journal.erasing, journal.erasure.tenant_id
-    await _check_hold(tenant_id, erasing)
-    known_at = journal.erasure.known_everywhere_at(erasing.settle)
-    if known_at is None or erasing.clock.now() < known_at:
+    service, tenant_id = journal.service, journal.erasure.tenant_id
+    await _check_hold(tenant_id, service)
+    known_at = journal.erasure.known_everywhere_at(service.erasure_quiescence)
+    if known_at is None or service.clock.now() < known_at:
         return Erased.WAITING
     for _ in range(PASSES):
-        await _check_hold(tenant_id, erasing)
-        settled_at = journal.erasure.settled_at(erasing.settle)
-        is_settled = settled_at is not None and erasing.clock.now() >= settled_at
-        seen = _Pass(erasing.clock.now())
+        await _check_hold(tenant_id, service)
+        settled_at = journal.erasure.settled_at(service.erasure_quiescence)
+        is_settled = settled_at is not None and service.clock.now() >= settled_at
+        seen = _Pass(service.clock.now())
         if await _users_run(journal, seen):
             await journal.note(replace(journal.erasure, clean_scans=0, failing=seen.failing))
             return Erased.FAILING if seen.failing else Erased.WAITING
@@ -129,9 +129,9 @@ async def _erase(journal: _Journal) -> Erased:
     return Erased.WAITING
 
 
-async def _check_hold(tenant_id: str, erasing: Erasing) -> None:
+async def _check_hold(tenant_id: str, service: Service) -> None:
     """Raise TenantHeld while a legal hold is on the tenant. Raises HistoryBroken, Unavailable."""
-    if await is_tenant_held(tenant_id, holds=erasing.holds):
+    if await is_tenant_held(tenant_id, holds=service.holds):
         raise TenantHeld()
 
 
@@ -140,18 +140,18 @@ async def _users_run(journal: _Journal, seen: _Pass) -> bool:
 
     Raises StoreConflict, HistoryBroken, Unavailable.
     """
-    erasing, tenant_id = journal.erasing, journal.erasure.tenant_id
+    service, tenant_id = journal.service, journal.erasure.tenant_id
     # Before the users are listed: who is neither here nor listed has been erased.
-    running = await erasing.erasures.erasing(tenant_id)
+    running = await service.erasures.erasing(tenant_id)
     is_any = bool(running)
     gate = asyncio.Semaphore(PARALLEL)
     failed: list[UserScope] = []
     counted = journal.erasure.starting
     cursor: str | None = None
     while True:
-        page = await erasing.users.list_users(tenant_id, limit=PAGE, cursor=cursor)
+        page = await service.users.list_users(tenant_id, limit=PAGE, cursor=cursor)
         found = [scope for scope in page.items if scope not in running]
-        held = await asyncio.gather(*(_bounded(gate, seen.holds(scope, erasing)) for scope in found))
+        held = await asyncio.gather(*(_bounded(gate, seen.holds(scope, service)) for scope in found))
         free = [scope for scope, is_held in zip(found, held, strict=True) if not is_held]
         if free:
             # Their names before the deeds: whoever takes over counts none of them again.
@@ -172,9 +172,9 @@ async def _bounded(gate: asyncio.Semaphore, call: Awaitable[bool]) -> bool:
 
 async def _begin(scope: UserScope, journal: _Journal, seen: _Pass) -> bool:
     """Request the user's erasure; return whether it runs, or is over."""
-    actor, key = Actor(journal.erasure.requested_by, frozenset()), journal.erasing.ids.new()
+    actor, key = Actor(journal.erasure.requested_by, frozenset()), journal.service.ids.new()
     try:
-        await request_erasure(scope, idempotency_key=key, actor=actor, erasing=journal.erasing)
+        await request_erasure(scope, journal.service, idempotency_key=key, actor=actor)
     except ErasureRunning:
         return True
     except MemnetError as error:
@@ -198,15 +198,15 @@ async def _remove_own(journal: _Journal, seen: _Pass) -> None:
 
 
 async def _remove_from(store: Store, journal: _Journal, seen: _Pass) -> int:
-    erasing, scope = journal.erasing, TenantScope(journal.erasure.tenant_id)
+    service, scope = journal.service, TenantScope(journal.erasure.tenant_id)
     if store is Store.BLOBS:
-        return await _remove_blobs(scope, erasing, seen)
+        return await _remove_blobs(scope, seen, service)
     if store is Store.INDEX:
-        return await erase_tenant_index(scope.tenant_id, seen.left, search=erasing.search)
-    return await erasing.queue.purge(scope)
+        return await erase_tenant_index(scope.tenant_id, seen.left, search=service.search)
+    return await service.queue.purge(scope)
 
 
-async def _remove_blobs(scope: TenantScope, erasing: Erasing, seen: _Pass) -> int:
+async def _remove_blobs(scope: TenantScope, seen: _Pass, service: Service) -> int:
     """One after the other, in name order: without its release a legal hold would be in force again.
 
     Raises TenantHeld as soon as a legal hold is on the tenant.
@@ -214,19 +214,19 @@ async def _remove_blobs(scope: TenantScope, erasing: Erasing, seen: _Pass) -> in
     found = 0
     cursor: str | None = None
     while True:
-        page = await erasing.storage.list(scope, limit=PAGE, cursor=cursor)
+        page = await service.user_storage.list(scope, limit=PAGE, cursor=cursor)
         # After the listing: a hold whose record is listed is in force by now.
-        await _check_hold(scope.tenant_id, erasing)
+        await _check_hold(scope.tenant_id, service)
         for one in page.items:
             user = user_of(scope, one.name)
-            if user is not None and await seen.holds(user, erasing):
+            if user is not None and await seen.holds(user, service):
                 continue
             if one.kept_until is not None:
                 seen.kept.append(one)
                 continue
             found += 1
             try:
-                await erasing.storage.delete(scope, one, known_at=seen.known_at)
+                await service.user_storage.delete(scope, one, known_at=seen.known_at)
             except StoreConflict:
                 continue
         cursor = page.next_cursor
@@ -235,12 +235,12 @@ async def _remove_blobs(scope: TenantScope, erasing: Erasing, seen: _Pass) -> in
 
 
 async def _end(journal: _Journal, seen: _Pass) -> Erased:
-    erasing = journal.erasing
+    service = journal.service
     try:
-        key = await erasing.signing.newest()
+        key = await service.signing.newest()
     except (VaultUnavailable, SealBroken) as error:
         return await journal.fail({VAULT: error.code.value})
-    await _check_hold(journal.erasure.tenant_id, erasing)
-    now, salt = erasing.clock.now(), erasing.ids.secret(SALT_BYTES)
+    await _check_hold(journal.erasure.tenant_id, service)
+    now, salt = service.clock.now(), service.ids.secret(SALT_BYTES)
     await journal.note(signed(journal.erasure, left=seen.left, kept=seen.kept, finished_at=now, salt=salt, key=key))
     return Erased.FINISHED

@@ -6,20 +6,20 @@ from collections import Counter
 from memnet.domain.errors import HistoryBroken, Unavailable
 from memnet.operations.erase_tenant import erase_tenant
 from memnet.operations.erase_user import Erased
-from memnet.stores import Erasing
+from memnet.service import Service
 
 log = logging.getLogger(__name__)
 
 
-async def erase_tenants(*, erasing: Erasing) -> Counter[Erased]:
+async def erase_tenants(service: Service) -> Counter[Erased]:
     """Run each as far as it gets; return how many came how far. One that fails does not stop the others.
 
     Raises Unavailable if they cannot be listed.
     """
     found = Counter[Erased]()
-    for tenant_id in await erasing.erasures.list_ending():
+    for tenant_id in await service.erasures.list_ending():
         try:
-            found[await erase_tenant(tenant_id, erasing=erasing)] += 1
+            found[await erase_tenant(tenant_id, service)] += 1
         except (Unavailable, HistoryBroken) as error:
             log.error("tenant_erasure_failed tenant=%s error=%s", tenant_id, error.code)
             found[Erased.FAILING] += 1

@@ -16,7 +16,7 @@ from memnet.operations.fence_documents import fence_documents
 from memnet.operations.open_erasure import ErasureJournal, open_erasure
 from memnet.operations.sign_erasure import sign_erasure
 from memnet.ports import StoreConflict
-from memnet.stores import Erasing
+from memnet.service import Service
 
 PASSES = 20
 """After so many the rest is left to another run: something goes on bringing things back."""
@@ -39,7 +39,7 @@ class Erased(StrEnum):
     """Another process is at it."""
 
 
-async def erase_user(scope: UserScope, *, erasing: Erasing) -> Erased:
+async def erase_user(scope: UserScope, service: Service) -> Erased:
     """Go on with the user's erasure from wherever it is; any number of processes may, at once and after a crash.
 
     It ends with a receipt: complete, after two whole scans of all stores in a row have found nothing and nothing that
@@ -52,12 +52,12 @@ async def erase_user(scope: UserScope, *, erasing: Erasing) -> Erased:
         Unavailable: the record cannot be read or written.
     """
     try:
-        journal = await open_erasure(scope, erasing=erasing)
+        journal = await open_erasure(scope, service)
         if journal is None:
             return Erased.NOTHING
         if await _is_signed(journal):
             # The process that signed it did not get to the last step.
-            await erasing.erasures.lift(scope, tag=journal.tag)
+            await service.erasures.lift(scope, tag=journal.tag)
             return Erased.FINISHED
         return await _erase(journal)
     except StoreConflict:
@@ -70,7 +70,7 @@ async def _is_signed(journal: ErasureJournal) -> bool:
     One without scans was signed under a legal hold by a process that a repetition of its request has overtaken.
     """
     erasure = journal.erasure
-    data = await journal.erasing.erasures.read_receipt(erasure.scope.tenant_id, erasure.erasure_id)
+    data = await journal.service.erasures.read_receipt(erasure.scope.tenant_id, erasure.erasure_id)
     return data is not None and bool(read_receipt(data).members["clean_scans"])
 
 
@@ -92,8 +92,8 @@ async def _erase(journal: ErasureJournal) -> Erased:
 
 
 def _is_settled(journal: ErasureJournal) -> bool:
-    settled_at = journal.erasure.settled_at(journal.erasing.settle)
-    return settled_at is not None and journal.erasing.clock.now() >= settled_at
+    settled_at = journal.erasure.settled_at(journal.service.erasure_quiescence)
+    return settled_at is not None and journal.service.clock.now() >= settled_at
 
 
 async def _pass(journal: ErasureJournal) -> tuple[int, dict[str, str]]:
@@ -123,14 +123,14 @@ def _code(error: Exception) -> str:
 
 async def _remove_from(store: Store, journal: ErasureJournal) -> int:
     """Remove until nothing is found; return how much it was."""
-    erasing, scope = journal.erasing, journal.erasure.scope
+    service, scope = journal.service, journal.erasure.scope
     if store is Store.BLOBS:
-        await fence_documents(scope, known_at=journal.known_at, documents=erasing.documents)
+        await fence_documents(scope, known_at=journal.known_at, documents=service.documents)
         return await erase_blobs(journal=journal)
     if store is Store.INDEX:
-        kind, removed = INDEXED, await erase_index(scope, search=erasing.search)
+        kind, removed = INDEXED, await erase_index(scope, search=service.search)
     else:
-        kind, removed = MESSAGES, await erasing.queue.purge(scope)
+        kind, removed = MESSAGES, await service.queue.purge(scope)
     await journal.note(counted(journal.erasure, {kind: removed}))
     return removed
 
@@ -138,9 +138,9 @@ async def _remove_from(store: Store, journal: ErasureJournal) -> int:
 async def _end(journal: ErasureJournal, remains: Sequence[Remainder]) -> Erased:
     """Sign what became of it, then take the fence down: the user may begin afresh."""
     try:
-        await sign_erasure(journal.erasure, remains, erasing=journal.erasing)
+        await sign_erasure(journal.erasure, remains, journal.service)
     except (VaultUnavailable, SealBroken) as error:
         await journal.note(replace(journal.erasure, failing={VAULT: error.code.value}))
         return Erased.FAILING
-    await journal.erasing.erasures.lift(journal.erasure.scope, tag=journal.tag)
+    await journal.service.erasures.lift(journal.erasure.scope, tag=journal.tag)
     return Erased.FINISHED

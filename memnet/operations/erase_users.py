@@ -7,13 +7,13 @@ from collections import Counter
 from memnet.domain.document import UserScope
 from memnet.domain.errors import HistoryBroken, Unavailable
 from memnet.operations.erase_user import Erased, erase_user
-from memnet.stores import Erasing
+from memnet.service import Service
 
 AT_ONCE = 4
 log = logging.getLogger(__name__)
 
 
-async def erase_users(tenant_id: str | None, *, erasing: Erasing) -> Counter[Erased]:
+async def erase_users(tenant_id: str | None, service: Service) -> Counter[Erased]:
     """Run every erasure of a tenant, or of all, as far as it gets; return how many came how far.
 
     One that fails does not stop the others. It may run beside itself. Raises InvalidIdentifier, Unavailable if the
@@ -24,7 +24,7 @@ async def erase_users(tenant_id: str | None, *, erasing: Erasing) -> Counter[Era
     async def one(scope: UserScope) -> Erased:
         async with gate:
             try:
-                return await erase_user(scope, erasing=erasing)
+                return await erase_user(scope, service)
             except (Unavailable, HistoryBroken) as error:
                 # Not whose: a log outlives an erasure.
                 log.error("erasure_failed tenant=%s error=%s", scope.tenant_id, error.code)
@@ -32,5 +32,5 @@ async def erase_users(tenant_id: str | None, *, erasing: Erasing) -> Counter[Era
                 log.exception("an erasure failed in a way that nobody thought of")
             return Erased.FAILING
 
-    scopes = sorted(await erasing.erasures.erasing(tenant_id), key=lambda scope: scope.prefix)
+    scopes = sorted(await service.erasures.erasing(tenant_id), key=lambda scope: scope.prefix)
     return Counter(await asyncio.gather(*map(one, scopes)))

@@ -35,7 +35,8 @@ from memnet.operations.audit_records import read_records
 from memnet.operations.baselines import read_baseline
 from memnet.operations.read_events import read_events
 from memnet.operations.read_snapshot import read_snapshot
-from memnet.ports import ArchiveWriter, Clock
+from memnet.ports import ArchiveWriter
+from memnet.service import Service
 from memnet.stores import AuditLog, DocumentStore, EventStore, ListedDocument, RecordStore, Vault
 
 PAGE = 1000
@@ -85,16 +86,7 @@ class _Files:
 
 
 async def export_user(
-    scope: UserScope,
-    *,
-    archive: ArchiveWriter,
-    snapshots_read_by: Actor | None,
-    documents: DocumentStore,
-    audit: AuditLog,
-    events: EventStore,
-    records: RecordStore,
-    vault: Vault | None,
-    clock: Clock,
+    scope: UserScope, service: Service, *, archive: ArchiveWriter, snapshots_read_by: Actor | None
 ) -> ExportReport:
     """Write the archive that docs/export.md describes, in bounded memory, and change nothing.
 
@@ -104,22 +96,22 @@ async def export_user(
 
     Raises HistoryBroken, LimitExceeded, SealBroken, VaultUnavailable, Unavailable, OSError.
     """
-    if snapshots_read_by is not None and vault is None:
+    if snapshots_read_by is not None and service.vault is None:
         raise VaultUnavailable()
-    started = to_text(clock.now())
+    started = to_text(service.clock.now())
     files = _Files(archive)
-    rows, profiles, schemas = await _documents(scope, files, documents, audit)
+    rows, profiles, schemas = await _documents(scope, files, service)
     files.counts["documents"] = len(rows)
-    await _entries(scope, files, snapshots_read_by, events, records, vault)
+    await _entries(scope, files, snapshots_read_by, service)
     manifest = Manifest(
         format="memnet-export",
         format_version=FORMAT_VERSION,
         source=Source(tenant_id=scope.tenant_id, user_id=scope.user_id),
         started_at=started,
-        finished_at=to_text(clock.now()),
+        finished_at=to_text(service.clock.now()),
         actor=None if snapshots_read_by is None else snapshots_read_by.principal,
         documents=sorted(rows, key=lambda row: f"{row.namespace}/{row.path}"),
-        changed_meanwhile=await _changed(scope, rows, documents),
+        changed_meanwhile=await _changed(scope, rows, service.documents),
         profiles=[
             UsedProfile(profile_id=name, version=version, sha256=sha256)
             for (name, version), sha256 in sorted(profiles.items())
@@ -139,15 +131,13 @@ async def export_user(
     return ExportReport(manifest, digest(data))
 
 
-async def _documents(
-    scope: UserScope, files: _Files, documents: DocumentStore, audit: AuditLog
-) -> tuple[list[ArchivedDocument], Texts, Texts]:
+async def _documents(scope: UserScope, files: _Files, service: Service) -> tuple[list[ArchivedDocument], Texts, Texts]:
     """The documents that were written, and the profiles and schemas that their records name."""
     rows, seen, written = list[ArchivedDocument](), set[str](), 0
     profiles, schemas = Texts(), Texts()
-    async for listed in _rows(scope, documents):
+    async for listed in _rows(scope, service.documents):
         key = listed.key
-        stored = await documents.get(key)
+        stored = await service.documents.get(key)
         if stored is None:
             continue
         if len(rows) == MAX_DOCUMENTS:
@@ -158,7 +148,7 @@ async def _documents(
         seen.add(head.doc_id)
         chain = Chain(key, head.doc_id, profiles, schemas)
         try:
-            written += await files.add(audit_file(head.doc_id), _records(head, chain, audit))
+            written += await files.add(audit_file(head.doc_id), _records(head, chain, service.audit))
             check_head(chain.fold, head)
             rows.append(chain.row())
             await files.add(document_file(head.doc_id), _one(chain.document()))
@@ -198,20 +188,13 @@ async def _records(head: Envelope, chain: Chain, audit: AuditLog) -> AsyncIterat
             yield chain.take(record)
 
 
-async def _entries(
-    scope: UserScope,
-    files: _Files,
-    reader: Actor | None,
-    events: EventStore,
-    records: RecordStore,
-    vault: Vault | None,
-) -> None:
-    lines: dict[EntryKind, AsyncIterator[bytes]] = {EntryKind.EVENTS: _events(scope, events)}
-    if reader is not None and vault is not None:
+async def _entries(scope: UserScope, files: _Files, reader: Actor | None, service: Service) -> None:
+    lines: dict[EntryKind, AsyncIterator[bytes]] = {EntryKind.EVENTS: _events(scope, service.events)}
+    if reader is not None and service.vault is not None:
         # Before the accesses: the readings are among them.
-        lines[EntryKind.SNAPSHOTS] = _snapshots(scope, reader, vault)
+        lines[EntryKind.SNAPSHOTS] = _snapshots(scope, reader, service.vault)
     for kind in LINES:
-        lines[EntryKind(kind.value)] = _stored(scope, kind, records)
+        lines[EntryKind(kind.value)] = _stored(scope, kind, service.records)
     for entry_kind, found in lines.items():
         files.counts[entry_kind.value] = await files.add(entry_kind.file, found)
 

@@ -3,7 +3,6 @@
 from collections.abc import Sequence
 from dataclasses import replace
 
-from memnet.domain.catalog import Catalog
 from memnet.domain.extraction import Extraction, Provenance, ShownDocument
 from memnet.domain.extraction_answer import SCHEMA, SCHEMA_NAME, Answer, UnusableAnswer, read_answer
 from memnet.domain.extraction_gate import Subject, judge
@@ -12,6 +11,7 @@ from memnet.domain.profile import Profile
 from memnet.domain.rule_extraction import answer_by_rules
 from memnet.domain.snapshot import Snapshot
 from memnet.ports import LanguageModels, ModelOutcome, ModelRequest
+from memnet.service import Service
 
 OUTPUT_TOKENS = (4_000, 12_000)
 """How long the answer may be: the first time, and the second if the first was cut off or of no use."""
@@ -21,12 +21,7 @@ UNUSABLE = "the model's answer could not be used"
 
 
 async def extract_memory(
-    snapshot: Snapshot,
-    shown: Sequence[ShownDocument],
-    profile: Profile,
-    *,
-    catalog: Catalog,
-    models: LanguageModels | None,
+    snapshot: Snapshot, shown: Sequence[ShownDocument], profile: Profile, service: Service
 ) -> Extraction:
     """Extract by the profile's prompt; without models, or rules for it in the profile, by fixed rules.
 
@@ -34,10 +29,10 @@ async def extract_memory(
     the provenance says why. Nothing is extracted from injected context. Raises Unavailable if no model answers.
     """
     quoted = quote(snapshot.messages)
-    subject = Subject(snapshot, quoted.messages, shown, profile, catalog)
+    subject = Subject(snapshot, quoted.messages, shown, profile, service.catalog)
     answer, provenance = None, Provenance("rules")
-    if models is not None and profile.extraction is not None and quoted.messages:
-        answer, provenance = await _ask(subject, quoted, models)
+    if service.models is not None and profile.extraction is not None and quoted.messages:
+        answer, provenance = await _ask(subject, quoted, service.models)
     judgement = judge(answer or answer_by_rules(subject), subject)
     notes = [note for note in (provenance.note, quoted.note()) if note]
     provenance = replace(

@@ -5,19 +5,17 @@ from memnet.domain.document import DocumentKey
 from memnet.domain.envelope import DocumentView
 from memnet.domain.errors import DocumentNotFound
 from memnet.operations.baselines import read_history
-from memnet.stores import AuditLog, DocumentStore
+from memnet.service import Service
 
 
-async def get_document(
-    key: DocumentKey, *, as_of: str | None = None, documents: DocumentStore, audit: AuditLog
-) -> DocumentView:
+async def get_document(key: DocumentKey, service: Service, *, as_of: str | None = None) -> DocumentView:
     """Return the newest version or, with `as_of` (an RFC 3339 time or a change_id), the one that was newest then.
 
     An earlier version is rebuilt from the audit alone, each link checked; one that is older than the records that are
     kept is not found. Raises DocumentNotFound,
     VersionNotFound, MalformedRequest for an `as_of` that is neither, HistoryBroken, VaultUnavailable, Unavailable.
     """
-    stored = await documents.get(key)
+    stored = await service.documents.get(key)
     if stored is None:
         raise DocumentNotFound()
     if as_of is None:
@@ -28,5 +26,5 @@ async def get_document(
     if head.erased:
         raise DocumentNotFound()
     moment = history.parse_moment(as_of, head)
-    baseline, records = await read_history(key.scope, head, history.last_needed(moment, head), audit=audit)
+    baseline, records = await read_history(key.scope, head, history.last_needed(moment, head), audit=service.audit)
     return history.version_at(moment, head, records, baseline)

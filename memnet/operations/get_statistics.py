@@ -9,8 +9,9 @@ from typing import TypeVar
 from memnet.domain.document import Json
 from memnet.domain.job import JobKind
 from memnet.domain.timestamps import to_text
-from memnet.ports import Clock, Page
-from memnet.stores import EventStore, JobMarks, Marked, MarkedJob
+from memnet.ports import Page
+from memnet.service import Service
+from memnet.stores import Marked, MarkedJob
 
 PAGE = 1000
 MOST = 5000
@@ -66,16 +67,16 @@ class Statistics:
         }
 
 
-async def get_statistics(*, marks: JobMarks, events: EventStore, clock: Clock, most: int | None = MOST) -> Statistics:
+async def get_statistics(service: Service, *, most: int | None = MOST) -> Statistics:
     """Read up to `most` marks of jobs that are not finished, and of events that the index has not confirmed.
 
     None: all of them, however many. Raises Unavailable.
     """
     (jobs, all_jobs), (unindexed, all_events) = await asyncio.gather(
-        _read(marks.list, _kind, most), _read(events.list_marked, _any, most)
+        _read(service.marks.list, _kind, most), _read(service.events.list_marked, _any, most)
     )
     return Statistics(
-        now=clock.now(),
+        now=service.clock.now(),
         jobs={kind: jobs.get(kind, NOTHING) for kind in JobKind},
         events=unindexed.get(None, NOTHING),
         complete=all_jobs and all_events,

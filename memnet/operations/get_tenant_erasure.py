@@ -2,15 +2,15 @@
 
 from memnet.domain.errors import ErasureNotFound
 from memnet.domain.tenant_erasure import TenantErasure, load
-from memnet.stores import Erasing
+from memnet.service import Service
 
 
-async def get_tenant_erasure(tenant_id: str, *, erasing: Erasing) -> TenantErasure:
+async def get_tenant_erasure(tenant_id: str, service: Service) -> TenantErasure:
     """Return it, with its receipt once it is over.
 
     Raises ErasureNotFound, InvalidIdentifier, HistoryBroken, Unavailable.
     """
-    stored = await erasing.erasures.read_end(tenant_id)
+    stored = await service.erasures.read_end(tenant_id)
     if stored is None:
         raise ErasureNotFound()
     return load(tenant_id, stored.data)

@@ -3,14 +3,13 @@
 import asyncio
 from collections import Counter
 from collections.abc import AsyncIterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import orjson
 
 from memnet.domain.archive import ArchivedDocument, EntryKind, VerifiedArchive, document_file
 from memnet.domain.archive_entry import Entry, StoredRecord, is_same, moved, read_entry
 from memnet.domain.archive_import import Fate, ImportReport, creation, governing, run_record
-from memnet.domain.catalog import Catalog
 from memnet.domain.document import Actor, UserScope
 from memnet.domain.errors import DocumentExists, EventExists, MemnetError, Unavailable, VaultUnavailable
 from memnet.domain.event import StoredEvent
@@ -21,8 +20,9 @@ from memnet.operations.replace_document import replace_document
 from memnet.operations.restore_document import restore_document
 from memnet.operations.verify_archive import read_archive_lines, verify_archive
 from memnet.operations.write_event import write_event
-from memnet.ports import ArchiveReader, Background, Clock, IdGenerator, StoreConflict
-from memnet.stores import AuditLog, DocumentStore, EventStore, Vault
+from memnet.ports import ArchiveReader, StoreConflict
+from memnet.service import Service
+from memnet.stores import Vault
 
 PARALLEL = 16
 
@@ -33,14 +33,7 @@ class _Import:
     verified: VerifiedArchive
     target: UserScope
     actor: Actor
-    documents: DocumentStore
-    audit: AuditLog
-    events: EventStore
-    vault: Vault
-    catalog: Catalog
-    clock: Clock
-    ids: IdGenerator
-    background: Background
+    service: Service
 
     @property
     def is_restore(self) -> bool:
@@ -49,12 +42,7 @@ class _Import:
     async def document(self, row: ArchivedDocument, *, dry_run: bool) -> Fate:
         if self.is_restore:
             return await restore_document(
-                row,
-                archive=self.archive,
-                verified=self.verified,
-                dry_run=dry_run,
-                documents=self.documents,
-                audit=self.audit,
+                row, self.service, archive=self.archive, verified=self.verified, dry_run=dry_run
             )
         return Fate.LEFT_OUT if row.deleted else await self._create(row, dry_run=dry_run)
 
@@ -64,17 +52,9 @@ class _Import:
         (line,) = [line async for line in read_archive_lines(self.archive, file)]
         content = orjson.loads(line)["document"][ROOT]
         try:
-            rule = governing(row, self.catalog, self.target, self.actor)
+            rule = governing(row, self.service.catalog, self.target, self.actor)
             command = creation(row, content, self.verified, self.target, self.actor, rule, dry_run=dry_run)
-            result = await replace_document(
-                command,
-                documents=self.documents,
-                audit=self.audit,
-                catalog=self.catalog,
-                clock=self.clock,
-                ids=self.ids,
-                background=self.background,
-            )
+            result = await replace_document(command, self.service)
         except DocumentExists:
             return Fate.KEPT
         except MemnetError as error:
@@ -84,8 +64,8 @@ class _Import:
 
     async def record_run(self) -> None:
         """Record every run before its first change, because a later run may finish what this one begins."""
-        run = run_record(self.verified, self.target, self.actor, self.clock.now(), self.ids.new())
-        await _create_record(run, dry_run=False, vault=self.vault)
+        run = run_record(self.verified, self.target, self.actor, self.service.clock.now(), self.service.ids.new())
+        await _create_record(run, dry_run=False, vault=self.service.vault)
 
     async def entries(self, kind: EntryKind, *, dry_run: bool) -> Counter[tuple[str, Fate]]:
         counts = Counter[tuple[str, Fate]]()
@@ -102,14 +82,7 @@ class _Import:
         entry = found if self.is_restore else moved(found, self.target)
         if entry is None:
             return Fate.LEFT_OUT
-        return await import_entry(
-            entry,
-            dry_run=dry_run,
-            events=self.events,
-            vault=self.vault,
-            ids=self.ids,
-            background=self.background,
-        )
+        return await import_entry(entry, self.service, dry_run=dry_run)
 
     async def _batches(self, kind: EntryKind) -> AsyncIterator[Sequence[Entry]]:
         batch = list[Entry]()
@@ -123,19 +96,7 @@ class _Import:
 
 
 async def import_user(
-    archive: ArchiveReader,
-    target: UserScope,
-    *,
-    actor: Actor,
-    dry_run: bool = False,
-    documents: DocumentStore,
-    audit: AuditLog,
-    events: EventStore,
-    vault: Vault | None,
-    catalog: Catalog,
-    clock: Clock,
-    ids: IdGenerator,
-    background: Background,
+    archive: ArchiveReader, target: UserScope, service: Service, *, actor: Actor, dry_run: bool = False
 ) -> ImportReport:
     """Verify the whole archive and decide every document, record who imports it, then create what is absent.
 
@@ -146,10 +107,10 @@ async def import_user(
     Raises VaultUnavailable without a vault, ArchiveRefused, what `replace_document` raises for a document that cannot
     be created, and OSError, all before anything is written; HistoryBroken, SealBroken, Unavailable.
     """
-    if vault is None:
+    if service.vault is None:
         raise VaultUnavailable()
-    verified = await verify_archive(archive, catalog=catalog)
-    work = _Import(archive, verified, target, actor, documents, audit, events, vault, catalog, clock, ids, background)
+    verified = await verify_archive(archive, catalog=service.catalog)
+    work = _Import(archive, verified, target, actor, service)
     report, rows = ImportReport(verified), verified.manifest.documents
     report.documents = [(row, await work.document(row, dry_run=True)) for row in rows]
     if not dry_run:
@@ -160,9 +121,7 @@ async def import_user(
     return report
 
 
-async def import_entry(
-    entry: Entry, *, dry_run: bool, events: EventStore, vault: Vault, ids: IdGenerator, background: Background
-) -> Fate:
+async def import_entry(entry: Entry, service: Service, *, dry_run: bool) -> Fate:
     """Create an entry unless another one has its name; a snapshot is sealed, an event is marked for the index.
 
     What had not ended when it was exported is LEFT_OUT. Raises SealBroken, VaultUnavailable, Unavailable.
@@ -170,15 +129,13 @@ async def import_entry(
     if isinstance(entry, StoredRecord) and not entry.closed:
         return Fate.LEFT_OUT
     if not isinstance(entry, StoredEvent):
-        return await _create_record(entry, dry_run=dry_run, vault=vault)
+        return await _create_record(entry, dry_run=dry_run, vault=service.vault)
     if dry_run:
-        stored = await events.get(entry.key)
+        stored = await service.events.get(entry.key)
         return Fate.CREATED if stored is None else Fate.THERE if stored == entry.data else Fate.KEPT
     try:
         # Also an event that exists: an interrupted call may not have marked it. The reconciliation indexes it later.
-        written = await write_event(
-            entry.key.scope, entry.event, events=events, search=None, ids=ids, background=background
-        )
+        written = await write_event(entry.key.scope, entry.event, replace(service, search=None))
     except EventExists:
         return Fate.KEPT
     return Fate.THERE if written.replayed else Fate.CREATED

@@ -5,18 +5,17 @@ from collections.abc import Sequence
 from memnet.domain.event import EventKey, StoredEvent
 from memnet.operations.open_index import open_index
 from memnet.operations.upload_events import upload_events
-from memnet.ports import IdGenerator
-from memnet.stores import Search
+from memnet.service import Service
 
 
-async def index_events(stored: Sequence[StoredEvent], *, search: Search, ids: IdGenerator) -> frozenset[EventKey]:
+async def index_events(stored: Sequence[StoredEvent], service: Service) -> frozenset[EventKey]:
     """Upload stored events; return those whose mark may go. Raises Unavailable.
 
     The layout is looked at again afterwards. If it names an index that nothing was uploaded to, no mark may go. If
     not, then whoever announces an index from now on lists the stored events later than this process can still work by
     what it knows, and so finds these among them. `rebuild_index` waits for that.
     """
-    layout = await open_index(search=search, ids=ids)
-    complete = await upload_events(stored, layout.versions, search=search)
-    now = await search.register.recent()
+    layout = await open_index(service)
+    complete = await upload_events(stored, layout.versions, search=service.search)
+    now = await service.search.register.recent()
     return complete if now is not None and set(now.versions) <= set(layout.versions) else frozenset()

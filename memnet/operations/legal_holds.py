@@ -17,7 +17,8 @@ from memnet.domain.errors import ErasureRunning, HistoryBroken, TenantEnded, Una
 from memnet.domain.hold import HoldAction, HoldChange, HoldKey, HoldPlace, places_over
 from memnet.domain.tenant_erasure import TenantStatus, load
 from memnet.domain.timestamps import to_text
-from memnet.ports import Clock, StoreConflict
+from memnet.ports import StoreConflict
+from memnet.service import Service
 from memnet.stores import ErasureStore, HoldStore
 
 ATTEMPTS = 8
@@ -46,9 +47,7 @@ def told(holds: Sequence[HoldChange]) -> list[dict[str, Any]]:
     return [{"covers": one.covers, "reason": one.reason, "actor": one.actor, "since": one.at} for one in holds]
 
 
-async def place_hold(
-    place: HoldPlace, reason: str, *, actor: Actor, holds: HoldStore, erasures: ErasureStore, clock: Clock
-) -> HoldStatus:
+async def place_hold(place: HoldPlace, reason: str, service: Service, *, actor: Actor) -> HoldStatus:
     """Keep everything that is stored of a user, or of every user of a tenant, until the hold is released.
 
     The change is recorded create-only; repeated with the same reason, the call changes nothing. A hold on a tenant does
@@ -60,28 +59,26 @@ async def place_hold(
         HistoryBroken, Unavailable.
     """
     for _ in range(ATTEMPTS):
-        newest = await _newest(place, holds)
+        newest = await _newest(place, service.holds)
         try:
             if newest is None or not newest.holds or newest.reason != reason:
-                await _check_tenant(place.tenant_id, erasures)
-                await _exclude_erasure(place, erasures)
-                newest = await _record(place, newest, HoldAction.PLACED, reason, actor, holds, clock)
+                await _check_tenant(place.tenant_id, service.erasures)
+                await _exclude_erasure(place, service.erasures)
+                newest = await _record(place, newest, HoldAction.PLACED, reason, actor, service)
             try:
-                await _exclude_erasure(place, erasures)
+                await _exclude_erasure(place, service.erasures)
             except ErasureRunning:
                 # A newer change is another request, which looks for the erasure itself.
                 with suppress(StoreConflict):
-                    await _record(place, newest, HoldAction.RELEASED, reason, actor, holds, clock)
+                    await _record(place, newest, HoldAction.RELEASED, reason, actor, service)
                 raise
         except StoreConflict:
             continue
-        return await get_hold(place, holds=holds, erasures=erasures)
+        return await get_hold(place, service)
     raise Unavailable(dependency="blob_storage")
 
 
-async def release_hold(
-    place: HoldPlace, reason: str, *, actor: Actor, holds: HoldStore, erasures: ErasureStore, clock: Clock
-) -> HoldStatus:
+async def release_hold(place: HoldPlace, reason: str, service: Service, *, actor: Actor) -> HoldStatus:
     """Release the hold on a user or a tenant, and return what still covers it; without a hold, change nothing.
 
     Releasing a tenant's hold leaves those of its users, and the other way round.
@@ -90,17 +87,17 @@ async def release_hold(
         HistoryBroken, Unavailable.
     """
     for _ in range(ATTEMPTS):
-        newest = await _newest(place, holds)
+        newest = await _newest(place, service.holds)
         if newest is not None and newest.holds:
             try:
-                await _record(place, newest, HoldAction.RELEASED, reason, actor, holds, clock)
+                await _record(place, newest, HoldAction.RELEASED, reason, actor, service)
             except StoreConflict:
                 continue
-        return await get_hold(place, holds=holds, erasures=erasures)
+        return await get_hold(place, service)
     raise Unavailable(dependency="blob_storage")
 
 
-async def get_hold(place: HoldPlace, *, holds: HoldStore, erasures: ErasureStore) -> HoldStatus:
+async def get_hold(place: HoldPlace, service: Service) -> HoldStatus:
     """Return the holds that cover a user or a tenant, and the history of its own hold.
 
     A hold on a tenant covers its users. No hold covers a user whose erasure has started.
@@ -108,16 +105,16 @@ async def get_hold(place: HoldPlace, *, holds: HoldStore, erasures: ErasureStore
     Raises:
         HistoryBroken, Unavailable.
     """
-    changes = await _changes(place, holds)
+    changes = await _changes(place, service.holds)
     covering = changes[-1:]
     if place.user_id is not None:
-        newest = await _newest(HoldPlace(place.tenant_id), holds)
+        newest = await _newest(HoldPlace(place.tenant_id), service.holds)
         covering += [] if newest is None else [newest]
     in_force = [change for change in covering if change.holds]
-    return HoldStatus([] if in_force and await _is_erased(place, erasures) else in_force, changes)
+    return HoldStatus([] if in_force and await _is_erased(place, service.erasures) else in_force, changes)
 
 
-async def list_holds(tenant_id: str, *, holds: HoldStore, erasures: ErasureStore) -> Sequence[HoldChange]:
+async def list_holds(tenant_id: str, service: Service) -> Sequence[HoldChange]:
     """List the holds in force on a tenant and on its users: the tenant's own first, then by user.
 
     Raises:
@@ -126,14 +123,14 @@ async def list_holds(tenant_id: str, *, holds: HoldStore, erasures: ErasureStore
     places: dict[HoldPlace, None] = {}
     cursor: str | None = None
     while True:
-        page = await holds.list_of_tenant(tenant_id, limit=PAGE, cursor=cursor)
+        page = await service.holds.list_of_tenant(tenant_id, limit=PAGE, cursor=cursor)
         places |= dict.fromkeys(key.place for key in page.items)
         cursor = page.next_cursor
         if cursor is None:
             break
-    found = [await _newest(place, holds) for place in places]
+    found = [await _newest(place, service.holds) for place in places]
     in_force = [change for change in found if change is not None and change.holds]
-    return [change for change in in_force if not await _is_erased(change.key.place, erasures)]
+    return [change for change in in_force if not await _is_erased(change.key.place, service.erasures)]
 
 
 async def holds_covering(scope: UserScope, *, holds: HoldStore) -> tuple[HoldChange, ...]:
@@ -156,18 +153,12 @@ async def is_tenant_held(tenant_id: str, *, holds: HoldStore) -> bool:
 
 
 async def _record(
-    place: HoldPlace,
-    newest: HoldChange | None,
-    action: HoldAction,
-    reason: str,
-    actor: Actor,
-    holds: HoldStore,
-    clock: Clock,
+    place: HoldPlace, newest: HoldChange | None, action: HoldAction, reason: str, actor: Actor, service: Service
 ) -> HoldChange:
     """Create the change that follows `newest`. Raises StoreConflict if there is one already, Unavailable."""
     key, previous = hold_records.following(newest, place)
-    change = HoldChange(key, action, reason, actor.principal, to_text(clock.now()), previous)
-    await holds.create(key, hold_records.dump(change))
+    change = HoldChange(key, action, reason, actor.principal, to_text(service.clock.now()), previous)
+    await service.holds.create(key, hold_records.dump(change))
     return change
 
 

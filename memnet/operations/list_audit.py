@@ -13,20 +13,14 @@ from memnet.domain.identifiers import check_identifier
 from memnet.operations.audit_records import read_records
 from memnet.operations.baselines import list_baselines
 from memnet.ports import Page
+from memnet.service import Service
 from memnet.stores import AuditLog, DocumentStore
 
 LISTING = 1000
 
 
 async def list_audit(
-    scope: UserScope,
-    *,
-    namespace: str | None,
-    path: str | None,
-    limit: int,
-    cursor: str | None,
-    documents: DocumentStore,
-    audit: AuditLog,
+    scope: UserScope, service: Service, *, namespace: str | None, path: str | None, limit: int, cursor: str | None
 ) -> Page[bytes]:
     """Return up to `limit` records as JSON: document by document in name order, each in the order it happened.
 
@@ -38,18 +32,18 @@ async def list_audit(
     listing = f"{scope.prefix}audit of {namespace or '*'}/{path or '*'}"
     after_name, after_sequence = _read_cursor(listing, cursor)
     records: list[bytes] = []
-    for key in await _keys(scope, namespace, path, documents):
+    for key in await _keys(scope, namespace, path, service.documents):
         name = f"{key.namespace}/{key.path}"
         if name < after_name:
             continue
-        stored = await documents.get(key)
+        stored = await service.documents.get(key)
         if stored is None:
             continue
         head = envelope.load(stored.data)
         if head.erased:
             continue
         after = after_sequence if name == after_name else 0
-        found = await _records(scope, head, after, limit - len(records), audit)
+        found = await _records(scope, head, after, limit - len(records), service.audit)
         records += [record_bytes(told(record)) for record in found]
         if found and len(records) == limit:
             return Page(records, cursors.encode(listing, f"{found[-1]['sequence']}:{name}"))

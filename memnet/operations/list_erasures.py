@@ -5,34 +5,34 @@ from collections.abc import AsyncIterator, Sequence
 from memnet.domain import erasure as erasures
 from memnet.domain.erasure import Erasure
 from memnet.domain.erasure_receipt import Receipt, read_receipt
-from memnet.stores import Erasing
+from memnet.service import Service
 
 PAGE = 1000
 
 
-async def list_erasures(tenant_id: str, *, erasing: Erasing) -> tuple[Sequence[Erasure], Sequence[Receipt]]:
+async def list_erasures(tenant_id: str, service: Service) -> tuple[Sequence[Erasure], Sequence[Receipt]]:
     """Return those that run, the oldest first, and the receipts of those that are over, the newest first.
 
     Raises InvalidIdentifier, HistoryBroken if one cannot be read, Unavailable.
     """
     running: list[Erasure] = []
-    for scope in await erasing.erasures.erasing(tenant_id):
-        stored = await erasing.erasures.read(scope)
+    for scope in await service.erasures.erasing(tenant_id):
+        stored = await service.erasures.read(scope)
         if stored is not None:
             running.append(erasures.load(scope, stored.data))
-    over = [receipt async for receipt in _receipts(tenant_id, erasing)]
+    over = [receipt async for receipt in _receipts(tenant_id, service)]
     return (
         sorted(running, key=lambda one: (one.accepted_at, one.erasure_id)),
         sorted(over, key=lambda receipt: str(receipt.members["finished_at"]), reverse=True),
     )
 
 
-async def _receipts(tenant_id: str, erasing: Erasing) -> AsyncIterator[Receipt]:
+async def _receipts(tenant_id: str, service: Service) -> AsyncIterator[Receipt]:
     cursor: str | None = None
     while True:
-        page = await erasing.erasures.list_receipts(tenant_id, limit=PAGE, cursor=cursor)
+        page = await service.erasures.list_receipts(tenant_id, limit=PAGE, cursor=cursor)
         for erasure_id in page.items:
-            data = await erasing.erasures.read_receipt(tenant_id, erasure_id)
+            data = await service.erasures.read_receipt(tenant_id, erasure_id)
             if data is not None:
                 yield read_receipt(data)
         cursor = page.next_cursor

@@ -5,11 +5,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from memnet.domain import envelope
-from memnet.domain.catalog import Catalog
 from memnet.domain.confirmation import Waiting, waiting
 from memnet.domain.document import DocumentKey, ETag, UserScope
 from memnet.ports import Page
-from memnet.stores import DocumentStore
+from memnet.service import Service
 
 PAGE = 25
 """The most documents that one page looks at: each is read whole."""
@@ -24,21 +23,19 @@ class ListedPending:
     waiting: Waiting
 
 
-async def list_pending(
-    scope: UserScope, *, limit: int, cursor: str | None, documents: DocumentStore, catalog: Catalog
-) -> Page[ListedPending]:
+async def list_pending(scope: UserScope, service: Service, *, limit: int, cursor: str | None) -> Page[ListedPending]:
     """Return the items of up to `limit` documents (25 at most), in the order of the documents' names.
 
     A page may be empty before the end. Raises InvalidCursor, HistoryBroken, Unavailable.
     """
-    page = await documents.list(scope, "", limit=min(limit, PAGE), cursor=cursor)
-    rows = await asyncio.gather(*(_items(row.key, documents, catalog) for row in page.items if not row.summary.deleted))
+    page = await service.documents.list(scope, "", limit=min(limit, PAGE), cursor=cursor)
+    rows = await asyncio.gather(*(_items(row.key, service) for row in page.items if not row.summary.deleted))
     return Page([item for items in rows for item in items], page.next_cursor)
 
 
-async def _items(key: DocumentKey, documents: DocumentStore, catalog: Catalog) -> Sequence[ListedPending]:
-    stored = await documents.get(key)
+async def _items(key: DocumentKey, service: Service) -> Sequence[ListedPending]:
+    stored = await service.documents.get(key)
     head = envelope.load(stored.data) if stored else None
     if head is None or head.deleted:
         return []
-    return [ListedPending(key, head.commit.etag, found) for found in waiting(catalog, key, head.content)]
+    return [ListedPending(key, head.commit.etag, found) for found in waiting(service.catalog, key, head.content)]

@@ -2,7 +2,6 @@
 
 from dataclasses import replace
 
-from memnet.domain.catalog import Catalog
 from memnet.domain.document import Actor, DocumentKey
 from memnet.domain.draft import Draft, draft_replacement
 from memnet.domain.envelope import Envelope
@@ -11,25 +10,14 @@ from memnet.domain.migration import Migration, Unit
 from memnet.domain.migration_plan import Decision, Standing, decide
 from memnet.operations.commit_change import commit_change
 from memnet.operations.read_migration_unit import Depth, read_migration_unit
-from memnet.ports import Background, Clock, IdGenerator
-from memnet.stores import AuditLog, DocumentStore
+from memnet.service import Service
 
 ATTEMPTS = 20
 """Each is lost only to another writer who was faster."""
 
 
 async def migrate_unit(
-    unit: Unit,
-    migration: Migration,
-    *,
-    actor: Actor,
-    dry_run: bool = False,
-    documents: DocumentStore,
-    audit: AuditLog,
-    catalog: Catalog,
-    clock: Clock,
-    ids: IdGenerator,
-    background: Background,
+    unit: Unit, migration: Migration, service: Service, *, actor: Actor, dry_run: bool = False
 ) -> list[Decision]:
     """Write every target that is not made yet, each exactly once, and return what became of each.
 
@@ -41,15 +29,15 @@ async def migrate_unit(
     written: dict[DocumentKey, Decision] = {}
     decisions: list[Decision] = []
     for _ in range(ATTEMPTS):
-        gathered = await read_migration_unit(unit, migration, depth, documents=documents, audit=audit)
-        decisions = decide(migration, unit, gathered, catalog, actor)
+        gathered = await read_migration_unit(unit, migration, depth, service)
+        decisions = decide(migration, unit, gathered, service.catalog, actor)
         due = [decision for decision in decisions if decision.command]
         stuck = any(decision.standing is Standing.FAILED for decision in decisions)
         if dry_run or stuck or not due:
             return [_told(decision, written, blocked=stuck) for decision in decisions]
         try:
             for decision in due:
-                await _write(decision, documents, audit, clock, ids, background)
+                await _write(decision, service)
                 written[decision.key] = decision
         except (ETagMismatch, DocumentExists, DocumentNotFound, IdempotencyKeyReused, ErasureRunning):
             continue
@@ -66,14 +54,7 @@ def _told(decision: Decision, written: dict[DocumentKey, Decision], *, blocked: 
     return decision
 
 
-async def _write(
-    decision: Decision,
-    documents: DocumentStore,
-    audit: AuditLog,
-    clock: Clock,
-    ids: IdGenerator,
-    background: Background,
-) -> None:
+async def _write(decision: Decision, service: Service) -> None:
     command, rules = decision.command, decision.rules
     if command is None or rules is None:
         return
@@ -81,4 +62,4 @@ async def _write(
     def decided(head: Envelope | None) -> Draft:
         return draft_replacement(command, rules, head)
 
-    await commit_change(command, decided, documents=documents, audit=audit, clock=clock, ids=ids, background=background)
+    await commit_change(command, decided, service)

@@ -9,35 +9,29 @@ from memnet.domain.conflict import BACKOFF, Versions, new_conflict
 from memnet.domain.proposal import Dispute, Proposal
 from memnet.operations.key_ring import KeyRing
 from memnet.operations.send_job import send_job
-from memnet.ports import MessageQueue, StoreConflict
-from memnet.stores import JobMarks, Vault
+from memnet.ports import StoreConflict
+from memnet.service import Service
 
 
-async def open_conflict(
-    proposal: Proposal,
-    dispute: Dispute,
-    *,
-    rebases: int,
-    vault: Vault,
-    marks: JobMarks,
-    queue: MessageQueue,
-) -> None:
+async def open_conflict(proposal: Proposal, dispute: Dispute, service: Service, *, rebases: int) -> None:
     """Mark its job, create its record, send the job; a record that stands already is left as it is.
 
     `rebases` is the number of the last request that was made of the proposal. Raises SealBroken, VaultUnavailable,
     Unavailable; the same call again finishes it.
     """
-    now = vault.clock.now()
+    now = service.clock.now()
     fresh = new_conflict(proposal, dispute, rebases, now)
-    if await vault.records.read(fresh.key) is not None:
+    if await service.records.read(fresh.key) is not None:
         return
-    await marks.mark(fresh.job)
-    sealed = await KeyRing(vault).seal(fresh.key, Versions(proposal, dispute).dump())
+    await service.marks.mark(fresh.job)
+    sealed = await KeyRing(service.vault).seal(fresh.key, Versions(proposal, dispute).dump())
     try:
-        await vault.records.write(fresh.key, conflicts.dump(replace(fresh, sealed=orjson.loads(sealed))), replaces=None)
+        await service.records.write(
+            fresh.key, conflicts.dump(replace(fresh, sealed=orjson.loads(sealed))), replaces=None
+        )
     except StoreConflict:
         # Somebody else's, or this very write applied unseen: the mark has it sent in any case.
         return
-    if not await send_job(fresh.job, attempt=fresh.scheduled, due=now + BACKOFF[0], queue=queue):
+    if not await send_job(fresh.job, attempt=fresh.scheduled, due=now + BACKOFF[0], queue=service.queue):
         # An old mark may have been taken away before there was a record.
-        await marks.mark(fresh.job)
+        await service.marks.mark(fresh.job)

@@ -10,7 +10,7 @@ from memnet.domain.document import StorageETag, UserScope
 from memnet.domain.erasure import Erasure, Found, begin_batch, end_batch, kind_of, started
 from memnet.operations.legal_holds import holds_covering
 from memnet.ports import StoreConflict
-from memnet.stores import Erasing
+from memnet.service import Service
 
 PARALLEL = 16
 
@@ -19,7 +19,7 @@ PARALLEL = 16
 class ErasureJournal:
     """The record of a running erasure as it was read or written last."""
 
-    erasing: Erasing
+    service: Service
     erasure: Erasure
     tag: StorageETag
     known_at: datetime
@@ -32,8 +32,8 @@ class ErasureJournal:
         """Write it, if it says anything new. Raises StoreConflict if another process has, Unavailable."""
         if erasure == self.erasure:
             return
-        before = self.erasing.clock.now()
-        self.tag = await self.erasing.erasures.write(erasure.scope, erasures.dump(erasure), replaces=self.tag)
+        before = self.service.clock.now()
+        self.tag = await self.service.erasures.write(erasure.scope, erasures.dump(erasure), replaces=self.tag)
         self.erasure, self.known_at = erasure, before
 
     async def remove(self, batch: Sequence[Found]) -> None:
@@ -52,7 +52,7 @@ class ErasureJournal:
         async def one(found: Found) -> None:
             async with gate:
                 try:
-                    await self.erasing.storage.delete(self.erasure.scope, found, known_at=self.known_at)
+                    await self.service.user_storage.delete(self.erasure.scope, found, known_at=self.known_at)
                 except StoreConflict:
                     kept.append(found)
 
@@ -69,7 +69,7 @@ class ErasureJournal:
         await self.note(end_batch(self.erasure, kept))
 
 
-async def open_erasure(scope: UserScope, *, erasing: Erasing) -> ErasureJournal | None:
+async def open_erasure(scope: UserScope, service: Service) -> ErasureJournal | None:
     """Return the journal of the user's erasure; None if there is none.
 
 
@@ -81,21 +81,21 @@ async def open_erasure(scope: UserScope, *, erasing: Erasing) -> ErasureJournal 
         HistoryBroken: the journal or a legal hold cannot be read.
         Unavailable.
     """
-    before = erasing.clock.now()
-    stored = await erasing.erasures.read(scope)
+    before = service.clock.now()
+    stored = await service.erasures.read(scope)
     if stored is None:
         return None
-    journal = ErasureJournal(erasing, erasures.load(scope, stored.data), stored.storage_etag, before)
+    journal = ErasureJournal(service, erasures.load(scope, stored.data), stored.storage_etag, before)
     if journal.erasure.started_at is None and await _is_withdrawn(journal):
-        await erasing.erasures.lift(scope, tag=journal.tag)
+        await service.erasures.lift(scope, tag=journal.tag)
         return None
-    await journal.note(started(journal.erasure, erasing.clock.now()))
+    await journal.note(started(journal.erasure, service.clock.now()))
     return journal
 
 
 async def _is_withdrawn(journal: ErasureJournal) -> bool:
-    erasing, erasure = journal.erasing, journal.erasure
-    if await erasing.erasures.read_receipt(erasure.scope.tenant_id, erasure.erasure_id) is not None:
+    service, erasure = journal.service, journal.erasure
+    if await service.erasures.read_receipt(erasure.scope.tenant_id, erasure.erasure_id) is not None:
         # It ended between two reads of the process that put up this fence. What the user has stored since stays.
         return True
-    return bool(await holds_covering(erasure.scope, holds=erasing.holds))
+    return bool(await holds_covering(erasure.scope, holds=service.holds))

@@ -6,20 +6,10 @@ from memnet.domain.envelope import Envelope
 from memnet.domain.timestamps import to_text
 from memnet.domain.write import PatchDocument, WriteResult
 from memnet.operations.commit_governed import commit_governed
-from memnet.ports import Background, Clock, IdGenerator
-from memnet.stores import AuditLog, DocumentStore
+from memnet.service import Service
 
 
-async def patch_document(
-    command: PatchDocument,
-    *,
-    documents: DocumentStore,
-    audit: AuditLog,
-    catalog: Catalog,
-    clock: Clock,
-    ids: IdGenerator,
-    background: Background,
-) -> WriteResult:
+async def patch_document(command: PatchDocument, service: Service) -> WriteResult:
     """Apply the operations under the profile's binding, exactly once, and return the new version's ETag.
 
     A document under a newer schema version, which another release wrote, is patched under that version if it is
@@ -28,19 +18,12 @@ async def patch_document(
     changed.
     """
     named = command.profile_id, command.binding_id, command.actor, command.key
-    catalog.governance(*named)  # refuses before anything is read
+    service.catalog.governance(*named)  # refuses before anything is read
 
     def decide(known: Catalog, head: Envelope | None) -> Draft:
         rules = known.governance(*named)
-        return draft_patch(command, rules, head, proposed_at=to_text(clock.now()), proposal_id=ids.new())
+        return draft_patch(
+            command, rules, head, proposed_at=to_text(service.clock.now()), proposal_id=service.ids.new()
+        )
 
-    return await commit_governed(
-        command,
-        decide,
-        documents=documents,
-        audit=audit,
-        catalog=catalog,
-        clock=clock,
-        ids=ids,
-        background=background,
-    )
+    return await commit_governed(command, decide, service)

@@ -5,7 +5,6 @@ from dataclasses import dataclass
 from typing import Any
 
 from memnet.domain import snapshot as snapshots
-from memnet.domain.catalog import Catalog
 from memnet.domain.document import Actor
 from memnet.domain.errors import SealBroken, SnapshotNotFound
 from memnet.domain.replay import PatchFate, Replay
@@ -14,8 +13,8 @@ from memnet.domain.snapshot import Snapshot, snapshot_key
 from memnet.operations.extract_memory import extract_memory
 from memnet.operations.key_ring import KeyRing
 from memnet.operations.show_documents import show_documents
-from memnet.ports import LanguageModels, SemanticRouter
-from memnet.stores import DocumentStore, Vault
+from memnet.service import Service
+from memnet.stores import Vault
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,26 +27,15 @@ class PlannedReplay:
     """The fates of what comes to no document."""
 
 
-async def plan_replay(
-    replay: Replay,
-    *,
-    actor: Actor,
-    vault: Vault,
-    documents: DocumentStore,
-    catalog: Catalog,
-    models: LanguageModels | None,
-    semantic_router: SemanticRouter,
-) -> PlannedReplay:
+async def plan_replay(replay: Replay, service: Service, *, actor: Actor) -> PlannedReplay:
     """Make a plan of the replay's snapshot as the documents stand now. Nothing is stored.
 
     Raises SnapshotNotFound, SealBroken, VaultUnavailable, ProfileNotFound, ProfileForbidden, Unavailable.
     """
-    profile = catalog.profile(replay.profile_id)
-    snapshot = await _open(replay, vault)
-    shown = await show_documents(
-        snapshot, actor=actor, documents=documents, catalog=catalog, semantic_router=semantic_router
-    )
-    extraction = await extract_memory(snapshot, shown, profile, catalog=catalog, models=models)
+    profile = service.catalog.profile(replay.profile_id)
+    snapshot = await _open(replay, service.vault)
+    shown = await show_documents(snapshot, service, actor=actor)
+    extraction = await extract_memory(snapshot, shown, profile, service)
     namespaces = {binding.binding_id: binding.namespace for binding in profile.document_bindings}
     return PlannedReplay(
         make_plan(snapshot, shown, extraction, profile.upkeep_rules),

@@ -10,6 +10,7 @@ from memnet.domain.errors import HistoryBroken
 from memnet.domain.migration import Migration, Unit, is_noted
 from memnet.domain.migration_plan import Found, Gathered, Trace
 from memnet.operations.audit_records import read_records
+from memnet.service import Service
 from memnet.stores import AuditLog, DocumentStore
 
 BATCH = 16
@@ -25,19 +26,17 @@ class Depth(IntEnum):
     """To its first change since it was last rolled back."""
 
 
-async def read_migration_unit(
-    unit: Unit, migration: Migration, depth: Depth, *, documents: DocumentStore, audit: AuditLog
-) -> Gathered:
+async def read_migration_unit(unit: Unit, migration: Migration, depth: Depth, service: Service) -> Gathered:
     """Read sources and targets, the targets last: what is found made is not older than what it was made of.
 
     Records that retention has removed, or that are damaged, end a trace as the first record does. Raises HistoryBroken
     for a document that cannot be read, VaultUnavailable, Unavailable.
     """
     sources = await asyncio.gather(
-        *(_source(unit.key(source), migration, documents, audit) for source in migration.sources.values())
+        *(_source(unit.key(source), migration, service) for source in migration.sources.values())
     )
     targets = await asyncio.gather(
-        *(_target(unit.key(target), migration, depth, documents, audit) for target in migration.targets)
+        *(_target(unit.key(target), migration, depth, service) for target in migration.targets)
     )
     return Gathered(dict(zip(migration.sources, sources, strict=True)), targets)
 
@@ -47,25 +46,23 @@ async def _head(key: DocumentKey, documents: DocumentStore) -> Envelope | None:
     return envelope.load(stored.data) if stored else None
 
 
-async def _source(key: DocumentKey, migration: Migration, documents: DocumentStore, audit: AuditLog) -> Found:
-    head = await _head(key, documents)
+async def _source(key: DocumentKey, migration: Migration, service: Service) -> Found:
+    head = await _head(key, service.documents)
     if head is None or not head.deleted:
         return Found(key, head)
     last = head.commit.sequence
     try:
-        (record,) = await read_records(key.scope, head, last, last, audit=audit)
+        (record,) = await read_records(key.scope, head, last, last, audit=service.audit)
     except HistoryBroken:
         return Found(key, head)
     return Found(key, head, decommissioned=is_noted(record, migration.notes()[2]))
 
 
-async def _target(
-    key: DocumentKey, migration: Migration, depth: Depth, documents: DocumentStore, audit: AuditLog
-) -> Found:
-    head = await _head(key, documents)
+async def _target(key: DocumentKey, migration: Migration, depth: Depth, service: Service) -> Found:
+    head = await _head(key, service.documents)
     if head is None or depth is Depth.NOTHING:
         return Found(key, head)
-    return Found(key, head, await _trace(key, head, migration, depth, audit))
+    return Found(key, head, await _trace(key, head, migration, depth, service.audit))
 
 
 async def _trace(key: DocumentKey, head: Envelope, migration: Migration, depth: Depth, audit: AuditLog) -> Trace:

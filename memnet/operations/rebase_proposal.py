@@ -1,21 +1,20 @@
 """Carry a proposal over to the newest version of its document."""
 
 from memnet.domain import envelope
-from memnet.domain.catalog import Catalog
 from memnet.domain.errors import BindingNotFound
 from memnet.domain.proposal import Carried, Proposal
 from memnet.domain.rebase import ABSENT, Changed, Why, rebase
-from memnet.stores import DocumentStore
+from memnet.service import Service
 
 
-async def rebase_proposal(proposal: Proposal, *, documents: DocumentStore, catalog: Catalog) -> Carried:
+async def rebase_proposal(proposal: Proposal, service: Service) -> Carried:
     """Read the document and rebase the proposed operations, always from the version they were proposed on.
 
     A document that is not there is taken as the binding's initial content, as a patch would create it. Raises
     ProfileNotFound, BindingNotFound, HistoryBroken, Unavailable.
     """
-    profile = catalog.profile(proposal.profile_id)
-    stored = await documents.get(proposal.key)
+    profile = service.catalog.profile(proposal.profile_id)
+    stored = await service.documents.get(proposal.key)
     head = envelope.load(stored.data) if stored else None
     if head is not None and not head.deleted:
         etag, content = head.commit.etag, head.content

@@ -23,6 +23,7 @@ from memnet.operations.audit_records import PARALLEL
 from memnet.operations.baselines import list_baselines, open_baseline
 from memnet.operations.key_ring import KeyRing
 from memnet.ports import StoredDocument
+from memnet.service import Service
 from memnet.stores import AuditLog, DocumentStore
 
 PAGE = 1000
@@ -44,9 +45,8 @@ class _Work:
 
 async def rebuild_documents(
     scope: UserScope,
+    service: Service,
     *,
-    documents: DocumentStore,
-    audit: AuditLog,
     wanted: Mapping[str, Collection[int]] | None = None,
     begin: Begin | None = None,
 ) -> list[Rebuilt]:
@@ -59,15 +59,15 @@ async def rebuild_documents(
 
     Raises VaultUnavailable, Unavailable.
     """
-    found, work = list[Rebuilt](), _Work(scope, audit, wanted or {}, begin)
+    found, work = list[Rebuilt](), _Work(scope, service.audit, wanted or {}, begin)
     # Before the documents: what is created meanwhile is not taken for records without a document.
-    orphans = await _doc_ids(scope, audit)
-    async for key, head in _heads(scope, documents):
+    orphans = await _doc_ids(scope, service.audit)
+    async for key, head in _heads(scope, service.documents):
         if head is None:
             found.append(Rebuilt("", key, 0, "the document cannot be read"))
             continue
         orphans.discard(head.doc_id)
-        found.append(await _rebuild_document(key, head, documents, work))
+        found.append(await _rebuild_document(key, head, service.documents, work))
     for doc_id in orphans:
         baseline, unreadable = await _baseline(doc_id, work)
         place = await _first_key(doc_id, work) if baseline is None else baseline.key

@@ -33,7 +33,7 @@ from memnet.domain.timestamps import to_text
 from memnet.operations.open_index import open_index
 from memnet.operations.read_events import read_events
 from memnet.operations.upload_events import upload_events
-from memnet.ports import Clock, IdGenerator
+from memnet.service import Service
 from memnet.stores import EventStore, Search
 
 PAGE = 1000
@@ -44,9 +44,7 @@ log = logging.getLogger(__name__)
 class _Journal:
     """The record of this rebuild as it was written last."""
 
-    search: Search
-    clock: Clock
-    ids: IdGenerator
+    service: Service
     record: Reindexing
     tag: StorageETag
 
@@ -57,61 +55,72 @@ class _Journal:
 
     async def note(self, **changes: Any) -> None:
         """Write the record. Raises StoreConflict if another process has, Unavailable."""
-        self.record = self.record.advanced(to_text(self.clock.now()), **changes)
-        self.tag = await self.search.register.write(REBUILD, dump_reindexing(self.record), replaces=self.tag)
+        self.record = self.record.advanced(to_text(self.service.clock.now()), **changes)
+        self.tag = await self.service.search.register.write(REBUILD, dump_reindexing(self.record), replaces=self.tag)
 
 
-async def rebuild_index(*, events: EventStore, search: Search, clock: Clock, ids: IdGenerator) -> Reindexing:
+async def rebuild_index(service: Service) -> Reindexing:
     """Run a rebuild, or finish one that was begun with the same embeddings; return its record.
 
     Events that the new index does not take are marked for the reconciliation. Raises Unavailable, after which it can
     be run again, and StoreConflict if another process has taken it over.
     """
     # Twice as long as anyone works by a layout that is out of date: then everybody has seen the newest.
-    settle = 2 * search.register.fresh_seconds
-    journal = await _begin(search, clock, ids)
+    settle = 2 * service.search.register.fresh_seconds
+    journal = await _begin(service)
     if journal.record.phase is Phase.ANNOUNCED:
-        await search.index.create(journal.target)
+        await service.search.index.create(journal.target)
         await _announce(journal)
         await asyncio.sleep(settle)
         await journal.note(phase=Phase.COPYING)
     while journal.record.phase is Phase.COPYING:
-        await _copy_page(journal, events)
+        await _copy_page(journal, service.events)
     if journal.record.phase is Phase.SWITCHED:
         await asyncio.sleep(settle)
         for name in journal.record.superseded:
-            await search.index.drop(name)
+            await service.search.index.drop(name)
         await journal.note(phase=Phase.DONE)
     return journal.record
 
 
-async def _begin(search: Search, clock: Clock, ids: IdGenerator) -> _Journal:
+async def _begin(service: Service) -> _Journal:
     """Take over what is unfinished, or begin anew."""
-    layout = await open_index(search=search, ids=ids)
-    stored = await search.register.read(REBUILD)
+    layout = await open_index(service)
+    stored = await service.search.register.read(REBUILD)
     last = None if stored is None else load_reindexing(stored.data)
-    now = to_text(clock.now())
-    if last is None or last.done or last.target is None or not last.target.takes(search.model, search.dimensions):
-        target = IndexVersion(search.index.new_name(ids.new().rpartition("-")[2]), search.model, search.dimensions)
+    now = to_text(service.clock.now())
+    if (
+        last is None
+        or last.done
+        or last.target is None
+        or not last.target.takes(service.search.model, service.search.dimensions)
+    ):
+        target = IndexVersion(
+            service.search.index.new_name(service.ids.new().rpartition("-")[2]),
+            service.search.model,
+            service.search.dimensions,
+        )
         # What an abandoned rebuild has left goes with the index that serves now.
         left = {version.name for version in layout.versions} | set(last.names if last and not last.done else ())
-        last = Reindexing(ids.new(), Phase.ANNOUNCED, now, now, target, tuple(sorted(left)))
+        last = Reindexing(service.ids.new(), Phase.ANNOUNCED, now, now, target, tuple(sorted(left)))
     record = last.advanced(now)
-    tag = await search.register.write(
+    tag = await service.search.register.write(
         REBUILD, dump_reindexing(record), replaces=None if stored is None else stored.storage_etag
     )
-    return _Journal(search, clock, ids, record, tag)
+    return _Journal(service, record, tag)
 
 
 async def _announce(journal: _Journal) -> None:
-    layout, tag = await _layout(journal.search)
-    await journal.search.register.write(LAYOUT, dump_layout(Layout(layout.serving, journal.target)), replaces=tag)
+    layout, tag = await _layout(journal.service.search)
+    await journal.service.search.register.write(
+        LAYOUT, dump_layout(Layout(layout.serving, journal.target)), replaces=tag
+    )
 
 
 async def _switch(journal: _Journal) -> None:
-    layout, tag = await _layout(journal.search)
+    layout, tag = await _layout(journal.service.search)
     if layout.serving != journal.target:
-        await journal.search.register.write(LAYOUT, dump_layout(Layout(journal.target)), replaces=tag)
+        await journal.service.search.register.write(LAYOUT, dump_layout(Layout(journal.target)), replaces=tag)
 
 
 async def _layout(search: Search) -> tuple[Layout, StorageETag]:
@@ -126,12 +135,12 @@ async def _copy_page(journal: _Journal, events: EventStore) -> None:
     page = await events.list(None, limit=PAGE, cursor=record.cursor)
     found = await read_events(page.items, events=events)
     stored = [event for event in found.values() if event is not None]
-    complete = await upload_events(stored, [journal.target], search=journal.search) if stored else frozenset()
+    complete = await upload_events(stored, [journal.target], search=journal.service.search) if stored else frozenset()
     waiting = [event.key for event in stored if event.key not in complete]
     for key in waiting:
         # The events of users who are being erased need no mark.
         with suppress(ErasureRunning):
-            await events.mark(key, journal.ids.new())
+            await events.mark(key, journal.service.ids.new())
     for key in (key for key, event in found.items() if event is None):
         log.error("stored bytes are not what was written", extra={"event": key.blob_name})
     if page.next_cursor is None:

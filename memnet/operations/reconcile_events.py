@@ -10,8 +10,8 @@ from memnet.domain.event import EventKey
 from memnet.operations.index_events import index_events
 from memnet.operations.read_events import read_events
 from memnet.operations.unindex_events import unindex_events
-from memnet.ports import Clock, IdGenerator
-from memnet.stores import EventStore, Marked, Search
+from memnet.service import Service
+from memnet.stores import Marked, Search
 
 PAGE = 1000
 FORGOTTEN = timedelta(hours=1)
@@ -30,7 +30,7 @@ class ReconcileReport:
     dropped: int = 0
 
 
-async def reconcile_events(*, events: EventStore, search: Search, clock: Clock, ids: IdGenerator) -> ReconcileReport:
+async def reconcile_events(service: Service) -> ReconcileReport:
     """Work off every mark; safe beside any number of writers and other reconciliations.
 
     Raises Unavailable if the marks cannot be listed or the storage fails.
@@ -38,36 +38,29 @@ async def reconcile_events(*, events: EventStore, search: Search, clock: Clock, 
     report = ReconcileReport()
     cursor: str | None = None
     while True:
-        page = await events.list_marked(limit=PAGE, cursor=cursor)
+        page = await service.events.list_marked(limit=PAGE, cursor=cursor)
         report.marked += len(page.items)
-        await _repair(page.items, events, search, clock, ids, report)
+        await _repair(page.items, report, service)
         cursor = page.next_cursor
         if cursor is None:
             return report
 
 
-async def _repair(
-    marks: Sequence[Marked],
-    events: EventStore,
-    search: Search,
-    clock: Clock,
-    ids: IdGenerator,
-    report: ReconcileReport,
-) -> None:
-    found = await read_events(list(dict.fromkeys(mark.key for mark in marks)), events=events)
+async def _repair(marks: Sequence[Marked], report: ReconcileReport, service: Service) -> None:
+    found = await read_events(list(dict.fromkeys(mark.key for mark in marks)), events=service.events)
     for key in (key for key, event in found.items() if event is None):
         log.error("stored bytes are not what was written", extra={"event": key.blob_name})
     stored = [event for event in found.values() if event is not None]
     try:
-        complete = await index_events(stored, search=search, ids=ids) if stored else frozenset()
+        complete = await index_events(stored, service) if stored else frozenset()
     except Unavailable:
         complete = frozenset()
-    oldest = clock.now() - FORGOTTEN
+    oldest = service.clock.now() - FORGOTTEN
     lost = {mark.key for mark in marks if mark.key not in found and mark.since < oldest}
-    forgotten = await _unindex(list(lost), search) if lost else frozenset()
+    forgotten = await _unindex(list(lost), service.search) if lost else frozenset()
     for mark in marks:
         if mark.key in complete or (mark.key in forgotten and mark.since < oldest):
-            await events.unmark(mark.key, mark.mark_id)
+            await service.events.unmark(mark.key, mark.mark_id)
             report.dropped += mark.key in forgotten
     report.indexed += len(complete)
     report.postponed += len(found) - len(complete) + len(lost) - len(forgotten)

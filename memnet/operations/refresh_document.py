@@ -3,29 +3,16 @@
 from collections.abc import Sequence
 from functools import partial
 
-from memnet.domain.catalog import Catalog
 from memnet.domain.document import Actor, DocumentKey
 from memnet.domain.freshness import plan_freshness
 from memnet.domain.upkeep import caretakers
 from memnet.domain.write import Reason
 from memnet.operations.tend_document import Tended, tend_document
-from memnet.ports import Background, Clock, IdGenerator
-from memnet.stores import AuditLog, DocumentStore, EventStore, Search
+from memnet.service import Service
 
 
 async def refresh_document(
-    key: DocumentKey,
-    *,
-    actor: Actor,
-    dry_run: bool = False,
-    documents: DocumentStore,
-    audit: AuditLog,
-    events: EventStore,
-    search: Search,
-    catalog: Catalog,
-    clock: Clock,
-    ids: IdGenerator,
-    background: Background,
+    key: DocumentKey, service: Service, *, actor: Actor, dry_run: bool = False
 ) -> Sequence[Tended]:
     """Apply the rules of every profile that keeps the document up, in the order of the profiles' ids.
 
@@ -37,17 +24,10 @@ async def refresh_document(
             key,
             rules,
             partial(plan_freshness, proposer=actor.principal),
+            service,
             reason=Reason.FRESHNESS,
             actor=actor,
             dry_run=dry_run,
-            documents=documents,
-            audit=audit,
-            events=events,
-            search=search,
-            catalog=catalog,
-            clock=clock,
-            ids=ids,
-            background=background,
         )
-        for rules in caretakers(catalog, key)
+        for rules in caretakers(service.catalog, key)
     ]

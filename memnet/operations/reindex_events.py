@@ -14,51 +14,39 @@ from memnet.domain.search_layout import (
 from memnet.domain.timestamps import from_text, to_text
 from memnet.operations.reindex_tenant import reindex_tenant
 from memnet.ports import (
-    Background,
-    Clock,
-    IdGenerator,
     MessageQueue,
     StoreConflict,
 )
-from memnet.stores import EventStore, Search
+from memnet.service import Service
 
 
-async def reindex_events(
-    tenant_id: str,
-    *,
-    events: EventStore,
-    search: Search,
-    clock: Clock,
-    ids: IdGenerator,
-    background: Background,
-    queue: MessageQueue,
-) -> Reindexing:
+async def reindex_events(tenant_id: str, service: Service) -> Reindexing:
     """Hand it to the workers and return its record; one that is under way is left to go on, a stalled one resumed.
 
     If the queue does not take it, this process does the work after the answer. Raises
     InvalidIdentifier, SearchUnavailable, Unavailable.
     """
-    name, now = tenant_record(check_identifier("tenant_id", tenant_id)), clock.now()
-    stored = await search.register.read(name)
+    name, now = tenant_record(check_identifier("tenant_id", tenant_id)), service.clock.now()
+    stored = await service.search.register.read(name)
     last = None if stored is None else load_reindexing(stored.data)
     if last is not None and last.state(now) is ReindexState.RUNNING:
         return last
     if last is None or last.done or last.cursor is None:
-        last = Reindexing(ids.new(), Phase.COPYING, to_text(now), to_text(now))
+        last = Reindexing(service.ids.new(), Phase.COPYING, to_text(now), to_text(now))
     record = last.advanced(to_text(now))
     try:
-        tag = await search.register.write(
+        tag = await service.search.register.write(
             name, dump_reindexing(record), replaces=None if stored is None else stored.storage_etag
         )
     except StoreConflict:
-        winner = await search.register.read(name)
+        winner = await service.search.register.read(name)
         if winner is None:
             raise Unavailable(dependency="blob_storage") from None
         return load_reindexing(winner.data)
-    if await _is_handed_over(tenant_id, record, queue):
+    if await _is_handed_over(tenant_id, record, service.queue):
         return record
-    work = reindex_tenant(tenant_id, record, tag, events=events, search=search, clock=clock, ids=ids)
-    background.start("reindex", work)
+    work = reindex_tenant(tenant_id, record, tag, service)
+    service.background.start("reindex", work)
     return record
 
 

@@ -13,23 +13,15 @@ from memnet.operations.index_events import index_events
 from memnet.operations.open_index import open_index
 from memnet.operations.read_events import read_events
 from memnet.operations.rebuild_index import rebuild_index
-from memnet.ports import Clock, EventHit, IdGenerator, IndexMissing
-from memnet.stores import EventStore, Search
+from memnet.ports import EventHit, IndexMissing
+from memnet.service import Service
+from memnet.stores import EventStore
 
 PAGE = 1000
 DOCUMENTS = 500
 
 
-async def reindex_tenant(
-    tenant_id: str,
-    record: Reindexing,
-    tag: StorageETag,
-    *,
-    events: EventStore,
-    search: Search,
-    clock: Clock,
-    ids: IdGenerator,
-) -> None:
+async def reindex_tenant(tenant_id: str, record: Reindexing, tag: StorageETag, service: Service) -> None:
     """Do what `record` says is left, noting every page in it; `tag` is that of the record as it was written last.
 
     If the index itself is gone, it is built anew for everybody, because one with a single tenant's events would answer
@@ -38,45 +30,45 @@ async def reindex_tenant(
 
     async def note(**changes: Any) -> None:
         nonlocal record, tag
-        record = record.advanced(to_text(clock.now()), **changes)
-        tag = await search.register.write(tenant_record(tenant_id), dump_reindexing(record), replaces=tag)
+        record = record.advanced(to_text(service.clock.now()), **changes)
+        tag = await service.search.register.write(tenant_record(tenant_id), dump_reindexing(record), replaces=tag)
 
-    if await _is_missing(search, ids):
-        await rebuild_index(events=events, search=search, clock=clock, ids=ids)
+    if await _is_missing(service):
+        await rebuild_index(service)
     while True:
-        page = await events.list(tenant_id, limit=PAGE, cursor=record.cursor)
-        found = await read_events(page.items, events=events)
+        page = await service.events.list(tenant_id, limit=PAGE, cursor=record.cursor)
+        found = await read_events(page.items, events=service.events)
         stored = [event for event in found.values() if event is not None]
-        complete = await index_events(stored, search=search, ids=ids) if stored else frozenset()
+        complete = await index_events(stored, service) if stored else frozenset()
         waiting = [event.key for event in stored if event.key not in complete]
         for key in waiting:
             # The events of users who are being erased need no mark.
             with suppress(ErasureRunning):
-                await events.mark(key, ids.new())
+                await service.events.mark(key, service.ids.new())
         await note(cursor=page.next_cursor, events=record.events + len(found), waiting=record.waiting + len(waiting))
         if page.next_cursor is None:
             break
-    await note(removed=record.removed + await _remove_orphans(tenant_id, events, search, ids))
+    await note(removed=record.removed + await _remove_orphans(tenant_id, service))
     await note(phase=Phase.DONE)
 
 
-async def _is_missing(search: Search, ids: IdGenerator) -> bool:
-    layout = await open_index(search=search, ids=ids)
+async def _is_missing(service: Service) -> bool:
+    layout = await open_index(service)
     try:
-        await search.index.list(layout.serving.name, None, limit=1, after=None)
+        await service.search.index.list(layout.serving.name, None, limit=1, after=None)
     except IndexMissing:
         return True
     return False
 
 
-async def _remove_orphans(tenant_id: str, events: EventStore, search: Search, ids: IdGenerator) -> int:
+async def _remove_orphans(tenant_id: str, service: Service) -> int:
     """An event is stored before it is indexed and never changes, so a document without one is nobody's."""
     removed, after = 0, None
-    name = (await open_index(search=search, ids=ids)).serving.name
+    name = (await open_index(service)).serving.name
     while True:
-        hits = await search.index.list(name, tenant_id, limit=DOCUMENTS, after=after)
-        orphans = await _orphans(hits, events)
-        removed += len(orphans) - len(await search.index.delete(name, orphans)) if orphans else 0
+        hits = await service.search.index.list(name, tenant_id, limit=DOCUMENTS, after=after)
+        orphans = await _orphans(hits, service.events)
+        removed += len(orphans) - len(await service.search.index.delete(name, orphans)) if orphans else 0
         if len(hits) < DOCUMENTS:
             return removed
         after = hits[-1].key

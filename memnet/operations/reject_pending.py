@@ -7,20 +7,10 @@ from memnet.domain.envelope import Envelope
 from memnet.domain.errors import DocumentNotFound
 from memnet.domain.write import RejectPending, WriteResult
 from memnet.operations.commit_governed import commit_governed
-from memnet.ports import Background, Clock, IdGenerator
-from memnet.stores import AuditLog, DocumentStore
+from memnet.service import Service
 
 
-async def reject_pending(
-    command: RejectPending,
-    *,
-    documents: DocumentStore,
-    audit: AuditLog,
-    catalog: Catalog,
-    clock: Clock,
-    ids: IdGenerator,
-    background: Background,
-) -> WriteResult:
+async def reject_pending(command: RejectPending, service: Service) -> WriteResult:
     """Take the item out, exactly once; nothing else changes.
 
     Raises what `domain.confirmation.draft_rejection` and `commit_change` raise; then nothing has changed.
@@ -31,13 +21,4 @@ async def reject_pending(
             raise DocumentNotFound()
         return draft_rejection(command, known, head)
 
-    return await commit_governed(
-        command,
-        decide,
-        documents=documents,
-        audit=audit,
-        catalog=catalog,
-        clock=clock,
-        ids=ids,
-        background=background,
-    )
+    return await commit_governed(command, decide, service)

@@ -8,8 +8,7 @@ from typing import TypeVar
 from memnet.domain.document import UserScope
 from memnet.domain.retention import RetentionPolicy, RetentionReport, Tally, batches
 from memnet.operations.legal_holds import holds_covering
-from memnet.ports import Clock
-from memnet.stores import HoldStore
+from memnet.service import Service
 
 BATCH = 64
 """So many are removed between two looks at the holds."""
@@ -26,8 +25,7 @@ class RetentionRun:
     policy: RetentionPolicy
     as_of: datetime
     dry_run: bool
-    holds: HoldStore
-    clock: Clock
+    service: Service
     report: RetentionReport = field(default_factory=RetentionReport)
 
 
@@ -41,8 +39,8 @@ async def remove_due(due: Sequence[T], remove: Remove[T], tally: Tally, *, run: 
     """
     gone: list[T] = []
     for batch in batches(due, BATCH):
-        known_at = run.clock.now()
-        if await holds_covering(run.scope, holds=run.holds):
+        known_at = run.service.clock.now()
+        if await holds_covering(run.scope, holds=run.service.holds):
             tally.held += len(batch)
             continue
         removed = batch if run.dry_run else await remove(batch, known_at)

@@ -1,31 +1,20 @@
 """Put a whole content in place: migrations and administration."""
 
 from memnet.domain import content_rules
-from memnet.domain.catalog import Catalog
 from memnet.domain.draft import Draft, draft_replacement
 from memnet.domain.envelope import Envelope
 from memnet.domain.write import ReplaceDocument, WriteResult
 from memnet.operations.commit_change import commit_change
-from memnet.ports import Background, Clock, IdGenerator
-from memnet.stores import AuditLog, DocumentStore
+from memnet.service import Service
 
 
-async def replace_document(
-    command: ReplaceDocument,
-    *,
-    documents: DocumentStore,
-    audit: AuditLog,
-    catalog: Catalog,
-    clock: Clock,
-    ids: IdGenerator,
-    background: Background,
-) -> WriteResult:
+async def replace_document(command: ReplaceDocument, service: Service) -> WriteResult:
     """Replace or create the document, exactly once, and return the new version's ETag.
 
     Raises ProfileNotFound, ProfileForbidden, BindingNotFound, BindingMismatch, and what `commit_change` and
     `domain.draft.draft_replacement` raise; then nothing has changed.
     """
-    rules = catalog.governance(command.profile_id, command.binding_id, command.actor, command.key)
+    rules = service.catalog.governance(command.profile_id, command.binding_id, command.actor, command.key)
 
     def decide(head: Envelope | None) -> Draft:
         draft = draft_replacement(command, rules, head)
@@ -35,6 +24,4 @@ async def replace_document(
         content_rules.check_remarks(remarks, rules.profile.sensitive_content)
         return draft
 
-    return await commit_change(
-        command, decide, documents=documents, audit=audit, clock=clock, ids=ids, background=background
-    )
+    return await commit_change(command, decide, service)

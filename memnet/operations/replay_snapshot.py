@@ -8,7 +8,6 @@ import orjson
 from memnet.domain import replay as replays
 from memnet.domain import replay_plan
 from memnet.domain.access import Role
-from memnet.domain.catalog import Catalog
 from memnet.domain.conflict import conflict_id
 from memnet.domain.document import Actor, StorageETag
 from memnet.domain.errors import EventExists, MemnetError, ReplayNotFound, Unavailable
@@ -27,20 +26,9 @@ from memnet.operations.try_proposal import REFUSALS, Raced, Refused, Writing, tr
 from memnet.operations.unmark_job import unmark_job
 from memnet.operations.write_event import write_event
 from memnet.ports import (
-    Background,
-    LanguageModels,
-    MessageQueue,
-    SemanticRouter,
     StoreConflict,
 )
-from memnet.stores import (
-    AuditLog,
-    DocumentStore,
-    EventStore,
-    JobMarks,
-    Search,
-    Vault,
-)
+from memnet.service import Service
 
 MOST_REBASES = 1
 """A race lost after that many rebases is a conflict."""
@@ -50,13 +38,7 @@ LOOKS = 64
 
 @dataclass(frozen=True, slots=True)
 class _Ports:
-    vault: Vault
-    marks: JobMarks
-    queue: MessageQueue
-    events: EventStore
-    search: Search
-    models: LanguageModels | None
-    semantic_router: SemanticRouter
+    service: Service
     writing: Writing
 
 
@@ -69,22 +51,7 @@ class _Held:
     tag: StorageETag
 
 
-async def replay_snapshot(
-    job: Job,
-    *,
-    vault: Vault,
-    marks: JobMarks,
-    queue: MessageQueue,
-    documents: DocumentStore,
-    audit: AuditLog,
-    events: EventStore,
-    search: Search,
-    catalog: Catalog,
-    models: LanguageModels | None,
-    semantic_router: SemanticRouter,
-    background: Background,
-    worker_principal: str,
-) -> Replay:
+async def replay_snapshot(job: Job, service: Service) -> Replay:
     """Do what is left of the replay and return its record; one that is finished is returned as it is.
 
     Extraction is settled by one conditional write before anything is applied. From then on every request is written
@@ -93,30 +60,30 @@ async def replay_snapshot(
     ProfileNotFound, ProfileForbidden, HistoryBroken; and VaultUnavailable, Unavailable: the same call
     later goes on.
     """
-    actor = Actor(worker_principal, frozenset({Role.REPLAY}))
-    writing = Writing(actor, documents, audit, catalog, vault.clock, vault.ids, background)
-    ports = _Ports(vault, marks, queue, events, search, models, semantic_router, writing)
+    actor = Actor(service.worker_principal, frozenset({Role.REPLAY}))
+    writing = Writing(actor, service)
+    ports = _Ports(service, writing)
     for look in range(LOOKS):
         try:
             replay = await _go_on(job, ports, anew=look == 0)
         except StoreConflict:
             # Another worker's step, or one of ours that was applied unseen: go on from what stands there.
             continue
-        await unmark_job(job, records=vault.records, marks=marks)
+        await unmark_job(job, service)
         return replay
     raise Unavailable(dependency="blob_storage")
 
 
 async def _go_on(job: Job, ports: _Ports, *, anew: bool) -> Replay:
     """Raises StoreConflict when the record is no longer what it was."""
-    stored = await ports.vault.records.read(replay_key(job.scope, job.job_id))
+    stored = await ports.service.records.read(replay_key(job.scope, job.job_id))
     if stored is None:
         raise ReplayNotFound()
     replay, tag = replays.load(stored.data), stored.storage_etag
     if replay.finished:
         return replay
     if anew or replay.status is ReplayStatus.QUEUED:
-        replay = replays.started(replay, ports.vault.clock.now())
+        replay = replays.started(replay, ports.service.clock.now())
         tag = await _write(replay, tag, ports)
     held = await _plan(replay, tag, ports)
     for patch in held.plan.patches:
@@ -127,7 +94,7 @@ async def _go_on(job: Job, ports: _Ports, *, anew: bool) -> Replay:
     for patch in held.plan.patches:
         if patch.proposal.number not in decided:
             held = await _settle(held, patch.proposal.number, ports)
-    replay = replays.ended(held.replay, ports.vault.clock.now(), unwritten)
+    replay = replays.ended(held.replay, ports.service.clock.now(), unwritten)
     await _write(replay, held.tag, ports)
     return replay
 
@@ -135,16 +102,12 @@ async def _go_on(job: Job, ports: _Ports, *, anew: bool) -> Replay:
 async def _plan(replay: Replay, tag: StorageETag, ports: _Ports) -> _Held:
     """The plan, which the first one to come to it makes."""
     if replay.sealed is not None:
-        opened = await KeyRing(ports.vault).unseal(replay.key, canonical(replay.sealed))
+        opened = await KeyRing(ports.service.vault).unseal(replay.key, canonical(replay.sealed))
         return _Held(replay, replay_plan.load(replay.scope, opened), tag)
     made = await plan_replay(
         replay,
+        replace(ports.service, documents=ports.writing.service.documents, catalog=ports.writing.service.catalog),
         actor=ports.writing.actor,
-        vault=ports.vault,
-        documents=ports.writing.documents,
-        catalog=ports.writing.catalog,
-        models=ports.models,
-        semantic_router=ports.semantic_router,
     )
     planned = replays.planned(
         replay,
@@ -152,7 +115,7 @@ async def _plan(replay: Replay, tag: StorageETag, ports: _Ports) -> _Held:
         event_id=made.plan.event and made.plan.event["event_id"],
         settled=made.settled,
         sealed=await _sealed(replay, made.plan, ports),
-        now=ports.vault.clock.now(),
+        now=ports.service.clock.now(),
     )
     return _Held(planned, made.plan, await _write(planned, tag, ports))
 
@@ -165,10 +128,7 @@ async def _write_event(held: _Held, ports: _Ports) -> str | None:
         await write_event(
             held.replay.scope,
             Event.model_validate(held.plan.event),
-            events=ports.events,
-            search=ports.search,
-            ids=ports.vault.ids,
-            background=ports.writing.background,
+            replace(ports.service, background=ports.writing.service.background),
         )
     except EventExists as error:
         return Refused(error).reason
@@ -203,7 +163,7 @@ async def _settle(held: _Held, number: int, ports: _Ports) -> _Held:
 
 async def _carry(proposal: Proposal, ports: _Ports) -> Carried | Refused:
     try:
-        return await rebase_proposal(proposal, documents=ports.writing.documents, catalog=ports.writing.catalog)
+        return await rebase_proposal(proposal, ports.writing.service)
     except MemnetError as error:
         if error.code not in REFUSALS:
             raise
@@ -211,40 +171,33 @@ async def _carry(proposal: Proposal, ports: _Ports) -> Carried | Refused:
 
 
 async def _decide(held: _Held, fate: PatchFate, ports: _Ports) -> _Held:
-    replay = replays.decided(held.replay, fate, ports.vault.clock.now())
+    replay = replays.decided(held.replay, fate, ports.service.clock.now())
     return replace(held, replay=replay, tag=await _write(replay, held.tag, ports))
 
 
 async def _dispute(held: _Held, patch: PlannedPatch, dispute: Dispute, ports: _Ports) -> _Held:
     """Decided first, with all that is needed to open the conflict: so it is opened once and by nobody else applied."""
     fate = patch.fate(PatchStatus.CONFLICT, reason=dispute.reason, conflict_id=conflict_id(patch.proposal))
-    replay = replays.decided(held.replay, fate, ports.vault.clock.now())
+    replay = replays.decided(held.replay, fate, ports.service.clock.now())
     held = await _change_plan(replace(held, replay=replay), patch.proposal.number, ports, dispute=dispute)
     await _open_conflict(patch, dispute, ports)
     return held
 
 
 async def _open_conflict(patch: PlannedPatch, dispute: Dispute, ports: _Ports) -> None:
-    await open_conflict(
-        patch.proposal,
-        dispute,
-        rebases=MOST_REBASES,
-        vault=ports.vault,
-        marks=ports.marks,
-        queue=ports.queue,
-    )
+    await open_conflict(patch.proposal, dispute, ports.service, rebases=MOST_REBASES)
 
 
 async def _change_plan(held: _Held, number: int, ports: _Ports, **changes: Any) -> _Held:
     """Write down what is about to be done, before it is."""
     plan = held.plan.changed(number, **changes)
-    replay = replays.prepared(held.replay, await _sealed(held.replay, plan, ports), ports.vault.clock.now())
+    replay = replays.prepared(held.replay, await _sealed(held.replay, plan, ports), ports.service.clock.now())
     return _Held(replay, plan, await _write(replay, held.tag, ports))
 
 
 async def _sealed(replay: Replay, plan: Plan, ports: _Ports) -> Any:
-    return orjson.loads(await KeyRing(ports.vault).seal(replay.key, plan.dump()))
+    return orjson.loads(await KeyRing(ports.service.vault).seal(replay.key, plan.dump()))
 
 
 async def _write(replay: Replay, tag: StorageETag, ports: _Ports) -> StorageETag:
-    return await ports.vault.records.write(replay.key, replays.dump(replay), replaces=tag)
+    return await ports.service.records.write(replay.key, replays.dump(replay), replaces=tag)

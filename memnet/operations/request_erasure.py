@@ -13,12 +13,12 @@ from memnet.operations.open_erasure import open_erasure
 from memnet.operations.sign_erasure import sign_erasure
 from memnet.operations.sign_heads import read_newest_head
 from memnet.ports import StoreConflict
-from memnet.stores import Erasing
+from memnet.service import Service
 
 ATTEMPTS = 8
 
 
-async def request_erasure(scope: UserScope, *, idempotency_key: str, actor: Actor, erasing: Erasing) -> ErasureStatus:
+async def request_erasure(scope: UserScope, service: Service, *, idempotency_key: str, actor: Actor) -> ErasureStatus:
     """Put up the fence, start the erasure and empty the documents; `erase_user` does the rest.
 
     From the answer until the receipt, every write for the user is refused. The same request again is the same erasure,
@@ -30,55 +30,55 @@ async def request_erasure(scope: UserScope, *, idempotency_key: str, actor: Acto
         VaultUnavailable, SealBroken: no receipt could be signed.
         HistoryBroken, Unavailable: the same request again continues.
     """
-    await erasing.signing.newest()
+    await service.signing.newest()
     erasure_id = erasure_id_of(scope, idempotency_key)
     for _ in range(ATTEMPTS):
         try:
-            journal = await open_erasure(scope, erasing=erasing)
+            journal = await open_erasure(scope, service)
             if journal is None:
-                ended = await _end_at_once(scope, erasure_id, actor, erasing)
+                ended = await _end_at_once(scope, erasure_id, actor, service)
                 if ended is not None:
                     return ended
-                asked = erasures.dump(await _asked(scope, erasure_id, actor, erasing))
-                await erasing.erasures.write(scope, asked, replaces=None)
+                asked = erasures.dump(await _asked(scope, erasure_id, actor, service))
+                await service.erasures.write(scope, asked, replaces=None)
                 continue
         except StoreConflict:
             continue
         if journal.erasure.erasure_id != erasure_id:
             raise ErasureRunning(erasure_id=journal.erasure.erasure_id)
-        await fence_documents(scope, known_at=journal.known_at, documents=erasing.documents)
-        return running(journal.erasure, erasing.settle)
+        await fence_documents(scope, known_at=journal.known_at, documents=service.documents)
+        return running(journal.erasure, service.erasure_quiescence)
     raise Unavailable(dependency="blob_storage")
 
 
-async def _end_at_once(scope: UserScope, erasure_id: str, actor: Actor, erasing: Erasing) -> ErasureStatus | None:
+async def _end_at_once(scope: UserScope, erasure_id: str, actor: Actor, service: Service) -> ErasureStatus | None:
     """Return the erasure if it has a receipt, or if a legal hold keeps it from starting."""
-    data = await erasing.erasures.read_receipt(scope.tenant_id, erasure_id)
+    data = await service.erasures.read_receipt(scope.tenant_id, erasure_id)
     if data is not None:
         return over(read_receipt(data))
-    holds = await holds_covering(scope, holds=erasing.holds)
+    holds = await holds_covering(scope, holds=service.holds)
     if not holds:
         return None
-    asked = await _asked(scope, erasure_id, actor, erasing)
-    remains = await count_remaining(scope, holds[0].covers, erasing=erasing)
-    return over(await sign_erasure(asked, remains, erasing=erasing))
+    asked = await _asked(scope, erasure_id, actor, service)
+    remains = await count_remaining(scope, holds[0].covers, service)
+    return over(await sign_erasure(asked, remains, service))
 
 
-async def _asked(scope: UserScope, erasure_id: str, actor: Actor, erasing: Erasing) -> Erasure:
+async def _asked(scope: UserScope, erasure_id: str, actor: Actor, service: Service) -> Erasure:
     return begun(
         scope,
         erasure_id,
         by=actor.principal,
-        at=erasing.clock.now(),
+        at=service.clock.now(),
         stores=tuple(Store),
-        settle=erasing.settle,
-        last_head_sha256=await _last_head(scope, erasing),
+        settle=service.erasure_quiescence,
+        last_head_sha256=await _last_head(scope, service),
     )
 
 
-async def _last_head(scope: UserScope, erasing: Erasing) -> str | None:
+async def _last_head(scope: UserScope, service: Service) -> str | None:
     try:
-        head = await read_newest_head(scope, records=erasing.records)
+        head = await read_newest_head(scope, records=service.records)
     except HistoryBroken:
         return None
     return None if head is None else digest(head.data)

@@ -9,8 +9,8 @@ from memnet.domain.errors import ErasureRunning, HistoryBroken, InvalidIdentifie
 from memnet.operations.find_due_job import find_due_job
 from memnet.operations.send_job import send_job
 from memnet.operations.unmark_job import unmark_job
-from memnet.ports import Clock, MessageQueue
-from memnet.stores import JobMarks, MarkedJob, RecordStore
+from memnet.service import Service
+from memnet.stores import MarkedJob
 
 GRACE = timedelta(minutes=1)
 """How long a job may be on its way before it counts as lost."""
@@ -33,7 +33,7 @@ class RequeueReport:
     """Jobs whose record cannot be read."""
 
 
-async def requeue_jobs(*, records: RecordStore, marks: JobMarks, queue: MessageQueue, clock: Clock) -> RequeueReport:
+async def requeue_jobs(service: Service) -> RequeueReport:
     """Go through all marks: send what has been due for longer than GRACE, unmark what is done.
 
     A job that is sent twice is done once, so this may run beside anything, itself too. Raises Unavailable; the
@@ -42,9 +42,9 @@ async def requeue_jobs(*, records: RecordStore, marks: JobMarks, queue: MessageQ
     sent = unmarked = waiting = broken = 0
     cursor = None
     while True:
-        page = await marks.list(limit=PAGE, cursor=cursor)
+        page = await service.marks.list(limit=PAGE, cursor=cursor)
         for marked in page.items:
-            came = await _requeue(marked, records, marks, queue, clock, may_send=waiting < MOST_FAILURES)
+            came = await _requeue(marked, service, may_send=waiting < MOST_FAILURES)
             sent += came == "sent"
             unmarked += came == "unmarked"
             waiting += came == "waiting"
@@ -54,14 +54,12 @@ async def requeue_jobs(*, records: RecordStore, marks: JobMarks, queue: MessageQ
             return RequeueReport(sent, unmarked, waiting, broken)
 
 
-async def _requeue(
-    marked: MarkedJob, records: RecordStore, marks: JobMarks, queue: MessageQueue, clock: Clock, *, may_send: bool
-) -> str:
-    long_ago = clock.now() - GRACE
+async def _requeue(marked: MarkedJob, service: Service, *, may_send: bool) -> str:
+    long_ago = service.clock.now() - GRACE
     if marked.since > long_ago:
         return "young"
     try:
-        found = await find_due_job(marked.job, records=records)
+        found = await find_due_job(marked.job, records=service.records)
     except (HistoryBroken, InvalidIdentifier):
         # Not raised: one job that nobody can do must not keep the others from being sent.
         _log.exception("a marked %s job cannot be looked up", marked.job.kind)
@@ -69,9 +67,9 @@ async def _requeue(
     if found is None:
         # An erasure keeps a mark from being put back: then there is nothing left to do.
         with suppress(ErasureRunning):
-            await unmark_job(marked.job, records=records, marks=marks)
+            await unmark_job(marked.job, service)
         return "unmarked"
     if found.due is not None and found.due > long_ago:
         return "scheduled"
-    sent = may_send and await send_job(marked.job, attempt=found.attempt, due=None, queue=queue)
+    sent = may_send and await send_job(marked.job, attempt=found.attempt, due=None, queue=service.queue)
     return "sent" if sent else "waiting"

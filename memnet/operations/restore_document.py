@@ -19,19 +19,14 @@ from memnet.operations.baselines import store_baseline
 from memnet.operations.key_ring import KeyRing
 from memnet.operations.verify_archive import read_archive_lines
 from memnet.ports import ArchiveReader, StoreConflict
-from memnet.stores import AuditLog, DocumentStore
+from memnet.service import Service
+from memnet.stores import AuditLog
 
 PARALLEL = 16
 
 
 async def restore_document(
-    row: ArchivedDocument,
-    *,
-    archive: ArchiveReader,
-    verified: VerifiedArchive,
-    dry_run: bool,
-    documents: DocumentStore,
-    audit: AuditLog,
+    row: ArchivedDocument, service: Service, *, archive: ArchiveReader, verified: VerifiedArchive, dry_run: bool
 ) -> Fate:
     """Create the records, then the document, as they were.
 
@@ -43,25 +38,25 @@ async def restore_document(
     has the name of one, ErasureRunning, SealBroken, VaultUnavailable, Unavailable.
     """
     key = row.key(verified.manifest.scope)
-    fate = await _fate(key, row, documents, audit)
+    fate = await _fate(key, row, service)
     if fate is not Fate.CREATED or dry_run:
         return fate
-    chain = await _append_records(key, row, archive, verified, audit)
+    chain = await _append_records(key, row, archive, verified, service.audit)
     restored = chain.envelope()
     try:
-        await documents.put(key, envelope.dump(restored), envelope.summarise(restored), replaces=None)
+        await service.documents.put(key, envelope.dump(restored), envelope.summarise(restored), replaces=None)
     except StoreConflict:
         # Another writer was first, or an earlier try of this write was applied.
-        fate = await _fate(key, row, documents, audit)
+        fate = await _fate(key, row, service)
         if fate is Fate.CREATED:
             raise Unavailable(dependency="blob_storage") from None
     # An erasure may have set its fence between the check before the write and the write.
-    await documents.check(key.scope)
+    await service.documents.check(key.scope)
     return fate
 
 
-async def _fate(key: DocumentKey, row: ArchivedDocument, documents: DocumentStore, audit: AuditLog) -> Fate:
-    stored = await documents.get(key)
+async def _fate(key: DocumentKey, row: ArchivedDocument, service: Service) -> Fate:
+    stored = await service.documents.get(key)
     if stored is None:
         return Fate.CREATED
     head = envelope.load(stored.data)
@@ -71,7 +66,7 @@ async def _fate(key: DocumentKey, row: ArchivedDocument, documents: DocumentStor
     if head.commit.sequence > row.sequence:
         following = row.sequence + 1
         try:
-            (record,) = (await read_stored_records(key.scope, head, following, following, audit=audit)).values()
+            (record,) = (await read_stored_records(key.scope, head, following, following, audit=service.audit)).values()
         except HistoryBroken:
             # Only that record could show that it is the same history.
             return Fate.KEPT

@@ -16,6 +16,7 @@ from memnet.operations.flush_outbox import flush_outbox
 from memnet.operations.legal_holds import holds_covering
 from memnet.operations.remove_due import RetentionRun, remove_due
 from memnet.ports import StoreConflict, StoredDocument
+from memnet.service import Service
 from memnet.stores import AuditLog, DocumentStore
 
 PAGE = 1000
@@ -25,8 +26,7 @@ log = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class _Stores:
-    documents: DocumentStore
-    audit: AuditLog
+    service: Service
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,7 +37,7 @@ class _Standing:
     baselines: Sequence[str] = ()
 
 
-async def retain_audit(*, run: RetentionRun, documents: DocumentStore, audit: AuditLog) -> None:
+async def retain_audit(service: Service, *, run: RetentionRun) -> None:
     """Shorten the history of each document, deleted ones too, from its beginning to the first record that stays.
 
     The newest record of a document always stays. The baseline is written before the first record goes and holds the
@@ -47,10 +47,10 @@ async def retain_audit(*, run: RetentionRun, documents: DocumentStore, audit: Au
 
     Raises ErasureRunning, HistoryBroken, VaultUnavailable, Unavailable.
     """
-    stores = _Stores(documents, audit)
-    standing = await _list(run, audit)
-    async for key in _keys(run, documents):
-        stored = await documents.get(key)
+    stores = _Stores(service)
+    standing = await _list(run, service.audit)
+    async for key in _keys(run, service.documents):
+        stored = await service.documents.get(key)
         if stored is None:
             continue
         try:
@@ -58,7 +58,7 @@ async def retain_audit(*, run: RetentionRun, documents: DocumentStore, audit: Au
             await _shorten(key, stored, head, standing, run, stores)
         except (HistoryBroken, SealBroken):
             # An erasure that has begun meanwhile takes histories apart.
-            await documents.check(key.scope)
+            await service.documents.check(key.scope)
             log.exception("a history does not hold", extra={"document": key.blob_name})
             run.report.broken["audit"] += 1
 
@@ -101,7 +101,7 @@ async def _shorten(
     tally = run.report.tallies["audit"]
     known = standing.get(head.doc_id, _Standing())
     records = sorted({*known.records, *(record["change_id"] for record in head.commit.outbox)})
-    before, after = await _find(key, head, run, stores.audit)
+    before, after = await _find(key, head, run, stores.service.audit)
     newest = head.change_id(head.commit.sequence)
     due = [change for change in records if after and change != newest and history.is_covered(change, after)]
     tally.kept += len(records) - len(due)
@@ -113,14 +113,14 @@ async def _shorten(
         nonlocal is_ready
         is_ready = is_ready or not is_new or await _replace(key, stored, head, after, stores)
         if is_ready:
-            await _delete(key, changes, known_at, stores.audit)
+            await _delete(key, changes, known_at, stores.service.audit)
         return changes if is_ready else ()
 
     gone = await remove_due(due, remove, tally, run=run)
     run.report.baselines += is_new and bool(gone)
     older = [change for change in known.baselines if change < after.change_id]
-    known_at = run.clock.now()
-    if len(gone) < len(due) or not older or await holds_covering(run.scope, holds=run.holds):
+    known_at = run.service.clock.now()
+    if len(gone) < len(due) or not older or await holds_covering(run.scope, holds=run.service.holds):
         return
     if is_new and not gone:
         # Only the newest record is due, which stays: what it replaced goes with the baseline before it.
@@ -129,7 +129,7 @@ async def _shorten(
             return
         run.report.baselines += 1
     for change in older if not run.dry_run else ():
-        await stores.audit.delete_baseline(key.scope, change, known_at=known_at)
+        await stores.service.audit.delete_baseline(key.scope, change, known_at=known_at)
 
 
 async def _find(
@@ -154,15 +154,15 @@ async def _replace(key: DocumentKey, stored: StoredDocument, head: Envelope, aft
     What the document still carries of the records has to go first: whoever finds it there would append it again.
     """
     if any(history.is_covered(record["change_id"], after) for record in head.commit.outbox):
-        await flush_outbox(key.scope, head.commit.outbox, audit=stores.audit)
+        await flush_outbox(key.scope, head.commit.outbox, audit=stores.service.audit)
         trimmed = commit.trimmed(head)
         try:
-            await stores.documents.put(
+            await stores.service.documents.put(
                 key, envelope.dump(trimmed), envelope.summarise(trimmed), replaces=stored.storage_etag
             )
         except StoreConflict:
             return False
-    await store_baseline(after, audit=stores.audit)
+    await store_baseline(after, audit=stores.service.audit)
     return True
 
 

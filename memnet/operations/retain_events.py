@@ -12,7 +12,8 @@ from memnet.domain.timestamps import to_text
 from memnet.operations.read_events import read_events
 from memnet.operations.remove_due import RetentionRun, remove_due
 from memnet.operations.unindex_events import unindex_events
-from memnet.stores import EventStore, ListedEvent, Search
+from memnet.service import Service
+from memnet.stores import ListedEvent
 
 PAGE = 500
 AT_ONCE = 16
@@ -20,7 +21,7 @@ MARK = "retention"
 """The mark of an event that was removed: the reconciliation takes it out of the index once more, and then the mark."""
 
 
-async def retain_events(*, run: RetentionRun, events: EventStore, search: Search) -> None:
+async def retain_events(service: Service, *, run: RetentionRun) -> None:
     """Remove each whose days are over, counted from its own time or from when it was stored, whichever was first.
 
     It goes by the rule of the profile that its evidence names, as a replay writes it, else by the longest of all. An
@@ -30,12 +31,12 @@ async def retain_events(*, run: RetentionRun, events: EventStore, search: Search
     tally = run.report.tallies["events"]
 
     async def remove(keys: Sequence[EventKey], known_at: datetime) -> Sequence[EventKey]:
-        return await _remove(keys, known_at, events, search)
+        return await _remove(keys, known_at, service)
 
     cursor: str | None = None
     while True:
-        page = await events.list_of_user(run.scope, limit=PAGE, cursor=cursor)
-        found = await read_events([row.key for row in page.items], events=events)
+        page = await service.events.list_of_user(run.scope, limit=PAGE, cursor=cursor)
+        found = await read_events([row.key for row in page.items], events=service.events)
         due = []
         for row in page.items:
             if row.key not in found:
@@ -60,18 +61,16 @@ def _is_due(stored: StoredEvent, row: ListedEvent, run: RetentionRun) -> bool:
     return min(stored.event.timestamp, to_text(row.since)) <= last_due
 
 
-async def _remove(
-    keys: Sequence[EventKey], known_at: datetime, events: EventStore, search: Search
-) -> Sequence[EventKey]:
+async def _remove(keys: Sequence[EventKey], known_at: datetime, service: Service) -> Sequence[EventKey]:
     gate = asyncio.Semaphore(AT_ONCE)
 
     async def one(key: EventKey) -> None:
         async with gate:
             # First: if this is interrupted, the reconciliation still finds the index entries to remove.
-            await events.mark(key, MARK)
-            await events.delete(key, known_at=known_at)
+            await service.events.mark(key, MARK)
+            await service.events.delete(key, known_at=known_at)
 
     await asyncio.gather(*map(one, keys))
     with suppress(Unavailable):
-        await unindex_events(keys, search=search)
+        await unindex_events(keys, search=service.search)
     return keys

@@ -2,7 +2,7 @@
 
 import asyncio
 from collections.abc import AsyncIterator, Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import TypeVar
 
@@ -18,7 +18,8 @@ from memnet.domain.retention import Kind
 from memnet.operations.remove_due import Remove, RetentionRun, remove_due
 from memnet.operations.unmark_job import unmark_job
 from memnet.ports import StoreConflict, StoredDocument
-from memnet.stores import JobMarks, RecordStore
+from memnet.service import Service
+from memnet.stores import RecordStore
 
 PAGE = 500
 AT_ONCE = 16
@@ -32,27 +33,23 @@ class _Due:
     job: Job | None = None
 
 
-async def retain_jobs(
-    *, run: RetentionRun, records: RecordStore, marks: JobMarks, with_snapshot: frozenset[str]
-) -> None:
+async def retain_jobs(service: Service, *, run: RetentionRun, with_snapshot: frozenset[str]) -> None:
     """Remove each that has not changed for as many days as its profile keeps jobs.
 
     A replay that has not ended, or whose snapshot stays (it is among `with_snapshot`), waits: the snapshot, sent again,
     would be replayed again. A conflict waits while it is open, and while its replay can still continue, because the
     replay would open it again. Raises HistoryBroken, Unavailable.
     """
-    gone = await _retain_replays(run, records, marks, with_snapshot)
-    await _retain_conflicts(run, records, marks, gone)
+    gone = await _retain_replays(run, with_snapshot, service)
+    await _retain_conflicts(run, gone, service)
     for kind in (RecordKind.ACCESSES, RecordKind.IMPORTS):
-        await _retain_dated(kind, run, records)
+        await _retain_dated(kind, run, service)
 
 
-async def _retain_replays(
-    run: RetentionRun, records: RecordStore, marks: JobMarks, with_snapshot: frozenset[str]
-) -> frozenset[str]:
+async def _retain_replays(run: RetentionRun, with_snapshot: frozenset[str], service: Service) -> frozenset[str]:
     tally = run.report.tallies["replays"]
     gone: set[str] = set()
-    async for found in _read(RecordKind.REPLAYS, replays.load, run, records):
+    async for found in _read(RecordKind.REPLAYS, replays.load, run, service.records):
         due = []
         for replay, tag in found:
             if replay.updated_at > run.policy.last_due(Kind.JOBS, replay.profile_id, run.as_of):
@@ -61,24 +58,24 @@ async def _retain_replays(
                 tally.waiting += 1
             else:
                 due.append(_Due(replay.key, tag, _job(replay)))
-        gone |= {one.key.name for one in await remove_due(due, _remover(records, marks), tally, run=run)}
+        gone |= {one.key.name for one in await remove_due(due, _remover(service), tally, run=run)}
     return frozenset(gone)
 
 
-async def _retain_conflicts(run: RetentionRun, records: RecordStore, marks: JobMarks, gone: frozenset[str]) -> None:
+async def _retain_conflicts(run: RetentionRun, gone: frozenset[str], service: Service) -> None:
     tally = run.report.tallies["conflicts"]
-    async for found in _read(RecordKind.CONFLICTS, conflicts.load, run, records):
+    async for found in _read(RecordKind.CONFLICTS, conflicts.load, run, service.records):
         due = []
         for conflict, tag in found:
             if conflict.updated_at > run.policy.last_due(Kind.JOBS, conflict.profile_id, run.as_of):
                 tally.kept += 1
             elif conflict.status is ConflictStatus.OPEN or (
-                conflict.replay_id not in gone and await _may_go_on(conflict, records)
+                conflict.replay_id not in gone and await _may_go_on(conflict, service.records)
             ):
                 tally.waiting += 1
             else:
                 due.append(_Due(conflict.key, tag, conflict.job))
-        await remove_due(due, _remover(records, marks), tally, run=run)
+        await remove_due(due, _remover(service), tally, run=run)
 
 
 async def _may_go_on(conflict: Conflict, records: RecordStore) -> bool:
@@ -92,12 +89,12 @@ async def _may_go_on(conflict: Conflict, records: RecordStore) -> bool:
     return not replay.finished or replay.status is ReplayStatus.FAILED
 
 
-async def _retain_dated(kind: RecordKind, run: RetentionRun, records: RecordStore) -> None:
+async def _retain_dated(kind: RecordKind, run: RetentionRun, service: Service) -> None:
     """Remove expired records that name no profile, and whose names hold the time they were made."""
     tally, cursor = run.report.tallies[kind.value], None
     last_due = run.policy.last_due(Kind.JOBS, None, run.as_of)
     while True:
-        page = await records.list(run.scope, kind, limit=PAGE, cursor=cursor)
+        page = await service.records.list(run.scope, kind, limit=PAGE, cursor=cursor)
         due = []
         for key in page.items:
             at = dated_at(key)
@@ -107,7 +104,7 @@ async def _retain_dated(kind: RecordKind, run: RetentionRun, records: RecordStor
                 tally.kept += 1
             else:
                 due.append(_Due(key, None))
-        await remove_due(due, _remover(records, None), tally, run=run)
+        await remove_due(due, _remover(replace(service, marks=None)), tally, run=run)
         cursor = page.next_cursor
         if cursor is None:
             return
@@ -138,14 +135,14 @@ async def _read(
             return
 
 
-def _remover(records: RecordStore, marks: JobMarks | None) -> Remove[_Due]:
+def _remover(service: Service) -> Remove[_Due]:
     async def one(due: _Due, known_at: datetime) -> bool:
         try:
-            await records.delete(due.key, tag=due.tag, known_at=known_at)
+            await service.records.delete(due.key, tag=due.tag, known_at=known_at)
         except StoreConflict:
             return False
-        if due.job is not None and marks is not None:
-            await unmark_job(due.job, records=records, marks=marks)
+        if due.job is not None and service.marks is not None:
+            await unmark_job(due.job, service)
         return True
 
     async def remove(due: Sequence[_Due], known_at: datetime) -> Sequence[_Due]:

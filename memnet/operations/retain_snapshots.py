@@ -15,8 +15,9 @@ from memnet.domain.retention import Kind
 from memnet.domain.snapshot import replay_id_of
 from memnet.operations.key_ring import KeyRing
 from memnet.operations.remove_due import RetentionRun, remove_due
-from memnet.ports import Clock, StoreConflict
-from memnet.stores import RecordStore, Vault
+from memnet.ports import StoreConflict
+from memnet.service import Service
+from memnet.stores import RecordStore
 
 PAGE = 500
 AT_ONCE = 16
@@ -30,7 +31,7 @@ class _Due:
     tag: StorageETag
 
 
-async def retain_snapshots(*, run: RetentionRun, records: RecordStore, vault: Vault, clock: Clock) -> frozenset[str]:
+async def retain_snapshots(service: Service, *, run: RetentionRun) -> frozenset[str]:
     """Remove each whose days are over, counted from when it was first stored, by its profile's rule.
 
     Its replay's record says when that was and under which profile. One whose replay is not over is still needed and
@@ -43,14 +44,14 @@ async def retain_snapshots(*, run: RetentionRun, records: RecordStore, vault: Va
 
     async def look(key: RecordKey) -> _Due | None:
         async with gate:
-            return await _look(key, run, records, vault, clock)
+            return await _look(key, run, service)
 
     async def remove(due: Sequence[_Due], known_at: datetime) -> Sequence[_Due]:
-        gone = await asyncio.gather(*(_remove(one, known_at, records) for one in due))
+        gone = await asyncio.gather(*(_remove(one, known_at, service.records) for one in due))
         return [one for one, is_gone in zip(due, gone, strict=True) if is_gone]
 
     while True:
-        page = await records.list(run.scope, RecordKind.SNAPSHOTS, limit=PAGE, cursor=cursor)
+        page = await service.records.list(run.scope, RecordKind.SNAPSHOTS, limit=PAGE, cursor=cursor)
         found = [due for due in await asyncio.gather(*map(look, page.items)) if due is not None]
         gone = await remove_due(found, remove, run.report.tallies["snapshots"], run=run)
         stay |= {replay_id_of(key) for key in page.items} - {replay_id_of(one.key) for one in gone}
@@ -59,22 +60,22 @@ async def retain_snapshots(*, run: RetentionRun, records: RecordStore, vault: Va
             return frozenset(stay)
 
 
-async def _look(key: RecordKey, run: RetentionRun, records: RecordStore, vault: Vault, clock: Clock) -> _Due | None:
+async def _look(key: RecordKey, run: RetentionRun, service: Service) -> _Due | None:
     tally = run.report.tallies["snapshots"]
     try:
-        replay = await _replay(key, records)
+        replay = await _replay(key, service.records)
     except HistoryBroken:
         run.report.broken["snapshots"] += 1
         return None
     if replay is None:
-        await _adopt(key, run, records, vault, clock)
+        await _adopt(key, run, service)
         return None
     if replay.created_at > run.policy.last_due(Kind.SNAPSHOTS, replay.profile_id, run.as_of):
         tally.kept += 1
         return None
     # In this order: who has the replay begin anew writes the snapshot once more after that, and so changes its tag.
-    stored = await records.read(key)
-    replay = await _replay(key, records)
+    stored = await service.records.read(key)
+    replay = await _replay(key, service.records)
     if stored is None or replay is None or not replay.finished:
         tally.waiting += stored is not None
         return None
@@ -86,13 +87,13 @@ async def _replay(key: RecordKey, records: RecordStore) -> Replay | None:
     return None if stored is None else replays.load(stored.data)
 
 
-async def _adopt(key: RecordKey, run: RetentionRun, records: RecordStore, vault: Vault, clock: Clock) -> None:
-    stored = await records.read(key)
+async def _adopt(key: RecordKey, run: RetentionRun, service: Service) -> None:
+    stored = await service.records.read(key)
     if stored is None:
         return
     tally = run.report.tallies["snapshots"]
     try:
-        snapshot = snapshots.load(key.scope, await KeyRing(vault).unseal(key, stored.data))
+        snapshot = snapshots.load(key.scope, await KeyRing(service.vault).unseal(key, stored.data))
         if snapshot.key != key:
             raise SealBroken
     except SealBroken:
@@ -104,9 +105,9 @@ async def _adopt(key: RecordKey, run: RetentionRun, records: RecordStore, vault:
         return
     tally.waiting += 1
     if not run.dry_run:
-        replay = failed(new_replay(snapshot, clock.now()), ABANDONED, clock.now())
+        replay = failed(new_replay(snapshot, service.clock.now()), ABANDONED, service.clock.now())
         try:
-            await records.write(replay.key, replays.dump(replay), replaces=None)
+            await service.records.write(replay.key, replays.dump(replay), replaces=None)
         except StoreConflict:
             return
 

@@ -1,52 +1,30 @@
 """Have a conflict tried again now."""
 
 from memnet.domain import conflict as conflicts
-from memnet.domain.catalog import Catalog
 from memnet.domain.conflict import Asked, Conflict, ConflictStatus, Decision, Versions, asked_for
 from memnet.domain.document import Actor, UserScope
 from memnet.domain.errors import ConflictClosed, Unavailable
 from memnet.domain.timestamps import to_text
 from memnet.operations.apply_conflict import apply_conflict
 from memnet.operations.read_conflict import HeldConflict, read_conflict
-from memnet.ports import Background, MessageQueue, StoreConflict
-from memnet.stores import AuditLog, DocumentStore, JobMarks, Vault
+from memnet.ports import StoreConflict
+from memnet.service import Service
+from memnet.stores import Vault
 
 ATTEMPTS = 8
 
 
 async def retry_conflict(
-    scope: UserScope,
-    conflict_id: str,
-    *,
-    actor: Actor,
-    vault: Vault,
-    marks: JobMarks,
-    queue: MessageQueue,
-    documents: DocumentStore,
-    audit: AuditLog,
-    catalog: Catalog,
-    background: Background,
-    worker_principal: str,
+    scope: UserScope, conflict_id: str, service: Service, *, actor: Actor
 ) -> tuple[Conflict, Versions | None]:
     """Note who asked for it, try, and return the conflict as it is then, resolved or open.
 
     What is written is the worker's: who asks for a retry does not become the proposer. Raises InvalidIdentifier,
     ConflictNotFound, ConflictClosed if it was decided before, HistoryBroken, VaultUnavailable, Unavailable.
     """
-    held = await _note(scope, conflict_id, actor, vault)
-    await apply_conflict(
-        held.conflict.job,
-        attempt=None,
-        vault=vault,
-        marks=marks,
-        queue=queue,
-        documents=documents,
-        audit=audit,
-        catalog=catalog,
-        background=background,
-        worker_principal=worker_principal,
-    )
-    held = await read_conflict(scope, conflict_id, vault=vault)
+    held = await _note(scope, conflict_id, actor, service.vault)
+    await apply_conflict(held.conflict.job, service, attempt=None)
+    held = await read_conflict(scope, conflict_id, vault=service.vault)
     return held.conflict, held.versions
 
 

@@ -6,34 +6,32 @@ from memnet.domain.errors import ReplayNotFound, Unavailable
 from memnet.domain.job import Job, JobKind
 from memnet.domain.replay import Replay, ReplayStatus, replay_key, requeued
 from memnet.operations.send_job import send_job
-from memnet.ports import Clock, MessageQueue, StoreConflict
-from memnet.stores import JobMarks, RecordStore
+from memnet.ports import StoreConflict
+from memnet.service import Service
 
 ATTEMPTS = 4
 
 
-async def retry_replay(
-    scope: UserScope, replay_id: str, *, records: RecordStore, marks: JobMarks, queue: MessageQueue, clock: Clock
-) -> Replay:
+async def retry_replay(scope: UserScope, replay_id: str, service: Service) -> Replay:
     """Mark the job, have a failed replay wait again, send the job; one that has not failed stays as it is.
 
     Raises InvalidIdentifier, ReplayNotFound, HistoryBroken, Unavailable.
     """
     job = Job(JobKind.REPLAY, scope.tenant_id, scope.user_id, replay_id)
     for _ in range(ATTEMPTS):
-        stored = await records.read(replay_key(scope, replay_id))
+        stored = await service.records.read(replay_key(scope, replay_id))
         if stored is None:
             raise ReplayNotFound()
         replay = replays.load(stored.data)
         if replay.status is not ReplayStatus.FAILED:
             return replay
-        await marks.mark(job)
-        replay = requeued(replay, clock.now())
+        await service.marks.mark(job)
+        replay = requeued(replay, service.clock.now())
         try:
-            await records.write(replay.key, replays.dump(replay), replaces=stored.storage_etag)
+            await service.records.write(replay.key, replays.dump(replay), replaces=stored.storage_etag)
         except StoreConflict:
             continue
-        if not await send_job(job, attempt=replay.attempts, due=None, queue=queue):
-            await marks.mark(job)
+        if not await send_job(job, attempt=replay.attempts, due=None, queue=service.queue):
+            await service.marks.mark(job)
         return replay
     raise Unavailable(dependency="blob_storage")

@@ -16,8 +16,7 @@ from memnet.operations.commit_change import commit_change
 from memnet.operations.delete_document import delete_document
 from memnet.operations.get_document import get_document
 from memnet.operations.read_migration_unit import Depth, read_migration_unit
-from memnet.ports import Background, Clock, IdGenerator
-from memnet.stores import AuditLog, DocumentStore
+from memnet.service import Service
 
 ATTEMPTS = 20
 
@@ -34,16 +33,7 @@ class RolledBack:
 
 
 async def roll_back_unit(
-    unit: Unit,
-    migration: Migration,
-    *,
-    actor: Actor,
-    force: bool = False,
-    documents: DocumentStore,
-    audit: AuditLog,
-    clock: Clock,
-    ids: IdGenerator,
-    background: Background,
+    unit: Unit, migration: Migration, service: Service, *, actor: Actor, force: bool = False
 ) -> RolledBack:
     """Bring back the version before the migration's first change; what was not there before is deleted.
 
@@ -53,39 +43,30 @@ async def roll_back_unit(
     """
     done: dict[DocumentKey, None] = {}
     for _ in range(ATTEMPTS):
-        gathered = await read_migration_unit(unit, migration, Depth.FIRST, documents=documents, audit=audit)
+        gathered = await read_migration_unit(unit, migration, Depth.FIRST, service)
         refused = [] if force else changed_since(gathered)
         due = returns(gathered)
         if refused or not due:
             return RolledBack(list(done), refused)
         try:
             for back in due:
-                await _go_back(back, migration, actor, documents, audit, clock, ids, background)
+                await _go_back(back, migration, actor, service)
                 done[back.key] = None
         except (ETagMismatch, DocumentExists, DocumentNotFound, IdempotencyKeyReused, ErasureRunning):
             continue
     return RolledBack(list(done), postponed=True)
 
 
-async def _go_back(
-    back: Return,
-    migration: Migration,
-    actor: Actor,
-    documents: DocumentStore,
-    audit: AuditLog,
-    clock: Clock,
-    ids: IdGenerator,
-    background: Background,
-) -> None:
+async def _go_back(back: Return, migration: Migration, actor: Actor, service: Service) -> None:
     if back.to_sequence is None:
         deletion = removal(back, migration=migration, actor=actor)
-        await delete_document(deletion, documents=documents, audit=audit, clock=clock, ids=ids, background=background)
+        await delete_document(deletion, service)
         return
-    view = await get_document(back.key, as_of=back.change_id(), documents=documents, audit=audit)
-    (record,) = await read_records(back.key.scope, back.head, back.to_sequence, back.to_sequence, audit=audit)
+    view = await get_document(back.key, service, as_of=back.change_id())
+    (record,) = await read_records(back.key.scope, back.head, back.to_sequence, back.to_sequence, audit=service.audit)
     command, draft = restoration(back, orjson.loads(view.document), record, migration=migration, actor=actor)
 
     def decided(head: Envelope | None) -> Draft:
         return draft
 
-    await commit_change(command, decided, documents=documents, audit=audit, clock=clock, ids=ids, background=background)
+    await commit_change(command, decided, service)

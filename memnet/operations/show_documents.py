@@ -2,7 +2,6 @@
 
 import orjson
 
-from memnet.domain.catalog import Catalog
 from memnet.domain.context import AssembleContext, is_unreadable
 from memnet.domain.document import Actor
 from memnet.domain.errors import HistoryBroken, ProfileForbidden
@@ -13,20 +12,17 @@ from memnet.domain.profile import Binding, Profile
 from memnet.domain.routing import MAX_TEXT
 from memnet.domain.snapshot import Snapshot
 from memnet.operations.assemble_context import assemble_context
-from memnet.ports import SemanticRouter
-from memnet.stores import DocumentStore
+from memnet.service import Service
 
 
-async def show_documents(
-    snapshot: Snapshot, *, actor: Actor, documents: DocumentStore, catalog: Catalog, semantic_router: SemanticRouter
-) -> list[ShownDocument]:
+async def show_documents(snapshot: Snapshot, service: Service, *, actor: Actor) -> list[ShownDocument]:
     """Return the profile's writable documents, those of the conversation's project or the like among them.
 
     Which one that is, is routed by what the user said, and by nothing that was put into the conversation from memory.
     A document that does not exist is shown with its binding's initial content. Raises ProfileNotFound,
     ProfileForbidden, HistoryBroken if a document cannot be read, Unavailable.
     """
-    profile = catalog.profile(snapshot.profile_id)
+    profile = service.catalog.profile(snapshot.profile_id)
     if not profile.admits(actor.principal):
         raise ProfileForbidden(f"The profile does not admit the worker's principal, {actor.principal}.")
     said = [message.content for message in strip_messages(snapshot.messages) if message.role == "user"]
@@ -38,9 +34,7 @@ async def show_documents(
             text="\n".join(said)[:MAX_TEXT],
             explicit_ids={},
         ),
-        documents=documents,
-        catalog=catalog,
-        semantic_router=semantic_router,
+        service,
     )
     if any(map(is_unreadable, assembled.dropped_bindings)):
         raise HistoryBroken()

@@ -15,8 +15,9 @@ from memnet.domain.record import RecordKey, RecordKind
 from memnet.domain.timestamps import to_text
 from memnet.operations.audit_records import PARALLEL, read_stored_records
 from memnet.operations.list_users import list_users
-from memnet.ports import Clock, SigningKeys, StoreConflict
-from memnet.stores import AuditLog, DocumentStore, ErasureStore, ListedDocument, RecordStore, UserDirectory
+from memnet.ports import StoreConflict
+from memnet.service import Service
+from memnet.stores import AuditLog, DocumentStore, ErasureStore, ListedDocument, RecordStore
 
 PAGE = 1000
 HEADS_PAGE = 5000
@@ -33,16 +34,7 @@ class Signed(StrEnum):
     """Another process has signed a head at the same time, which may hold less."""
 
 
-async def sign_head(
-    scope: UserScope,
-    *,
-    accept: bool = False,
-    documents: DocumentStore,
-    audit: AuditLog,
-    records: RecordStore,
-    keys: SigningKeys,
-    clock: Clock,
-) -> Signed:
+async def sign_head(scope: UserScope, service: Service, *, accept: bool = False) -> Signed:
     """Write a head if a document has changed since the newest one.
 
     Writers may go on meanwhile. Raises HistoryBroken, having signed nothing, if a document cannot be read, lies behind
@@ -50,21 +42,21 @@ async def sign_head(
     it. `accept` signs what is stored all the same, for a person who has looked; what the heads before it show stays.
     Raises ErasureRunning, Unavailable, VaultUnavailable, and SealBroken if there is no key to sign with.
     """
-    previous = await read_newest_head(scope, records=records)
-    rows = await _list(scope, documents)
+    previous = await read_newest_head(scope, records=service.records)
+    rows = await _list(scope, service.documents)
     if _places(previous) == {row.key: row.summary.sequence for row in rows}:
         return Signed.UNCHANGED
     # A document in the head may be gone.
-    found = await _read({*_places(previous), *(row.key for row in rows)}, documents)
+    found = await _read({*_places(previous), *(row.key for row in rows)}, service.documents)
     if not accept:
-        await _check(previous, found, audit)
+        await _check(previous, found, service.audit)
     entries = [entry_of(key, stored) for key, stored in found.items()]
-    signed_at, signing = to_text(clock.now()), await keys.newest()
+    signed_at, signing = to_text(service.clock.now()), await service.signing.newest()
     head = next_head(scope, previous, entries, signed_at=signed_at, key=signing)
     if head is None:
         return Signed.UNCHANGED
     try:
-        await records.write(head_key(scope, head.sequence), head.data, replaces=None)
+        await service.records.write(head_key(scope, head.sequence), head.data, replaces=None)
     except StoreConflict:
         return Signed.POSTPONED
     return Signed.SIGNED
@@ -155,16 +147,7 @@ class SignReport:
     broken: int = 0
 
 
-async def sign_heads(
-    *,
-    users: UserDirectory,
-    documents: DocumentStore,
-    audit: AuditLog,
-    records: RecordStore,
-    keys: SigningKeys,
-    clock: Clock,
-    erasures: ErasureStore,
-) -> SignReport:
+async def sign_heads(service: Service) -> SignReport:
     """Sign heads beside any number of writers and other signers; a user that fails does not stop the others.
 
     Goes through the users, not the documents: a user whose documents are all gone still has heads, and counts as
@@ -173,23 +156,16 @@ async def sign_heads(
     """
     report = SignReport()
     gate = asyncio.Semaphore(PARALLEL)
-    await keys.newest()
+    await service.signing.newest()
 
     async def one(scope: UserScope) -> None:
         async with gate:
             try:
-                outcome = await sign_head(
-                    scope,
-                    documents=documents,
-                    audit=audit,
-                    records=records,
-                    keys=keys,
-                    clock=clock,
-                )
+                outcome = await sign_head(scope, service)
             except (Unavailable, VaultUnavailable, ErasureRunning):
                 outcome = Signed.POSTPONED
             except HistoryBroken:
-                if await _is_being_erased(scope, erasures):
+                if await _is_being_erased(scope, service.erasures):
                     report.postponed += 1
                     return
                 log.exception("a user's documents do not follow from what was signed", extra={"user": scope.prefix})
@@ -199,7 +175,7 @@ async def sign_heads(
         report.unchanged += outcome is Signed.UNCHANGED
         report.postponed += outcome is Signed.POSTPONED
 
-    async for scopes in list_users(None, users=users):
+    async for scopes in list_users(None, users=service.users):
         report.users += len(scopes)
         await asyncio.gather(*map(one, scopes))
     return report

@@ -5,7 +5,6 @@ import logging
 from dataclasses import dataclass, replace
 
 from memnet.domain import replay as replays
-from memnet.domain.catalog import Catalog
 from memnet.domain.document import Actor, UserScope
 from memnet.domain.errors import ProfileForbidden, SnapshotExists, Unavailable
 from memnet.domain.job import Job, JobKind
@@ -14,7 +13,8 @@ from memnet.domain.snapshot import Conversation, Snapshot, load, take
 from memnet.operations.key_ring import KeyRing
 from memnet.operations.send_job import send_job
 from memnet.ports import MessageQueue, StoreConflict, StoredDocument
-from memnet.stores import JobMarks, Vault
+from memnet.service import Service
+from memnet.stores import Vault
 
 ATTEMPTS = 4
 SENDING_SECONDS = 5.0
@@ -39,12 +39,9 @@ async def store_snapshot(
     scope: UserScope,
     conversation_id: str,
     conversation: Conversation,
+    service: Service,
     *,
     actor: Actor,
-    catalog: Catalog,
-    vault: Vault,
-    marks: JobMarks,
-    queue: MessageQueue,
     patience: float = SENDING_SECONDS,
 ) -> StoredSnapshot:
     """Mark the replay's job, create the sealed snapshot and the replay's record, then send the job, in this order.
@@ -54,31 +51,31 @@ async def store_snapshot(
     a failed one tried anew; one that is over stays so. Raises ProfileNotFound, ProfileForbidden, InvalidIdentifier,
     SnapshotExists for another conversation under the id, SealBroken, VaultUnavailable, Unavailable.
     """
-    profile = catalog.profile(conversation.profile_id)
+    profile = service.catalog.profile(conversation.profile_id)
     if not profile.admits(actor.principal):
         raise ProfileForbidden()
     snapshot = take(conversation, scope, conversation_id, actor.principal, profile)
     stored, known = await asyncio.gather(
-        vault.records.read(snapshot.key), vault.records.read(replay_key(scope, snapshot.replay_id))
+        service.records.read(snapshot.key), service.records.read(replay_key(scope, snapshot.replay_id))
     )
     if stored is not None:
-        await _check_same(snapshot, stored, vault)
+        await _check_same(snapshot, stored, service.vault)
         if known is not None and _is_over(replays.load(known.data)):
             return _told(snapshot, queued=False, replayed=True)
     job = Job(JobKind.REPLAY, scope.tenant_id, scope.user_id, snapshot.replay_id)
-    await marks.mark(job)
-    created = stored is None and await _create(snapshot, vault)
-    replay = await _await_worker(snapshot, vault)
+    await service.marks.mark(job)
+    created = stored is None and await _create(snapshot, service.vault)
+    replay = await _await_worker(snapshot, service.vault)
     if known is not None:
-        await _renew(snapshot, vault)
+        await _renew(snapshot, service.vault)
     if _is_over(replay):
         # It ended between the first look and the mark, which nobody else would take away.
-        await marks.unmark(job)
+        await service.marks.unmark(job)
         return _told(snapshot, queued=False, replayed=not created)
-    queued = await _send(job, replay, queue, patience)
+    queued = await _send(job, replay, service.queue, patience)
     if not queued:
         # Once more: who saw the mark beside no record, or beside that of a failed replay, may have taken it away.
-        await marks.mark(job)
+        await service.marks.mark(job)
     return _told(snapshot, queued=queued, replayed=not created)
 
 

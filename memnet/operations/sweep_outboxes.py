@@ -9,8 +9,8 @@ from memnet.domain.document import DocumentKey
 from memnet.domain.errors import ErasureRunning, HistoryBroken, Unavailable
 from memnet.domain.timestamps import to_text
 from memnet.operations.flush_outbox import flush_outbox
-from memnet.ports import Clock, StoreConflict
-from memnet.stores import AuditLog, DocumentStore
+from memnet.ports import StoreConflict
+from memnet.service import Service
 
 PAGE = 1000
 log = logging.getLogger(__name__)
@@ -26,36 +26,36 @@ class SweepReport:
     broken: int = 0
 
 
-async def sweep_outboxes(
-    *, documents: DocumentStore, audit: AuditLog, clock: Clock, quiet: timedelta = timedelta(minutes=1)
-) -> SweepReport:
+async def sweep_outboxes(service: Service, *, quiet: timedelta = timedelta(minutes=1)) -> SweepReport:
     """Sweep every document not written for `quiet`; safe beside any number of writers and other sweepers.
 
     The logical ETag stays, so no client notices. Raises Unavailable if the listing fails.
     """
     report = SweepReport()
-    newest = to_text(clock.now() - quiet)
+    newest = to_text(service.clock.now() - quiet)
     cursor: str | None = None
     while True:
-        page = await documents.list_all(limit=PAGE, cursor=cursor)
+        page = await service.documents.list_all(limit=PAGE, cursor=cursor)
         for row in page.items:
             report.listed += 1
             if row.summary.outbox and row.summary.updated_at <= newest:
-                await _sweep(row.key, documents, audit, report)
+                await _sweep(row.key, report, service)
         cursor = page.next_cursor
         if cursor is None:
             return report
 
 
-async def _sweep(key: DocumentKey, documents: DocumentStore, audit: AuditLog, report: SweepReport) -> None:
+async def _sweep(key: DocumentKey, report: SweepReport, service: Service) -> None:
     try:
-        stored = await documents.get(key)
+        stored = await service.documents.get(key)
         head = envelope.load(stored.data) if stored else None
         if stored is None or head is None or not head.commit.outbox:
             return
-        await flush_outbox(key.scope, head.commit.outbox, audit=audit)
+        await flush_outbox(key.scope, head.commit.outbox, audit=service.audit)
         trimmed = commit.trimmed(head)
-        await documents.put(key, envelope.dump(trimmed), envelope.summarise(trimmed), replaces=stored.storage_etag)
+        await service.documents.put(
+            key, envelope.dump(trimmed), envelope.summarise(trimmed), replaces=stored.storage_etag
+        )
         report.trimmed += 1
     except (StoreConflict, Unavailable, ErasureRunning):
         # A writer was faster, or the store failed: the records are safe in the blob until the next sweep. Or the

@@ -12,8 +12,8 @@ from memnet.domain.metric import BACKLOG_AGE, ERASURES_OPEN_AGE, INDEX_LAG
 from memnet.domain.tenant_erasure import TenantErasure
 from memnet.domain.timestamps import from_text
 from memnet.operations.get_statistics import get_statistics
-from memnet.ports import Clock, Telemetry
-from memnet.stores import ErasureStore, EventStore, JobMarks
+from memnet.ports import Clock
+from memnet.service import Service
 
 UNREADABLE_AGE = 365 * 86_400.0
 """Told of an erasure whose journal cannot be read, in seconds: it never ends by itself, and somebody has to know."""
@@ -28,41 +28,34 @@ class Backlog:
     erasures: float
 
 
-async def tell_backlog(
-    *,
-    marks: JobMarks,
-    events: EventStore,
-    erasures: ErasureStore,
-    clock: Clock,
-    telemetry: Telemetry,
-) -> Backlog:
+async def tell_backlog(service: Service) -> Backlog:
     """Read the marks and the fences of the whole service, and record for how long the oldest stand.
 
     All marks are read: the oldest may come after any number of others. Raises Unavailable.
     """
-    found = await get_statistics(marks=marks, events=events, clock=clock, most=None)
+    found = await get_statistics(service, most=None)
     backlog = Backlog(
         replays=found.jobs[JobKind.REPLAY].age(found.now),
         events=found.events.age(found.now),
-        erasures=await _oldest_erasure(erasures, clock),
+        erasures=await _oldest_erasure(service),
     )
-    telemetry.record(BACKLOG_AGE, backlog.replays)
-    telemetry.record(ERASURES_OPEN_AGE, backlog.erasures)
-    telemetry.record(INDEX_LAG, backlog.events)
+    service.telemetry.record(BACKLOG_AGE, backlog.replays)
+    service.telemetry.record(ERASURES_OPEN_AGE, backlog.erasures)
+    service.telemetry.record(INDEX_LAG, backlog.events)
     return backlog
 
 
-async def _oldest_erasure(erasures: ErasureStore, clock: Clock) -> float:
+async def _oldest_erasure(service: Service) -> float:
     """For how many seconds the oldest erasure of a user or of a tenant has run."""
     oldest = 0.0
-    for scope in await erasures.erasing(None):
-        stored = await erasures.read(scope)
+    for scope in await service.erasures.erasing(None):
+        stored = await service.erasures.read(scope)
         if stored is not None:
-            oldest = max(oldest, _age(partial(erasure.load, scope, stored.data), clock))
-    for tenant_id in await erasures.list_ending():
-        stored = await erasures.read_end(tenant_id)
+            oldest = max(oldest, _age(partial(erasure.load, scope, stored.data), service.clock))
+    for tenant_id in await service.erasures.list_ending():
+        stored = await service.erasures.read_end(tenant_id)
         if stored is not None:
-            oldest = max(oldest, _age(partial(tenant_erasure.load, tenant_id, stored.data), clock))
+            oldest = max(oldest, _age(partial(tenant_erasure.load, tenant_id, stored.data), service.clock))
     return oldest
 
 

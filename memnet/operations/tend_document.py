@@ -5,7 +5,6 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from memnet.domain import envelope
-from memnet.domain.catalog import Catalog
 from memnet.domain.document import Actor, DocumentKey
 from memnet.domain.draft import Draft, Governance, draft_upkeep
 from memnet.domain.envelope import Envelope
@@ -27,8 +26,8 @@ from memnet.domain.upkeep_event import detail_events, entries_in
 from memnet.domain.write import IfMatch, PatchDocument, Reason
 from memnet.operations.commit_change import commit_change
 from memnet.operations.write_event import write_event
-from memnet.ports import Background, Clock, IdGenerator
-from memnet.stores import AuditLog, DocumentStore, EventStore, Search
+from memnet.service import Service
+from memnet.stores import DocumentStore
 
 KEY_HASH_CHARS = 16
 log = logging.getLogger(__name__)
@@ -58,18 +57,11 @@ async def tend_document(
     key: DocumentKey,
     rules: Governance,
     planner: Planner,
+    service: Service,
     *,
     reason: Reason,
     actor: Actor,
     dry_run: bool,
-    documents: DocumentStore,
-    audit: AuditLog,
-    events: EventStore,
-    search: Search,
-    catalog: Catalog,
-    clock: Clock,
-    ids: IdGenerator,
-    background: Background,
 ) -> Tended:
     """Do what `planner` decides on the newest version, once a version, however many try.
 
@@ -79,13 +71,13 @@ async def tend_document(
     CatalogConflict, Unavailable.
     """
     named = (rules.profile.profile_id, rules.binding.binding_id)
-    head = await _newest(key, documents)
+    head = await _newest(key, service.documents)
     if head is None:
         return Tended(*named, Outcome.UNTOUCHED)
     # A document under an unknown schema version is planned for all the same, and the write refuses it.
     rules = rules.at(head.schema_id, head.schema_version) or rules
-    around = surroundings(catalog, key, head.commit.etag)
-    plan = planner(head.content, rules, around, clock.now())
+    around = surroundings(service.catalog, key, head.commit.etag)
+    plan = planner(head.content, rules, around, service.clock.now())
     if not plan.ops:
         return Tended(*named, Outcome.UNTOUCHED, plan)
     told = detail_events(
@@ -122,10 +114,8 @@ async def tend_document(
         _check_admitted(rules, actor)
         decide(head)
         for event in () if dry_run else told:
-            await write_event(key.scope, event, events=events, search=search, ids=ids, background=background)
-        await commit_change(
-            command, decide, documents=documents, audit=audit, clock=clock, ids=ids, background=background
-        )
+            await write_event(key.scope, event, service)
+        await commit_change(command, decide, service)
     except (ETagMismatch, DocumentNotFound, IdempotencyKeyReused, ErasureRunning):
         # The key can only have come with another body if another run saw this version at another time.
         return Tended(*named, Outcome.POSTPONED, plan)

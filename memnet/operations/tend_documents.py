@@ -6,12 +6,11 @@ from collections import Counter
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field
 
-from memnet.domain.catalog import Catalog
 from memnet.domain.document import DocumentKey
 from memnet.domain.errors import HistoryBroken, Unavailable, VaultUnavailable
 from memnet.domain.upkeep import caretakers
 from memnet.operations.tend_document import Outcome, Tended
-from memnet.stores import DocumentStore
+from memnet.service import Service
 
 PAGE = 1000
 AT_ONCE = 16
@@ -51,7 +50,7 @@ class UpkeepReport:
 Tend = Callable[[DocumentKey], Awaitable[Sequence[Tended]]]
 
 
-async def tend_documents(tend: Tend, *, documents: DocumentStore, catalog: Catalog) -> UpkeepReport:
+async def tend_documents(tend: Tend, service: Service) -> UpkeepReport:
     """Call `tend` with every document that a profile keeps up; one that fails does not stop the others.
 
     Raises Unavailable if the listing fails.
@@ -59,9 +58,9 @@ async def tend_documents(tend: Tend, *, documents: DocumentStore, catalog: Catal
     report = UpkeepReport()
     cursor: str | None = None
     while True:
-        page = await documents.list_all(limit=PAGE, cursor=cursor)
+        page = await service.documents.list_all(limit=PAGE, cursor=cursor)
         report.listed += len(page.items)
-        due = [row.key for row in page.items if not row.summary.deleted and caretakers(catalog, row.key)]
+        due = [row.key for row in page.items if not row.summary.deleted and caretakers(service.catalog, row.key)]
         for first in range(0, len(due), AT_ONCE):
             await asyncio.gather(*(_tend(key, tend, report) for key in due[first : first + AT_ONCE]))
         cursor = page.next_cursor

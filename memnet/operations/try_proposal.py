@@ -2,15 +2,13 @@
 
 from dataclasses import dataclass
 
-from memnet.domain.catalog import Catalog
 from memnet.domain.document import Actor
 from memnet.domain.error_code import ErrorCode
 from memnet.domain.errors import DocumentExists, DocumentNotFound, ETagMismatch, MemnetError
 from memnet.domain.proposal import Proposal, Request, command
 from memnet.domain.write import WriteResult
 from memnet.operations.patch_document import patch_document
-from memnet.ports import Background, Clock, IdGenerator
-from memnet.stores import AuditLog, DocumentStore
+from memnet.service import Service
 
 REFUSALS = frozenset(
     {
@@ -40,12 +38,7 @@ class Writing:
     """The ports that writing a document takes, and who writes."""
 
     actor: Actor
-    documents: DocumentStore
-    audit: AuditLog
-    catalog: Catalog
-    clock: Clock
-    ids: IdGenerator
-    background: Background
+    service: Service
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,15 +70,7 @@ async def try_proposal(
     Unavailable when the outcome is open.
     """
     try:
-        return await patch_document(
-            command(proposal, request, writing.actor, dry_run=dry_run),
-            documents=writing.documents,
-            audit=writing.audit,
-            catalog=writing.catalog,
-            clock=writing.clock,
-            ids=writing.ids,
-            background=writing.background,
-        )
+        return await patch_document(command(proposal, request, writing.actor, dry_run=dry_run), writing.service)
     except (ETagMismatch, DocumentExists, DocumentNotFound) as error:
         return Raced(error.code)
     except MemnetError as error:

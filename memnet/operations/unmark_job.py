@@ -2,15 +2,15 @@
 
 from memnet.domain.job import Job
 from memnet.operations.find_due_job import find_due_job
-from memnet.stores import JobMarks, RecordStore
+from memnet.service import Service
 
 
-async def unmark_job(job: Job, *, records: RecordStore, marks: JobMarks) -> None:
+async def unmark_job(job: Job, service: Service) -> None:
     """Take the mark away, and put it back if the job has become due again in the meantime.
 
     Whoever makes a job due marks it first and changes its record after that. Raises HistoryBroken,
     ErasureRunning if the mark cannot be put back because the user is being erased, Unavailable.
     """
-    await marks.unmark(job)
-    if await find_due_job(job, records=records) is not None:
-        await marks.mark(job)
+    await service.marks.unmark(job)
+    if await find_due_job(job, records=service.records) is not None:
+        await service.marks.mark(job)

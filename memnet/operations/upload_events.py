@@ -33,9 +33,9 @@ async def upload_events(
         fitting = vectors if version.takes(search.model, search.dimensions) else None
         documents = [IndexDocument(event, None if fitting is None else fitting[n]) for n, event in enumerate(stored)]
         # They were read a while ago. An erasure that begins after this look removes what is uploaded now.
-        erasing = await _erasing(stored, search)
-        incomplete |= {event.key.index_key for event in stored if event.key.scope in erasing}
-        documents = [document for document in documents if document.stored.key.scope not in erasing]
+        service = await _erasing(stored, search)
+        incomplete |= {event.key.index_key for event in stored if event.key.scope in service}
+        documents = [document for document in documents if document.stored.key.scope not in service]
         try:
             async with asyncio.timeout(UPLOAD_SECONDS):
                 incomplete |= await search.index.upload(version.name, documents)

@@ -10,21 +10,14 @@ from memnet.domain.record import RecordKey, RecordKind
 from memnet.domain.signature import PublicKeys, by_id
 from memnet.operations.audit_records import PARALLEL
 from memnet.operations.rebuild_documents import rebuild_documents
-from memnet.ports import SigningKeys
-from memnet.stores import AuditLog, DocumentStore, RecordStore
+from memnet.service import Service
+from memnet.stores import RecordStore
 
 PAGE = 1000
 
 
 async def verify_history(
-    scope: UserScope,
-    *,
-    documents: DocumentStore,
-    audit: AuditLog,
-    records: RecordStore,
-    keys: SigningKeys,
-    public_keys: PublicKeys | None = None,
-    expected: bytes | None = None,
+    scope: UserScope, service: Service, *, public_keys: PublicKeys | None = None, expected: bytes | None = None
 ) -> tuple[HeadsChecked, Sequence[Rebuilt]]:
     """Return what is to be said of the heads, and of every history the first fault that itself or a head shows.
 
@@ -32,11 +25,11 @@ async def verify_history(
     Writers and signers may continue meanwhile. Raises Unavailable, VaultUnavailable, SealBroken.
     """
     # The heads first: a change that is signed between two reads must be in what is read second.
-    stored = await _heads(scope, records)
+    stored = await _heads(scope, service.records)
     if public_keys is None and (stored or expected is not None):
-        public_keys = by_id(await keys.public_keys())
+        public_keys = by_id(await service.signing.public_keys())
     given = [*(one.data for one in stored), expected or b""]
-    histories = await rebuild_documents(scope, documents=documents, audit=audit, wanted=changes_of(given))
+    histories = await rebuild_documents(scope, service, wanted=changes_of(given))
     return check_heads(scope, stored, histories, public_keys=public_keys, expected=expected)
 
 

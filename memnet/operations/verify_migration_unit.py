@@ -15,7 +15,7 @@ from memnet.domain.migration_plan import Found, Gathered, NotMigratable, documen
 from memnet.domain.migrations import make
 from memnet.operations.get_document import get_document
 from memnet.operations.read_migration_unit import Depth, read_migration_unit
-from memnet.stores import AuditLog, DocumentStore
+from memnet.service import Service
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,15 +27,13 @@ class Verdict:
     changed: bool = False
 
 
-async def verify_migration_unit(
-    unit: Unit, migration: Migration, *, documents: DocumentStore, audit: AuditLog, catalog: Catalog
-) -> list[Verdict]:
+async def verify_migration_unit(unit: Unit, migration: Migration, service: Service) -> list[Verdict]:
     """Return one verdict a target that the migration made or should have made.
 
     What a target was made of is rebuilt from the audit. Raises HistoryBroken for a document that cannot be read,
     VaultUnavailable, Unavailable.
     """
-    gathered = await read_migration_unit(unit, migration, Depth.NEWEST, documents=documents, audit=audit)
+    gathered = await read_migration_unit(unit, migration, Depth.NEWEST, service)
     live = any(found.live for found in gathered.sources.values())
     verdicts = []
     for target, found in zip(migration.targets, gathered.targets, strict=True):
@@ -44,10 +42,10 @@ async def verify_migration_unit(
             continue
         try:
             if made is None:
-                difference = _unmade(migration, target, found, gathered, catalog)
+                difference = _unmade(migration, target, found, gathered, service.catalog)
                 verdicts.append(Verdict(found.key, difference))
             else:
-                verdicts.append(await _made(migration, target, found, made, gathered, documents, audit, catalog))
+                verdicts.append(await _made(migration, target, found, made, gathered, service))
         except (Unavailable, VaultUnavailable):
             raise
         except (NotMigratable, MemnetError) as error:
@@ -68,46 +66,39 @@ def _unmade(migration: Migration, target: Target, found: Found, gathered: Gather
 
 
 async def _made(
-    migration: Migration,
-    target: Target,
-    found: Found,
-    made: Record,
-    gathered: Gathered,
-    documents: DocumentStore,
-    audit: AuditLog,
-    catalog: Catalog,
+    migration: Migration, target: Target, found: Found, made: Record, gathered: Gathered, service: Service
 ) -> Verdict:
-    read = await _read_then(found, made, documents, audit)
-    if _hash(migration, target, read, catalog) != made["content_hash"]:
+    read = await _read_then(found, made, service)
+    if _hash(migration, target, read, service.catalog) != made["content_hash"]:
         return Verdict(found.key, "is not what the migration makes of its source")
     now = documents_of(gathered)
-    if now and not migration.in_place and _hash(migration, target, now, catalog) != made["content_hash"]:
+    if now and not migration.in_place and _hash(migration, target, now, service.catalog) != made["content_hash"]:
         return Verdict(found.key, "its source was changed since it was migrated")
-    return await _since(found, made, documents, audit)
+    return await _since(found, made, service)
 
 
 def _hash(migration: Migration, target: Target, sources: Mapping[str, Json], catalog: Catalog) -> str:
     return digest(canonical(make(target, upgraded(migration, sources, catalog))))
 
 
-async def _read_then(found: Found, made: Record, documents: DocumentStore, audit: AuditLog) -> dict[str, Json]:
+async def _read_then(found: Found, made: Record, service: Service) -> dict[str, Json]:
     """The sources as the migration read them."""
     read = {}
     for name, source in made["evidence"]["sources"].items():
         key = DocumentKey(found.key.scope, source["namespace"], source["path"])
-        view = await get_document(key, as_of=source["change_id"], documents=documents, audit=audit)
+        view = await get_document(key, service, as_of=source["change_id"])
         read[name] = orjson.loads(view.document)
     return read
 
 
-async def _since(found: Found, made: Record, documents: DocumentStore, audit: AuditLog) -> Verdict:
+async def _since(found: Found, made: Record, service: Service) -> Verdict:
     """What happened to the target after the migration made it: nothing, or changes whose records hold."""
     head = found.head
     if head is None:
         return Verdict(found.key, "is missing")
     try:
         last = head.change_id(head.commit.sequence)
-        await get_document(found.key, as_of=last, documents=documents, audit=audit)
+        await get_document(found.key, service, as_of=last)
     except VersionNotFound:
         if not head.deleted:
             raise

@@ -7,7 +7,8 @@ from memnet.domain.event import EventKey
 from memnet.domain.json_text import digest
 from memnet.operations.read_events import read_events
 from memnet.ports import IndexMissing
-from memnet.stores import EventStore, Search
+from memnet.service import Service
+from memnet.stores import Search
 
 PAGE = 1000
 DOCUMENTS = 500
@@ -34,18 +35,18 @@ class SearchReport:
         return not (self.missing or self.different or self.unreadable or self.orphaned)
 
 
-async def verify_search(tenant_id: str | None, *, events: EventStore, search: Search) -> SearchReport:
+async def verify_search(tenant_id: str | None, service: Service) -> SearchReport:
     """Read every event and every document of one tenant, or of all.
 
     What is written meanwhile may show as a difference. Raises SearchUnavailable if there is no index, Unavailable.
     """
     report = SearchReport()
-    indexed = await _indexed(tenant_id, search)
+    indexed = await _indexed(tenant_id, service.search)
     report.documents = len(indexed)
     cursor: str | None = None
     while True:
-        page = await events.list(tenant_id, limit=PAGE, cursor=cursor)
-        for key, stored in (await read_events(page.items, events=events)).items():
+        page = await service.events.list(tenant_id, limit=PAGE, cursor=cursor)
+        for key, stored in (await read_events(page.items, events=service.events)).items():
             report.events += 1
             found = indexed.pop(key.index_key, None)
             if stored is None:

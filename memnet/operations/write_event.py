@@ -8,8 +8,9 @@ from memnet.domain.document import UserScope
 from memnet.domain.errors import EventExists, Unavailable
 from memnet.domain.event import Event, StoredEvent, WrittenEvent, place
 from memnet.operations.index_events import index_events
-from memnet.ports import Background, IdGenerator, StoreConflict
-from memnet.stores import EventStore, Search
+from memnet.ports import StoreConflict
+from memnet.service import Service
+from memnet.stores import EventStore
 
 INDEXING_SECONDS = 2.0
 """How long an answer waits for the index; what takes longer is left to the reconciliation."""
@@ -17,15 +18,7 @@ log = logging.getLogger(__name__)
 
 
 async def write_event(
-    scope: UserScope,
-    event: Event,
-    *,
-    events: EventStore,
-    search: Search | None,
-    ids: IdGenerator,
-    background: Background,
-    is_live: bool = False,
-    patience: float = INDEXING_SECONDS,
+    scope: UserScope, event: Event, service: Service, *, is_live: bool = False, patience: float = INDEXING_SECONDS
 ) -> WrittenEvent:
     """Create the event's blob and a durable mark that it has to be indexed, then index it if that works at once.
 
@@ -36,16 +29,16 @@ async def write_event(
     """
     if is_live:
         content_rules.check_event(event)
-    stored, mark_id = place(event, scope), ids.new()
+    stored, mark_id = place(event, scope), service.ids.new()
     created, marked = await asyncio.gather(
-        _create(stored, events), events.mark(stored.key, mark_id), return_exceptions=True
+        _create(stored, service.events), service.events.mark(stored.key, mark_id), return_exceptions=True
     )
     for outcome in (created, marked):
         if isinstance(outcome, BaseException):
             raise outcome
-    indexed = search is not None and await _index(stored, search, ids, patience)
+    indexed = service.search is not None and await _index(stored, patience, service)
     if indexed:
-        background.start("unmark event", events.unmark(stored.key, mark_id))
+        service.background.start("unmark event", service.events.unmark(stored.key, mark_id))
     return WrittenEvent(stored.key.event_id, replayed=created is False, indexed=indexed)
 
 
@@ -64,11 +57,11 @@ async def _create(stored: StoredEvent, events: EventStore) -> bool:
     return True
 
 
-async def _index(stored: StoredEvent, search: Search, ids: IdGenerator, patience: float) -> bool:
+async def _index(stored: StoredEvent, patience: float, service: Service) -> bool:
     """Whatever goes wrong here, the event is stored and marked: nothing may turn that into a failure."""
     try:
         async with asyncio.timeout(patience):
-            return stored.key in await index_events([stored], search=search, ids=ids)
+            return stored.key in await index_events([stored], service)
     except (Unavailable, TimeoutError, StoreConflict):
         return False
     except Exception:

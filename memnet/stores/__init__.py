@@ -4,7 +4,6 @@ from memnet.stores.audit_log import AuditLog
 from memnet.stores.blobs import Blobs
 from memnet.stores.catalog_texts import CatalogTexts
 from memnet.stores.documents import DocumentStore, ListedDocument
-from memnet.stores.erasing import Erasing
 from memnet.stores.erasures import ErasureStore
 from memnet.stores.event_index_register import Search, SearchRegister
 from memnet.stores.events import EventStore, ListedEvent, Marked
@@ -20,7 +19,6 @@ __all__ = [
     "Blobs",
     "CatalogTexts",
     "DocumentStore",
-    "Erasing",
     "ErasureStore",
     "EventStore",
     "HoldStore",

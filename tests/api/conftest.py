@@ -16,9 +16,10 @@ from api.identity import TokenValidator
 from memnet.catalog import Catalog, load_catalog
 from memnet.domain.errors import Unavailable, VaultUnavailable
 from memnet.ports import TenantKey
+from memnet.service import Service
 from memnet.settings import Settings
 from memnet.stores import Vault
-from memnet.wiring import Services, in_memory
+from memnet.wiring import in_memory
 from tests.sample_settings import sample_settings
 
 ISSUER, AUDIENCE, KEY_ID = "https://issuer.test/t1/v2.0", "api://memnet", "key-1"
@@ -48,7 +49,7 @@ class DownKeys:
         raise VaultUnavailable()
 
 
-def with_the_vault_down(services: Services) -> Services:
+def with_the_vault_down(services: Service) -> Service:
     """The same services after a restart, with a vault that does not answer."""
     return replace(services, vault=Vault(services.records, DownKeys(), services.ids, services.clock))
 
@@ -86,7 +87,7 @@ def settings() -> Settings:
 
 
 @pytest.fixture
-def services(settings: Settings, catalog: Catalog) -> Services:
+def services(settings: Settings, catalog: Catalog) -> Service:
     return in_memory(settings, catalog)
 
 
@@ -96,12 +97,12 @@ def keys(signing_key: RSAPrivateKey) -> ListedKeys:
 
 
 @pytest.fixture
-def validator(services: Services, keys: ListedKeys) -> TokenValidator:
+def validator(services: Service, keys: ListedKeys) -> TokenValidator:
     return TokenValidator(keys, issuer=ISSUER, audience=AUDIENCE, tenant_claim="tid", clock=services.clock)
 
 
 @pytest.fixture
-def app(services: Services, validator: TokenValidator) -> FastAPI:
+def app(services: Service, validator: TokenValidator) -> FastAPI:
     return create_app(services, validator)
 
 
@@ -121,7 +122,7 @@ def client(anonymous: httpx.AsyncClient, token: Token) -> httpx.AsyncClient:
 
 
 @pytest.fixture
-def token(signing_key: RSAPrivateKey, services: Services) -> Token:
+def token(signing_key: RSAPrivateKey, services: Service) -> Token:
     """Mint a token; claims given as None are left out."""
 
     def mint(*roles: str, key: Any = signing_key, alg: str = "RS256", kid: str | None = KEY_ID, **claims: Any) -> str:

@@ -12,7 +12,7 @@ from memnet.operations.erase_users import erase_users
 from memnet.operations.list_stored import list_stored
 from memnet.operations.open_conflict import open_conflict
 from memnet.operations.request_erasure import request_erasure
-from memnet.wiring import Services
+from memnet.service import Service
 from tests.api.conftest import USER, changing, creating
 from tests.api.test_conflicts import write
 from tests.api.test_governance import event
@@ -27,22 +27,15 @@ SNAPSHOTS = f"{USER}/conversations/c_1/snapshots"
 CONFLICT = f"{USER}/conflicts/cfl-rpl-1-1"
 
 
-async def drain(services: Services) -> None:
+async def drain(services: Service) -> None:
     assert isinstance(services.background, BackgroundTasks)
     await services.background.drain()
 
 
-async def live(client: httpx.AsyncClient, services: Services, etag: str) -> dict[str, str]:
+async def live(client: httpx.AsyncClient, services: Service, etag: str) -> dict[str, str]:
     """Something of everything, and the ETags and ids to name it by."""
     first = await write(client, BASE, creating())
-    await open_conflict(
-        proposal(base_etag=first),
-        dispute(),
-        rebases=1,
-        vault=services.vault,
-        marks=services.marks,
-        queue=services.queue,
-    )
+    await open_conflict(proposal(base_etag=first), dispute(), services, rebases=1)
     alpha = await write(client, {**BASE, "summary": "Another"}, changing(first, "second"))
     assert (await client.post(f"{USER}/events", json=event("e-1", THEN))).status_code == 201
     replay = await client.post(SNAPSHOTS, json=conversation_body())
@@ -63,29 +56,29 @@ async def accepted(client: httpx.AsyncClient, key: str = "forget-1", user: str =
     return erasure_id
 
 
-def advance(services: Services, seconds: float = 960) -> None:
+def advance(services: Service, seconds: float = 960) -> None:
     assert isinstance(services.clock, FrozenClock)
     services.clock.advance(timedelta(seconds=seconds))
 
 
-async def work(services: Services) -> None:
+async def work(services: Service) -> None:
     """What the timer does at once."""
     await drain(services)
-    await erase_users(None, erasing=services.erasing)
+    await erase_users(None, services)
 
 
-async def finish(services: Services) -> None:
+async def finish(services: Service) -> None:
     """What the timer does once nothing can arrive any more."""
     await work(services)
     advance(services)
-    assert await erase_users(None, erasing=services.erasing) == {Erased.FINISHED: 1}
+    assert await erase_users(None, services) == {Erased.FINISHED: 1}
 
 
-async def names(services: Services, scope: UserScope = SCOPE) -> list[str]:
+async def names(services: Service, scope: UserScope = SCOPE) -> list[str]:
     return [found.name for found in await list_stored(scope, storage=services.user_storage)]
 
 
-async def only_accepted(services: Services) -> None:
+async def only_accepted(services: Service) -> None:
     """The fence is up and the documents are empty; nothing is removed yet."""
     actor = Actor("svc-privacy", frozenset())
-    await request_erasure(SCOPE, idempotency_key="forget-1", actor=actor, erasing=services.erasing)
+    await request_erasure(SCOPE, services, idempotency_key="forget-1", actor=actor)

@@ -21,9 +21,9 @@ class Served:
         # So that an answer that is not read fills the service's own buffer and not the kernel's.
         self._socket.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, 16_384)
         self.url = f"http://127.0.0.1:{self._socket.getsockname()[1]}"
-        settings = app.state.services.settings
+        settings = app.state.service.settings
         http = bounded_request(
-            app.state.services.ids, head_seconds=settings.head_seconds, answer_seconds=settings.answer_seconds
+            app.state.service.ids, head_seconds=settings.head_seconds, answer_seconds=settings.answer_seconds
         )
         config = uvicorn.Config(app, http=http, ws="none", lifespan="off", log_config=None, access_log=False)
         self._server = uvicorn.Server(config)

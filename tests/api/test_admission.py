@@ -8,8 +8,8 @@ import pytest
 from fastapi import FastAPI
 
 from memnet.domain.access import ROLES
+from memnet.service import Service
 from memnet.settings import Settings
-from memnet.wiring import Services
 from tests.api.conftest import (
     ALL_ROLES,
     AUDIENCE,
@@ -185,7 +185,7 @@ class TestQuota:
         assert other.status_code == 200
 
     async def test_what_is_not_let_in_is_not_counted(
-        self, anonymous: httpx.AsyncClient, token: Token, services: Services
+        self, anonymous: httpx.AsyncClient, token: Token, services: Service
     ) -> None:
         for _ in range(10):
             assert (await anonymous.get(DYNAMIC)).status_code == 401

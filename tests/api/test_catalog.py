@@ -8,7 +8,7 @@ import pytest
 from api.app import create_app
 from api.identity import TokenValidator
 from memnet.catalog import Catalog
-from memnet.wiring import Services
+from memnet.service import Service
 from tests.api.conftest import ALL_ROLES, Token, bearer, code
 
 PROFILES, COPILOT = "/v1/profiles", "/v1/profiles/project-copilot-v1"
@@ -102,7 +102,7 @@ async def test_it_takes_a_role_and_no_tenant(anonymous: httpx.AsyncClient, token
 
 
 async def test_requests_are_counted_against_the_principal(
-    client: httpx.AsyncClient, services: Services, validator: TokenValidator
+    client: httpx.AsyncClient, services: Service, validator: TokenValidator
 ) -> None:
     asked: list[tuple[str, str]] = []
 

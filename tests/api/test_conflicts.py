@@ -9,7 +9,7 @@ from api.app import create_app
 from api.identity import TokenValidator
 from memnet.domain.document import ETag
 from memnet.operations.open_conflict import open_conflict
-from memnet.wiring import Services
+from memnet.service import Service
 from tests.api.conftest import USER, Token, bearer, changing, code, creating, with_the_vault_down
 from tests.domain.replay_samples import BASE, dispute, proposal
 
@@ -27,17 +27,10 @@ async def write(client: httpx.AsyncClient, content: dict[str, Any], headers: dic
 
 
 @pytest.fixture
-async def etag(client: httpx.AsyncClient, services: Services) -> ETag:
+async def etag(client: httpx.AsyncClient, services: Service) -> ETag:
     """The document's version with another summary than the one that a replay has seen; the conflict is there, too."""
     first = await write(client, BASE, creating())
-    await open_conflict(
-        proposal(base_etag=first),
-        dispute(),
-        rebases=1,
-        vault=services.vault,
-        marks=services.marks,
-        queue=services.queue,
-    )
+    await open_conflict(proposal(base_etag=first), dispute(), services, rebases=1)
     return await write(client, {**BASE, "summary": "Another"}, changing(first, "second"))
 
 
@@ -101,7 +94,7 @@ async def test_a_retry_in_vain_answers_the_open_conflict(client: httpx.AsyncClie
 @pytest.mark.usefixtures("etag")
 @pytest.mark.parametrize(("body", "note"), [({"json": {"note": "theirs is right"}}, "theirs is right"), ({}, None)])
 async def test_a_discarded_conflict_is_closed(
-    client: httpx.AsyncClient, services: Services, body: dict[str, Any], note: str | None
+    client: httpx.AsyncClient, services: Service, body: dict[str, Any], note: str | None
 ) -> None:
     response = await client.post(f"{ONE}:discard", **body)
     assert response.status_code == 200
@@ -172,7 +165,7 @@ async def test_ids_that_are_none_are_refused(client: httpx.AsyncClient, verb: st
 
 
 @pytest.mark.usefixtures("etag")
-async def test_without_a_vault_they_are_503(services: Services, validator: TokenValidator, token: Token) -> None:
+async def test_without_a_vault_they_are_503(services: Service, validator: TokenValidator, token: Token) -> None:
     app = create_app(with_the_vault_down(services), validator)
     transport = httpx.ASGITransport(app, raise_app_exceptions=False)
     async with httpx.AsyncClient(transport=transport, base_url="http://memnet.test", headers=bearer(token())) as client:

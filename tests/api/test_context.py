@@ -7,8 +7,8 @@ import httpx
 import pytest
 
 from memnet.adapters.memory.clock import FrozenClock
+from memnet.service import Service
 from memnet.settings import Settings
-from memnet.wiring import Services
 from tests.api.conftest import (
     AUDIENCE,
     DYNAMIC,
@@ -147,7 +147,7 @@ class TestRoutingDebug:
 
 
 async def test_guidance_stands_apart_and_what_has_expired_is_left_out(
-    client: httpx.AsyncClient, etag: str, services: Services, token: Token
+    client: httpx.AsyncClient, etag: str, services: Service, token: Token
 ) -> None:
     """One entry lives a day, by its class, and is over when the assembly is asked for."""
 

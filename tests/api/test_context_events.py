@@ -14,9 +14,10 @@ from memnet.domain.errors import Unavailable
 from memnet.domain.event_search import EventQuery, Vector
 from memnet.operations.assemble_context import assemble_context
 from memnet.ports import Embedder, Hits
+from memnet.service import Service
 from memnet.settings import Settings
 from memnet.stores import Search
-from memnet.wiring import Services, in_memory
+from memnet.wiring import in_memory
 from tests.api.conftest import USER, code, creating
 from tests.api.test_documents import REPLACEMENT, STATIC
 from tests.contracts.embeddings_server import vector
@@ -157,7 +158,7 @@ class TestTrouble:
         settings: Settings,
         catalog: Catalog,
         monkeypatch: pytest.MonkeyPatch,
-    ) -> Services:
+    ) -> Service:
         # By the name of the module: the package has the function of the same name, too.
         monkeypatch.setattr(sys.modules[assemble_context.__module__], "EVENTS_SECONDS", 0.05)
         services = in_memory(settings, catalog)
@@ -176,7 +177,7 @@ class TestTrouble:
 
 class TestMeaning:
     @pytest.fixture
-    def services(self, settings: Settings, catalog: Catalog) -> Services:
+    def services(self, settings: Settings, catalog: Catalog) -> Service:
         embedder: Embedder = WordVectors()
         return in_memory(settings, catalog, embedder)
 

@@ -13,7 +13,7 @@ from memnet.domain.errors import Unavailable
 from memnet.domain.job import Job, JobKind
 from memnet.domain.record import RecordKind
 from memnet.domain.snapshot import snapshot_key
-from memnet.wiring import Services
+from memnet.service import Service
 from tests.api.conftest import USER, Token, bearer, code, with_the_vault_down
 from tests.domain.snapshot_samples import SCOPE, SECRET_WORDS, conversation_body, snapshot
 
@@ -33,7 +33,7 @@ async def accesses(client: httpx.AsyncClient, base: str = USER) -> list[dict[str
     return found
 
 
-async def test_a_snapshot_is_202_sealed_and_queued(client: httpx.AsyncClient, services: Services) -> None:
+async def test_a_snapshot_is_202_sealed_and_queued(client: httpx.AsyncClient, services: Service) -> None:
     response = await send(client)
     assert response.status_code == 202
     assert "Idempotency-Replayed" not in response.headers
@@ -71,7 +71,7 @@ async def test_another_conversation_under_its_id_is_409(client: httpx.AsyncClien
     assert (response.status_code, code(response)) == (409, "SNAPSHOT_EXISTS")
 
 
-async def test_many_at_once_are_one(client: httpx.AsyncClient, services: Services) -> None:
+async def test_many_at_once_are_one(client: httpx.AsyncClient, services: Service) -> None:
     answers = await asyncio.gather(*(send(client) for _ in range(8)))
     assert {answer.status_code for answer in answers} == {202}
     assert sum("Idempotency-Replayed" not in answer.headers for answer in answers) == 1
@@ -91,7 +91,7 @@ async def test_many_at_once_are_one(client: httpx.AsyncClient, services: Service
     ],
 )
 async def test_what_is_no_conversation_is_refused(
-    client: httpx.AsyncClient, services: Services, members: dict[str, Any], status: int, expected: str
+    client: httpx.AsyncClient, services: Service, members: dict[str, Any], status: int, expected: str
 ) -> None:
     response = await send(client, **members)
     assert (response.status_code, code(response)) == (status, expected)
@@ -185,7 +185,7 @@ async def test_who_may_what(client: httpx.AsyncClient, token: Token, method: str
 @pytest.mark.parametrize(
     "other", ["users/u2/conversations/c_1/snapshots/s_1", "users/u1/conversations/c_2/snapshots/s_1"]
 )
-async def test_a_swapped_blob_is_a_broken_seal(client: httpx.AsyncClient, services: Services, other: str) -> None:
+async def test_a_swapped_blob_is_a_broken_seal(client: httpx.AsyncClient, services: Service, other: str) -> None:
     await send(client)
     address = f"/v1/tenants/t1/{other}"
     await client.post(address.removesuffix("/s_1"), json=conversation_body())
@@ -205,11 +205,11 @@ class TestTrouble:
     """With a vault that is down."""
 
     @pytest.fixture
-    def app(self, app: FastAPI, services: Services) -> FastAPI:
-        app.state.services = with_the_vault_down(services)
+    def app(self, app: FastAPI, services: Service) -> FastAPI:
+        app.state.service = with_the_vault_down(services)
         return app
 
-    async def test_nothing_is_stored_unencrypted(self, client: httpx.AsyncClient, services: Services) -> None:
+    async def test_nothing_is_stored_unencrypted(self, client: httpx.AsyncClient, services: Service) -> None:
         response = await send(client)
         assert (response.status_code, code(response)) == (503, "VAULT_UNAVAILABLE")
         assert response.headers["Retry-After"]
@@ -225,16 +225,16 @@ class TestTrouble:
 
 
 async def test_without_the_vault_a_stored_snapshot_is_not_read(
-    client: httpx.AsyncClient, app: FastAPI, services: Services
+    client: httpx.AsyncClient, app: FastAPI, services: Service
 ) -> None:
     await send(client)
-    app.state.services = with_the_vault_down(services)
+    app.state.service = with_the_vault_down(services)
     response = await client.get(READ)
     assert (response.status_code, code(response)) == (503, "VAULT_UNAVAILABLE")
 
 
 async def test_a_broker_that_is_down_is_told_and_no_reason_to_refuse(
-    client: httpx.AsyncClient, services: Services
+    client: httpx.AsyncClient, services: Service
 ) -> None:
     assert isinstance(services.queue, MemoryQueue)
     services.queue.available = False
@@ -245,7 +245,7 @@ async def test_a_broker_that_is_down_is_told_and_no_reason_to_refuse(
 
 
 async def test_what_cannot_be_recorded_is_not_answered(
-    client: httpx.AsyncClient, services: Services, monkeypatch: pytest.MonkeyPatch
+    client: httpx.AsyncClient, services: Service, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     await send(client)
 

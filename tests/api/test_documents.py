@@ -6,8 +6,8 @@ import json
 import httpx
 import pytest
 
+from memnet.service import Service
 from memnet.settings import Settings
-from memnet.wiring import Services
 from tests.api.conftest import ALL_ROLES, DYNAMIC, USER, Token, bearer, changing, code, creating, patch_body
 
 REPLACEMENT = {
@@ -100,7 +100,7 @@ async def test_head_is_get_without_the_body(client: httpx.AsyncClient, etag: str
 
 
 async def test_as_of_reads_an_earlier_version_by_change_and_by_time(
-    client: httpx.AsyncClient, etag: str, services: Services
+    client: httpx.AsyncClient, etag: str, services: Service
 ) -> None:
     first = (await client.get(f"{USER}/audit")).json()["records"][0]
     await client.patch(DYNAMIC, json=patch_body(), headers=changing(etag, "two"))

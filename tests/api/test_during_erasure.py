@@ -9,7 +9,7 @@ from fastapi import FastAPI
 
 from memnet.operations.erase_user import Erased, erase_user
 from memnet.operations.list_stored import list_stored
-from memnet.wiring import Services
+from memnet.service import Service
 from tests.api.conftest import DYNAMIC, USER, changing, code, creating, patch_body
 from tests.api.erasing import (
     CONFLICT,
@@ -31,13 +31,13 @@ from tests.domain.snapshot_samples import conversation_body
 
 
 @pytest.fixture
-async def lived(client: httpx.AsyncClient, services: Services, etag: str) -> dict[str, str]:
+async def lived(client: httpx.AsyncClient, services: Service, etag: str) -> dict[str, str]:
     """Something of everything, and the ETags and ids to name it by."""
     return await live(client, services, etag)
 
 
 @pytest.fixture(autouse=True)
-async def drained(services: Services) -> AsyncIterator[None]:
+async def drained(services: Service) -> AsyncIterator[None]:
     """Nothing goes on behind a test's back."""
     yield
     await drain(services)
@@ -46,7 +46,7 @@ async def drained(services: Services) -> AsyncIterator[None]:
 # The moments of an erasure.
 
 
-async def keys_gone(services: Services) -> None:
+async def keys_gone(services: Service) -> None:
     """The keys go first: what is left cannot be read by anybody."""
     await only_accepted(services)
     for found in await list_stored(SCOPE, storage=services.user_storage):
@@ -54,13 +54,13 @@ async def keys_gone(services: Services) -> None:
             await services.user_storage.delete(SCOPE, found, known_at=services.clock.now())
 
 
-async def all_gone(services: Services) -> None:
+async def all_gone(services: Service) -> None:
     """Everything is removed, and the settle time is not over."""
     await only_accepted(services)
-    assert await erase_user(SCOPE, erasing=services.erasing) is Erased.WAITING
+    assert await erase_user(SCOPE, services) is Erased.WAITING
 
 
-Moment = Callable[[Services], Awaitable[None]]
+Moment = Callable[[Service], Awaitable[None]]
 MOMENTS = pytest.mark.parametrize("moment", [only_accepted, keys_gone, all_gone])
 
 
@@ -176,7 +176,7 @@ async def test_nothing_that_is_erased_is_shown(client, services, lived, moment: 
 async def test_a_hold_that_comes_meanwhile_ends_it_as_partial(client, services, lived):
     await only_accepted(services)
     assert (await client.put(f"{USER}/legal-hold", json={"reason": "case 1"})).status_code == 200
-    assert await erase_user(SCOPE, erasing=services.erasing) is Erased.WAITING
+    assert await erase_user(SCOPE, services) is Erased.WAITING
     await finish(services)
     (erasure_id,) = (await services.erasures.list_receipts("t1", limit=9, cursor=None)).items
     told = (await client.get(f"{ERASURES}/{erasure_id}")).json()

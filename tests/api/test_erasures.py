@@ -18,7 +18,7 @@ from memnet.domain.json_text import canonical
 from memnet.domain.signature import SigningKey
 from memnet.operations.erase_user import Erased, erase_user
 from memnet.operations.erase_users import erase_users
-from memnet.wiring import Services
+from memnet.service import Service
 from tests.api.conftest import DYNAMIC, USER, Token, bearer, changing, code, creating, patch_body
 from tests.api.erasing import (
     ERASURES,
@@ -39,13 +39,13 @@ from tests.api.erasing import (
 
 
 @pytest.fixture
-async def lived(client: httpx.AsyncClient, services: Services, etag: str) -> dict[str, str]:
+async def lived(client: httpx.AsyncClient, services: Service, etag: str) -> dict[str, str]:
     """Something of everything, and the ETags and ids to name it by."""
     return await live(client, services, etag)
 
 
 @pytest.fixture(autouse=True)
-async def drained(services: Services) -> AsyncIterator[None]:
+async def drained(services: Service) -> AsyncIterator[None]:
     """Nothing goes on behind a test's back."""
     yield
     await drain(services)
@@ -111,7 +111,7 @@ class TestRequest:
         assert told["receipt"]["erasure_id"] == erasure_id
         await drain(services)
         advance(services)
-        assert await erase_users(None, erasing=services.erasing) == {}
+        assert await erase_users(None, services) == {}
         assert (await client.get(DYNAMIC)).headers["ETag"] == made.headers["ETag"]
 
     async def test_another_key_after_that_erases_what_has_been_written_since(self, client, services, lived):
@@ -256,12 +256,12 @@ async def test_a_store_that_fails_is_told_until_it_does_its_part(client, service
 
     failing = replace(services, queue=Down())
     await only_accepted(services)
-    assert await erase_user(SCOPE, erasing=failing.erasing) is Erased.FAILING
+    assert await erase_user(SCOPE, failing) is Erased.FAILING
     erasure_id = await accepted(client, "forget-1")
     await work(services)
     told = (await client.get(f"{ERASURES}/{erasure_id}")).json()
     assert (told["status"], told["failing"]) == ("running", {})
-    assert await erase_user(SCOPE, erasing=failing.erasing) is Erased.FAILING
+    assert await erase_user(SCOPE, failing) is Erased.FAILING
     told = (await client.get(f"{ERASURES}/{erasure_id}")).json()
     assert (told["status"], told["failing"]) == ("running", {"queues": "UNAVAILABLE"})
 

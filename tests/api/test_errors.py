@@ -9,7 +9,7 @@ import pytest
 from api.shared_look import KEPT_FOR
 from memnet.adapters.memory.clock import FrozenClock
 from memnet.domain.document import DocumentKey
-from memnet.wiring import Services
+from memnet.service import Service
 from tests.api.conftest import DYNAMIC, USER, code
 
 READY = {"storage": "ok", "issuer": "ok", "search": "ok", "vault": "ok", "queue": "ok"}
@@ -77,7 +77,7 @@ class BrokenStore:
 
 class TestDefect:
     @pytest.fixture
-    def services(self, services: Services) -> Services:
+    def services(self, services: Service) -> Service:
         object.__setattr__(services, "documents", BrokenStore())
         return services
 
@@ -103,7 +103,7 @@ class TestDefect:
         assert (await client.get("/health/live")).status_code == 200
 
 
-async def test_readiness_asks_the_issuer(anonymous: httpx.AsyncClient, keys: Any, services: Services) -> None:
+async def test_readiness_asks_the_issuer(anonymous: httpx.AsyncClient, keys: Any, services: Service) -> None:
     ready = await anonymous.get("/health/ready")
     assert (ready.status_code, ready.json()) == (200, {"status": "ok", "checks": READY})
     keys.down = True

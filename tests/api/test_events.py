@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 from memnet.adapters.memory.queue import MemoryQueue
 from memnet.adapters.process.background import BackgroundTasks
 from memnet.domain.errors import Unavailable
+from memnet.service import Service
 from memnet.stores import Search
-from memnet.wiring import Services
 from tests.api.conftest import USER, Token, bearer, code
 from tests.domain.event_samples import event_body, stored_event
 
@@ -206,11 +206,11 @@ class DeadIndex:
 
 class TestTrouble:
     @pytest.fixture
-    def services(self, services: Services) -> Services:
+    def services(self, services: Service) -> Service:
         dead: Any = DeadIndex()
         return replace(services, search=Search(dead, services.search.register, services.erasures))
 
-    async def test_an_event_is_stored_all_the_same(self, client: httpx.AsyncClient, services: Services) -> None:
+    async def test_an_event_is_stored_all_the_same(self, client: httpx.AsyncClient, services: Service) -> None:
         response = await write(client)
         assert (response.status_code, response.json()) == (201, {"event_id": "evt_01", "indexed": False})
         assert await services.events.get(stored_event().key) == stored_event().data
@@ -227,7 +227,7 @@ class TestTrouble:
 REINDEX = "/v1/tenants/t1/search:reindex"
 
 
-async def test_a_reindexing_is_started_and_told_of(client: httpx.AsyncClient, services: Services) -> None:
+async def test_a_reindexing_is_started_and_told_of(client: httpx.AsyncClient, services: Service) -> None:
     assert isinstance(services.queue, MemoryQueue)
     services.queue.available = False
     assert code(await client.get(REINDEX)) == "REINDEX_NOT_FOUND"

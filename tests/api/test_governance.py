@@ -7,7 +7,7 @@ import httpx
 import pytest
 
 from memnet.adapters.memory.clock import FrozenClock
-from memnet.wiring import Services
+from memnet.service import Service
 from tests.api.conftest import USER, Token, bearer, code
 
 APPLY, HOLD, TENANT_HOLD = f"{USER}/retention:apply", f"{USER}/legal-hold", "/v1/tenants/t1/legal-hold"
@@ -39,12 +39,12 @@ async def old(client: httpx.AsyncClient) -> None:
         assert (await client.post(f"{USER}/events", json=event(event_id, timestamp))).status_code == 201
 
 
-async def stored(services: Services) -> list[str]:
+async def stored(services: Service) -> list[str]:
     return [key.event_id for key in (await services.events.list(None, limit=10, cursor=None)).items]
 
 
 @pytest.mark.usefixtures("old")
-async def test_what_is_over_is_removed_and_told(client: httpx.AsyncClient, services: Services) -> None:
+async def test_what_is_over_is_removed_and_told(client: httpx.AsyncClient, services: Service) -> None:
     response = await client.post(APPLY)
     assert response.status_code == 200
     told = response.json()
@@ -64,7 +64,7 @@ async def test_what_is_over_is_removed_and_told(client: httpx.AsyncClient, servi
     [{"json": {"dry_run": True}}, {"params": {"dry_run": "true"}}, {"json": {}, "params": {"dry_run": "true"}}],
 )
 async def test_a_dry_run_removes_nothing_wherever_it_is_said(
-    client: httpx.AsyncClient, services: Services, request_: dict[str, Any]
+    client: httpx.AsyncClient, services: Service, request_: dict[str, Any]
 ) -> None:
     told = (await client.post(APPLY, **request_)).json()
     assert (told["dry_run"], told["counts"]["events"]["removed"]) == (True, 1)
@@ -102,7 +102,7 @@ async def test_what_is_asked_wrongly_is_refused(client: httpx.AsyncClient, reque
 @pytest.mark.usefixtures("old")
 @pytest.mark.parametrize(("url", "covers"), [(HOLD, "user"), (TENANT_HOLD, "tenant")])
 async def test_a_hold_keeps_everything_until_it_is_lifted(
-    client: httpx.AsyncClient, services: Services, url: str, covers: str
+    client: httpx.AsyncClient, services: Service, url: str, covers: str
 ) -> None:
     reason = {"reason": "Litigation 17", "actor": "svc-a"}
     held = [{"covers": covers, **reason, "since": AT}]

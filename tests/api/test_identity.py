@@ -16,7 +16,7 @@ from api import identity
 from api.identity import LEEWAY_SECONDS, TokenValidator
 from memnet.adapters.memory.clock import FrozenClock
 from memnet.domain.errors import Unauthenticated, Unavailable
-from memnet.wiring import Services
+from memnet.service import Service
 from tests.api.conftest import KEY_ID, ListedKeys, Token
 
 
@@ -39,7 +39,7 @@ async def test_the_principal_is_oid_or_else_sub(validator: TokenValidator, token
     assert (await validator.identify([f"Bearer {token(oid=None, sub='s')}"])).actor.principal == "s"
 
 
-async def test_the_tenant_claim_can_be_another(services: Services, keys: ListedKeys, token: Token) -> None:
+async def test_the_tenant_claim_can_be_another(services: Service, keys: ListedKeys, token: Token) -> None:
     validator = TokenValidator(
         keys,
         issuer="https://issuer.test/t1/v2.0",
@@ -92,7 +92,7 @@ async def test_claims_that_are_refused(
     assert await reason(validator, f"Bearer {token(**claims)}") == expected
 
 
-async def test_lifetime_has_a_leeway_and_an_end(validator: TokenValidator, token: Token, services: Services) -> None:
+async def test_lifetime_has_a_leeway_and_an_end(validator: TokenValidator, token: Token, services: Service) -> None:
     now = services.clock.now().timestamp()
     for claims in ({"exp": now - LEEWAY_SECONDS + 1}, {"nbf": now + LEEWAY_SECONDS}, {"iat": now + LEEWAY_SECONDS}):
         await validator.identify([f"Bearer {token(**claims)}"])
@@ -103,7 +103,7 @@ async def test_lifetime_has_a_leeway_and_an_end(validator: TokenValidator, token
 
 
 async def test_a_remembered_token_expires_all_the_same(
-    validator: TokenValidator, token: Token, services: Services
+    validator: TokenValidator, token: Token, services: Service
 ) -> None:
     header = f"Bearer {token()}"
     await validator.identify([header])

@@ -9,8 +9,8 @@ from fastapi import FastAPI
 
 from api.in_flight import Places
 from memnet.domain.errors import Overloaded
+from memnet.service import Service
 from memnet.settings import Settings
-from memnet.wiring import Services
 from tests.api.conftest import AUDIENCE, DYNAMIC, ISSUER, Token, bearer, code, creating
 from tests.sample_settings import sample_settings
 
@@ -41,7 +41,7 @@ def settings() -> Settings:
 
 
 @pytest.fixture
-def storage(services: Services) -> SlowStorage:
+def storage(services: Service) -> SlowStorage:
     slow = SlowStorage(services.documents)
     object.__setattr__(services, "documents", slow)
     return slow

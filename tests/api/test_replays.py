@@ -1,5 +1,7 @@
 """What became of a snapshot, over HTTP."""
 
+from dataclasses import replace
+
 import httpx
 import pytest
 
@@ -9,7 +11,7 @@ from memnet.domain.record import RecordKind
 from memnet.domain.replay import replay_key
 from memnet.operations.fail_replay import fail_replay
 from memnet.operations.replay_snapshot import replay_snapshot
-from memnet.wiring import Services
+from memnet.service import Service
 from tests.api.conftest import USER, Token, bearer, code
 from tests.operations.replay_world import FACT, FORBIDDEN, MESSAGES, PREFERENCE, SCOPE, answer
 
@@ -26,27 +28,14 @@ async def stored(client: httpx.AsyncClient) -> str:
     return location
 
 
-async def work(services: Services, location: str) -> None:
+async def work(services: Service, location: str) -> None:
     await replay_snapshot(
         Job(JobKind.REPLAY, "t1", "u1", location.rpartition("/")[2]),
-        vault=services.vault,
-        marks=services.marks,
-        queue=services.queue,
-        documents=services.documents,
-        audit=services.audit,
-        events=services.events,
-        search=services.search,
-        catalog=services.catalog,
-        models=ScriptedModels([answer(PREFERENCE, FACT, FORBIDDEN)]),
-        semantic_router=services.semantic_router,
-        background=services.background,
-        worker_principal=services.settings.worker_principal,
+        replace(services, models=ScriptedModels([answer(PREFERENCE, FACT, FORBIDDEN)])),
     )
 
 
-async def test_the_location_of_a_snapshot_tells_what_became_of_it(
-    client: httpx.AsyncClient, services: Services
-) -> None:
+async def test_the_location_of_a_snapshot_tells_what_became_of_it(client: httpx.AsyncClient, services: Service) -> None:
     location = await stored(client)
     waiting = (await client.get(location)).json()
     assert (waiting["status"], waiting["patches"], waiting["extraction"]) == ("queued", [], None)
@@ -61,7 +50,7 @@ async def test_the_location_of_a_snapshot_tells_what_became_of_it(
     assert "tenant_id" not in told
 
 
-async def test_the_changes_it_names_stand_in_the_audit(client: httpx.AsyncClient, services: Services) -> None:
+async def test_the_changes_it_names_stand_in_the_audit(client: httpx.AsyncClient, services: Service) -> None:
     location = await stored(client)
     await work(services, location)
     told = (await client.get(location)).json()
@@ -72,20 +61,20 @@ async def test_the_changes_it_names_stand_in_the_audit(client: httpx.AsyncClient
     assert {record["evidence"]["replay_id"] for record in records} == {told["replay_id"]}
 
 
-async def test_a_failed_one_says_why(client: httpx.AsyncClient, services: Services) -> None:
+async def test_a_failed_one_says_why(client: httpx.AsyncClient, services: Service) -> None:
     location = await stored(client)
     job = Job(JobKind.REPLAY, "t1", "u1", location.rpartition("/")[2])
-    await fail_replay(job, "SEAL_BROKEN", records=services.records, marks=services.marks, clock=services.clock)
+    await fail_replay(job, "SEAL_BROKEN", services)
     told = (await client.get(location)).json()
     assert (told["status"], told["reason"]) == ("failed", "SEAL_BROKEN")
 
 
 async def test_one_that_was_given_up_is_tried_again_when_it_is_asked_for(
-    client: httpx.AsyncClient, services: Services, token: Token
+    client: httpx.AsyncClient, services: Service, token: Token
 ) -> None:
     location = await stored(client)
     job = Job(JobKind.REPLAY, "t1", "u1", location.rpartition("/")[2])
-    await fail_replay(job, "SEAL_BROKEN", records=services.records, marks=services.marks, clock=services.clock)
+    await fail_replay(job, "SEAL_BROKEN", services)
     refused = await client.post(f"{location}:retry", headers=bearer(token("Memory.Write")))
     assert (refused.status_code, code(refused)) == (403, "ROLE_REQUIRED")
     answered = await client.post(f"{location}:retry")
@@ -112,7 +101,7 @@ async def test_who_may_ask(client: httpx.AsyncClient, token: Token, role: str, s
     assert (await client.get(location, headers=bearer(token(role)))).status_code == status
 
 
-async def test_what_is_not_there_or_cannot_be_read_is_refused(client: httpx.AsyncClient, services: Services) -> None:
+async def test_what_is_not_there_or_cannot_be_read_is_refused(client: httpx.AsyncClient, services: Service) -> None:
     missing = await client.get(f"{USER}/replays/rpl-none")
     assert (missing.status_code, code(missing)) == (404, "REPLAY_NOT_FOUND")
     bad = await client.get(f"{USER}/replays/-x")
@@ -124,7 +113,7 @@ async def test_what_is_not_there_or_cannot_be_read_is_refused(client: httpx.Asyn
     assert (broken.status_code, code(broken)) == (500, "HISTORY_BROKEN")
 
 
-async def test_a_user_s_replays_are_listed_as_each_is_told(client: httpx.AsyncClient, services: Services) -> None:
+async def test_a_user_s_replays_are_listed_as_each_is_told(client: httpx.AsyncClient, services: Service) -> None:
     location = await stored(client)
     await work(services, location)
     listed = (await client.get(f"{USER}/replays")).json()

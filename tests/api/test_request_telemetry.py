@@ -18,8 +18,9 @@ from memnet.catalog import Catalog
 from memnet.domain.access import ROLES
 from memnet.domain.errors import Unavailable
 from memnet.domain.metric import LABELS
+from memnet.service import Service
 from memnet.settings import Settings
-from memnet.wiring import Services, in_memory
+from memnet.wiring import in_memory
 from tests.api.conftest import DYNAMIC, USER, Token, bearer, changing, creating, patch_body
 from tests.memory_blobs import storage_of
 
@@ -34,7 +35,7 @@ def telemetry() -> MemoryTelemetry:
 
 
 @pytest.fixture
-def services(settings: Settings, catalog: Catalog, telemetry: MemoryTelemetry) -> Services:
+def services(settings: Settings, catalog: Catalog, telemetry: MemoryTelemetry) -> Service:
     return in_memory(settings, catalog, telemetry=telemetry)
 
 
@@ -48,7 +49,7 @@ def outcomes(telemetry: MemoryTelemetry) -> list[tuple[str, ...]]:
 
 
 async def test_an_unreadable_document_is_left_out_of_the_context_and_counted(
-    client: httpx.AsyncClient, telemetry: MemoryTelemetry, services: Services, etag: str
+    client: httpx.AsyncClient, telemetry: MemoryTelemetry, services: Service, etag: str
 ) -> None:
     storage = storage_of(services.documents)
     for name in storage.names():
@@ -189,7 +190,7 @@ async def test_how_full_a_document_is_is_told_when_it_is_written(
 
 
 async def test_a_search_is_told_by_its_time_and_what_it_found(
-    client: httpx.AsyncClient, telemetry: MemoryTelemetry, services: Services
+    client: httpx.AsyncClient, telemetry: MemoryTelemetry, services: Service
 ) -> None:
     event = {"event_id": "e1", "service_id": "s", "timestamp": "2026-02-14T20:00:00Z", "source_type": "chat"}
     await client.post(f"{USER}/events", json={**event, "digest": "tea"})
@@ -200,7 +201,7 @@ async def test_a_search_is_told_by_its_time_and_what_it_found(
 
 
 async def test_a_search_that_fails_is_told_by_its_code(
-    client: httpx.AsyncClient, telemetry: MemoryTelemetry, services: Services, monkeypatch: pytest.MonkeyPatch
+    client: httpx.AsyncClient, telemetry: MemoryTelemetry, services: Service, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     event = {"event_id": "e1", "service_id": "s", "timestamp": "2026-02-14T20:00:00Z", "source_type": "chat"}
     await client.post(f"{USER}/events", json={**event, "digest": "tea"})
@@ -239,7 +240,7 @@ async def test_health_checks_have_no_spans(client: httpx.AsyncClient, telemetry:
 
 
 async def test_a_defect_is_a_failure_with_type_and_place_and_no_text(
-    client: httpx.AsyncClient, telemetry: MemoryTelemetry, services: Services, monkeypatch: pytest.MonkeyPatch
+    client: httpx.AsyncClient, telemetry: MemoryTelemetry, services: Service, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     async def fail(*_: object) -> None:
         raise KeyError(CANARY)
@@ -253,7 +254,7 @@ async def test_a_defect_is_a_failure_with_type_and_place_and_no_text(
 
 
 async def test_a_client_that_left_is_told_as_such(
-    services: Services, validator: TokenValidator, token: Token, telemetry: MemoryTelemetry
+    services: Service, validator: TokenValidator, token: Token, telemetry: MemoryTelemetry
 ) -> None:
     app = create_app(services, validator)
     headers = [(b"authorization", f"Bearer {token()}".encode()), (b"content-type", b"application/json")]

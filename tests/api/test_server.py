@@ -7,8 +7,8 @@ import pytest
 from fastapi import FastAPI
 
 from memnet.adapters.process.background import BackgroundTasks
+from memnet.service import Service
 from memnet.settings import Settings
-from memnet.wiring import Services
 from tests.api.conftest import AUDIENCE, DYNAMIC, ISSUER, Token, bearer, creating, patch_body
 from tests.api.served import Served, read_until
 from tests.sample_settings import sample_settings
@@ -20,7 +20,7 @@ def settings() -> Settings:
 
 
 @pytest.fixture
-def served(app: FastAPI, services: Services) -> Iterator[Served]:
+def served(app: FastAPI, services: Service) -> Iterator[Served]:
     assert isinstance(services.background, BackgroundTasks)
     with Served(app, services.background) as running:
         yield running

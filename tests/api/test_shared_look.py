@@ -8,7 +8,7 @@ import pytest
 
 from api.shared_look import KEPT_FOR, SharedLook
 from memnet.adapters.memory.clock import FrozenClock
-from memnet.wiring import Services
+from memnet.service import Service
 
 CALLERS = 100
 MOMENT = timedelta(microseconds=1)
@@ -107,7 +107,7 @@ async def test_a_failure_is_told_to_those_who_wait_and_not_kept(place: Place, sh
 
 
 async def test_no_rate_of_questions_reaches_what_the_service_depends_on(
-    anonymous: httpx.AsyncClient, services: Services, monkeypatch: pytest.MonkeyPatch
+    anonymous: httpx.AsyncClient, services: Service, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     pings = 0
     ping = services.documents.ping

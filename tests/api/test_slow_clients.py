@@ -14,8 +14,8 @@ from api.bounded_request import bounded_request
 from api.request_body import LOWEST_RATE
 from memnet.adapters.memory.ids import SequentialIds
 from memnet.adapters.process.background import BackgroundTasks
+from memnet.service import Service
 from memnet.settings import Settings
-from memnet.wiring import Services
 from tests.api.conftest import AUDIENCE, DYNAMIC, ISSUER, Token, bearer, creating, patch_body
 from tests.api.served import Served, read_all, read_until
 from tests.sample_settings import sample_settings
@@ -38,7 +38,7 @@ def settings(deadlines: dict[str, float]) -> Settings:
 
 
 @pytest.fixture
-def served(app: FastAPI, services: Services) -> Iterator[Served]:
+def served(app: FastAPI, services: Service) -> Iterator[Served]:
     assert isinstance(services.background, BackgroundTasks)
     with Served(app, services.background) as running:
         yield running

@@ -4,14 +4,14 @@ import httpx
 import pytest
 
 from memnet.domain.job import Job, JobKind
-from memnet.wiring import Services
+from memnet.service import Service
 from tests.api.conftest import ALL_ROLES, DYNAMIC, USER, Token, bearer, changing, code, patch_body
 
 STATISTICS = "/v1/statistics"
 
 
 async def test_it_tells_what_was_answered_and_what_waits(
-    client: httpx.AsyncClient, services: Services, etag: str
+    client: httpx.AsyncClient, services: Service, etag: str
 ) -> None:
     stale = await client.patch(DYNAMIC, json=patch_body(), headers=changing('"0-0000000000000000"', "late"))
     assert stale.status_code == 412

@@ -4,7 +4,7 @@ import httpx
 
 from memnet.operations.erase_tenants import erase_tenants
 from memnet.operations.erase_users import erase_users
-from memnet.wiring import Services
+from memnet.service import Service
 from tests.api.conftest import USER, code
 from tests.api.erasing import advance, drain, live
 from tests.api.test_governance import event
@@ -13,7 +13,7 @@ TENANT = "/v1/tenants/t1"
 
 
 async def test_it_ends_with_a_receipt_and_every_write_is_refused(
-    client: httpx.AsyncClient, services: Services, etag: str
+    client: httpx.AsyncClient, services: Service, etag: str
 ) -> None:
     await live(client, services, etag)
     assert code(await client.get(f"{TENANT}/erasure")) == "ERASURE_NOT_FOUND"
@@ -31,8 +31,8 @@ async def test_it_ends_with_a_receipt_and_every_write_is_refused(
     for number in range(4):
         advance(services, 960 if number else 0)
         await drain(services)
-        await erase_tenants(erasing=services.erasing)
-        await erase_users(None, erasing=services.erasing)
+        await erase_tenants(services)
+        await erase_users(None, services)
     told = (await client.get(f"{TENANT}/erasure")).json()
     assert (told["status"], told["users"], told["receipt"]["users_held"]) == ("complete", 1, [])
     assert (await client.delete(f"{TENANT}/memory?confirm=t1")).json() == told

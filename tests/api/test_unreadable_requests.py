@@ -11,7 +11,7 @@ from api.answer_headers import ALWAYS
 from api.bounded_request import MAX_HEAD_BYTES
 from api.telemetry import JsonFormatter
 from memnet.adapters.process.background import BackgroundTasks
-from memnet.wiring import Services
+from memnet.service import Service
 from tests.api.conftest import DYNAMIC, Token, patch_body
 from tests.api.served import Served, read_all, read_until
 
@@ -20,7 +20,7 @@ LIVE = b"GET /health/live HTTP/1.1\r\nHost: memnet.test\r\n\r\n"
 
 
 @pytest.fixture
-def served(app: FastAPI, services: Services) -> Iterator[Served]:
+def served(app: FastAPI, services: Service) -> Iterator[Served]:
     assert isinstance(services.background, BackgroundTasks)
     with Served(app, services.background) as running:
         yield running

@@ -12,7 +12,7 @@ import pytest
 from fastapi import FastAPI
 
 from memnet.operations.open_conflict import open_conflict
-from memnet.wiring import Services
+from memnet.service import Service
 from tests.api.conftest import DYNAMIC, USER, Token, bearer, changing, creating, patch_body
 from tests.api.test_admission import VALUES
 from tests.api.test_conflicts import ALPHA, write
@@ -35,7 +35,7 @@ def preference(text: str, place: str = "-") -> dict[str, Any]:
 
 
 @pytest.fixture
-async def planted(client: httpx.AsyncClient, services: Services) -> dict[str, list[str]]:
+async def planted(client: httpx.AsyncClient, services: Service) -> dict[str, list[str]]:
     """Values in every store; returns by parameter what names them."""
 
     async def patched(etag: str, key: str, *ops: dict[str, Any], **members: Any) -> str:
@@ -53,9 +53,7 @@ async def planted(client: httpx.AsyncClient, services: Services) -> dict[str, li
     etag = await patched(etag, "k5", {"op": "add", "path": "/content/durable_facts/-", "value": less}, confidence=0.1)
     earlier = await write(client, {**BASE, "summary": "canary-earlier"}, creating("p1"))
     proposed = proposal(base_etag=earlier)
-    await open_conflict(
-        proposed, dispute(), rebases=1, vault=services.vault, marks=services.marks, queue=services.queue
-    )
+    await open_conflict(proposed, dispute(), services, rebases=1)
     now = {**BASE, "summary": "canary-summary", "facets": {"canary-facet": "x"}}
     alpha = await write(client, now, changing(earlier, "p2"))
     gone = ALPHA.replace("alpha", "beta")
@@ -144,7 +142,7 @@ def requests(app: FastAPI, planted: dict[str, list[str]]) -> list[Sent]:
     return found
 
 
-def stores(services: Services) -> Stores:
+def stores(services: Service) -> Stores:
     """The dicts of the memory adapters, each with a copy."""
     found: Stores = []
     waiting: list[Any] = [services]
@@ -166,7 +164,7 @@ def stores(services: Services) -> Stores:
 
 
 async def answers(
-    anonymous: httpx.AsyncClient, services: Services, sent: list[Sent], token: str
+    anonymous: httpx.AsyncClient, services: Service, sent: list[Sent], token: str
 ) -> list[tuple[str, httpx.Response]]:
     """Send each request to the stores as they were planted."""
     before, found = stores(services), list[tuple[str, httpx.Response]]()
@@ -192,7 +190,7 @@ async def answers(
 async def test_no_answer_shows_what_the_role_does_not_read(
     anonymous: httpx.AsyncClient,
     app: FastAPI,
-    services: Services,
+    services: Service,
     token: Token,
     planted: dict[str, list[str]],
     role: str,
@@ -209,7 +207,7 @@ async def test_no_answer_shows_what_the_role_does_not_read(
 
 
 async def test_what_is_planted_can_be_found(
-    anonymous: httpx.AsyncClient, app: FastAPI, services: Services, token: Token, planted: dict[str, list[str]]
+    anonymous: httpx.AsyncClient, app: FastAPI, services: Service, token: Token, planted: dict[str, list[str]]
 ) -> None:
     """By a token with every role, in answers to the same requests."""
     sent = [one for one in requests(app, planted) if one[0] == "GET" or one[1].endswith((":search", ":assemble"))]

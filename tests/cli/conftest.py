@@ -19,6 +19,7 @@ from memnet.operations.patch_document import patch_document
 from memnet.settings import Settings
 from memnet.wiring import connect
 from tests.sample_settings import NOWHERE
+from tests.services import service_of
 
 SCOPE = UserScope("t1", "u1")
 DYNAMIC = DocumentKey(SCOPE, "user", "user_dynamic.json")
@@ -78,16 +79,16 @@ async def write_history(storage: Settings) -> list[bytes]:
                 source_time=None,
                 dry_run=False,
             )
-            return (await patch_document(command, **ports, **own, catalog=services.catalog)).etag
+            return (await patch_document(command, service_of(catalog=services.catalog, **ports, **own))).etag
 
         versions, etag = [], None
         for number in range(1, 4):
             etag = await patch(DYNAMIC, "user_dynamic", "/content/preferences/-", f"p{number}", etag, f"k{number}")
-            view = await get_document(DYNAMIC, documents=services.documents, audit=services.audit)
+            view = await get_document(DYNAMIC, services)
             versions.append(view.document)
         made = await patch(PROJECT, "project_doc", "/content/summary", "s", None, "made")
         ended = DeleteDocument(
             key=PROJECT, actor=ACTOR, precondition=IfMatch(made), idempotency_key="ended", note=None, dry_run=False
         )
-        await delete_document(ended, **ports, **own)
+        await delete_document(ended, service_of(**ports, **own))
         return versions

@@ -48,7 +48,7 @@ def signed(storage: Settings, memnet: Memnet) -> Settings:
 async def change(storage: Settings, value: str) -> None:
     """One more change of the document with preferences."""
     async with connect(storage) as services:
-        stored = await get_document(DYNAMIC, documents=services.documents, audit=services.audit)
+        stored = await get_document(DYNAMIC, services)
         command = PatchDocument(
             key=DYNAMIC,
             actor=Actor("svc-a", frozenset({"Memory.Write"})),
@@ -63,15 +63,7 @@ async def change(storage: Settings, value: str) -> None:
             source_time=None,
             dry_run=False,
         )
-        await patch_document(
-            command,
-            documents=services.documents,
-            audit=services.audit,
-            catalog=services.catalog,
-            clock=services.clock,
-            ids=services.ids,
-            background=services.background,
-        )
+        await patch_document(command, services)
 
 
 def all_blobs(blobs: ContainerClient, prefix: str = SCOPE.prefix) -> Blobs:

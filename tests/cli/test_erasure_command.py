@@ -55,7 +55,7 @@ def ask(storage: Settings, scope: UserScope = SCOPE, key: str = "forget-1") -> s
 
     async def request() -> str:
         async with connect(storage) as services:
-            asked = await request_erasure(scope, idempotency_key=key, actor=PRIVACY, erasing=services.erasing)
+            asked = await request_erasure(scope, services, idempotency_key=key, actor=PRIVACY)
             return asked.erasure_id
 
     return asyncio.run(request())
@@ -64,14 +64,7 @@ def ask(storage: Settings, scope: UserScope = SCOPE, key: str = "forget-1") -> s
 def hold(storage: Settings) -> None:
     async def place() -> None:
         async with connect(storage) as services:
-            await place_hold(
-                HoldPlace(SCOPE.tenant_id, SCOPE.user_id),
-                "litigation",
-                actor=PRIVACY,
-                holds=services.holds,
-                erasures=services.erasures,
-                clock=services.clock,
-            )
+            await place_hold(HoldPlace(SCOPE.tenant_id, SCOPE.user_id), "litigation", services, actor=PRIVACY)
 
     asyncio.run(place())
 
@@ -203,7 +196,7 @@ def keep(memnet: Memnet, storage: Settings, directory: Path, monkeypatch: pytest
     async def end() -> bytes | None:
         async with connect(storage) as services:
             # Under a hold it is over already.
-            assert await erase_user(SCOPE, erasing=services.erasing) in (Erased.FINISHED, Erased.NOTHING)
+            assert await erase_user(SCOPE, services) in (Erased.FINISHED, Erased.NOTHING)
             return await services.erasures.read_receipt("t1", erasure_id)
 
     receipt = asyncio.run(end())

@@ -24,8 +24,9 @@ from memnet.domain.errors import Unavailable
 from memnet.domain.snapshot import Conversation
 from memnet.operations.export_user import REMOVED
 from memnet.operations.store_snapshot import store_snapshot
+from memnet.service import Service
 from memnet.settings import Settings
-from memnet.wiring import Services, connect
+from memnet.wiring import connect
 from tests.cli.conftest import Memnet, write_history
 
 OF_USER = ("--tenant", "t1", "--user", "u1")
@@ -125,11 +126,8 @@ def test_conversations_are_exported_for_a_named_reader_alone(
                 UserScope(tenant, "u1"),
                 "c1",
                 Conversation.model_validate(body),
+                services,
                 actor=Actor("svc", frozenset()),
-                catalog=services.catalog,
-                vault=services.vault,
-                marks=services.marks,
-                queue=services.queue,
             )
 
     asyncio.run(store())
@@ -224,10 +222,10 @@ def test_a_file_that_cannot_be_written_is_told(memnet: Memnet, history: list[byt
 
 
 def test_what_only_has_to_be_run_again_is_told_as_such(storage: Settings) -> None:
-    async def raced(services: Services) -> None:
+    async def raced(services: Service) -> None:
         raise Unavailable(REMOVED)
 
-    async def down(services: Services) -> None:
+    async def down(services: Service) -> None:
         raise Unavailable(dependency="blob_storage")
 
     with pytest.raises(click.ClickException, match="run it again"):

@@ -12,10 +12,12 @@ from memnet.domain.write import IfAbsent, IfMatch, PatchDocument, Reason
 from memnet.operations.get_document import get_document
 from memnet.operations.list_audit import list_audit
 from memnet.operations.patch_document import patch_document
+from memnet.service import Service
 from memnet.settings import Settings, load_storage
-from memnet.wiring import Services, connect
+from memnet.wiring import connect
 from tests.cli.conftest import ACTOR, Memnet
 from tests.migration_example import write_catalog
+from tests.services import service_of
 
 NAME = ("--migration", "split-global")
 USER = ("--tenant", "t1", "--user", "u1")
@@ -49,7 +51,7 @@ def do(settings: Settings, work: Any) -> Any:
 def prefer(settings: Settings, key: DocumentKey, text: str, ops: Any = None) -> None:
     """Patch a document live, or create it."""
 
-    async def work(services: Services) -> None:
+    async def work(services: Service) -> None:
         stored = await services.documents.get(key)
         head = None if stored is None else stored.view
         old = key.path == "global.json"
@@ -65,15 +67,15 @@ def prefer(settings: Settings, key: DocumentKey, text: str, ops: Any = None) -> 
         )
         ports = {"documents": services.documents, "audit": services.audit, "clock": services.clock}
         rest = {"ids": services.ids, "background": services.background, "catalog": services.catalog}
-        await patch_document(command, **ports, **rest)
+        await patch_document(command, service_of(**ports, **rest))
 
     do(settings, work)
 
 
 def read(settings: Settings, key: DocumentKey) -> bytes | None:
-    async def work(services: Services) -> bytes | None:
+    async def work(services: Service) -> bytes | None:
         try:
-            return (await get_document(key, documents=services.documents, audit=services.audit)).document
+            return (await get_document(key, services)).document
         except DocumentNotFound:
             return None
 
@@ -145,16 +147,8 @@ def test_no_client_can_be_the_actor(memnet: Memnet, old: Settings) -> None:
 
 
 def records(settings: Settings) -> bytes:
-    async def work(services: Services) -> bytes:
-        page = await list_audit(
-            STATIC.scope,
-            namespace="user",
-            path="user_static.json",
-            limit=9,
-            cursor=None,
-            documents=services.documents,
-            audit=services.audit,
-        )
+    async def work(services: Service) -> bytes:
+        page = await list_audit(STATIC.scope, services, namespace="user", path="user_static.json", limit=9, cursor=None)
         return b"".join(page.items)
 
     found: bytes = do(settings, work)

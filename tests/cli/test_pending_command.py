@@ -9,6 +9,7 @@ from memnet.operations.patch_document import patch_document
 from memnet.settings import Settings
 from memnet.wiring import connect
 from tests.cli.conftest import ACTOR, DYNAMIC, Memnet
+from tests.services import service_of
 
 USER = ("--tenant", "t1", "--user", "u1")
 WHERE = (*USER, "--document", "user/user_dynamic.json")
@@ -30,14 +31,14 @@ async def propose(storage: Settings, *texts: str) -> list[str]:
         )
         ports: dict[str, Any] = {"documents": services.documents, "audit": services.audit, "clock": services.clock}
         own = {"ids": services.ids, "background": services.background, "catalog": services.catalog}
-        made = await patch_document(command, **ports, **own)
+        made = await patch_document(command, service_of(**ports, **own))
         return [row["pending_id"] for row in made.redirected]
 
 
 def document(storage: Settings) -> bytes:
     async def read() -> bytes:
         async with connect(storage) as services:
-            return (await get_document(DYNAMIC, documents=services.documents, audit=services.audit)).document
+            return (await get_document(DYNAMIC, services)).document
 
     return asyncio.run(read())
 

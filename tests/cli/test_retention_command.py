@@ -3,6 +3,7 @@
 import asyncio
 import json
 from collections.abc import Callable
+from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
 
@@ -19,6 +20,7 @@ from memnet.operations.legal_holds import place_hold
 from memnet.operations.write_event import write_event
 from memnet.settings import Settings
 from memnet.wiring import connect
+from tests.services import arguments
 
 Memnet = Callable[..., Result]
 LEGAL = Actor("svc-legal", frozenset())
@@ -35,23 +37,16 @@ async def write(storage: Settings, *users: str, timestamp: str = "2020-01-01T00:
                 "source_type": "chat",
                 "digest": "What happened.",
             }
-            await write_event(
-                UserScope("t1", user),
-                Event.model_validate(body),
-                events=services.events,
-                search=services.search,
-                ids=services.ids,
-                background=services.background,
-            )
+            await write_event(UserScope("t1", user), Event.model_validate(body), services)
 
 
 async def hold(storage: Settings, user: str | None, reason: str) -> None:
     async with connect(storage) as services:
         ports = {"actor": LEGAL, "holds": services.holds, "erasures": services.erasures, "clock": services.clock}
         if user is None:
-            await place_hold(HoldPlace("t1"), reason, **ports)
+            await place_hold(HoldPlace("t1"), reason, **arguments(**ports))
         else:
-            await place_hold(HoldPlace("t1", user), reason, **ports)
+            await place_hold(HoldPlace("t1", user), reason, **arguments(**ports))
 
 
 def events(blobs: ContainerClient) -> list[str]:
@@ -88,18 +83,9 @@ async def age(storage: Settings, days: int) -> None:
     async with connect(storage) as services:
         await apply_retention(
             UserScope("t1", "u1"),
+            replace(services, clock=FrozenClock(services.clock.now() + timedelta(days=days))),
             as_of=None,
             dry_run=False,
-            documents=services.documents,
-            audit=services.audit,
-            events=services.events,
-            search=services.search,
-            records=services.records,
-            vault=services.vault,
-            marks=services.marks,
-            holds=services.holds,
-            catalog=services.catalog,
-            clock=FrozenClock(services.clock.now() + timedelta(days=days)),
         )
 
 

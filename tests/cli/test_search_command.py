@@ -9,10 +9,12 @@ import pytest
 from local.search_server import SearchEmulator
 from memnet import settings
 from memnet.operations.write_event import write_event
+from memnet.service import Service
 from memnet.settings import Settings
-from memnet.wiring import Services, connect
+from memnet.wiring import connect
 from tests.cli.conftest import Memnet
 from tests.domain.event_samples import SCOPE, event, stored_event
+from tests.services import arguments
 
 
 @pytest.fixture
@@ -26,7 +28,7 @@ def searchable(storage: Settings, search_emulator: SearchEmulator, monkeypatch: 
     return found
 
 
-def within(found: Settings, work: Callable[[Services], Awaitable[None]]) -> None:
+def within(found: Settings, work: Callable[[Service], Awaitable[None]]) -> None:
     async def run() -> None:
         async with connect(found) as services:
             await work(services)
@@ -34,14 +36,14 @@ def within(found: Settings, work: Callable[[Services], Awaitable[None]]) -> None
     asyncio.run(run())
 
 
-async def write(services: Services, event_id: str, *, indexed: bool) -> None:
+async def write(services: Service, event_id: str, *, indexed: bool) -> None:
     search = services.search if indexed else None
     ports = {"ids": services.ids, "background": services.background}
-    written = await write_event(SCOPE, event(event_id), events=services.events, search=search, **ports)  # type: ignore[arg-type]
+    written = await write_event(SCOPE, event(event_id), **arguments(events=services.events, search=search, **ports))  # type: ignore[arg-type]
     assert written.indexed is indexed
 
 
-async def three_events(services: Services) -> None:
+async def three_events(services: Service) -> None:
     await write(services, "e1", indexed=True)
     await write(services, "e2", indexed=True)
     await write(services, "e3", indexed=False)
@@ -62,7 +64,7 @@ def test_verify_tells_what_reconcile_repairs(memnet: Memnet, searchable: Setting
 def test_reindex_brings_a_lost_index_back(memnet: Memnet, searchable: Settings) -> None:
     within(searchable, three_events)
 
-    async def lose(services: Services) -> None:
+    async def lose(services: Service) -> None:
         layout = await services.search.register.recent()
         assert layout is not None
         await services.search.index.drop(layout.serving.name)

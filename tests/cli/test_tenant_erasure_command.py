@@ -48,26 +48,12 @@ async def fill(storage: Settings) -> None:
         for scope in (*(UserScope("t1", f"u{number}") for number in range(50)), UserScope("t10", "u1")):
             await world.patch(scope, "first")
             await world.event(scope, "evt-1")
-        await place_hold(
-            HoldPlace(HELD.tenant_id, HELD.user_id),
-            "litigation",
-            actor=LEGAL,
-            holds=services.holds,
-            erasures=services.erasures,
-            clock=services.clock,
-        )
+        await place_hold(HoldPlace(HELD.tenant_id, HELD.user_id), "litigation", services, actor=LEGAL)
 
 
 async def release(storage: Settings) -> None:
     async with connect(storage) as services:
-        await release_hold(
-            HoldPlace(HELD.tenant_id, HELD.user_id),
-            "settled",
-            actor=LEGAL,
-            holds=services.holds,
-            erasures=services.erasures,
-            clock=services.clock,
-        )
+        await release_hold(HoldPlace(HELD.tenant_id, HELD.user_id), "settled", services, actor=LEGAL)
 
 
 def finish(memnet: Memnet) -> dict[str, Any]:

@@ -13,6 +13,7 @@ from memnet.operations.replace_document import replace_document
 from memnet.settings import Settings
 from memnet.wiring import connect
 from tests.cli.conftest import DYNAMIC, PROJECT, SCOPE, Memnet
+from tests.services import service_of
 
 USER = ("--tenant", "t1", "--user", "u1")
 OLD = {
@@ -46,13 +47,13 @@ async def put(storage: Settings) -> None:
             )
             ports: dict[str, Any] = {"documents": services.documents, "audit": services.audit}
             own = {"clock": services.clock, "ids": services.ids, "background": services.background}
-            await replace_document(command, **ports, **own, catalog=services.catalog)
+            await replace_document(command, service_of(catalog=services.catalog, **ports, **own))
 
 
 def version(storage: Settings, key: DocumentKey = DYNAMIC) -> str:
     async def read() -> str:
         async with connect(storage) as services:
-            view = await get_document(key, documents=services.documents, audit=services.audit)
+            view = await get_document(key, services)
             return view.etag
 
     return asyncio.run(read())

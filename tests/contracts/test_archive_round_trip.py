@@ -33,6 +33,7 @@ from tests.domain.samples import CATALOG
 from tests.domain.snapshot_samples import snapshot
 from tests.memory_blobs import memory_blobs
 from tests.operations.vault_world import VaultWorld
+from tests.services import arguments, service_of
 
 SCOPE, OTHER = UserScope("t1", "u1"), UserScope("t2", "u2")
 OPERATOR, WRITER = Actor("ops", frozenset()), Actor("svc", frozenset())
@@ -68,16 +69,17 @@ class Store:
         with zipfile.ZipFile(file, "w") as archive:
             await export_user(
                 scope,
+                service_of(records=self.records, **self.all()),
                 archive=ZipArchiveWriter(archive),
                 snapshots_read_by=OPERATOR,
-                records=self.records,
-                **self.all(),
             )
         return file.getvalue()
 
     async def take(self, archive: bytes, target: UserScope) -> ImportReport:
         reader = ZipArchiveReader(io.BytesIO(archive))
-        report = await import_user(reader, target, actor=OPERATOR, catalog=CATALOG, **self.all(), **self.writing())
+        report = await import_user(
+            reader, target, actor=OPERATOR, **arguments(catalog=CATALOG, **self.all(), **self.writing())
+        )
         await self.background.drain()
         return report
 
@@ -95,13 +97,17 @@ class Store:
                     ops=[{"op": "replace", "path": "/content/summary", "value": f"naïve {number} 文档 🙂"}],
                     reason=Reason.LIVE_UPDATE,
                 )
-                etag = (await patch_document(command, catalog=CATALOG, **self.ports(), **self.writing())).etag
+                etag = (
+                    await patch_document(command, service_of(catalog=CATALOG, **self.ports(), **self.writing()))
+                ).etag
             event = Event(
                 event_id=name, service_id="s", timestamp="2026-01-01T00:00:00Z", source_type="x", digest=f"{name} 🙂"
             )
-            await write_event(SCOPE, event, events=self.events, search=None, **self.writing())
+            await write_event(SCOPE, event, **arguments(events=self.events, search=None, **self.writing()))
             spoken: Snapshot = snapshot(name, scope=SCOPE, conversation_id="c")
-            await import_entry(spoken, dry_run=False, events=self.events, vault=self.vault, **self.writing())
+            await import_entry(
+                spoken, service_of(events=self.events, vault=self.vault, **self.writing()), dry_run=False
+            )
         await self.background.drain()
 
 
@@ -133,11 +139,13 @@ async def test_what_is_exported_is_imported(store: Store, target: UserScope) -> 
     assert {fate for _, fate in report.documents} == {Fate.CREATED}
     assert len(report.documents) == report.entries["events", Fate.CREATED] == len(NAMES)
     assert report.entries["snapshots", Fate.CREATED] == len(NAMES)
-    rebuilt = await rebuild_documents(target, documents=store.documents, audit=store.audit)
+    rebuilt = await rebuild_documents(target, service_of(documents=store.documents, audit=store.audit))
     assert [found.fault for found in rebuilt] == [None] * len(NAMES)
     for name in NAMES:
         views = [
-            await get_document(DocumentKey(scope, "projects", f"{name}.json"), documents=s.documents, audit=s.audit)
+            await get_document(
+                DocumentKey(scope, "projects", f"{name}.json"), service_of(documents=s.documents, audit=s.audit)
+            )
             for s, scope in ((source, SCOPE), (store, target))
         ]
         contents = [orjson.loads(view.document)["content"] for view in views]

@@ -19,6 +19,7 @@ from memnet.operations.index_events import index_events
 from memnet.stores import ErasureStore, Search, SearchRegister
 from tests.domain.event_samples import SCOPE, stored_event
 from tests.memory_blobs import memory_blobs
+from tests.services import service_of
 
 OTHER = UserScope("t1", "u2")
 
@@ -52,7 +53,7 @@ async def search(search_emulator: Any) -> AsyncIterator[Search]:
     ) as index:
         made = Search(index, SearchRegister(memory_blobs(), fresh_seconds=0), ErasureStore(memory_blobs()))
         stored = [stored_event(f"e{n}", scope=scope) for n in range(7) for scope in (SCOPE, OTHER)]
-        await index_events(stored, search=made, ids=SequentialIds())
+        await index_events(stored, service_of(search=made, ids=SequentialIds()))
         yield made
 
 

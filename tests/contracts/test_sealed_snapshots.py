@@ -23,6 +23,7 @@ from memnet.stores import Blobs, JobMarks, RecordStore, Vault
 from tests.contracts.conftest import Place
 from tests.domain.samples import CATALOG
 from tests.domain.snapshot_samples import SCOPE, conversation, snapshot
+from tests.services import service_of
 
 ACTOR = Actor("svc-a", frozenset({"Memory.Write"}))
 AUDITOR = Actor("auditor-1", frozenset({"Memory.Audit"}))
@@ -52,11 +53,13 @@ async def store(
         scope,
         conversation_id,
         conversation(snapshot_id, *SAID),
+        service_of(
+            catalog=CATALOG,
+            vault=vault,
+            marks=JobMarks(Blobs(container, SystemClock())),
+            queue=MemoryQueue(FrozenClock()),
+        ),
         actor=ACTOR,
-        catalog=CATALOG,
-        vault=vault,
-        marks=JobMarks(Blobs(container, SystemClock())),
-        queue=MemoryQueue(FrozenClock()),
     )
 
 
@@ -149,11 +152,13 @@ async def test_a_snapshot_of_the_largest_body_is_stored_and_read(vault: Vault, c
         SCOPE,
         "c_1",
         conversation("s_1", *said),
+        service_of(
+            catalog=CATALOG,
+            vault=vault,
+            marks=JobMarks(Blobs(container, SystemClock())),
+            queue=MemoryQueue(FrozenClock()),
+        ),
         actor=ACTOR,
-        catalog=CATALOG,
-        vault=vault,
-        marks=JobMarks(Blobs(container, SystemClock())),
-        queue=MemoryQueue(FrozenClock()),
     )
     found = await read_snapshot(SCOPE, "c_1", "s_1", actor=AUDITOR, vault=vault)
     assert [message.content for message in found.messages] == said

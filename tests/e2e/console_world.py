@@ -93,7 +93,7 @@ async def dispute_summary(stack: Stack, maya: Maya) -> None:
     told = {"op_index": 0, "path": "/content/summary", "why": "changed", "base": SUMMARY, "theirs": PAUSED}
     met = Dispute("changed", ETag(await maya.etag(ATLAS)), {**PROJECT, "summary": PAUSED}, told)
     async with connect(settings.load_beside(stack.environment)) as services:
-        await open_conflict(ours, met, rebases=1, vault=services.vault, marks=services.marks, queue=services.queue)
+        await open_conflict(ours, met, services, rebases=1)
 
 
 async def replay(maya: Maya) -> dict[str, Any]:

@@ -24,7 +24,8 @@ from memnet import settings
 from memnet.domain.document import UserScope
 from memnet.operations.erase_user import Erased, erase_user
 from memnet.operations.rebuild_documents import rebuild_documents
-from memnet.wiring import Services, connect
+from memnet.service import Service
+from memnet.wiring import connect
 from tests.domain.event_samples import event_body
 from tests.e2e.client import PACE_SECONDS, Answer, Place, User, add, eventually, project, until_definite
 from tests.e2e.independent_look import Look, look, look_at_blobs
@@ -66,7 +67,7 @@ class Stage:
         return (await look_at_blobs(self.container_url)).of(user)
 
     @asynccontextmanager
-    async def services(self, *, settle: float | None = None, through_proxy: bool = False) -> AsyncIterator[Services]:
+    async def services(self, *, settle: float | None = None, through_proxy: bool = False) -> AsyncIterator[Service]:
         """A process's services of its own; `settle` None: as the stack is set."""
         found = settings.load(self.stack.environment)
         if not through_proxy:
@@ -79,7 +80,7 @@ class Stage:
     async def run(self, user: User, *, settle: float | None = None, through_proxy: bool = False) -> Erased:
         """Go on with the user's erasure in a process of its own, as a worker does."""
         async with self.services(settle=settle, through_proxy=through_proxy) as services:
-            return await erase_user(_scope(user), erasing=services.erasing)
+            return await erase_user(_scope(user), services)
 
     async def finish(self, user: User) -> None:
         """Run the user's erasure until it is over."""
@@ -105,7 +106,7 @@ class Stage:
         counts = []
         async with self.services() as services:
             for user in users:
-                rebuilt = await rebuild_documents(_scope(user), documents=services.documents, audit=services.audit)
+                rebuilt = await rebuild_documents(_scope(user), services)
                 assert [found.fault for found in rebuilt] == [None] * len(rebuilt)
                 counts.append(len(rebuilt))
         return counts

@@ -29,14 +29,7 @@ async def furnish(world: Stage, user: User, word: str) -> None:
     # The service moves what documents carry to the audit in the background.
     await eventually(all_flushed)
     async with world.services() as services:
-        signed = await sign_head(
-            UserScope(user.tenant_id, user.user_id),
-            documents=services.documents,
-            audit=services.audit,
-            records=services.records,
-            keys=services.signing,
-            clock=services.clock,
-        )
+        signed = await sign_head(UserScope(user.tenant_id, user.user_id), services)
     assert signed is Signed.SIGNED
     placed = await user.send("PUT", "/legal-hold", json={"reason": "for a day"})
     lifted = await user.send("DELETE", "/legal-hold", params={"reason": "the day is over"})

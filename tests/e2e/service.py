@@ -28,9 +28,11 @@ from memnet.domain.envelope import Envelope
 from memnet.operations.audit_records import open_audit_records
 from memnet.operations.rebuild_documents import rebuild_documents
 from memnet.operations.sweep_outboxes import sweep_outboxes
-from memnet.wiring import Services, connect
+from memnet.service import Service as Services
+from memnet.wiring import connect
 from tests.e2e.client import Place, User
 from tests.sample_settings import NOWHERE
+from tests.services import service_of
 
 ALL_ROLES = ("Memory.Read", "Memory.Write", "Memory.Replay", "Memory.Admin", "Memory.Audit")
 
@@ -125,14 +127,14 @@ class Service:
         documents, audit, clock = self.storage.documents, self.storage.audit, self.storage.clock
         postponed = 1
         while postponed:
-            report = await sweep_outboxes(documents=documents, audit=audit, clock=clock, quiet=timedelta())
+            report = await sweep_outboxes(service_of(documents=documents, audit=audit, clock=clock), quiet=timedelta())
             assert report.broken == 0
             postponed = report.postponed
 
     async def verify(self, user: User) -> None:
         """What `memnet audit verify` does: rebuild all that the user has from storage, and find no fault."""
         documents, audit = self.storage.documents, self.storage.audit
-        rebuilt = await rebuild_documents(_scope(user), documents=documents, audit=audit)
+        rebuilt = await rebuild_documents(_scope(user), service_of(documents=documents, audit=audit))
         assert [found.fault for found in rebuilt] == [None] * len(rebuilt)
 
     async def verify_by_command(self, user: User, **settings: str) -> str:

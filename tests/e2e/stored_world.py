@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 from memnet.domain import envelope
 from memnet.domain.document import Json
-from memnet.wiring import Services
+from memnet.service import Service as Services
 from tests.domain.extraction_samples import CONTENTS
 from tests.domain.samples import CATALOG
 from tests.e2e.client import DYNAMIC, STATIC, User, project

@@ -239,7 +239,7 @@ async def test_an_erasure_is_asked_for_and_followed_to_its_receipt(tab: Opens, m
     async with connect(load(stack.environment)) as services:
 
         async def is_over() -> bool:
-            return not +(await erase_users(None, erasing=services.erasing))
+            return not +(await erase_users(None, services))
 
         await eventually(is_over)
     await expect(section).to_contain_text("complete")

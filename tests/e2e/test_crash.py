@@ -24,6 +24,7 @@ from memnet.operations.patch_document import patch_document
 from memnet.ports import Background
 from tests.e2e.client import DYNAMIC, Answer, User, eventually, prefer, until_definite
 from tests.e2e.service import Service
+from tests.services import service_of
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 
@@ -154,12 +155,14 @@ async def create_elsewhere(
     )
     result = await patch_document(
         command,
-        documents=storage.documents,
-        audit=storage.audit,
-        catalog=storage.catalog,
-        clock=FrozenClock(storage.clock.now() - ago),
-        ids=storage.ids,
-        background=background or storage.background,
+        service_of(
+            documents=storage.documents,
+            audit=storage.audit,
+            catalog=storage.catalog,
+            clock=FrozenClock(storage.clock.now() - ago),
+            ids=storage.ids,
+            background=background or storage.background,
+        ),
     )
     return result.etag
 

@@ -14,6 +14,7 @@ from memnet.operations.verify_search import verify_search
 from tests.domain.event_samples import event_body
 from tests.e2e.client import Answer, User, until_definite
 from tests.e2e.service import Service
+from tests.services import service_of
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 
@@ -78,14 +79,16 @@ async def search(user: User, **body: Any) -> list[dict[str, Any]]:
 
 async def check_index(service: Service) -> int:
     """The index holds exactly what is stored; returns how many events that are."""
-    report = await verify_search(None, events=service.storage.events, search=service.storage.search)
+    report = await verify_search(None, service_of(events=service.storage.events, search=service.storage.search))
     assert report.agrees, report
     return report.events
 
 
 async def reconcile(service: Service) -> int:
     storage = service.storage
-    report = await reconcile_events(events=storage.events, search=storage.search, clock=storage.clock, ids=storage.ids)
+    report = await reconcile_events(
+        service_of(events=storage.events, search=storage.search, clock=storage.clock, ids=storage.ids)
+    )
     assert report.postponed == 0
     return report.indexed
 

@@ -27,6 +27,7 @@ from tests.e2e.client import User
 from tests.e2e.service import Service
 from tests.e2e.test_crash import DEADLINE, Fate
 from tests.migration_example import write_catalog
+from tests.services import arguments, service_of
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 
@@ -79,7 +80,7 @@ async def create_old(service: Service, user: User) -> None:
         ops=[{"op": "add", "path": "/content/preferences/-", "value": "Be brief."}],
         reason=Reason.LIVE_UPDATE,
     )
-    await patch_document(command, catalog=storage.catalog, **ports(service))
+    await patch_document(command, service_of(catalog=storage.catalog, **ports(service)))
 
 
 def ports(service: Service) -> dict[str, object]:
@@ -109,18 +110,16 @@ async def again(service: Service, command: str, user: User) -> None:
     migration = service.storage.catalog.migrations[NAME]
     unit = Unit(UserScope(user.tenant_id, user.user_id))
     if command == "run":
-        await migrate_unit(unit, migration, actor=ADMIN, catalog=service.storage.catalog, **ports(service))
+        await migrate_unit(unit, migration, actor=ADMIN, **arguments(catalog=service.storage.catalog, **ports(service)))
     else:
-        await roll_back_unit(unit, migration, actor=ADMIN, **ports(service))
+        await roll_back_unit(unit, migration, actor=ADMIN, **arguments(**ports(service)))
 
 
 async def differences(service: Service, user: User) -> list[str | None]:
     found = await verify_migration_unit(
         Unit(UserScope(user.tenant_id, user.user_id)),
         service.storage.catalog.migrations[NAME],
-        documents=service.storage.documents,
-        audit=service.storage.audit,
-        catalog=service.storage.catalog,
+        service_of(documents=service.storage.documents, audit=service.storage.audit, catalog=service.storage.catalog),
     )
     return [verdict.difference for verdict in found]
 

@@ -21,6 +21,7 @@ from memnet.operations.patch_document import patch_document
 from tests.domain.extraction_samples import CONTENTS, COPILOT, VALUES, conversation, snapshot
 from tests.domain.samples import CATALOG
 from tests.operations.service import Service
+from tests.services import service_of
 
 ME, OTHER, ABROAD = UserScope("t1", "u1"), UserScope("t1", "u2"), UserScope("t2", "u1")
 WORKER = Actor("memnet-worker", frozenset({"Memory.Replay"}))
@@ -96,12 +97,14 @@ class World:
         profile = CATALOG.profile(injection.profile_id)
         taken = snapshot(conversation(*injection.said), injection.profile_id, ME)
         models = ScriptedModels([injection.answer]) if with_model else None
-        extraction = await extract_memory(taken, await self.shown(profile), profile, catalog=CATALOG, models=models)
+        extraction = await extract_memory(
+            taken, await self.shown(profile), profile, service_of(catalog=CATALOG, models=models)
+        )
         replayed = Replayed(extraction)
         for number, patch in enumerate(extraction.patches):
             command = await self._command(patch, taken, number, profile)
             try:
-                replayed.applied.append((patch, await patch_document(command, **self.service.ports())))
+                replayed.applied.append((patch, await patch_document(command, service_of(**self.service.ports()))))
             except MemnetError as error:
                 replayed.refused.append((patch, error))
         return replayed

@@ -42,6 +42,7 @@ from tests.operations.replay_world import (
     put,
     unwatched,
 )
+from tests.services import arguments, service_of
 
 BETA = DocumentKey(SCOPE, "projects", "beta.json")
 OTHER = UserScope("t2", "u9")
@@ -73,7 +74,7 @@ async def filled_world(changes: int = 70) -> World:
 
     await world.replay(job, **world.ports(contradict))
     born = replace(world.live_command(ALPHA, None, put("/summary", "short-lived")), key=BETA)
-    await patch_document(born, **world.writing())
+    await patch_document(born, service_of(**world.writing()))
     head = await world.documents.get(BETA)
     assert head is not None
     ended = DeleteDocument(
@@ -83,7 +84,7 @@ async def filled_world(changes: int = 70) -> World:
         idempotency_key="ended",
     )
     writing = {name: port for name, port in world.writing().items() if name != "catalog"}
-    await delete_document(ended, **writing)
+    await delete_document(ended, service_of(**writing))
     for number in range(changes):
         await world.live(DYNAMIC, put("/preferences/0", f"Prefers answer {number}"))
     await read_snapshot(SCOPE, "c1", "s1", actor=OPERATOR, vault=world.vault)
@@ -91,7 +92,7 @@ async def filled_world(changes: int = 70) -> World:
     assert head is not None
     waiting = world.live_command(ALPHA, envelope.load(head.data).commit.etag, add("/recent_notes/-", "not flushed"))
     await world.background.drain()
-    await patch_document(waiting, **world.writing() | {"background": Forgetful()})
+    await patch_document(waiting, service_of(**world.writing() | {"background": Forgetful()}))
     return world
 
 
@@ -108,14 +109,16 @@ async def exported(
     with zipfile.ZipFile(file, "w") as archive:
         report = await export_user(
             scope,
+            service_of(
+                documents=Watched("documents", world.documents, watch),
+                audit=Watched("audit", world.audit, watch),
+                events=Watched("events", world.events, watch),
+                records=Watched("records", world.records, watch),
+                vault=world.vault if vault else None,
+                clock=world.clock,
+            ),
             archive=ZipArchiveWriter(archive),
             snapshots_read_by=reader,
-            documents=Watched("documents", world.documents, watch),
-            audit=Watched("audit", world.audit, watch),
-            events=Watched("events", world.events, watch),
-            records=Watched("records", world.records, watch),
-            vault=world.vault if vault else None,
-            clock=world.clock,
         )
     return file.getvalue(), report
 
@@ -136,7 +139,7 @@ async def imported(
         "ids": world.ids,
         "background": world.background,
     }
-    report = await import_user(ZipArchiveReader(io.BytesIO(archive)), target, **chosen | members)
+    report = await import_user(ZipArchiveReader(io.BytesIO(archive)), target, **arguments(**chosen | members))
     await world.background.drain()
     return report
 

@@ -24,12 +24,14 @@ from memnet.operations.request_erasure import request_erasure
 from memnet.operations.sign_heads import sign_heads
 from memnet.operations.store_snapshot import store_snapshot
 from memnet.operations.write_event import write_event
-from memnet.stores import Erasing
-from memnet.wiring import Services, in_memory
+from memnet.service import Service
+from memnet.service import Service as Services
+from memnet.wiring import in_memory
 from tests.domain.samples import CATALOG
 from tests.memory_blobs import storage_of
 from tests.operations.replay_world import Watch, Watched
 from tests.sample_settings import sample_settings
+from tests.services import arguments
 
 U1, U10, OTHER = UserScope("t1", "u1"), UserScope("t1", "u10"), UserScope("t10", "u1")
 ON_U1, ON_T1 = HoldPlace("t1", "u1"), HoldPlace("t1")
@@ -76,15 +78,7 @@ class ErasureWorld:
             source_time=None,
             dry_run=False,
         )
-        return await patch_document(
-            command,
-            documents=services.documents,
-            audit=services.audit,
-            catalog=services.catalog,
-            clock=services.clock,
-            ids=services.ids,
-            background=services.background,
-        )
+        return await patch_document(command, services)
 
     async def event(self, scope: UserScope, event_id: str) -> None:
         services = self.services
@@ -97,14 +91,7 @@ class ErasureWorld:
                 "digest": "What happened.",
             }
         )
-        await write_event(
-            scope,
-            event,
-            events=services.events,
-            search=services.search,
-            ids=services.ids,
-            background=services.background,
-        )
+        await write_event(scope, event, services)
 
     async def snapshot(self, scope: UserScope, snapshot_id: str) -> None:
         services = self.services
@@ -117,16 +104,7 @@ class ErasureWorld:
                 ],
             }
         )
-        await store_snapshot(
-            scope,
-            "c1",
-            conversation,
-            actor=LIVE,
-            vault=services.vault,
-            marks=services.marks,
-            queue=services.queue,
-            catalog=services.catalog,
-        )
+        await store_snapshot(scope, "c1", conversation, services, actor=LIVE)
 
     async def live(self, scope: UserScope) -> None:
         """Something in every store."""
@@ -136,15 +114,7 @@ class ErasureWorld:
             await self.event(scope, f"evt-{number}")
         await self.snapshot(scope, "s1")
         await self.services.background.drain()
-        await sign_heads(
-            users=self.services.users,
-            documents=self.services.documents,
-            audit=self.services.audit,
-            records=self.services.records,
-            keys=self.services.signing,
-            clock=self.services.clock,
-            erasures=self.services.erasures,
-        )
+        await sign_heads(self.services)
         await self.services.audit.append_baseline(scope, "doc-1-000000000001", b"{}")
         await self.services.records.write(RecordKey(scope, RecordKind.IMPORTS, "run-1"), b"{}", replaces=None)
         await self.services.marks.mark(Job(JobKind.CONFLICT, scope.tenant_id, scope.user_id, "c-1"))
@@ -163,18 +133,18 @@ class ErasureWorld:
         return {"actor": ADMIN, "holds": services.holds, "erasures": services.erasures, "clock": services.clock}
 
     async def hold(self, place: HoldPlace = ON_U1, reason: str = "litigation") -> None:
-        await place_hold(place, reason, **self.holding)
+        await place_hold(place, reason, **arguments(**self.holding))
 
     async def release(self, place: HoldPlace = ON_U1) -> None:
-        await release_hold(place, "settled", **self.holding)
+        await release_hold(place, "settled", **arguments(**self.holding))
 
     async def is_held(self, place: HoldPlace = ON_U1) -> bool:
-        status = await get_hold(place, holds=self.services.holds, erasures=self.services.erasures)
+        status = await get_hold(place, self.services)
         return bool(status.covering)
 
-    def erasing(self, watch: Watch | None = None) -> Erasing:
+    def erasing(self, watch: Watch | None = None) -> Service:
         """What an erasure takes, each call through `watch`."""
-        erasing = self.services.erasing
+        erasing = self.services
         if watch is None:
             return erasing
         search = erasing.search
@@ -186,13 +156,13 @@ class ErasureWorld:
         return replace(erasing, **watched, search=replace(search, index=index))
 
     async def request(self, key: str = "forget-1", scope: UserScope = U1, watch: Watch | None = None) -> ErasureStatus:
-        return await request_erasure(scope, idempotency_key=key, actor=ADMIN, erasing=self.erasing(watch))
+        return await request_erasure(scope, self.erasing(watch), idempotency_key=key, actor=ADMIN)
 
     async def run(self, scope: UserScope = U1, watch: Watch | None = None) -> Erased:
-        return await erase_user(scope, erasing=self.erasing(watch))
+        return await erase_user(scope, self.erasing(watch))
 
     async def status(self, erasure_id: str, scope: UserScope = U1) -> ErasureStatus:
-        return await get_erasure(scope, erasure_id, erasing=self.services.erasing)
+        return await get_erasure(scope, erasure_id, self.services)
 
     def stored(self, scope: UserScope) -> dict[str, int]:
         """What there is of a user by kind, looked up in the storage itself."""

@@ -21,6 +21,7 @@ from memnet.ports import EventHit, Hits
 from memnet.stores import ErasureStore, EventStore, Search, SearchRegister
 from tests.domain.event_samples import SCOPE, event, stored_event
 from tests.memory_blobs import memory_blobs
+from tests.services import service_of
 
 
 class TroubledIndex(MemoryEventIndex):
@@ -100,10 +101,7 @@ class World:
         written = await write_event(
             scope,
             event(event_id, **members),
-            events=self.events,
-            search=self.search,
-            ids=self.ids,
-            background=self.background,
+            service_of(events=self.events, search=self.search, ids=self.ids, background=self.background),
             patience=0.05,
         )
         await self.background.drain()
@@ -129,7 +127,7 @@ class World:
         return found
 
     async def verify(self, tenant_id: str | None = None) -> SearchReport:
-        return await verify_search(tenant_id, events=self.events, search=self.search)
+        return await verify_search(tenant_id, service_of(events=self.events, search=self.search))
 
 
 def event_ids(found: FoundEvents) -> list[str]:

@@ -24,6 +24,7 @@ from memnet.ports import Page, StoredDocument
 from memnet.stores import Blobs, ErasureStore, RecordStore, UserDirectory
 from tests.memory_blobs import storage_of
 from tests.operations.service import SCOPE, Service, note
+from tests.services import arguments, service_of
 
 BETA = DocumentKey(SCOPE, "projects", "beta.json")
 
@@ -85,11 +86,11 @@ class HeadWorld(Service):
         self.erasures = ErasureStore(self.documents._blobs)
 
     async def sign(self, scope: UserScope = SCOPE, **members: Any) -> Signed:
-        return await sign_head(scope, **self._signing_ports(), **members)
+        return await sign_head(scope, **arguments(**self._signing_ports(), **members))
 
     async def sign_all(self) -> SignReport:
         users = UserDirectory(self.documents._blobs)
-        return await sign_heads(users=users, erasures=self.erasures, **self._signing_ports())
+        return await sign_heads(service_of(users=users, erasures=self.erasures, **self._signing_ports()))
 
     async def newest(self, scope: UserScope = SCOPE) -> Head | None:
         return await read_newest_head(scope, records=self.records)
@@ -97,7 +98,7 @@ class HeadWorld(Service):
     async def verify(self, **members: Any) -> tuple[HeadsChecked, Sequence[Rebuilt]]:
         given = {"keys": self.signing, **members}
         ports = {"documents": self.documents, "audit": self.audit, "records": self.records}
-        return await verify_history(SCOPE, **ports, **given)
+        return await verify_history(SCOPE, **arguments(**ports, **given))
 
     async def faults(self, **members: Any) -> list[str | None]:
         """The heads' fault, and each document's."""

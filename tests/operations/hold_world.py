@@ -12,6 +12,7 @@ from memnet.operations.legal_holds import HoldStatus, get_hold, list_holds, plac
 from memnet.ports import StoreConflict
 from memnet.stores import Blobs, ErasureStore, HoldStore
 from tests.memory_blobs import memory_blobs
+from tests.services import arguments, service_of
 
 ON_USER, ON_TENANT = HoldPlace("t1", "u1"), HoldPlace("t1")
 LEGAL, OTHER = Actor("svc-legal", frozenset()), Actor("svc-other", frozenset())
@@ -49,16 +50,16 @@ class HoldWorld:
         return {"actor": actor, "holds": self.holds, "erasures": self.erasures, "clock": self.clock}
 
     async def place(self, reason: str, place: HoldPlace = ON_USER, actor: Actor = LEGAL) -> HoldStatus:
-        return await place_hold(place, reason, **self.ports(actor))
+        return await place_hold(place, reason, **arguments(**self.ports(actor)))
 
     async def release(self, reason: str, place: HoldPlace = ON_USER) -> HoldStatus:
-        return await release_hold(place, reason, **self.ports())
+        return await release_hold(place, reason, **arguments(**self.ports()))
 
     async def get(self, place: HoldPlace = ON_USER) -> HoldStatus:
-        return await get_hold(place, holds=self.holds, erasures=self.erasures)
+        return await get_hold(place, service_of(holds=self.holds, erasures=self.erasures))
 
     async def list(self, tenant_id: str = "t1") -> Sequence[HoldChange]:
-        return await list_holds(tenant_id, holds=self.holds, erasures=self.erasures)
+        return await list_holds(tenant_id, service_of(holds=self.holds, erasures=self.erasures))
 
 
 def told(status: HoldStatus) -> list[tuple[str, str]]:

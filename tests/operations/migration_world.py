@@ -28,6 +28,7 @@ from memnet.settings import ROOT
 from memnet.stores import AuditLog, DocumentStore
 from tests.migration_example import write_catalog
 from tests.operations.service import DYNAMIC, PROFILE, SCOPE, STATIC, Service
+from tests.services import arguments, service_of
 
 GLOBAL = DocumentKey(SCOPE, "user", "global.json")
 UNIT = Unit(SCOPE)
@@ -108,7 +109,7 @@ class Migrating:
             schema_version=version,
             content=content,
         )
-        return (await replace_document(command, catalog=at_version(version), **self.ports())).etag
+        return (await replace_document(command, service_of(catalog=at_version(version), **self.ports()))).etag
 
     async def prefer(self, text: str, key: DocumentKey = DYNAMIC) -> ETag:
         """Patch a document live."""
@@ -124,11 +125,11 @@ class Migrating:
             ops=[{"op": "add", "path": "/content/preferences/-", "value": text}],
             reason=Reason.LIVE_UPDATE,
         )
-        return (await patch_document(command, catalog=self.catalog, **self.ports())).etag
+        return (await patch_document(command, service_of(catalog=self.catalog, **self.ports()))).etag
 
     async def run(self, name: str = SPLIT, **members: Any) -> list[Decision]:
         chosen: dict[str, Any] = {"actor": ADMIN, "catalog": self.catalog, **self.ports(), **members}
-        return await migrate_unit(UNIT, self.migration(name), **chosen)
+        return await migrate_unit(UNIT, self.migration(name), **arguments(**chosen))
 
     async def standings(self, name: str = SPLIT, **members: Any) -> list[str]:
         return [decision.standing.value for decision in await self.run(name, **members)]
@@ -136,15 +137,17 @@ class Migrating:
     async def verify(self, name: str = SPLIT) -> Sequence[tuple[str, str | None, bool]]:
         """(path, difference, whether others changed it since)."""
         verdicts = await verify_migration_unit(
-            UNIT, self.migration(name), documents=self.documents, audit=self.audit, catalog=self.catalog
+            UNIT, self.migration(name), service_of(documents=self.documents, audit=self.audit, catalog=self.catalog)
         )
         return [(v.key.path, v.difference, v.changed) for v in verdicts]
 
     async def roll_back(self, name: str = SPLIT, *, force: bool = False) -> RolledBack:
-        return await roll_back_unit(UNIT, self.migration(name), actor=ADMIN, force=force, **self.ports())
+        return await roll_back_unit(UNIT, self.migration(name), service_of(**self.ports()), actor=ADMIN, force=force)
 
     async def decommission(self, name: str = SPLIT) -> Decommissioned:
-        return await decommission_unit(UNIT, self.migration(name), actor=ADMIN, catalog=self.catalog, **self.ports())
+        return await decommission_unit(
+            UNIT, self.migration(name), service_of(catalog=self.catalog, **self.ports()), actor=ADMIN
+        )
 
     async def head(self, key: DocumentKey) -> Envelope:
         stored = await self.service.documents.get(key)
@@ -161,13 +164,15 @@ class Migrating:
         return record
 
     async def view(self, key: DocumentKey, as_of: str | None = None) -> bytes:
-        found = await get_document(key, as_of=as_of, documents=self.service.documents, audit=self.service.audit)
+        found = await get_document(
+            key, service_of(documents=self.service.documents, audit=self.service.audit), as_of=as_of
+        )
         return found.document
 
     async def check_histories(self) -> None:
         """Every document's chain holds."""
         await self.service.background.drain()
-        found = await rebuild_documents(SCOPE, documents=self.service.documents, audit=self.service.audit)
+        found = await rebuild_documents(SCOPE, service_of(documents=self.service.documents, audit=self.service.audit))
         assert [history.fault for history in found] == [None] * len(found)
 
 

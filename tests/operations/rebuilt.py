@@ -8,6 +8,7 @@ from memnet.domain.document import DocumentKey, UserScope
 from memnet.domain.history import Rebuilt
 from memnet.operations.rebuild_documents import rebuild_documents
 from memnet.stores import AuditLog, DocumentStore
+from tests.services import service_of
 
 
 @dataclass(frozen=True)
@@ -29,5 +30,5 @@ async def rebuilt_histories(scope: UserScope, *, documents: DocumentStore, audit
         versions[doc_id, key] = []
         return versions[doc_id, key].append
 
-    found = await rebuild_documents(scope, documents=documents, audit=audit, begin=begin)
+    found = await rebuild_documents(scope, service_of(documents=documents, audit=audit), begin=begin)
     return [History(one, versions.get((one.doc_id, one.key), [])) for one in found]

@@ -39,6 +39,7 @@ from memnet.operations.sweep_outboxes import sweep_outboxes
 from memnet.stores import AuditLog, DocumentStore, EventStore, JobMarks, RecordStore, Vault
 from tests.domain.samples import CATALOG
 from tests.memory_blobs import memory_blobs, storage_of
+from tests.services import service_of
 
 SCOPE = UserScope("t1", "u1")
 PROFILE = "project-copilot-v1"
@@ -204,13 +205,13 @@ class World:
             schema_version=binding.schema_version,
             content=content,
         )
-        return await replace_document(command, **self.writing())
+        return await replace_document(command, service_of(**self.writing()))
 
     async def live(self, key: DocumentKey, *ops: dict[str, Any]) -> WriteResult:
         """A live writer changes a document as it finds it, or creates it."""
         head = await self.documents.get(key)
         etag = envelope.load(head.data).commit.etag if head else None
-        return await patch_document(self.live_command(key, etag, *ops), **self.writing())
+        return await patch_document(self.live_command(key, etag, *ops), service_of(**self.writing()))
 
     def live_command(self, key: DocumentKey, etag: Any, *ops: dict[str, Any]) -> PatchDocument:
         return PatchDocument(
@@ -259,25 +260,24 @@ class World:
             SCOPE,
             conversation_id,
             Conversation.model_validate(members),
+            service_of(catalog=CATALOG, vault=self.vault, marks=self.marks, queue=self.queue),
             actor=Actor("svc-chat", frozenset()),
-            catalog=CATALOG,
-            vault=self.vault,
-            marks=self.marks,
-            queue=self.queue,
         )
 
     async def replay(self, job: Job, **ports: Any) -> Replay:
-        found = await replay_snapshot(job, **self.ports() | ports)
+        found = await replay_snapshot(job, service_of(**self.ports() | ports))
         await self.background.drain()
         return found
 
     async def retry(self, job: Job, attempt: int | None, **ports: Any) -> Conflict:
-        found = await apply_conflict(job, attempt=attempt, **self.conflict_ports() | ports)
+        found = await apply_conflict(job, service_of(**self.conflict_ports() | ports), attempt=attempt)
         await self.background.drain()
         return found
 
     async def requeue(self) -> RequeueReport:
-        return await requeue_jobs(records=self.records, marks=self.marks, queue=self.queue, clock=self.clock)
+        return await requeue_jobs(
+            service_of(records=self.records, marks=self.marks, queue=self.queue, clock=self.clock)
+        )
 
     async def told(self, job: Job) -> dict[str, Any]:
         return await get_replay(SCOPE, job.job_id, records=self.records)
@@ -300,7 +300,9 @@ class World:
     async def history(self, key: DocumentKey) -> list[dict[str, Any]]:
         """The audit records of a document, the chain of which is checked up to the document itself."""
         await self.background.drain()
-        await sweep_outboxes(documents=self.documents, audit=self.audit, clock=self.clock, quiet=timedelta(0))
+        await sweep_outboxes(
+            service_of(documents=self.documents, audit=self.audit, clock=self.clock), quiet=timedelta(0)
+        )
         stored = await self.documents.get(key)
         if stored is None:
             return []

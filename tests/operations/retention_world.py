@@ -40,6 +40,7 @@ from tests.operations.replay_world import (
     put,
     unwatched,
 )
+from tests.services import service_of
 
 CEILINGS = Ceilings(
     snapshots_max_days=90, events_max_days=365, audit_min_days=365, audit_max_days=2555, jobs_max_days=100
@@ -107,22 +108,20 @@ class RetentionWorld(World):
     async def retain(
         self, *, dry_run: bool = False, as_of: datetime | None = None, scope: UserScope = SCOPE, **ports: Any
     ) -> AppliedRetention:
-        return await apply_retention(scope, as_of=as_of, dry_run=dry_run, **self.retention_ports() | ports)
+        return await apply_retention(scope, service_of(**self.retention_ports() | ports), as_of=as_of, dry_run=dry_run)
 
     async def hold(self, reason: str = "litigation") -> None:
         await place_hold(
             HoldPlace(SCOPE.tenant_id, SCOPE.user_id),
             reason,
+            service_of(holds=self.holds, erasures=self.fences, clock=self.clock),
             actor=LEGAL,
-            holds=self.holds,
-            erasures=self.fences,
-            clock=self.clock,
         )
 
     async def change(self, key: DocumentKey, *ops: dict[str, Any]) -> Seen:
         """A live writer changes a document; what is served then is remembered."""
         result = await self.live(key, *ops)
-        view = await get_document(key, documents=self.documents, audit=self.audit)
+        view = await get_document(key, service_of(documents=self.documents, audit=self.audit))
         found = Seen(key, result.change_id, view.etag, view.document, self.clock.now())
         self.seen.append(found)
         await self.background.drain()
@@ -139,10 +138,7 @@ class RetentionWorld(World):
         await write_event(
             SCOPE,
             Event.model_validate(body | members),
-            events=self.events,
-            search=self.search,
-            ids=self.ids,
-            background=self.background,
+            service_of(events=self.events, search=self.search, ids=self.ids, background=self.background),
         )
         await self.background.drain()
         self.written[event_id] = self.clock.now()
@@ -157,7 +153,9 @@ class RetentionWorld(World):
         await read_snapshot(SCOPE, "c1", snapshot_id, actor=LEGAL, vault=self.vault)
 
     async def sweep(self) -> None:
-        await sweep_outboxes(documents=self.documents, audit=self.audit, clock=self.clock, quiet=timedelta(0))
+        await sweep_outboxes(
+            service_of(documents=self.documents, audit=self.audit, clock=self.clock), quiet=timedelta(0)
+        )
 
     async def rebuilt(self) -> dict[DocumentKey | None, History]:
         found = await rebuilt_histories(SCOPE, documents=self.documents, audit=self.audit)

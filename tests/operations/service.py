@@ -35,6 +35,7 @@ from memnet.stores import AuditLog, Blobs, DocumentStore, RecordStore, Vault
 from tests.domain.samples import CATALOG
 from tests.memory_blobs import memory_blobs, storage_of
 from tests.operations.vault_world import VaultWorld
+from tests.services import service_of
 
 SCOPE = UserScope("t1", "u1")
 PROFILE = "project-copilot-v1"
@@ -136,7 +137,7 @@ class Service:
 
     async def patch(self, *ops: dict[str, Any], over: ETag | None = None, **members: Any) -> WriteResult:
         """Patch the project, or create it where `over` names no version; a fresh key unless `members` give one."""
-        return await patch_document(self.patch_command(*ops, over=over, **members), **self.ports())
+        return await patch_document(self.patch_command(*ops, over=over, **members), service_of(**self.ports()))
 
     def patch_command(self, *ops: dict[str, Any], over: ETag | None = None, **members: Any) -> PatchDocument:
         """The command of `patch`."""
@@ -149,11 +150,13 @@ class Service:
         """Put the project."""
         chosen = self.common(over) | {"profile_id": PROFILE, "binding_id": "project_doc", "content": content}
         chosen |= {"schema_id": "memory.project", "schema_version": "1.0.0"}
-        return await replace_document(ReplaceDocument(**chosen | members), **self.ports())
+        return await replace_document(ReplaceDocument(**chosen | members), service_of(**self.ports()))
 
     async def delete(self, over: ETag, **members: Any) -> WriteResult:
         """Delete the project."""
-        return await delete_document(DeleteDocument(**self.common(over) | members), **self.ports(catalog=False))
+        return await delete_document(
+            DeleteDocument(**self.common(over) | members), service_of(**self.ports(catalog=False))
+        )
 
     def common(self, over: ETag | None) -> dict[str, Any]:
         """The members that every command has."""
@@ -172,7 +175,7 @@ class Service:
 
     async def read(self, key: DocumentKey = ALPHA, as_of: str | None = None) -> dict[str, Any]:
         """The visible document."""
-        view = await get_document(key, as_of=as_of, documents=self.documents, audit=self.audit)
+        view = await get_document(key, service_of(documents=self.documents, audit=self.audit), as_of=as_of)
         found: dict[str, Any] = orjson.loads(view.document)
         return found
 

@@ -27,6 +27,7 @@ from tests.operations.replay_world import (
     proposed,
     put,
 )
+from tests.services import service_of
 
 NOBODY = Job(JobKind.CONFLICT, "t1", "u1", "cfl-none")
 
@@ -187,7 +188,7 @@ async def test_what_was_applied_is_told_although_it_was_discarded_meanwhile():
             await world.records.write(conflict.key, conflicts.dump(closed), replaces=stored.storage_etag)
         return found
 
-    found = await apply_conflict(conflict.job, attempt=1, **world.conflict_ports(discard_beside))
+    found = await apply_conflict(conflict.job, service_of(**world.conflict_ports(discard_beside)), attempt=1)
     assert found.status is ConflictStatus.RESOLVED
     assert [decision.by for decision in found.decisions] == ["admin"]
     ((stored_now, _),) = await world.conflicts()
@@ -213,7 +214,7 @@ async def test_the_store_being_down_goes_up():
         return await call()
 
     with pytest.raises(Unavailable):
-        await apply_conflict(conflict.job, attempt=1, **world.conflict_ports(down))
+        await apply_conflict(conflict.job, service_of(**world.conflict_ports(down)), attempt=1)
     assert (await world.retry(conflict.job, 1)).status is ConflictStatus.RESOLVED
 
 

@@ -39,6 +39,7 @@ from tests.operations.retention_world import (
     live,
     put,
 )
+from tests.services import service_of
 
 DAYS = 60
 SHORT = Ceilings(snapshots_max_days=12, jobs_max_days=15, events_max_days=40, audit_max_days=40)
@@ -154,11 +155,13 @@ async def check_window(world: RetentionWorld, days: int = 40) -> None:
             if until is not None and until <= begin:
                 assert seen.change_id not in by_id
                 with pytest.raises(VersionNotFound):
-                    await get_document(key, as_of=seen.change_id, documents=world.documents, audit=world.audit)
+                    await get_document(
+                        key, service_of(documents=world.documents, audit=world.audit), as_of=seen.change_id
+                    )
                 continue
             assert canonical(by_id[seen.change_id].document) == seen.data
             for as_of in (seen.change_id, max(to_text(seen.at), begin)):
-                view = await get_document(key, as_of=as_of, documents=world.documents, audit=world.audit)
+                view = await get_document(key, service_of(documents=world.documents, audit=world.audit), as_of=as_of)
                 if as_of == seen.change_id:
                     assert (view.etag, view.document) == (seen.etag, seen.data)
                 else:
@@ -193,8 +196,10 @@ async def test_everything_over_leaves_the_document_its_newest_record_and_its_bas
     rebuilt = await world.rebuilt()
     assert [(one.fault, one.changes) for one in rebuilt.values()] == [(None, 1)] * 3
     assert await world.changes() == sorted(one.versions[-1].change_id for one in rebuilt.values())
-    head = await get_document(ALPHA, documents=world.documents, audit=world.audit)
-    view = await get_document(ALPHA, as_of=to_text(world.clock.now()), documents=world.documents, audit=world.audit)
+    head = await get_document(ALPHA, service_of(documents=world.documents, audit=world.audit))
+    view = await get_document(
+        ALPHA, service_of(documents=world.documents, audit=world.audit), as_of=to_text(world.clock.now())
+    )
     assert view == head
     await world.change(ALPHA, put("/summary", "after the silence"))
     rebuilt = await world.rebuilt()
@@ -219,7 +224,12 @@ async def test_the_list_of_records_begins_where_the_history_does(world):
     told, cursor = [], None
     while True:
         page = await list_audit(
-            SCOPE, namespace=None, path=None, limit=7, cursor=cursor, documents=world.documents, audit=world.audit
+            SCOPE,
+            service_of(documents=world.documents, audit=world.audit),
+            namespace=None,
+            path=None,
+            limit=7,
+            cursor=cursor,
         )
         told += page.items
         cursor = page.next_cursor
@@ -233,7 +243,7 @@ async def test_a_request_whose_record_is_gone_is_too_late_and_no_failure(world):
     command = world.live_command(ALPHA, first.etag, put("/summary", "again"))
     await world.retain()
     with pytest.raises(ETagMismatch):
-        await patch_document(command, **world.writing())
+        await patch_document(command, service_of(**world.writing()))
 
 
 async def test_a_deleted_document_goes_by_the_rule_of_the_change_before():
@@ -242,7 +252,7 @@ async def test_a_deleted_document_goes_by_the_rule_of_the_change_before():
     seen = await world.change(ALPHA, put("/summary", "short-lived"))
     command = DeleteDocument(key=ALPHA, actor=LIVE, precondition=IfMatch(seen.etag), idempotency_key="gone")
     writing = {name: port for name, port in world.writing().items() if name != "catalog"}
-    deleted = await delete_document(command, **writing)
+    deleted = await delete_document(command, service_of(**writing))
     await world.background.drain()
     world.clock.advance(365 * DAY)
     await world.retain()
@@ -251,7 +261,7 @@ async def test_a_deleted_document_goes_by_the_rule_of_the_change_before():
     rebuilt = (await world.rebuilt())[ALPHA]
     assert rebuilt.fault is None
     assert [(version.etag, version.document) for version in rebuilt.versions] == [(deleted.etag, None)]
-    await patch_document(world.live_command(ALPHA, None, put("/summary", "anew")), **world.writing())
+    await patch_document(world.live_command(ALPHA, None, put("/summary", "anew")), service_of(**world.writing()))
     rebuilt = (await world.rebuilt())[ALPHA]
     assert (rebuilt.fault, rebuilt.changes) == (None, 2)
 
@@ -291,7 +301,7 @@ async def test_interrupted_at_any_call_and_run_again_the_end_is_the_same(applied
                 continue
             break
         world.clock.advance(timedelta(hours=2))
-        await reconcile_events(events=world.events, search=world.search, clock=world.clock, ids=world.ids)
+        await reconcile_events(service_of(events=world.events, search=world.search, clock=world.clock, ids=world.ids))
         await world.requeue()
         assert all(one.fault is None for one in (await world.rebuilt()).values())
         return await world.everything()
@@ -337,10 +347,15 @@ async def test_readers_meanwhile_see_no_fault(world):
             calls += 1
             assert all(one.fault is None for one in (await world.rebuilt()).values())
             await get_document(
-                ALPHA, as_of=to_text(world.clock.now() - DAY), documents=world.documents, audit=world.audit
+                ALPHA, service_of(documents=world.documents, audit=world.audit), as_of=to_text(world.clock.now() - DAY)
             )
             await list_audit(
-                SCOPE, namespace=None, path=None, limit=9, cursor=None, documents=world.documents, audit=world.audit
+                SCOPE,
+                service_of(documents=world.documents, audit=world.audit),
+                namespace=None,
+                path=None,
+                limit=9,
+                cursor=None,
             )
         return found
 
@@ -390,10 +405,8 @@ async def test_a_hold_keeps_everything_and_says_so(world):
     await release_hold(
         HoldPlace(SCOPE.tenant_id, SCOPE.user_id),
         "settled",
+        service_of(holds=world.holds, erasures=world.fences, clock=world.clock),
         actor=LEGAL,
-        holds=world.holds,
-        erasures=world.fences,
-        clock=world.clock,
     )
     assert (await world.retain()).members() == due.members() | {"dry_run": False}
 

@@ -11,6 +11,7 @@ from tests.domain.event_samples import stored_event
 from tests.memory_blobs import storage_of
 from tests.operations.replay_world import PROFILE
 from tests.operations.retention_world import DAY, SCOPE, RetentionWorld
+from tests.services import arguments
 
 OTHERS = [UserScope("t1", "u2"), UserScope("t1", "u3"), UserScope("t2", "u1")]
 
@@ -27,7 +28,7 @@ async def aged() -> RetentionWorld:
 
 async def apply(world: RetentionWorld, tenant_id: str | None, **members) -> RetentionsReport:
     chosen = {"as_of": None, "dry_run": False, "users": world.users()}
-    return await apply_retentions(tenant_id, **world.retention_ports() | chosen | members)
+    return await apply_retentions(tenant_id, **arguments(**world.retention_ports() | chosen | members))
 
 
 async def left(world: RetentionWorld) -> list[UserScope]:

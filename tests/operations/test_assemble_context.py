@@ -14,6 +14,7 @@ from memnet.operations.assemble_context import assemble_context
 from tests.domain.samples import CATALOG
 from tests.memory_blobs import storage_of
 from tests.operations.service import ALICE, ALPHA, BOB, DYNAMIC, PROFILE, SCOPE, STATIC, Service, note
+from tests.services import service_of
 
 INDEX = [
     {"project_id": "alpha", "aliases": ["Apollo"], "keywords": ["retrieval"]},
@@ -52,9 +53,7 @@ async def assemble(service: Service, text: str = "", *, router: Any = None, cata
     chosen = {"scope": SCOPE, "actor": ALICE, "profile_id": PROFILE, "text": text, "explicit_ids": {}} | members
     return await assemble_context(
         AssembleContext(**chosen),
-        documents=service.documents,
-        catalog=catalog,
-        semantic_router=router or NoSemanticRouter(),
+        service_of(documents=service.documents, catalog=catalog, semantic_router=router or NoSemanticRouter()),
     )
 
 

@@ -26,6 +26,7 @@ from tests.memory_blobs import storage_of
 from tests.operations.baseline_world import retain
 from tests.operations.retention_world import DAY, RetentionWorld, put
 from tests.operations.service import ALPHA, SCOPE, Service
+from tests.services import service_of
 
 # Which documents begin with a baseline.
 
@@ -293,7 +294,9 @@ async def aged_next(changes: int = 9) -> RetentionWorld:
 
 
 def a_run(world: RetentionWorld) -> RetentionRun:
-    return RetentionRun(SCOPE, world.catalog.retention("t1"), world.clock.now(), False, world.holds, world.clock)
+    return RetentionRun(
+        SCOPE, world.catalog.retention("t1"), world.clock.now(), False, service_of(holds=world.holds, clock=world.clock)
+    )
 
 
 async def found(world: RetentionWorld, before=None, **ports):

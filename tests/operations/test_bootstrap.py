@@ -18,6 +18,7 @@ from memnet.ports import Prerequisites
 from memnet.stores import CatalogTexts, ErasureStore, Search, SearchRegister
 from tests.domain.samples import CATALOG
 from tests.memory_blobs import memory_blobs
+from tests.services import service_of
 
 
 class World:
@@ -36,12 +37,12 @@ class World:
     async def run(self, *, apply: bool) -> BootstrapReport:
         prerequisites = Prerequisites(self.container, [self.queue])
         return await bootstrap(
+            service_of(
+                search=Search(self.index, self.register, ErasureStore(memory_blobs())), catalog=CATALOG, ids=self.ids
+            ),
             apply=apply,
             prerequisites=prerequisites,
-            search=Search(self.index, self.register, ErasureStore(memory_blobs())),
-            catalog=CATALOG,
             texts=self.texts,
-            ids=self.ids,
         )
 
     async def standing(self, subject: str) -> tuple[Standing, str]:

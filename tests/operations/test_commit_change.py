@@ -14,6 +14,7 @@ from memnet.operations.sweep_outboxes import sweep_outboxes
 from memnet.ports import StoreConflict
 from tests.memory_blobs import storage_of
 from tests.operations.service import ALPHA, SCOPE, CountingDocuments, Service, note
+from tests.services import service_of
 
 
 class FaultyDocuments(CountingDocuments):
@@ -85,7 +86,7 @@ async def test_after_a_conflict_nothing_remembered_is_trusted(service):
     [first] = await service.count_up(1)
     remembered = await service.documents.get(ALPHA)
     service.clock.advance(timedelta(minutes=5))
-    await sweep_outboxes(documents=service.documents, audit=service.audit, clock=service.clock)
+    await sweep_outboxes(service_of(documents=service.documents, audit=service.audit, clock=service.clock))
     service.documents.recall = lambda key: remembered
     service.documents.calls.clear()
     result = await service.patch(note("since"), over=first.etag)
@@ -133,7 +134,12 @@ async def test_the_next_writer_carries_and_flushes_what_was_left(service):
 
 async def audit_of(service):
     page = await list_audit(
-        SCOPE, namespace=None, path=None, limit=1000, cursor=None, documents=service.documents, audit=service.audit
+        SCOPE,
+        service_of(documents=service.documents, audit=service.audit),
+        namespace=None,
+        path=None,
+        limit=1000,
+        cursor=None,
     )
     return page.items
 
@@ -222,13 +228,13 @@ async def test_what_the_decision_refuses_is_not_tried_again(service):
 
     command = service.patch_command(note("x"), over=first.etag)
     with pytest.raises(MemnetError, match="no"):
-        await commit_change(command, decide, **service.ports(catalog=False))
+        await commit_change(command, decide, service_of(**service.ports(catalog=False)))
     # Once on what this process remembers, and once on what there is.
     assert [head.commit.etag for head in decided] == [first.etag] * 2
     decided.clear()
     service.documents.recall = lambda key: None
     with pytest.raises(MemnetError, match="no"):
-        await commit_change(command, decide, **service.ports(catalog=False))
+        await commit_change(command, decide, service_of(**service.ports(catalog=False)))
     assert len(decided) == 1
 
 
@@ -256,4 +262,6 @@ async def test_nothing_is_decided_on_a_version_that_the_client_did_not_name(serv
         raise AssertionError(head.commit.sequence)
 
     with pytest.raises(ETagMismatch):
-        await commit_change(service.patch_command(note("x"), over=first.etag), decide, **service.ports(catalog=False))
+        await commit_change(
+            service.patch_command(note("x"), over=first.etag), decide, service_of(**service.ports(catalog=False))
+        )

@@ -15,6 +15,7 @@ from memnet.operations.register_catalog import register_catalog
 from memnet.operations.reject_pending import reject_pending
 from tests.operations.schema_versions import GARDEN, LIST, body
 from tests.operations.service import BOB, Service
+from tests.services import service_of
 
 WAITING = {"type": "array", "items": {"type": "object"}}
 BODIES = {
@@ -58,7 +59,7 @@ async def proposed(service: Service) -> str:
     add = {"op": "add", "path": "/content/plants/-", "value": "oak"}
     rules = {"key": GARDEN, "profile_id": "gardener", "binding_id": "garden"}
     command = service.patch_command(add, **rules, confidence=0.1, evidence=EVIDENCE)
-    made = await patch_document(command, **service.ports() | {"catalog": NEW})
+    made = await patch_document(command, service_of(**service.ports() | {"catalog": NEW}))
     return str(made.redirected[0]["pending_id"])
 
 
@@ -74,9 +75,9 @@ async def test_the_old_release_decides_what_the_new_one_let_wait(plants: list[st
         await register_catalog(catalog, texts=service.documents.texts)
     named, ports = decision(await proposed(service)), service.ports() | {"catalog": OLD}
     if plants:
-        await confirm_pending(ConfirmPending(**named, confidence=0.9, evidence=EVIDENCE), **ports)
+        await confirm_pending(ConfirmPending(**named, confidence=0.9, evidence=EVIDENCE), service_of(**ports))
     else:
-        await reject_pending(RejectPending(**named), **ports)
+        await reject_pending(RejectPending(**named), service_of(**ports))
     head = await service.head(GARDEN)
     assert (head.content["plants"], head.content["waiting"]) == (plants, [])
     assert head.schema_version == "1.1.0"
@@ -88,6 +89,6 @@ async def test_without_the_text_it_is_refused_and_left_as_it_is() -> None:
     before = await service.head(GARDEN)
     with pytest.raises(BindingMismatch):
         await confirm_pending(
-            ConfirmPending(**named, confidence=0.9, evidence=EVIDENCE), **service.ports() | {"catalog": OLD}
+            ConfirmPending(**named, confidence=0.9, evidence=EVIDENCE), service_of(**service.ports() | {"catalog": OLD})
         )
     assert await service.head(GARDEN) == before

@@ -10,6 +10,7 @@ from memnet.domain.errors import DocumentNotFound, ETagMismatch, IdempotencyKeyR
 from memnet.domain.write import ConfirmPending, IfExists, IfMatch
 from memnet.operations.confirm_pending import confirm_pending
 from tests.operations.service import BOB, DYNAMIC, Service
+from tests.services import service_of
 
 EVIDENCE = {"conversation_id": "c1"}
 FACT = {"id": "f1", "text": "Lives in Bern.", "confidence": 0.5, "evidence": EVIDENCE}
@@ -39,7 +40,7 @@ async def proposed(service: Service) -> ConfirmPending:
 
 
 async def confirm(service: Service, command: ConfirmPending) -> Any:
-    return await confirm_pending(command, **service.ports())
+    return await confirm_pending(command, service_of(**service.ports()))
 
 
 async def test_it_is_applied_once_however_often_it_is_sent(service):

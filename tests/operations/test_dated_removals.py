@@ -6,6 +6,7 @@ from typing import Any
 from memnet.domain.record import RecordKey, RecordKind, dated_key
 from memnet.operations.apply_retention import apply_retention
 from tests.operations.retention_world import ALPHA, DAY, SCOPE, Between, RetentionWorld, StopsAt, put
+from tests.services import service_of
 
 
 async def test_every_removal_is():
@@ -47,7 +48,7 @@ async def test_every_removal_is():
     for store in (world.audit, world.records, world.events):
         dated(store, "delete")
     dated(world.audit, "delete_baseline")
-    await apply_retention(SCOPE, as_of=None, dry_run=False, **world.retention_ports(watch))
+    await apply_retention(SCOPE, service_of(**world.retention_ports(watch)), as_of=None, dry_run=False)
     assert removed == {
         "AuditLog.delete",
         "AuditLog.delete_baseline",

@@ -12,13 +12,14 @@ from memnet.domain.errors import ConflictClosed, ConflictNotFound, FieldDenied, 
 from memnet.operations.apply_conflict import apply_conflict
 from memnet.operations.discard_conflict import discard_conflict
 from tests.operations.replay_world import ALPHA, SCOPE, Call, Watch, World, disputed_world, put
+from tests.services import service_of
 
 CAROL = Actor("carol", frozenset())
 
 
 async def discard(world: World, conflict_id: str, note: str | None = None, **ports: Any):
     chosen = {name: port for name, port in world.conflict_ports().items() if name != "queue"}
-    found = await discard_conflict(SCOPE, conflict_id, actor=CAROL, note=note, **chosen | ports)
+    found = await discard_conflict(SCOPE, conflict_id, service_of(**chosen | ports), actor=CAROL, note=note)
     await world.background.drain()
     return found
 
@@ -70,7 +71,7 @@ async def test_what_an_interrupted_retry_has_applied_is_resolved_and_not_discard
         return await call()
 
     with pytest.raises(Unavailable):
-        await apply_conflict(conflict.job, attempt=1, **world.conflict_ports(dies_after_the_write))
+        await apply_conflict(conflict.job, service_of(**world.conflict_ports(dies_after_the_write)), attempt=1)
     with pytest.raises(ConflictClosed):
         await discard(world, conflict.conflict_id)
     ((found, _),) = await world.conflicts()
@@ -82,7 +83,9 @@ async def test_what_an_interrupted_retry_has_not_applied_is_discarded():
     world, conflict = await disputed_world()
     await world.live(ALPHA, put("/summary", "Search as it was"))
     with pytest.raises(Unavailable):
-        await apply_conflict(conflict.job, attempt=1, **world.conflict_ports(dying("documents.put", applied=False)))
+        await apply_conflict(
+            conflict.job, service_of(**world.conflict_ports(dying("documents.put", applied=False))), attempt=1
+        )
     found, _ = await discard(world, conflict.conflict_id)
     assert found.status is ConflictStatus.DISCARDED
     assert (await world.content(ALPHA))["summary"] == "Search as it was"

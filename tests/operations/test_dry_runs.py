@@ -17,6 +17,7 @@ from memnet.stores import ErasureStore, Vault
 from tests.memory_blobs import storage_of
 from tests.operations.service import PROFILE, Service
 from tests.operations.vault_world import TroubledKeys
+from tests.services import service_of
 
 ROUNDS, ROUNDS_OF_A_USER = 400, 40
 PLACES = ["preferences/-", "preferences/0", "preferences/7", "durable_facts/-", "durable_facts/0", "other", "profile"]
@@ -42,7 +43,7 @@ class World:
     async def outcome(self, command: PatchDocument) -> tuple[str, Any, WriteResult | None]:
         """The code and details of a refusal, or the content that a success leaves."""
         try:
-            result = await patch_document(command, **self.service.ports())
+            result = await patch_document(command, service_of(**self.service.ports()))
         except MemnetError as error:
             return error.code.value, error.details, None
         if command.dry_run:

@@ -26,7 +26,7 @@ async def world(monkeypatch: pytest.MonkeyPatch) -> ErasureWorld:
 
 
 async def journal_of(world: ErasureWorld, watch=None) -> ErasureJournal:
-    journal = await open_erasure(U1, erasing=world.erasing(watch))
+    journal = await open_erasure(U1, world.erasing(watch))
     assert journal is not None
     return journal
 

@@ -55,9 +55,9 @@ async def world() -> ErasureWorld:
 
 async def run(world: ErasureWorld, **changed: Any) -> Erased:
     erasing = replace(world.erasing(), **changed)
-    await erase_user(U1, erasing=erasing)
+    await erase_user(U1, erasing)
     world.advance()
-    return await erase_user(U1, erasing=erasing)
+    return await erase_user(U1, erasing)
 
 
 async def test_versions_go_too_before_it_says_complete(world):

@@ -36,18 +36,18 @@ class TenantWorld(ErasureWorld):
             await self.live(scope)
 
     async def end(self) -> TenantErasure:
-        return await request_tenant_erasure("t1", actor=ADMIN, erasing=self.services.erasing)
+        return await request_tenant_erasure("t1", self.services, actor=ADMIN)
 
     async def tenant(self, watch: Watch | None = None) -> Erased:
         erasing = self.erasing(watch)
         if watch is not None:
             users: Any = Watched("users", erasing.users, watch)
             erasing = replace(erasing, users=users)
-        return await erase_tenant("t1", erasing=erasing)
+        return await erase_tenant("t1", erasing)
 
     async def timer(self) -> None:
         await self.tenant()
-        await erase_users(None, erasing=self.services.erasing)
+        await erase_users(None, self.services)
 
     async def almost(self) -> None:
         """All users are erased, and what is the tenant's own is not."""
@@ -66,7 +66,7 @@ class TenantWorld(ErasureWorld):
         raise AssertionError(f"the erasure of the tenant does not end: {await self.told()}")
 
     async def told(self) -> TenantErasure:
-        return await get_tenant_erasure("t1", erasing=self.services.erasing)
+        return await get_tenant_erasure("t1", self.services)
 
     def names(self) -> list[str]:
         """The names of all that is stored of the tenant, looked up in the storage itself."""
@@ -83,15 +83,7 @@ async def world() -> TenantWorld:
 async def test_nothing_is_left_of_the_tenant_and_its_receipt_says_so(world):
     services = world.services
     queue, other = services.queue, world.stored(OTHER)
-    await reindex_events(
-        "t1",
-        events=services.events,
-        search=services.search,
-        clock=services.clock,
-        ids=services.ids,
-        background=services.background,
-        queue=queue,
-    )
+    await reindex_events("t1", replace(services, queue=queue))
     await services.marks.mark(Job(JobKind.REINDEX, "t1", None, "j1"))
     await queue.send(Job(JobKind.REINDEX, "t1", None, "j1"))
     await queue.send(Job(JobKind.REINDEX, "t10", None, "j2"))
@@ -264,7 +256,7 @@ async def test_two_processes_at_it_count_each_user_once(world):
 async def _runs(world: TenantWorld, watch: FallsAt) -> None:
     for _ in range(4):
         await world.tenant(watch)
-        await erase_users(None, erasing=world.services.erasing)
+        await erase_users(None, world.services)
         world.advance()
 
 

@@ -11,6 +11,7 @@ from tests.memory_blobs import unfenced
 from tests.operations.erasure_world import ON_T1, U1, alpha
 from tests.operations.retention_world import Between
 from tests.operations.test_erase_tenant import TenantWorld
+from tests.services import service_of
 
 
 @pytest.fixture
@@ -27,9 +28,9 @@ async def test_a_held_user_of_an_ended_tenant_who_was_tampered_with_is_broken(wo
     await world.finish()
     names = ("users", "documents", "audit", "records", "clock", "erasures")
     ports = {name: getattr(services, name) for name in names} | {"keys": services.signing}
-    assert (await sign_heads(**ports)).broken == 0
+    assert (await sign_heads(service_of(**ports))).broken == 0
     await world.drop(alpha(U1).blob_name)
-    report = await sign_heads(**ports)
+    report = await sign_heads(service_of(**ports))
     assert (report.broken, report.postponed) == (1, 0)
 
 

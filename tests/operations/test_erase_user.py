@@ -160,20 +160,9 @@ async def test_a_fresh_start_brings_nothing_back(world):
     assert old is not None
     assert old.view is not None
     assert first.etag != old.view.etag
-    page = await list_audit(
-        U1,
-        namespace=None,
-        path=None,
-        limit=100,
-        cursor=None,
-        documents=world.services.documents,
-        audit=world.services.audit,
-    )
+    page = await list_audit(U1, world.services, namespace=None, path=None, limit=100, cursor=None)
     assert len(page.items) == 1
-    assert all(
-        one.fault is None
-        for one in await rebuild_documents(U1, documents=world.services.documents, audit=world.services.audit)
-    )
+    assert all(one.fault is None for one in await rebuild_documents(U1, world.services))
 
     # The old request once more: answered with the old receipt, and what is new stays.
     again = await world.request()

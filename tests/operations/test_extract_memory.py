@@ -22,6 +22,7 @@ from tests.domain.extraction_samples import (
     snapshot,
 )
 from tests.domain.samples import CATALOG
+from tests.services import service_of
 
 SAID = ("user: I prefer tables. The launch was moved.", "assistant: Noted.")
 PROPOSAL = op("add", "/content/preferences/-", "Prefers tables.")
@@ -36,7 +37,7 @@ async def extract(
 ) -> Extraction:
     taken = snapshot(messages or conversation(*(said or SAID)))
     return await extract_memory(
-        taken, shown_documents(), profile or CATALOG.profile(COPILOT), catalog=CATALOG, models=models
+        taken, shown_documents(), profile or CATALOG.profile(COPILOT), service_of(catalog=CATALOG, models=models)
     )
 
 

@@ -7,10 +7,13 @@ from memnet.domain.job import Job, JobKind
 from memnet.domain.replay import Replay, ReplayStatus
 from memnet.operations.fail_replay import fail_replay
 from tests.operations.replay_world import DYNAMIC, PREFERENCE, World, answer
+from tests.services import service_of
 
 
 async def fail(world: World, job: Job) -> Replay | None:
-    return await fail_replay(job, "UNAVAILABLE", records=world.records, marks=world.marks, clock=world.clock)
+    return await fail_replay(
+        job, "UNAVAILABLE", service_of(records=world.records, marks=world.marks, clock=world.clock)
+    )
 
 
 async def test_a_replay_that_is_given_up_says_why_and_is_marked_no_more():

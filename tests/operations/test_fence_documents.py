@@ -68,15 +68,7 @@ async def replace_(world: ErasureWorld, over: Precondition, key: str = "put-1") 
         evidence=None,
         dry_run=False,
     )
-    await replace_document(
-        command,
-        documents=services.documents,
-        audit=services.audit,
-        catalog=services.catalog,
-        clock=services.clock,
-        ids=services.ids,
-        background=services.background,
-    )
+    await replace_document(command, services)
 
 
 async def delete(world: ErasureWorld, over: Precondition, key: str = "delete-1") -> None:
@@ -84,14 +76,7 @@ async def delete(world: ErasureWorld, over: Precondition, key: str = "delete-1")
     command = DeleteDocument(
         key=alpha(U1), actor=ADMIN, precondition=over, idempotency_key=key, note=None, dry_run=False
     )
-    await delete_document(
-        command,
-        documents=services.documents,
-        audit=services.audit,
-        clock=services.clock,
-        ids=services.ids,
-        background=services.background,
-    )
+    await delete_document(command, services)
 
 
 async def test_nothing_of_what_a_document_held_is_left_in_it(world):

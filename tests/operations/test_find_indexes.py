@@ -13,6 +13,7 @@ from memnet.domain.search_layout import (
 from memnet.operations.find_indexes import find_indexes
 from memnet.operations.rebuild_index import rebuild_index
 from tests.operations.event_world import World
+from tests.services import service_of
 
 OLD, NEW, LEFT = IndexVersion("old"), IndexVersion("new"), "left"
 
@@ -35,7 +36,7 @@ async def test_there_is_one_while_nothing_is_built() -> None:
     world = World()
     await world.write()
     assert await found(world) == [(await world.layout()).serving.name]
-    await rebuild_index(**world.ports)
+    await rebuild_index(service_of(**world.ports))
     assert (await world.layout()).serving.name in await found(world)
 
 
@@ -71,7 +72,7 @@ async def test_a_rebuild_between_the_two_looks_hides_nothing() -> None:
         record = await read(name)
         if name == LAYOUT:
             world.register.read = read  # type: ignore[method-assign]
-            await rebuild_index(**world.ports)
+            await rebuild_index(service_of(**world.ports))
         return record
 
     world.register.read = late  # type: ignore[method-assign,assignment]

@@ -9,12 +9,13 @@ from memnet.domain.document import DocumentKey, UserScope
 from memnet.domain.errors import DocumentNotFound, HistoryBroken, MalformedRequest, Unavailable, VersionNotFound
 from memnet.operations.get_document import get_document
 from tests.operations.service import ALPHA, SCOPE, Service, note
+from tests.services import service_of
 
 
 async def test_the_newest_version_costs_one_read_and_shows_no_commit(service):
     [created] = await service.count_up(1)
     service.documents.calls.clear()
-    view = await get_document(ALPHA, documents=service.documents, audit=service.audit)
+    view = await get_document(ALPHA, service_of(documents=service.documents, audit=service.audit))
     assert view.etag == created.etag
     assert orjson.loads(view.document) == {
         "doc_id": created.change_id.rpartition("-")[0],
@@ -61,10 +62,10 @@ async def test_every_version_is_the_one_that_was_answered(service: Service):
         service.clock.advance(timedelta(minutes=1))
         result = await service.patch(note(f"note {number}"), over=etag)
         etag = result.etag
-        view = await get_document(ALPHA, documents=service.documents, audit=service.audit)
+        view = await get_document(ALPHA, service_of(documents=service.documents, audit=service.audit))
         seen[result.change_id] = seen[orjson.loads(view.document)["updated_at"]] = (view.etag, view.document)
     for as_of, (etag, document) in seen.items():
-        view = await get_document(ALPHA, as_of=as_of, documents=service.documents, audit=service.audit)
+        view = await get_document(ALPHA, service_of(documents=service.documents, audit=service.audit), as_of=as_of)
         assert (view.etag, view.document) == (etag, document)
 
 
@@ -121,5 +122,5 @@ async def test_an_audit_that_does_not_answer_is_unavailable_only_where_it_is_nee
 
 async def test_an_unchanged_document_is_worked_out_once(service):
     await service.patch(note("once"))
-    first = await get_document(ALPHA, documents=service.documents, audit=service.audit)
-    assert await get_document(ALPHA, documents=service.documents, audit=service.audit) is first
+    first = await get_document(ALPHA, service_of(documents=service.documents, audit=service.audit))
+    assert await get_document(ALPHA, service_of(documents=service.documents, audit=service.audit)) is first

@@ -137,7 +137,7 @@ async def test_a_storage_that_does_not_answer_is_told(world):
         raise Unavailable(dependency="blob_storage")
 
     with pytest.raises(Unavailable):
-        await get_erasure(U1, "e1", erasing=world.erasing(fails))
+        await get_erasure(U1, "e1", world.erasing(fails))
 
 
 async def test_nothing_is_changed_by_asking(world):

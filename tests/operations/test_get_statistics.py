@@ -13,6 +13,7 @@ from memnet.operations import get_statistics as module
 from memnet.operations.get_statistics import get_statistics
 from memnet.stores import EventStore, JobMarks
 from tests.memory_blobs import memory_blobs
+from tests.services import service_of
 
 NOTHING = {"waiting": 0, "oldest_at": None, "oldest_age_seconds": 0.0}
 
@@ -26,7 +27,7 @@ class World:
         self.marks, self.events = JobMarks(blobs), EventStore(blobs)
 
     async def told(self, most: int | None = 100) -> Any:
-        found = await get_statistics(marks=self.marks, events=self.events, clock=self.clock, most=most)
+        found = await get_statistics(service_of(marks=self.marks, events=self.events, clock=self.clock), most=most)
         return found.members()
 
     async def job(self, kind: JobKind, job_id: str, user_id: str | None = "u1") -> None:

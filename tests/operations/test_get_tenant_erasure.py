@@ -9,11 +9,11 @@ from tests.operations.erasure_world import ADMIN, SETTLE, ErasureWorld
 
 
 async def test_it_is_told_once_it_was_asked_for():
-    erasing = ErasureWorld().services.erasing
+    erasing = ErasureWorld().services
     with pytest.raises(ErasureNotFound):
-        await get_tenant_erasure("t1", erasing=erasing)
-    asked = await request_tenant_erasure("t1", actor=ADMIN, erasing=erasing)
-    found = await get_tenant_erasure("t1", erasing=erasing)
+        await get_tenant_erasure("t1", erasing)
+    asked = await request_tenant_erasure("t1", erasing, actor=ADMIN)
+    found = await get_tenant_erasure("t1", erasing)
     assert found == asked
     assert found.members(SETTLE) == {
         "erasure_id": asked.erasure_id,

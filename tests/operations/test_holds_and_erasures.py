@@ -15,6 +15,7 @@ from memnet.operations.legal_holds import holds_covering, place_hold
 from tests.operations.erasure_world import ON_T1, ON_U1, U1, ErasureWorld, alpha
 from tests.operations.replay_world import Watch, Watched
 from tests.operations.retention_world import Between, Call, FallsAt, StopsAt
+from tests.services import arguments
 
 Act = Callable[[ErasureWorld, Watch], Coroutine[Any, Any, object]]
 SHARED = ("erasures", "holds")
@@ -25,7 +26,7 @@ async def hold(world: ErasureWorld, watch: Watch) -> bool:
     """Place a hold on the user; return whether it was accepted."""
     watched = {name: Watched(name, port, watch) for name, port in world.holding.items() if name in SHARED}
     try:
-        await place_hold(ON_U1, "litigation", **world.holding | watched)
+        await place_hold(ON_U1, "litigation", **arguments(**world.holding | watched))
     except ErasureRunning:
         return False
     return True
@@ -210,7 +211,7 @@ async def test_a_refused_hold_is_withdrawn_though_the_erasure_has_removed_everyt
 
     watched = Watched("holds", world.services.holds, Between("holds.create", erase))
     with pytest.raises(ErasureRunning):
-        await place_hold(ON_U1, "litigation", **world.holding | {"holds": watched})
+        await place_hold(ON_U1, "litigation", **arguments(**world.holding | {"holds": watched}))
     assert await world.run() is Erased.FINISHED
     assert not await world.is_held()
 

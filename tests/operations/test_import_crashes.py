@@ -26,6 +26,7 @@ from tests.operations.archive_world import (
 )
 from tests.operations.replay_world import SCOPE, STATIC, Call, World, normal
 from tests.operations.test_replay_crashes import FallsAt, Killed
+from tests.services import service_of
 
 WRITES = ("records.write", "documents.put", "events.create")
 
@@ -49,8 +50,10 @@ FAILURES = {
 async def state(world: World, scope: UserScope) -> Any:
     """All that an import leaves, without ids and times that differ from run to run."""
     # Off the path: what a process did not get to, the sweeper does.
-    await sweep_outboxes(documents=world.documents, audit=world.audit, clock=world.clock, quiet=timedelta(0))
-    rebuilt = await rebuild_documents(scope, documents=world.documents, audit=world.audit)
+    await sweep_outboxes(
+        service_of(documents=world.documents, audit=world.audit, clock=world.clock), quiet=timedelta(0)
+    )
+    rebuilt = await rebuild_documents(scope, service_of(documents=world.documents, audit=world.audit))
     keys = [replace(key, scope=scope) for key in (ALPHA, DYNAMIC, STATIC)]
     blobs = await stored(world, scope)
     return orjson.loads(

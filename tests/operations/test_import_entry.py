@@ -21,6 +21,7 @@ from memnet.operations.key_ring import KeyRing
 from memnet.ports import StoreConflict
 from tests.operations.archive_world import OPERATOR, exported, files, filled_world, marked
 from tests.operations.replay_world import SCOPE, World
+from tests.services import arguments
 
 BODY = {"event_id": "e1", "service_id": "s", "timestamp": "2026-01-01T00:00:00Z", "source_type": "x", "digest": "d"}
 EVENT = place(Event(**BODY), SCOPE)
@@ -30,7 +31,7 @@ RECORD = StoredRecord(RecordKey(SCOPE, RecordKind.ACCESSES, "a"), b"{}")
 async def put_back(world: World, entry: Entry, **members: Any) -> Fate:
     chosen: dict[str, Any] = {"dry_run": False, "events": world.events, "vault": world.vault}
     chosen |= {"ids": world.ids, "background": world.background}
-    return await import_entry(entry, **chosen | members)
+    return await import_entry(entry, **arguments(**chosen | members))
 
 
 async def line_of(kind: EntryKind) -> bytes:

@@ -37,6 +37,7 @@ from tests.operations.archive_world import (
 )
 from tests.operations.baseline_world import retain
 from tests.operations.replay_world import ALPHA, DYNAMIC, LIVE, SCOPE, STATIC, World, put
+from tests.services import service_of
 
 
 def fates(report: Any) -> dict[str, str]:
@@ -44,7 +45,7 @@ def fates(report: Any) -> dict[str, str]:
 
 
 async def faults(world: World, scope: Any = SCOPE) -> list[str | None]:
-    found = await rebuild_documents(scope, documents=world.documents, audit=world.audit)
+    found = await rebuild_documents(scope, service_of(documents=world.documents, audit=world.audit))
     return [rebuilt.fault for rebuilt in found]
 
 
@@ -98,15 +99,15 @@ async def test_what_had_ended_is_told_as_before_and_what_had_not_is_left_out() -
 async def test_a_request_of_before_is_recognised_after_a_restore() -> None:
     """Within the ring of receipts, and beyond it."""
     world, copy = await filled_world(0), World()
-    head = await get_document(DYNAMIC, documents=world.documents, audit=world.audit)
+    head = await get_document(DYNAMIC, service_of(documents=world.documents, audit=world.audit))
     command = world.live_command(DYNAMIC, head.etag, put("/preferences/0", "asked for once"))
-    first = await patch_document(command, **world.writing())
+    first = await patch_document(command, service_of(**world.writing()))
     for changes in (0, 70):
         for number in range(changes):
             await world.live(DYNAMIC, put("/preferences/0", f"later {number}"))
         copy = World()
         await imported(copy, (await exported(world))[0])
-        again = await patch_document(command, **copy.writing())
+        again = await patch_document(command, service_of(**copy.writing()))
         assert (again.replayed, again.etag) == (True, first.etag)
 
 
@@ -163,7 +164,9 @@ async def test_a_baseline_comes_back_and_the_history_goes_on_from_it() -> None:
         # Sealed anew, under the key that the user has there.
         stored = await copy.audit.read_baseline(SCOPE, ours.change_id)
         assert b'"sealed"' in stored != await world.audit.read_baseline(SCOPE, ours.change_id)
-        views = [await get_document(key, documents=each.documents, audit=each.audit) for each in (copy, world)]
+        views = [
+            await get_document(key, service_of(documents=each.documents, audit=each.audit)) for each in (copy, world)
+        ]
         assert views[0] == views[1]
     assert fates(await imported(copy, archive)) == dict.fromkeys(PLACES, "there")
     taken = await imported(World(), archive, OTHER)
@@ -183,7 +186,7 @@ async def test_for_another_user_each_document_is_a_new_audited_change() -> None:
     assert fates(told) == dict.fromkeys(PLACES, "created") | {"projects/beta.json": "left_out"}
     assert await faults(copy, OTHER) == [None] * 3
     ports = {"documents": copy.documents, "audit": copy.audit}
-    page = await list_audit(OTHER, namespace=None, path=None, limit=100, cursor=None, **ports)
+    page = await list_audit(OTHER, service_of(**ports), namespace=None, path=None, limit=100, cursor=None)
     rows = {f"{row.namespace}/{row.path}": row for row in report.manifest.documents}
     assert len(page.items) == 3
     for record in map(orjson.loads, page.items):
@@ -260,9 +263,9 @@ async def test_a_document_of_the_other_user_is_not_touched() -> None:
     archive, _ = await exported(world)
     first = await imported(other, archive, OTHER)
     key = replace(ALPHA, scope=OTHER)
-    head = await get_document(key, documents=other.documents, audit=other.audit)
+    head = await get_document(key, service_of(documents=other.documents, audit=other.audit))
     command = replace(world.live_command(ALPHA, None, put("/summary", "theirs")), key=key)
-    await patch_document(replace(command, precondition=IfMatch(head.etag)), **other.writing())
+    await patch_document(replace(command, precondition=IfMatch(head.etag)), service_of(**other.writing()))
     again = await imported(other, archive, OTHER)
     assert fates(first)["projects/alpha.json"] == "created"
     assert fates(again) == dict.fromkeys(PLACES, "there") | {"projects/beta.json": "left_out"}

@@ -7,6 +7,7 @@ from memnet.domain.search_layout import LAYOUT, IndexVersion, Layout, dump_layou
 from memnet.operations.index_events import index_events
 from tests.domain.event_samples import stored_event
 from tests.operations.event_world import TroubledIndex, World
+from tests.services import service_of
 
 OLD, NEW = IndexVersion("old"), IndexVersion("new")
 EVENT = stored_event()
@@ -40,12 +41,12 @@ async def laid_out(layout: Layout, index: TroubledIndex | None = None) -> World:
 
 async def test_the_first_event_makes_the_first_index() -> None:
     world = World()
-    assert await index_events([EVENT], search=world.search, ids=world.ids) == {EVENT.key}
+    assert await index_events([EVENT], service_of(search=world.search, ids=world.ids)) == {EVENT.key}
 
 
 async def test_both_indexes_get_what_is_written_while_one_is_built() -> None:
     world = await laid_out(Layout(OLD, NEW))
-    assert await index_events([EVENT], search=world.search, ids=world.ids) == {EVENT.key}
+    assert await index_events([EVENT], service_of(search=world.search, ids=world.ids)) == {EVENT.key}
     assert [name for name, _ in world.index.uploads] == ["old", "new"]
 
 
@@ -53,12 +54,12 @@ async def test_an_index_that_was_announced_meanwhile_keeps_the_marks() -> None:
     index = Announcing(Layout(OLD, NEW))
     world = await laid_out(Layout(OLD), index)
     index.world = world
-    assert await index_events([EVENT], search=world.search, ids=world.ids) == frozenset()
-    assert await index_events([EVENT], search=world.search, ids=world.ids) == {EVENT.key}
+    assert await index_events([EVENT], service_of(search=world.search, ids=world.ids)) == frozenset()
+    assert await index_events([EVENT], service_of(search=world.search, ids=world.ids)) == {EVENT.key}
 
 
 async def test_a_switch_to_an_index_that_was_written_as_well_does_not() -> None:
     index = Announcing(Layout(NEW))
     world = await laid_out(Layout(OLD, NEW), index)
     index.world = world
-    assert await index_events([EVENT], search=world.search, ids=world.ids) == {EVENT.key}
+    assert await index_events([EVENT], service_of(search=world.search, ids=world.ids)) == {EVENT.key}

@@ -16,6 +16,7 @@ from memnet.operations.reconcile_events import reconcile_events
 from memnet.operations.reindex_tenant import reindex_tenant
 from tests.domain.event_samples import SCOPE, stored_event
 from tests.operations.event_world import TwoNumbers, World
+from tests.services import service_of
 
 OTHER = UserScope("t1", "u2")
 STRANGER = UserScope("t2", "u1")
@@ -89,7 +90,7 @@ async def test_a_write_behind_the_fence_is_refused_and_leaves_nothing(world: Rac
 
 async def test_the_reconciliation_indexes_the_others(world: Racing) -> None:
     world.erase = world.erase_user
-    report = await reconcile_events(**world.ports)
+    report = await reconcile_events(service_of(**world.ports))
     assert (world.erased, report.postponed) == (1, 2)
     assert await world.counts() == [0, 3, 2]
     assert await world.marks() == []
@@ -97,7 +98,7 @@ async def test_the_reconciliation_indexes_the_others(world: Racing) -> None:
 
 async def test_the_reconciliation_leaves_a_fenced_user_out_whatever_is_stored_yet(world: Racing) -> None:
     await world.fences.write(SCOPE, b"{}", replaces=None)
-    report = await reconcile_events(**world.ports)
+    report = await reconcile_events(service_of(**world.ports))
     assert (report.postponed, report.dropped) == (2, 0)
     assert await world.counts() == [0, 3, 2]
     # The erasure removes them; if a hold ends it early, the events are still to be indexed.
@@ -106,7 +107,7 @@ async def test_the_reconciliation_leaves_a_fenced_user_out_whatever_is_stored_ye
 
 async def test_a_rebuild_does_not_bring_the_user_back(world: Racing) -> None:
     world.erase = world.erase_user
-    record = await rebuild_index(**world.ports)
+    record = await rebuild_index(service_of(**world.ports))
     assert (world.erased, record.phase, record.waiting) == (1, Phase.DONE, 2)
     assert await world.counts() == [0, 3, 2]
 
@@ -124,7 +125,7 @@ async def test_a_rebuild_goes_on_when_an_event_that_was_refused_cannot_be_marked
         return left
 
     world.index.upload = then_erased  # type: ignore[method-assign]
-    record = await rebuild_index(**world.ports)
+    record = await rebuild_index(service_of(**world.ports))
     assert (record.phase, record.waiting) == (Phase.DONE, 2)
     assert await world.marks() == [refused[1]]
 
@@ -134,7 +135,7 @@ async def reindex(world: Racing) -> Reindexing:
     record = Reindexing("r1", Phase.COPYING, "", "")
     name = tenant_record(SCOPE.tenant_id)
     tag = await world.register.write(name, dump_reindexing(record), replaces=None)
-    await reindex_tenant(SCOPE.tenant_id, record, tag, **world.ports)
+    await reindex_tenant(SCOPE.tenant_id, record, tag, service_of(**world.ports))
     return record
 
 

@@ -21,13 +21,14 @@ from memnet.operations.list_audit import list_audit
 from tests.operations import retention_world
 from tests.operations.baseline_world import retain
 from tests.operations.service import ALPHA, DYNAMIC, SCOPE, Service, note
+from tests.services import arguments, service_of
 
 BETA = DocumentKey(SCOPE, "projects", "beta.json")
 
 
 async def page_of(service: Service, scope=SCOPE, **members):
     chosen = {"namespace": None, "path": None, "limit": 100, "cursor": None} | members
-    return await list_audit(scope, documents=service.documents, audit=service.audit, **chosen)
+    return await list_audit(scope, **arguments(documents=service.documents, audit=service.audit, **chosen))
 
 
 async def told(service: Service, scope=SCOPE, **members):
@@ -178,11 +179,10 @@ async def test_records_that_are_removed_while_they_are_listed_are_left_out(numbe
     world.audit.read = meanwhile
     page = await list_audit(
         SCOPE,
+        service_of(documents=world.documents, audit=world.audit),
         namespace="projects",
         path="alpha.json",
         limit=3,
         cursor=None,
-        documents=world.documents,
-        audit=world.audit,
     )
     assert [orjson.loads(record)["sequence"] for record in page.items] in ([1, 2, 3], [4])

@@ -10,6 +10,7 @@ from memnet.operations.list_conflicts import PAGE, list_conflicts
 from memnet.operations.open_conflict import open_conflict
 from tests.domain.replay_samples import dispute, proposal
 from tests.operations.replay_world import ALPHA, SCOPE, World, disputed_world, put
+from tests.services import service_of
 
 
 async def listed(world: World, status: ConflictStatus | None = None, limit: int = 100, cursor: str | None = None):
@@ -43,7 +44,10 @@ async def test_pages_are_bounded_and_follow_one_another():
     world = World(models=ScriptedModels([]))
     for number in range(1, PAGE + 4):
         await open_conflict(
-            proposal(number=number), dispute(), rebases=1, vault=world.vault, marks=world.marks, queue=world.queue
+            proposal(number=number),
+            dispute(),
+            service_of(vault=world.vault, marks=world.marks, queue=world.queue),
+            rebases=1,
         )
     first = await listed(world)
     second = await listed(world, cursor=first.next_cursor)

@@ -23,7 +23,7 @@ async def world() -> AsyncIterator[ErasureWorld]:
 
 
 async def listed(world: ErasureWorld, tenant_id: str = "t1") -> tuple[list[str], list[str]]:
-    running, over = await list_erasures(tenant_id, erasing=world.services.erasing)
+    running, over = await list_erasures(tenant_id, world.services)
     return [one.erasure_id for one in running], [receipt.members["erasure_id"] for receipt in over]
 
 
@@ -44,7 +44,7 @@ async def test_the_oldest_runs_first_and_the_newest_is_over_first(world, monkeyp
         await world.run(scope)
         world.advance(timedelta(seconds=1))
     assert await listed(world) == (ids[3:], list(reversed(ids[:3])))
-    running, over = await list_erasures("t1", erasing=world.services.erasing)
+    running, over = await list_erasures("t1", world.services)
     assert [one.scope for one in running] == [USERS[0]]
     assert [receipt.is_of(scope) for receipt, scope in zip(over, USERS[1:], strict=True)] == [True] * 3
     assert {receipt.status for receipt in over} == {Status.COMPLETE}
@@ -67,7 +67,7 @@ async def test_one_that_ends_while_they_are_listed_is_told_as_over(world):
     async def end() -> None:
         await world.run(USERS[0])
 
-    running, over = await list_erasures("t1", erasing=world.erasing(Between("erasures.read", end)))
+    running, over = await list_erasures("t1", world.erasing(Between("erasures.read", end)))
     assert running == []
     assert [receipt.members["erasure_id"] for receipt in over] == [erasure_id]
 
@@ -87,7 +87,7 @@ async def test_a_storage_that_does_not_answer_and_a_tenant_that_is_none_are_told
         raise Unavailable(dependency="blob_storage")
 
     with pytest.raises(Unavailable):
-        await list_erasures("t1", erasing=world.erasing(fails))
+        await list_erasures("t1", world.erasing(fails))
     for tenant in ("", "..", "t1/x"):
         with pytest.raises(InvalidIdentifier):
-            await list_erasures(tenant, erasing=world.services.erasing)
+            await list_erasures(tenant, world.services)

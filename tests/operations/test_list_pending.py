@@ -5,12 +5,15 @@ from memnet.operations.list_pending import list_pending
 from tests.domain.samples import CATALOG
 from tests.operations.service import DYNAMIC, SCOPE, Service
 from tests.operations.test_confirm_pending import proposed
+from tests.services import service_of
 
 
 async def found(service: Service, scope: UserScope = SCOPE, limit: int = 1) -> list[tuple[str, str, str]]:
     rows, cursor = [], None
     while True:
-        page = await list_pending(scope, limit=limit, cursor=cursor, documents=service.documents, catalog=CATALOG)
+        page = await list_pending(
+            scope, service_of(documents=service.documents, catalog=CATALOG), limit=limit, cursor=cursor
+        )
         rows += [(listed.key.path, listed.waiting.pointer, listed.waiting.item["id"]) for listed in page.items]
         cursor = page.next_cursor
         if cursor is None:

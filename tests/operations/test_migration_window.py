@@ -12,6 +12,7 @@ from memnet.operations.patch_document import patch_document
 from tests.migration_example import HERE
 from tests.operations.migration_world import GLOBAL, LIVE, Migrating, example, with_profile
 from tests.operations.service import DYNAMIC, SCOPE, Service
+from tests.services import service_of
 
 TRANSITION = Profile.model_validate_json((HERE / "transition-v1.json").read_text("utf-8"))
 
@@ -25,7 +26,7 @@ async def shown(world: Migrating) -> list[str]:
     """The documents that an agent gets under the profile of the window."""
     command = AssembleContext(scope=SCOPE, actor=LIVE, profile_id="transition-v1", text="", explicit_ids={})
     found = await assemble_context(
-        command, documents=world.documents, catalog=world.catalog, semantic_router=NoSemanticRouter()
+        command, service_of(documents=world.documents, catalog=world.catalog, semantic_router=NoSemanticRouter())
     )
     return [document.path for document in found.documents]
 
@@ -54,7 +55,7 @@ async def test_the_old_document_takes_no_patch_under_the_profile_of_the_window(w
         reason=Reason.LIVE_UPDATE,
     )
     with pytest.raises(PathNotWritable, match="read-only"):
-        await patch_document(command, catalog=world.catalog, **world.ports())
+        await patch_document(command, service_of(catalog=world.catalog, **world.ports()))
 
 
 async def test_what_a_product_on_the_old_profile_writes_is_migrated_again(world: Migrating) -> None:

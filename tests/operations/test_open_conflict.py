@@ -4,11 +4,12 @@ from memnet.domain.conflict import BACKOFF, ConflictStatus
 from memnet.operations.open_conflict import open_conflict
 from tests.domain.replay_samples import dispute, proposal
 from tests.operations.replay_world import DownQueue, World
+from tests.services import service_of
 
 
 async def open_(world: World, **ports) -> None:
     chosen = {"vault": world.vault, "marks": world.marks, "queue": world.queue}
-    await open_conflict(proposal(), dispute(), rebases=1, **chosen | ports)
+    await open_conflict(proposal(), dispute(), service_of(**chosen | ports), rebases=1)
 
 
 async def test_it_is_marked_stored_and_sent_once():

@@ -25,13 +25,13 @@ async def world() -> ErasureWorld:
 
 
 async def opened(world: ErasureWorld) -> ErasureJournal:
-    journal = await open_erasure(U1, erasing=world.erasing())
+    journal = await open_erasure(U1, world.erasing())
     assert journal is not None
     return journal
 
 
 async def test_without_a_fence_there_is_nothing_to_take_up(world):
-    assert await open_erasure(U10, erasing=world.erasing()) is None
+    assert await open_erasure(U10, world.erasing()) is None
 
 
 async def test_whoever_sees_the_fence_first_notes_when(world):

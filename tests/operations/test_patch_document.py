@@ -26,10 +26,11 @@ from memnet.operations.patch_document import patch_document
 from memnet.operations.rebuild_documents import rebuild_documents
 from tests.domain.samples import CATALOG
 from tests.operations.service import ALICE, ALPHA, BOB, DYNAMIC, PROFILE, SCOPE, Service, note
+from tests.services import service_of
 
 
 async def repeat(service: Service, command, times: int):
-    return await asyncio.gather(*(patch_document(command, **service.ports()) for _ in range(times)))
+    return await asyncio.gather(*(patch_document(command, service_of(**service.ports())) for _ in range(times)))
 
 
 async def test_create_and_change(service):
@@ -60,7 +61,9 @@ def _hashable(answer):
 async def test_twenty_strangers_on_one_version_have_one_winner(service):
     [first] = await service.count_up(1)
     commands = [service.patch_command(note(f"stranger {n}"), over=first.etag) for n in range(20)]
-    outcomes = await asyncio.gather(*(patch_document(c, **service.ports()) for c in commands), return_exceptions=True)
+    outcomes = await asyncio.gather(
+        *(patch_document(c, service_of(**service.ports())) for c in commands), return_exceptions=True
+    )
     winners = [outcome for outcome in outcomes if not isinstance(outcome, Exception)]
     assert len(winners) == 1
     assert all(isinstance(o, ETagMismatch) for o in outcomes if o not in winners)
@@ -70,7 +73,9 @@ async def test_twenty_strangers_on_one_version_have_one_winner(service):
 
 async def test_twenty_strangers_create_one_document(service):
     commands = [service.patch_command(note(f"stranger {n}")) for n in range(20)]
-    outcomes = await asyncio.gather(*(patch_document(c, **service.ports()) for c in commands), return_exceptions=True)
+    outcomes = await asyncio.gather(
+        *(patch_document(c, service_of(**service.ports())) for c in commands), return_exceptions=True
+    )
     assert sorted(type(outcome).__name__ for outcome in outcomes) == ["DocumentExists"] * 19 + ["WriteResult"]
 
 
@@ -101,7 +106,7 @@ async def test_sixty_four_clients_count_to_sixteen_hundred(service):
     await asyncio.gather(*map(client, range(64)))
     await service.background.drain()
     assert (await service.read())["content"]["facets"]["n"] == 64 * 25
-    [history] = await rebuild_documents(SCOPE, documents=service.documents, audit=service.audit)
+    [history] = await rebuild_documents(SCOPE, service_of(documents=service.documents, audit=service.audit))
     assert (history.changes, history.fault) == (64 * 25 + 1, None)
     assert lost > 100, "without lost races this would prove nothing"
 
@@ -116,7 +121,7 @@ async def test_a_retry_gets_its_answer_after_the_next_change_and_after_a_hundred
             again = await service.patch(note("mine"), idempotency_key="mine")
             assert again == dataclasses.replace(first, replayed=True)
     later = service.patch_command(note("note 4"), over=results[4].etag, idempotency_key="n4")
-    assert (await patch_document(later, **service.ports())).replayed
+    assert (await patch_document(later, service_of(**service.ports()))).replayed
     assert (await service.head()).commit.sequence == 101
 
 
@@ -130,11 +135,11 @@ async def test_a_redirected_answer_is_replayed_word_for_word_from_ring_and_audit
     }
     proposal = {"op": "add", "path": "/content/durable_facts/-", "value": fact}
     command = service.patch_command(proposal, key=DYNAMIC, confidence=0.4)
-    first = await patch_document(command, **service.ports())
+    first = await patch_document(command, service_of(**service.ports()))
     assert [row["pending_id"] for row in first.redirected]
     for number in range(70):
         if number in (0, 69):
-            again = await patch_document(command, **service.ports())
+            again = await patch_document(command, service_of(**service.ports()))
             assert again == dataclasses.replace(first, replayed=True)
         head = await service.head(DYNAMIC)
         step = {"op": "add", "path": "/content/preferences", "value": [f"p{number}"]}
@@ -176,7 +181,7 @@ async def test_a_refused_write_leaves_no_trace_and_its_key_is_free(service):
     ]
     for command, error in refused:
         with pytest.raises(error):
-            await patch_document(dataclasses.replace(command, idempotency_key="tried"), **service.ports())
+            await patch_document(dataclasses.replace(command, idempotency_key="tried"), service_of(**service.ports()))
     await service.background.drain()
     assert await service.documents.get(ALPHA) == before
     assert service.audit.calls["append"] == 1
@@ -295,5 +300,7 @@ async def test_a_profile_admits_whom_it_lists_and_nobody_else(service):
     closed = shared.model_copy(update={"profile_id": "closed", "allowed_principals": ("svc-bob",)})
     ports = service.ports() | {"catalog": Catalog({"closed": closed}, CATALOG.schemas)}
     with pytest.raises(ProfileForbidden):
-        await patch_document(service.patch_command(note("x"), profile_id="closed"), **ports)
-    assert (await patch_document(service.patch_command(note("x"), profile_id="closed", actor=BOB), **ports)).created
+        await patch_document(service.patch_command(note("x"), profile_id="closed"), service_of(**ports))
+    assert (
+        await patch_document(service.patch_command(note("x"), profile_id="closed", actor=BOB), service_of(**ports))
+    ).created

@@ -13,6 +13,7 @@ from memnet.domain.snapshot import snapshot_key
 from memnet.operations.plan_replay import PlannedReplay, plan_replay
 from tests.memory_blobs import storage_of
 from tests.operations.replay_world import DEADLINE, FORBIDDEN, PREFERENCE, SCOPE, SUMMARY, WORKER, World, answer
+from tests.services import service_of
 
 
 async def planned(world: World) -> PlannedReplay:
@@ -21,12 +22,14 @@ async def planned(world: World) -> PlannedReplay:
     assert stored is not None
     return await plan_replay(
         replays.load(stored.data),
+        service_of(
+            vault=world.vault,
+            documents=world.documents,
+            catalog=world.catalog,
+            models=world.models,
+            semantic_router=NoSemanticRouter(),
+        ),
         actor=Actor(WORKER, frozenset()),
-        vault=world.vault,
-        documents=world.documents,
-        catalog=world.catalog,
-        models=world.models,
-        semantic_router=NoSemanticRouter(),
     )
 
 

@@ -9,6 +9,7 @@ from memnet.operations.read_migration_unit import Depth, read_migration_unit
 from memnet.operations.sweep_outboxes import sweep_outboxes
 from tests.operations.migration_world import CONTENT, GLOBAL, UNIT, Migrating
 from tests.operations.service import DYNAMIC, Service
+from tests.services import service_of
 
 
 @pytest.fixture
@@ -18,7 +19,9 @@ async def world(service: Service) -> Migrating:
 
 async def traced(world: Migrating, depth: Depth = Depth.FIRST) -> tuple[Any, Any]:
     """(first, newest) change of the second target, by sequence."""
-    gathered = await read_migration_unit(UNIT, world.migration(), depth, documents=world.documents, audit=world.audit)
+    gathered = await read_migration_unit(
+        UNIT, world.migration(), depth, service_of(documents=world.documents, audit=world.audit)
+    )
     trace = gathered.targets[1].trace
     return tuple(None if record is None else record["sequence"] for record in (trace.first, trace.newest))
 
@@ -76,7 +79,7 @@ async def test_another_s_note_is_not_the_migration_s(world: Migrating) -> None:
 async def test_a_decommissioned_source_is_told_from_a_deleted_one(world: Migrating) -> None:
     async def decommissioned() -> bool:
         gathered = await read_migration_unit(
-            UNIT, world.migration(), Depth.NOTHING, documents=world.documents, audit=world.audit
+            UNIT, world.migration(), Depth.NOTHING, service_of(documents=world.documents, audit=world.audit)
         )
         return gathered.sources["global"].decommissioned
 
@@ -90,7 +93,9 @@ async def test_a_decommissioned_source_is_told_from_a_deleted_one(world: Migrati
     assert await decommissioned()
     await world.service.background.drain()
     service = world.service
-    await sweep_outboxes(documents=service.documents, audit=service.audit, clock=service.clock, quiet=timedelta())
+    await sweep_outboxes(
+        service_of(documents=service.documents, audit=service.audit, clock=service.clock), quiet=timedelta()
+    )
     head = await world.head(GLOBAL)
     world.service.audit.tamper(GLOBAL.scope, head.change_id(head.commit.sequence), None)
     assert not await decommissioned()

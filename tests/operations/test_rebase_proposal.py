@@ -12,10 +12,11 @@ from memnet.operations.rebase_proposal import rebase_proposal
 from tests.domain.replay_samples import OPS, proposal
 from tests.domain.samples import CATALOG
 from tests.operations.replay_world import ALPHA, SCOPE, World, add, put
+from tests.services import service_of
 
 
 async def rebase(world: World, catalog=CATALOG, **members):
-    return await rebase_proposal(proposal(**members), documents=world.documents, catalog=catalog)
+    return await rebase_proposal(proposal(**members), service_of(documents=world.documents, catalog=catalog))
 
 
 async def test_it_is_carried_over_what_others_have_changed():

@@ -22,6 +22,7 @@ from memnet.operations.sweep_outboxes import sweep_outboxes
 from tests.memory_blobs import storage_of
 from tests.operations.rebuilt import rebuilt_histories
 from tests.operations.service import ALPHA, SCOPE, Service, note
+from tests.services import service_of
 
 BETA, GAMMA = DocumentKey(SCOPE, "projects", "beta.json"), DocumentKey(SCOPE, "projects", "gamma.json")
 
@@ -241,7 +242,7 @@ async def test_what_it_keeps_does_not_grow_with_the_number_of_changes(filled):
 
         return visit
 
-    found = await rebuild_documents(SCOPE, documents=filled.documents, audit=filled.audit, begin=begin)
+    found = await rebuild_documents(SCOPE, service_of(documents=filled.documents, audit=filled.audit), begin=begin)
     assert [(one.changes, one.fault, one.marks) for one in found] == [(5, None, {}), (3, None, {}), (100, None, {})]
     assert most["records"] <= PARALLEL
     assert 1 <= most["versions"] <= 3
@@ -260,7 +261,7 @@ async def test_changes_made_while_it_reads_are_no_fault(filled, changes):
             etag = (await filled.patch(note(f"meanwhile {changes}"), over=etag)).etag
             await filled.background.drain()
             filled.clock.advance(timedelta(hours=1))
-            await sweep_outboxes(documents=filled.documents, audit=filled.audit, clock=filled.clock)
+            await sweep_outboxes(service_of(documents=filled.documents, audit=filled.audit, clock=filled.clock))
         return page
 
     filled.audit.list = list_then_change

@@ -17,6 +17,7 @@ from memnet.ports import StoreConflict
 from memnet.stores import SearchRegister
 from tests.domain.event_samples import event, stored_event
 from tests.operations.event_world import TwoNumbers, World, event_ids
+from tests.services import service_of
 
 
 @pytest.fixture(autouse=True)
@@ -33,7 +34,7 @@ async def filled(number: int = 5, embedder: TwoNumbers | None = None) -> World:
 
 async def settled(world: World) -> None:
     """What is left to be repaired is, and then the index holds exactly what is stored."""
-    assert (await reconcile_events(**world.ports)).postponed == 0
+    assert (await reconcile_events(service_of(**world.ports))).postponed == 0
     assert (await world.verify()).agrees
     assert await world.marks() == []
 
@@ -41,7 +42,7 @@ async def settled(world: World) -> None:
 async def test_a_new_index_takes_the_place_of_the_old_one() -> None:
     world = await filled()
     old = (await world.layout()).serving
-    record = await rebuild_index(**world.ports)
+    record = await rebuild_index(service_of(**world.ports))
     layout = await world.layout()
     assert (record.phase, record.events, record.waiting) == (Phase.DONE, 5, 0)
     assert (layout.serving, layout.building) == (record.target, None)
@@ -55,21 +56,21 @@ async def test_an_index_that_was_lost_comes_back_with_the_same_results(embedder:
     scope = UserScope("t1", "u1")
     before = [await world.find(text, scope=scope) for text in ("slow", "latency", "5", None)]
     await world.index.drop((await world.layout()).serving.name)
-    await rebuild_index(**world.ports)
+    await rebuild_index(service_of(**world.ports))
     assert [await world.find(text, scope=scope) for text in ("slow", "latency", "5", None)] == before
     await settled(world)
 
 
 async def test_without_any_event_there_is_an_empty_index() -> None:
     world = World()
-    assert (await rebuild_index(**world.ports)).events == 0
+    assert (await rebuild_index(service_of(**world.ports))).events == 0
     assert event_ids(await world.find("slow")) == []
 
 
 async def test_other_embeddings_get_an_index_of_their_own() -> None:
     world = await filled(embedder=None)
     world.embedder = TwoNumbers()
-    await rebuild_index(**world.ports)
+    await rebuild_index(service_of(**world.ports))
     assert (await world.layout()).serving.takes("two-numbers", 2)
     found = await world.find("latency", scope=UserScope("t1", "u1"))
     assert set(event_ids(found)) == {"e1", "e3"}
@@ -80,7 +81,7 @@ async def test_what_the_new_index_refuses_is_marked() -> None:
     world = await filled()
     key = stored_event("e1", scope=UserScope("t1", "u1")).key
     world.index.refused = {key.index_key}
-    assert (await rebuild_index(**world.ports)).waiting == 1
+    assert (await rebuild_index(service_of(**world.ports))).waiting == 1
     assert await world.marks() == [key]
     world.index.refused = set()
     await settled(world)
@@ -122,7 +123,7 @@ async def steps_of_a_rebuild() -> int:
 
     world = await filled()
     counted = StepByStep(world, nothing)
-    await rebuild_index(**world.ports)
+    await rebuild_index(service_of(**world.ports))
     return counted.count
 
 
@@ -138,12 +139,12 @@ async def test_killed_at_every_step_it_is_finished_by_the_next() -> None:
 
         StepByStep(world, die)
         with pytest.raises(Crash):
-            await rebuild_index(**world.ports)
+            await rebuild_index(service_of(**world.ports))
         # Nobody is without an index meanwhile, and what is written then is not lost.
         scope = UserScope("t1", "u1")
         assert set(event_ids(await world.find("slow", scope=scope))) == {"e1", "e3"}
         await world.write("late", scope=scope, digest="slow late")
-        record = await rebuild_index(**world.ports)
+        record = await rebuild_index(service_of(**world.ports))
         assert record.done
         assert list(world.index._indexes) == [(await world.layout()).serving.name], fatal
         await settled(world)
@@ -160,7 +161,7 @@ async def test_an_event_written_at_any_step_is_in_the_new_index() -> None:
                 assert (await world.write("aaa-late", scope=UserScope("t0", "a"))).replayed is False
 
         StepByStep(world, write)
-        await rebuild_index(**world.ports)
+        await rebuild_index(service_of(**world.ports))
         await settled(world)
         assert event_ids(await world.find(None, scope=UserScope("t0", "a"))) == ["aaa-late"], moment
 
@@ -173,7 +174,7 @@ async def test_searches_are_answered_whole_at_every_step() -> None:
 
     world = await filled()
     watched = StepByStep(world, look)
-    await rebuild_index(**world.ports)
+    await rebuild_index(service_of(**world.ports))
     assert watched.count > 20
 
 
@@ -205,10 +206,7 @@ async def test_processes_that_remember_an_older_layout_lose_nothing() -> None:
             written = await write_event(
                 UserScope("t0", "a"),
                 event(f"w{number}-{count}"),
-                events=world.events,
-                search=processes[number],
-                ids=world.ids,
-                background=world.background,
+                service_of(events=world.events, search=processes[number], ids=world.ids, background=world.background),
             )
             assert not written.replayed
             count += 1
@@ -218,7 +216,7 @@ async def test_processes_that_remember_an_older_layout_lose_nothing() -> None:
     writers = [asyncio.create_task(writer(number)) for number in range(3)]
     own = replace(search, register=Remembering(shared, 0.05))
     for _ in range(3):
-        assert (await rebuild_index(**{**world.ports, "search": own})).done
+        assert (await rebuild_index(service_of(**{**world.ports, "search": own}))).done
     stop.set()
     assert min(await asyncio.gather(*writers)) > 10
     await world.background.drain()
@@ -232,18 +230,20 @@ async def test_a_second_process_takes_over_and_the_first_stops() -> None:
     async def take_over(count: int) -> None:
         nonlocal taken_over
         if count == 12:
-            taken_over = (await rebuild_index(**world.ports)).done
+            taken_over = (await rebuild_index(service_of(**world.ports))).done
 
     StepByStep(world, take_over)
     with pytest.raises(StoreConflict):
-        await rebuild_index(**world.ports)
+        await rebuild_index(service_of(**world.ports))
     assert taken_over
     await settled(world)
 
 
 async def test_two_at_once_end_with_one_whole_index() -> None:
     world = await filled()
-    outcomes = await asyncio.gather(*(rebuild_index(**world.ports) for _ in range(2)), return_exceptions=True)
+    outcomes = await asyncio.gather(
+        *(rebuild_index(service_of(**world.ports)) for _ in range(2)), return_exceptions=True
+    )
     assert any(not isinstance(outcome, BaseException) for outcome in outcomes)
     assert all(not isinstance(o, BaseException) or isinstance(o, StoreConflict) for o in outcomes)
     await settled(world)
@@ -253,9 +253,9 @@ async def test_an_unfinished_one_with_other_embeddings_is_given_up() -> None:
     world = await filled()
     world.index.down = True
     with pytest.raises(Unavailable):
-        await rebuild_index(**world.ports)
+        await rebuild_index(service_of(**world.ports))
     world.index.down, world.embedder = False, TwoNumbers()
-    record = await rebuild_index(**world.ports)
+    record = await rebuild_index(service_of(**world.ports))
     assert record.target is not None
     assert record.target.model == "two-numbers"
     assert list(world.index._indexes) == [record.target.name]

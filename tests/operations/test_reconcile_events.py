@@ -9,10 +9,11 @@ from memnet.domain.event import EventKey
 from memnet.operations.reconcile_events import FORGOTTEN, ReconcileReport, reconcile_events
 from tests.domain.event_samples import SCOPE, stored_event
 from tests.operations.event_world import TwoNumbers, World, event_ids
+from tests.services import service_of
 
 
 async def reconcile(world: World) -> ReconcileReport:
-    return await reconcile_events(**world.ports)
+    return await reconcile_events(service_of(**world.ports))
 
 
 async def test_what_could_not_be_indexed_is_and_stays_so() -> None:

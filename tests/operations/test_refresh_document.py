@@ -10,6 +10,7 @@ from memnet.operations.refresh_document import refresh_document
 from memnet.operations.tend_document import Outcome
 from tests.operations.service import BOB, DYNAMIC, SCOPE
 from tests.operations.upkeep_world import WORKER, Upkeep
+from tests.services import arguments
 
 CUSTOMER = DocumentKey(SCOPE, "support", "customer.json")
 
@@ -24,7 +25,7 @@ async def world():
 async def test_a_stale_fact_waits_and_is_confirmed_by_an_ordinary_patch_of_another(world):
     old = world.fact("Works from Utrecht.", days=400)
     await world.put_user(durable_facts=[old, world.fact("fresh")])
-    [made] = await refresh_document(DYNAMIC, **world.ports)
+    [made] = await refresh_document(DYNAMIC, **arguments(**world.ports))
     assert (made.outcome, made.plan.counts()) == (Outcome.CHANGED, {"stale": 1})
     content = await world.content()
     [item] = content["pending_confirmations"]
@@ -37,15 +38,15 @@ async def test_a_stale_fact_waits_and_is_confirmed_by_an_ordinary_patch_of_anoth
         await world.service.patch(*ops, over=etag, actor=WORKER, **claim)
     await world.service.patch(*ops, over=etag, actor=BOB, **claim)
     assert (await world.content())["durable_facts"] == [world.fact("fresh"), confirmed]
-    assert [made.outcome for made in await refresh_document(DYNAMIC, **world.ports)] == [Outcome.UNTOUCHED]
+    assert [made.outcome for made in await refresh_document(DYNAMIC, **arguments(**world.ports))] == [Outcome.UNTOUCHED]
 
 
 async def test_what_has_expired_is_told_in_an_event_and_gone(world):
     gone = world.fact("On holiday.", expires_at="2026-01-02T00:00:00Z")
     await world.put_user(durable_facts=[gone])
-    assert [made.outcome for made in await refresh_document(DYNAMIC, **world.ports)] == [Outcome.UNTOUCHED]
+    assert [made.outcome for made in await refresh_document(DYNAMIC, **arguments(**world.ports))] == [Outcome.UNTOUCHED]
     world.service.clock.advance(timedelta(days=1))
-    assert [made.outcome for made in await refresh_document(DYNAMIC, **world.ports)] == [Outcome.CHANGED]
+    assert [made.outcome for made in await refresh_document(DYNAMIC, **arguments(**world.ports))] == [Outcome.CHANGED]
     assert (await world.content())["durable_facts"] == []
     [event] = await world.told()
     assert (event["source_type"], event["evidence"]["entries"]) == ("freshness", [gone])
@@ -55,7 +56,7 @@ async def test_what_has_expired_is_told_in_an_event_and_gone(world):
 async def test_a_pending_section_that_is_full_holds_what_is_stale(world):
     facts = [world.fact(f"fact {n}", days=400 + n) for n in range(32)]
     await world.put_user(durable_facts=facts)
-    [made] = await refresh_document(DYNAMIC, **world.ports)
+    [made] = await refresh_document(DYNAMIC, **arguments(**world.ports))
     assert (made.plan.counts(), made.plan.held) == ({"stale": 30}, 2)
     assert [fact["text"] for fact in (await world.content())["durable_facts"]] == ["fact 0", "fact 1"]
 
@@ -65,7 +66,7 @@ async def test_what_has_a_date_alone_and_no_evidence_waits_too(world):
     members = {"schema_id": "support.customer", "key": CUSTOMER, "binding_id": "customer"}
     content = {"account": {}, "open_tickets": [], "agreements": [old], "to_verify": []}
     await world.service.replace(content, profile_id="support-desk-v1", **members)
-    [made] = await refresh_document(CUSTOMER, **world.ports)
+    [made] = await refresh_document(CUSTOMER, **arguments(**world.ports))
     assert made.outcome is Outcome.CHANGED
     [item] = (await world.content(CUSTOMER))["to_verify"]
     assert (item["target"]["value"], item["confidence"], item["evidence"]) == (old, None, None)

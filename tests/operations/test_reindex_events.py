@@ -18,12 +18,13 @@ from memnet.operations.get_reindexing import get_reindexing
 from memnet.operations.reindex_events import reindex_events
 from tests.operations.event_world import World
 from tests.operations.replay_world import DownQueue
+from tests.services import service_of
 
 NOW = "2026-01-01T00:00:00.000000Z"
 
 
 async def start(world: World) -> Reindexing:
-    return await reindex_events("t1", **world.ports, background=world.background, queue=DownQueue())
+    return await reindex_events("t1", service_of(background=world.background, queue=DownQueue(), **world.ports))
 
 
 async def test_it_runs_behind_the_answer() -> None:
@@ -66,4 +67,4 @@ async def test_a_tenant_cannot_lead_elsewhere() -> None:
     world = World()
     for tenant in ("..", "a/b", ""):
         with pytest.raises(InvalidIdentifier):
-            await reindex_events(tenant, **world.ports, background=world.background, queue=DownQueue())
+            await reindex_events(tenant, service_of(background=world.background, queue=DownQueue(), **world.ports))

@@ -12,6 +12,7 @@ from memnet.operations.reindex_tenant import reindex_tenant
 from memnet.ports import StoreConflict
 from tests.domain.event_samples import SCOPE, stored_event
 from tests.operations.event_world import World
+from tests.services import arguments, service_of
 
 OTHER = UserScope("t2", "u1")
 NOW = "2026-01-01T00:00:00.000000Z"
@@ -47,7 +48,7 @@ async def test_what_is_missing_comes_and_what_nobody_stored_goes() -> None:
     await world.index.upload(name, [IndexDocument(foreign), IndexDocument(stored_event("e1", digest="changed"))])
 
     world.clock.advance(timedelta(seconds=5))
-    await reindex_tenant("t1", *await begun(world), **world.ports)
+    await reindex_tenant("t1", *await begun(world), **arguments(**world.ports))
     record = await result(world)
     assert (record.phase, record.events, record.waiting, record.removed) == (Phase.DONE, 5, 0, 5)
     assert record.updated_at > record.started_at
@@ -60,7 +61,7 @@ async def test_it_goes_on_from_where_it_was() -> None:
     await world.write("e0")
     stored = await world.store(*(f"m{n}" for n in range(4)))
     cursor = (await world.events.list("t1", limit=3, cursor=None)).next_cursor
-    await reindex_tenant("t1", *await begun(world, cursor=cursor, events=3), **world.ports)
+    await reindex_tenant("t1", *await begun(world, cursor=cursor, events=3), **arguments(**world.ports))
     assert (await result(world)).events == 5
     assert (await world.verify("t1")).missing == [event.key for event in stored[:2]]
 
@@ -70,7 +71,7 @@ async def test_what_cannot_be_indexed_is_marked() -> None:
     await world.write("e0")
     (stored,) = await world.store("e1")
     world.index.refused = {stored.key.index_key}
-    await reindex_tenant("t1", *await begun(world), **world.ports)
+    await reindex_tenant("t1", *await begun(world), **arguments(**world.ports))
     assert (await result(world)).waiting == 1
     assert await world.marks() == [stored.key]
 
@@ -80,7 +81,7 @@ async def test_a_lost_index_is_built_anew_for_everybody() -> None:
     await world.write("e0")
     await world.write("theirs", scope=OTHER)
     await world.index.drop((await world.layout()).serving.name)
-    await reindex_tenant("t1", *await begun(world), **world.ports)
+    await reindex_tenant("t1", *await begun(world), **arguments(**world.ports))
     assert (await result(world)).done
     assert (await world.verify()).agrees
 
@@ -91,4 +92,4 @@ async def test_it_stops_when_another_has_taken_over() -> None:
     record, tag = await begun(world)
     await world.register.write(tenant_record("t1"), dump_reindexing(record), replaces=tag)
     with pytest.raises(StoreConflict):
-        await reindex_tenant("t1", record, tag, **world.ports)
+        await reindex_tenant("t1", record, tag, service_of(**world.ports))

@@ -13,11 +13,14 @@ from memnet.stores import HoldStore
 from tests.domain.samples import SCOPE
 from tests.memory_blobs import memory_blobs
 from tests.operations.hold_world import HoldWorld
+from tests.services import service_of
 
 
 def a_run(holds: HoldStore, *, dry_run: bool = False) -> RetentionRun:
     world = HoldWorld()
-    return RetentionRun(SCOPE, RetentionPolicy({}, Limits()), world.clock.now(), dry_run, holds, world.clock)
+    return RetentionRun(
+        SCOPE, RetentionPolicy({}, Limits()), world.clock.now(), dry_run, service_of(holds=holds, clock=world.clock)
+    )
 
 
 async def all_of(batch: Sequence[int], _: datetime) -> Sequence[int]:

@@ -36,6 +36,7 @@ from tests.operations.replay_world import (
     put,
     unwatched,
 )
+from tests.services import service_of
 
 
 class Killed(BaseException):
@@ -105,7 +106,8 @@ async def replayed(failure: FallsAt) -> Any:
 
     meddler = Meddler(world, RecordKind.REPLAYS, is_planned, write)
     await persist(
-        lambda watch, background: replay_snapshot(job, **world.ports(meddler.beside(watch), background)), failure
+        lambda watch, background: replay_snapshot(job, service_of(**world.ports(meddler.beside(watch), background))),
+        failure,
     )
     return await world.state(job)
 
@@ -120,7 +122,7 @@ async def retried(failure: FallsAt) -> Any:
         await world.live(ALPHA, put("/summary", "As a live writer has it"))
 
     meddler = Meddler(world, RecordKind.REPLAYS, is_planned, contradict)
-    await replay_snapshot(job, **world.ports(meddler.beside(unwatched)))
+    await replay_snapshot(job, service_of(**world.ports(meddler.beside(unwatched))))
     await world.live(ALPHA, put("/summary", "Search as it was"))
     ((conflict, _),) = await world.conflicts()
 
@@ -131,7 +133,7 @@ async def retried(failure: FallsAt) -> Any:
     for attempt in (1, 2):
         await persist(
             lambda watch, background, attempt=attempt: apply_conflict(
-                conflict.job, attempt=attempt, **world.conflict_ports(racer.beside(watch), background)
+                conflict.job, service_of(**world.conflict_ports(racer.beside(watch), background)), attempt=attempt
             ),
             failure,
         )

@@ -51,6 +51,7 @@ from tests.operations.replay_world import (
     proposed,
     put,
 )
+from tests.services import service_of
 
 
 def saying(*patches: Any, **members: Any) -> ScriptedModels:
@@ -125,7 +126,7 @@ async def test_extraction_is_settled_once_whatever_the_model_would_say_the_secon
         return await call()
 
     with pytest.raises(Unavailable):
-        await replay_snapshot(job, **world.ports(dies_at_the_first_patch))
+        await replay_snapshot(job, service_of(**world.ports(dies_at_the_first_patch)))
     await world.replay(job)
     assert len(world.models.asked) == 1
     assert (await world.content(DYNAMIC))["preferences"] == ["Prefers concise answers"]
@@ -294,7 +295,7 @@ async def test_a_plan_that_was_altered_is_refused_and_nothing_of_it_applied():
         return await call()
 
     with pytest.raises(Unavailable):
-        await replay_snapshot(job, **world.ports(dies_at_the_first_patch))
+        await replay_snapshot(job, service_of(**world.ports(dies_at_the_first_patch)))
     stored = await world.records.read(replay_key(SCOPE, job.job_id))
     assert stored is not None
     replay = replays.load(stored.data)
@@ -315,7 +316,7 @@ async def test_nothing_of_the_conversation_lies_open_while_a_replay_is_under_way
         return await call()
 
     with pytest.raises(Unavailable):
-        await replay_snapshot(job, **world.ports(dies_at_the_event))
+        await replay_snapshot(job, service_of(**world.ports(dies_at_the_event)))
     for data in world.records_at_rest():
         assert b"concise" not in data
         assert b"deadline" not in data
@@ -378,7 +379,7 @@ async def persistently(world: World, op: dict[str, Any]) -> None:
         # As a client does it: there is time between reading and writing.
         await asyncio.sleep(0)
         try:
-            await patch_document(world.live_command(ALPHA, etag, op), **world.writing())
+            await patch_document(world.live_command(ALPHA, etag, op), service_of(**world.writing()))
         except ETagMismatch:
             continue
         return

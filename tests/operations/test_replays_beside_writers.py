@@ -25,13 +25,14 @@ from tests.operations.replay_world import (
     add,
     answer,
 )
+from tests.services import service_of
 
 
 async def test_a_key_that_somebody_else_has_used_does_not_stop_it():
     world = World(models=ScriptedModels([answer(PREFERENCE)]))
     job = await world.store()
     command = world.live_command(DYNAMIC, None, add("/preferences/-", "Prefers answers in verse"))
-    await patch_document(replace(command, idempotency_key=f"{job.job_id}-1"), **world.writing())
+    await patch_document(replace(command, idempotency_key=f"{job.job_id}-1"), service_of(**world.writing()))
     replay = await world.replay(job)
     assert (replay.status, [fate.status for fate in replay.patches]) == (ReplayStatus.SUCCEEDED, [PatchStatus.APPLIED])
     assert [record["idempotency_key"] for record in await world.history(DYNAMIC)] == [f"{job.job_id}-1"] * 2
@@ -112,7 +113,7 @@ async def test_a_fact_said_twice_before_its_confirmation_waits_with_each_source(
             confidence=0.95,
             evidence={"conversation_id": f"c{number + 8}"},
         )
-        await confirm_pending(asked, **world.writing())
+        await confirm_pending(asked, service_of(**world.writing()))
     content = await world.content(DYNAMIC)
     (fact,) = content["durable_facts"]
     assert set(conversations(fact)) == {"c1", "c2", "c8", "c9"}
@@ -141,7 +142,7 @@ async def test_what_another_replay_writes_meanwhile_gets_both_sources():
             meddled.append(await world.replay(other))
         return await call()
 
-    replay = await replay_snapshot(await world.store(), **world.ports(meddle))
+    replay = await replay_snapshot(await world.store(), service_of(**world.ports(meddle)))
     await world.background.drain()
     (note,) = (await world.content(ALPHA))["recent_notes"]
     assert conversations(note) == ["c2", "c1"]
@@ -161,7 +162,7 @@ async def test_a_fact_that_somebody_gave_an_expiry_meanwhile_is_a_conflict():
             meddled.append(await world.live(ALPHA, add("/recent_notes/-", note)))
         return await call()
 
-    replay = await replay_snapshot(await world.store(), **world.ports(meddle))
+    replay = await replay_snapshot(await world.store(), service_of(**world.ports(meddle)))
     await world.background.drain()
     assert [fate.status for fate in replay.patches] == [PatchStatus.CONFLICT]
     assert (await world.content(ALPHA))["recent_notes"] == [note]

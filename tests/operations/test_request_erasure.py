@@ -86,9 +86,9 @@ async def test_the_id_does_not_tell_whose_it_is(world):
 
 
 async def test_without_a_key_to_sign_with_nothing_is_begun(world):
-    erasing = replace(world.services.erasing, signing=_Broken())
+    erasing = replace(world.services, signing=_Broken())
     with pytest.raises(SealBroken):
-        await request_erasure(U1, idempotency_key="k", actor=ADMIN, erasing=erasing)
+        await request_erasure(U1, erasing, idempotency_key="k", actor=ADMIN)
     assert await world.services.erasures.read(U1) is None
     stored = await world.services.documents.get(alpha(U1))
     assert stored is not None

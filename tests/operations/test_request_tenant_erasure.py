@@ -18,38 +18,38 @@ def world() -> ErasureWorld:
 
 
 async def test_the_same_request_again_is_the_same_erasure(world):
-    erasing = world.services.erasing
-    first = await request_tenant_erasure("t1", actor=ADMIN, erasing=erasing)
+    erasing = world.services
+    first = await request_tenant_erasure("t1", erasing, actor=ADMIN)
     assert (first.status, first.requested_by) == (TenantStatus.RUNNING, ADMIN.principal)
-    assert await request_tenant_erasure("t1", actor=ADMIN, erasing=erasing) == first
+    assert await request_tenant_erasure("t1", erasing, actor=ADMIN) == first
     with pytest.raises(TenantEnded):
         await erasing.erasures.check_tenant("t1")
     await erasing.erasures.check_tenant("t10")
 
 
 async def test_of_two_at_once_one_stands(world):
-    erasing = world.services.erasing
+    erasing = world.services
     found = []
 
     async def other() -> None:
-        found.append(await request_tenant_erasure("t1", actor=ADMIN, erasing=erasing))
+        found.append(await request_tenant_erasure("t1", erasing, actor=ADMIN))
 
     watched = replace(erasing, erasures=Watched("erasures", erasing.erasures, Between("erasures.write_end", other)))
-    assert [await request_tenant_erasure("t1", actor=ADMIN, erasing=watched)] == found
+    assert [await request_tenant_erasure("t1", watched, actor=ADMIN)] == found
 
 
 async def test_a_hold_on_the_tenant_refuses_it_and_nothing_is_fenced(world):
     services = world.services
     await world.hold(ON_T1)
     with pytest.raises(TenantHeld):
-        await request_tenant_erasure("t1", actor=ADMIN, erasing=services.erasing)
+        await request_tenant_erasure("t1", services, actor=ADMIN)
     await services.erasures.check_tenant("t1")
 
 
 async def test_nothing_is_accepted_that_could_not_be_signed_or_read(world):
-    erasing = world.services.erasing
+    erasing = world.services
     with pytest.raises(InvalidIdentifier):
-        await request_tenant_erasure("t/1", actor=ADMIN, erasing=erasing)
+        await request_tenant_erasure("t/1", erasing, actor=ADMIN)
     await erasing.erasures.write_end("t2", b"{}", replaces=None, runs=True)
     with pytest.raises(HistoryBroken):
-        await request_tenant_erasure("t2", actor=ADMIN, erasing=erasing)
+        await request_tenant_erasure("t2", erasing, actor=ADMIN)

@@ -9,6 +9,7 @@ from memnet.domain.job import Job, JobKind
 from memnet.domain.replay import replay_key
 from memnet.operations.requeue_jobs import GRACE, MOST_FAILURES, RequeueReport, requeue_jobs
 from tests.operations.replay_world import PREFERENCE, SCOPE, DownQueue, World, answer, disputed_world
+from tests.services import service_of
 
 LATER = GRACE + timedelta(seconds=1)
 
@@ -69,7 +70,9 @@ async def test_without_a_broker_everything_waits():
     world = World()
     job = await world.store()
     world.clock.advance(LATER)
-    report = await requeue_jobs(records=world.records, marks=world.marks, queue=DownQueue(), clock=world.clock)
+    report = await requeue_jobs(
+        service_of(records=world.records, marks=world.marks, queue=DownQueue(), clock=world.clock)
+    )
     assert report == RequeueReport(sent=0, unmarked=0, waiting=1)
     assert await world.marked() == [job]
 
@@ -89,7 +92,7 @@ async def test_a_broker_that_is_down_is_not_asked_for_every_job():
         async def ping(self) -> None:
             """Not asked."""
 
-    report = await requeue_jobs(records=world.records, marks=world.marks, queue=Down(), clock=world.clock)
+    report = await requeue_jobs(service_of(records=world.records, marks=world.marks, queue=Down(), clock=world.clock))
     assert report == RequeueReport(sent=0, unmarked=0, waiting=10)
     assert len(asked) == MOST_FAILURES
 

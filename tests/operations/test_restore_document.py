@@ -21,6 +21,7 @@ from tests.domain.samples import CATALOG
 from tests.memory_blobs import storage_of
 from tests.operations.archive_world import exported, filled_world, forged
 from tests.operations.replay_world import DYNAMIC, SCOPE, Call, Watch, Watched, World, put, unwatched
+from tests.services import service_of
 
 
 async def restored(
@@ -31,11 +32,10 @@ async def restored(
     row: ArchivedDocument = next(row for row in verified.manifest.documents if row.path == DYNAMIC.path)
     return await restore_document(
         row,
+        service_of(documents=Watched("documents", world.documents, watch), audit=Watched("audit", world.audit, watch)),
         archive=ZipArchiveReader(io.BytesIO(read or archive)),
         verified=verified,
         dry_run=dry_run,
-        documents=Watched("documents", world.documents, watch),
-        audit=Watched("audit", world.audit, watch),
     )
 
 

@@ -9,6 +9,7 @@ from memnet.operations.get_reindexing import get_reindexing
 from memnet.operations.reindex_events import reindex_events
 from memnet.operations.resume_reindexing import resume_reindexing
 from tests.operations.event_world import World
+from tests.services import service_of
 
 
 class Sent:
@@ -28,7 +29,7 @@ class Sent:
 
 
 async def start(world: World, queue: Sent) -> Reindexing:
-    return await reindex_events("t1", **world.ports, background=world.background, queue=queue)
+    return await reindex_events("t1", service_of(background=world.background, queue=queue, **world.ports))
 
 
 async def test_the_work_is_handed_over_and_done_there() -> None:
@@ -38,7 +39,7 @@ async def test_the_work_is_handed_over_and_done_there() -> None:
     assert queue.jobs == [(Job(JobKind.REINDEX, "t1", None, record.reindex_id), 0)]
     await world.background.drain()
     assert not (await get_reindexing("t1", search=world.search)).done
-    assert await resume_reindexing("t1", record.reindex_id, **world.ports)
+    assert await resume_reindexing("t1", record.reindex_id, service_of(**world.ports))
     done = await get_reindexing("t1", search=world.search)
     assert (done.reindex_id, done.done, done.events) == (record.reindex_id, True, 2)
     assert (await world.verify("t1")).agrees
@@ -48,10 +49,10 @@ async def test_a_message_that_comes_twice_or_too_late_finds_nothing_to_do() -> N
     world, queue = World(), Sent()
     await world.store("e0")
     record = await start(world, queue)
-    assert not await resume_reindexing("t1", "another", **world.ports)
-    assert not await resume_reindexing("t2", record.reindex_id, **world.ports)
-    assert await resume_reindexing("t1", record.reindex_id, **world.ports)
-    assert not await resume_reindexing("t1", record.reindex_id, **world.ports)
+    assert not await resume_reindexing("t1", "another", service_of(**world.ports))
+    assert not await resume_reindexing("t2", record.reindex_id, service_of(**world.ports))
+    assert await resume_reindexing("t1", record.reindex_id, service_of(**world.ports))
+    assert not await resume_reindexing("t1", record.reindex_id, service_of(**world.ports))
 
 
 async def test_a_stalled_one_is_sent_again_as_another_message() -> None:

@@ -13,6 +13,7 @@ from memnet.operations.baselines import read_baseline
 from memnet.operations.patch_document import patch_document
 from tests.operations.replay_world import LIVE
 from tests.operations.retention_world import ALPHA, DAY, SCOPE, Between, RetentionWorld, StopsAt, put
+from tests.services import service_of
 
 
 async def four_changes(world: RetentionWorld) -> None:
@@ -109,7 +110,7 @@ async def test_one_that_has_to_stay_keeps_all_after_it():
             ops=[put("/summary", str(number))],
             reason=Reason.LIVE_UPDATE,
         )
-        await patch_document(command, **world.writing() | {"catalog": world.catalog})
+        await patch_document(command, service_of(**world.writing() | {"catalog": world.catalog}))
         await world.background.drain()
         world.clock.advance(DAY)
 

@@ -10,10 +10,13 @@ from memnet.domain.retention import Tally
 from memnet.operations.rebuild_index import rebuild_index
 from memnet.operations.reconcile_events import reconcile_events
 from tests.operations.retention_world import DAY, SCOPE, Between, RetentionWorld
+from tests.services import service_of
 
 
 async def reconcile(world: RetentionWorld):
-    return await reconcile_events(events=world.events, search=world.search, clock=world.clock, ids=world.ids)
+    return await reconcile_events(
+        service_of(events=world.events, search=world.search, clock=world.clock, ids=world.ids)
+    )
 
 
 async def marks(world: RetentionWorld) -> list[EventKey]:
@@ -89,7 +92,7 @@ async def test_who_indexes_an_event_that_it_read_before_it_went_is_corrected():
         return data
 
     world.events.get = read_then_gone
-    await rebuild_index(events=world.events, search=world.search, clock=world.clock, ids=world.ids)
+    await rebuild_index(service_of(events=world.events, search=world.search, clock=world.clock, ids=world.ids))
     assert (await world.event_ids(), await world.indexed()) == ([], ["e1"])
     world.clock.advance(timedelta(hours=2))
     await reconcile(world)
@@ -109,7 +112,7 @@ async def test_an_index_that_is_being_built_is_cleaned_as_well():
         return await switched(name, data, replaces=replaces)
 
     world.register.write = before_the_switch
-    await rebuild_index(events=world.events, search=world.search, clock=world.clock, ids=world.ids)
+    await rebuild_index(service_of(events=world.events, search=world.search, clock=world.clock, ids=world.ids))
     assert await world.indexed() == []
 
 

@@ -10,15 +10,16 @@ from memnet.operations.fail_replay import fail_replay
 from memnet.operations.open_conflict import open_conflict
 from tests.domain.replay_samples import dispute, proposal
 from tests.operations.retention_world import DAY, LEGAL, SCOPE, RetentionWorld
+from tests.services import service_of
 
 
 async def conflict(world: RetentionWorld, replay_id: str = "rpl-1", *, closed: bool = True) -> str:
     made = proposal(replay_id=replay_id)
-    await open_conflict(made, dispute(), rebases=1, vault=world.vault, marks=world.marks, queue=world.queue)
+    await open_conflict(made, dispute(), service_of(vault=world.vault, marks=world.marks, queue=world.queue), rebases=1)
     name = conflicts.conflict_id(made)
     if closed:
         ports = {name: port for name, port in world.conflict_ports().items() if name != "queue"}
-        await discard_conflict(SCOPE, name, actor=LEGAL, note=None, **ports)
+        await discard_conflict(SCOPE, name, service_of(**ports), actor=LEGAL, note=None)
         await world.background.drain()
     return name
 
@@ -57,7 +58,7 @@ async def test_an_open_conflict_waits_for_who_settles_it_and_a_closed_one_goes()
 async def test_a_closed_conflict_waits_for_a_replay_that_can_go_on_and_would_open_it_again():
     world = RetentionWorld()
     job = await world.store("s1")
-    await fail_replay(job, "SEAL_BROKEN", records=world.records, marks=world.marks, clock=world.clock)
+    await fail_replay(job, "SEAL_BROKEN", service_of(records=world.records, marks=world.marks, clock=world.clock))
     world.clock.advance(30 * DAY)
     await conflict(world, job.job_id)
     world.clock.advance(100 * DAY)

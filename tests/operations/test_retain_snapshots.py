@@ -12,10 +12,11 @@ from memnet.domain.retention import Tally
 from memnet.operations.fail_replay import fail_replay
 from memnet.operations.replay_snapshot import replay_snapshot
 from tests.operations.retention_world import DAY, SCOPE, Between, RetentionWorld, StopsAt, key_of
+from tests.services import service_of
 
 
 async def fail(world: RetentionWorld, job) -> None:
-    await fail_replay(job, "SEAL_BROKEN", records=world.records, marks=world.marks, clock=world.clock)
+    await fail_replay(job, "SEAL_BROKEN", service_of(records=world.records, marks=world.marks, clock=world.clock))
 
 
 async def status(world: RetentionWorld, job) -> ReplayStatus:
@@ -185,5 +186,5 @@ async def test_the_worker_that_runs_meanwhile_finds_its_snapshot():
         await world.retain()
 
     for call in ("records.read", "records.write", "events.create"):
-        await replay_snapshot(job, **world.ports(Between(call, retain)) | {"models": None})
+        await replay_snapshot(job, service_of(**world.ports(Between(call, retain)) | {"models": None}))
     assert await status(world, job) is ReplayStatus.SUCCEEDED

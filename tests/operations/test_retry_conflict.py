@@ -7,12 +7,13 @@ from memnet.domain.document import Actor
 from memnet.domain.errors import ConflictClosed, ConflictNotFound, InvalidIdentifier
 from memnet.operations.retry_conflict import retry_conflict
 from tests.operations.replay_world import ALPHA, SCOPE, World, disputed_world, put
+from tests.services import service_of
 
 CAROL = Actor("carol", frozenset())
 
 
 async def retry(world: World, conflict_id: str, **ports):
-    return await retry_conflict(SCOPE, conflict_id, actor=CAROL, **world.conflict_ports() | ports)
+    return await retry_conflict(SCOPE, conflict_id, service_of(**world.conflict_ports() | ports), actor=CAROL)
 
 
 async def test_a_retry_notes_who_asked_and_resolves():

@@ -9,18 +9,19 @@ from memnet.domain.replay import Replay, ReplayStatus, replay_key
 from memnet.operations.fail_replay import fail_replay
 from memnet.operations.retry_replay import retry_replay
 from tests.operations.replay_world import SCOPE, DownQueue, World
+from tests.services import service_of
 
 
 async def retry(world: World, replay_id: str) -> Replay:
     return await retry_replay(
-        SCOPE, replay_id, records=world.records, marks=world.marks, queue=world.queue, clock=world.clock
+        SCOPE, replay_id, service_of(records=world.records, marks=world.marks, queue=world.queue, clock=world.clock)
     )
 
 
 async def given_up(world: World) -> Job:
     await world.create_project()
     job = await world.store()
-    await fail_replay(job, "PROFILE_FORBIDDEN", records=world.records, marks=world.marks, clock=world.clock)
+    await fail_replay(job, "PROFILE_FORBIDDEN", service_of(records=world.records, marks=world.marks, clock=world.clock))
     assert job not in await world.marked()
     return job
 
@@ -49,7 +50,7 @@ async def test_what_was_begun_before_does_not_count_against_it():
     assert stored is not None
     begun = replays.started(replays.load(stored.data), world.clock.now())
     await world.records.write(begun.key, replays.dump(begun), replaces=stored.storage_etag)
-    await fail_replay(job, "INTERNAL", records=world.records, marks=world.marks, clock=world.clock)
+    await fail_replay(job, "INTERNAL", service_of(records=world.records, marks=world.marks, clock=world.clock))
     told = await retry(world, job.job_id)
     assert (told.attempts, told.begun_before) == (1, 1)
     assert await record(world, job) == told
@@ -86,5 +87,7 @@ async def test_a_storage_that_fails_changes_nothing():
             raise Unavailable(dependency="blob_storage")
 
     with pytest.raises(Unavailable):
-        await retry_replay(SCOPE, job.job_id, records=world.records, marks=Down(), queue=world.queue, clock=world.clock)
+        await retry_replay(
+            SCOPE, job.job_id, service_of(records=world.records, marks=Down(), queue=world.queue, clock=world.clock)
+        )
     assert (await record(world, job)).status is ReplayStatus.FAILED

@@ -15,6 +15,7 @@ from memnet.operations.register_catalog import register_catalog
 from memnet.operations.replace_document import replace_document
 from tests.operations.schema_versions import GARDEN, NEW, NEWEST, OLD, PLACE, THIRD, release
 from tests.operations.service import Service
+from tests.services import service_of
 
 
 class Gardening(Service):
@@ -26,7 +27,7 @@ class Gardening(Service):
         op = {"op": "add", "path": f"/content/{place}", "value": value}
         rules = {"key": GARDEN, "profile_id": "gardener", "binding_id": "garden"}
         command = self.patch_command(op, over=over, **rules | members)
-        return await patch_document(command, **self.ports() | {"catalog": catalog})
+        return await patch_document(command, service_of(**self.ports() | {"catalog": catalog}))
 
     async def start(self, catalog: Catalog) -> None:
         await register_catalog(catalog, texts=self.documents.texts)
@@ -121,6 +122,6 @@ async def test_a_put_of_an_older_version_is_stored_under_that_of_the_binding(
     members = {**garden.common(None), **place, "schema_id": "garden", "schema_version": named, "content": {"tools": []}}
     ports = garden.ports() | {"catalog": catalog}
     with pytest.raises(BindingMismatch):
-        await replace_document(ReplaceDocument(**members | {"schema_version": "0.9.0"}), **ports)
-    await replace_document(ReplaceDocument(**members), **ports)
+        await replace_document(ReplaceDocument(**members | {"schema_version": "0.9.0"}), service_of(**ports))
+    await replace_document(ReplaceDocument(**members), service_of(**ports))
     assert (await garden.read(GARDEN))["schema_version"] == stored

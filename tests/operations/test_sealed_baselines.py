@@ -13,6 +13,7 @@ from memnet.operations.get_document import get_document
 from memnet.operations.rotate_keys import rotate_keys
 from tests.memory_blobs import storage_of
 from tests.operations.retention_world import ALPHA, DAY, SCOPE, RetentionWorld, put
+from tests.services import service_of
 
 SECRET = "The door code is 4711-quokka."
 
@@ -42,7 +43,9 @@ def bytes_of(world: RetentionWorld) -> bytes:
 
 async def test_what_a_user_took_out_does_not_come_back_in_clear_nor_as_a_hash():
     world = await removed_later()
-    held = orjson.loads((await get_document(ALPHA, as_of=await first(world), **ports(world))).document)["content"]
+    held = orjson.loads((await get_document(ALPHA, service_of(**ports(world)), as_of=await first(world))).document)[
+        "content"
+    ]
     applied = await world.retain()
     assert applied.report.baselines == 1
     lying = bytes_of(world)
@@ -52,14 +55,14 @@ async def test_what_a_user_took_out_does_not_come_back_in_clear_nor_as_a_hash():
 
 async def test_it_is_still_served_until_the_key_is_gone_and_never_after():
     world = await removed_later()
-    before = await get_document(ALPHA, as_of=await first(world), **ports(world))
+    before = await get_document(ALPHA, service_of(**ports(world)), as_of=await first(world))
     await world.retain()
-    assert await get_document(ALPHA, as_of=await first(world), **ports(world)) == before
+    assert await get_document(ALPHA, service_of(**ports(world)), as_of=await first(world)) == before
     assert (await world.rebuilt())[ALPHA].fault is None
     name = await first(world)
     await world.records.delete(data_keys_key(SCOPE))
     with pytest.raises(HistoryBroken) as caught:
-        await get_document(ALPHA, as_of=name, **ports(world))
+        await get_document(ALPHA, service_of(**ports(world)), as_of=name)
     assert caught.value.details["change_id"] == name
     assert (await world.rebuilt())[ALPHA].fault == f"{name}: the values of the baseline do not open"
 

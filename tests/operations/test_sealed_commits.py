@@ -17,6 +17,7 @@ from memnet.operations.rotate_keys import rotate_keys
 from memnet.ports import StoreConflict
 from tests.memory_blobs import storage_of
 from tests.operations.service import ALPHA, SCOPE, Service, note
+from tests.services import service_of
 
 MINUTE = timedelta(minutes=1)
 
@@ -247,7 +248,7 @@ async def test_many_writers_of_a_new_user_share_one_key(service: Service) -> Non
     await service.background.drain()
     sealed = [(await service.head(key)).commit.outbox for key in keys]
     assert len({record["sealed"]["key_id"] for outbox in sealed for record in outbox}) == 1
-    found = await rebuild_documents(SCOPE, documents=service.documents, audit=service.audit)
+    found = await rebuild_documents(SCOPE, service_of(documents=service.documents, audit=service.audit))
     assert [history.fault for history in found] == [None] * 8
 
 
@@ -259,5 +260,5 @@ async def test_a_rotation_between_two_changes_breaks_nothing(service: Service) -
     await service.patch(note("new tenant key"), over=second.etag)
     await service.background.drain()
     service.vault.cache.forget(SCOPE)  # type: ignore[union-attr]
-    (found,) = await rebuild_documents(SCOPE, documents=service.documents, audit=service.audit)
+    (found,) = await rebuild_documents(SCOPE, service_of(documents=service.documents, audit=service.audit))
     assert (found.fault, found.changes) == (None, 3)

@@ -16,15 +16,14 @@ from tests.domain.replay_samples import snapshot
 from tests.domain.samples import CATALOG
 from tests.memory_blobs import storage_of
 from tests.operations.replay_world import ALPHA, DYNAMIC, WORKER, World, add
+from tests.services import service_of
 
 
 async def show(world: World, of: Snapshot, catalog=CATALOG) -> list[ShownDocument]:
     return await show_documents(
         of,
+        service_of(documents=world.documents, catalog=catalog, semantic_router=NoSemanticRouter()),
         actor=Actor(WORKER, frozenset()),
-        documents=world.documents,
-        catalog=catalog,
-        semantic_router=NoSemanticRouter(),
     )
 
 

@@ -10,7 +10,7 @@ HELD = Remainder("audit", 1, "legal_hold", "user")
 
 async def test_the_receipt_stands_signed():
     world = ErasureWorld()
-    receipt = await sign_erasure(erasure(U1), [HELD], erasing=world.erasing())
+    receipt = await sign_erasure(erasure(U1), [HELD], world.erasing())
     (key,) = await world.services.signing.public_keys()
     assert is_signed(receipt, key)
     assert receipt.status is Status.PARTIAL
@@ -21,6 +21,6 @@ async def test_the_receipt_stands_signed():
 
 async def test_the_first_one_counts():
     world = ErasureWorld()
-    first = await sign_erasure(erasure(U1), [], erasing=world.erasing())
-    assert await sign_erasure(erasure(U1), [HELD], erasing=world.erasing()) == first
+    first = await sign_erasure(erasure(U1), [], world.erasing())
+    assert await sign_erasure(erasure(U1), [HELD], world.erasing()) == first
     assert first.status is Status.COMPLETE

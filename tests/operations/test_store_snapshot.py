@@ -28,6 +28,7 @@ from memnet.operations.store_snapshot import store_snapshot
 from tests.domain.samples import CATALOG
 from tests.domain.snapshot_samples import SCOPE, SECRET_WORDS, conversation, snapshot
 from tests.operations.vault_world import ACTOR, Crash, VaultWorld
+from tests.services import service_of
 
 SNAPSHOT = snapshot()
 JOB = Job(JobKind.REPLAY, "t1", "u1", SNAPSHOT.replay_id)
@@ -303,11 +304,13 @@ async def test_a_profile_that_does_not_admit_the_caller_is_told() -> None:
             SCOPE,
             "c_1",
             conversation(),
+            service_of(
+                catalog=replace(CATALOG, profiles={**CATALOG.profiles, closed.profile_id: closed}),
+                vault=world.vault,
+                marks=world.marks,
+                queue=world.queue,
+            ),
             actor=ACTOR,
-            catalog=replace(CATALOG, profiles={**CATALOG.profiles, closed.profile_id: closed}),
-            vault=world.vault,
-            marks=world.marks,
-            queue=world.queue,
         )
     assert world.steps.seen == []
 

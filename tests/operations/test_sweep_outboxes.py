@@ -11,6 +11,7 @@ from memnet.domain.errors import Unavailable
 from memnet.operations.rebuild_documents import rebuild_documents
 from memnet.operations.sweep_outboxes import SweepReport, sweep_outboxes
 from tests.operations.service import ALPHA, SCOPE, CountingDocuments, Service, note
+from tests.services import arguments, service_of
 
 BETA = DocumentKey(UserScope("t2", "u9"), "projects", "beta.json")
 
@@ -27,7 +28,9 @@ async def left_behind(service: Service, count: int, key: DocumentKey = ALPHA):
 
 
 async def sweep(service: Service, **members) -> SweepReport:
-    return await sweep_outboxes(documents=service.documents, audit=service.audit, clock=service.clock, **members)
+    return await sweep_outboxes(
+        **arguments(documents=service.documents, audit=service.audit, clock=service.clock, **members)
+    )
 
 
 async def test_everybody_s_records_are_flushed_and_trimmed(service):
@@ -37,7 +40,7 @@ async def test_everybody_s_records_are_flushed_and_trimmed(service):
     for key, result in zip([ALPHA, BETA], results, strict=True):
         head = await service.head(key)
         assert (head.commit.outbox, head.commit.etag, head.commit.sequence) == ((), result.etag, result.sequence)
-        [history] = await rebuild_documents(key.scope, documents=service.documents, audit=service.audit)
+        [history] = await rebuild_documents(key.scope, service_of(documents=service.documents, audit=service.audit))
         assert (history.fault, history.changes) == (None, result.sequence)
 
 
@@ -64,7 +67,7 @@ async def test_no_client_notices(service):
     again = await service.patch(note("note 0"), idempotency_key="key-1")
     assert (again.replayed, again.sequence) == (True, 1)
     await service.background.drain()
-    [history] = await rebuild_documents(SCOPE, documents=service.documents, audit=service.audit)
+    [history] = await rebuild_documents(SCOPE, service_of(documents=service.documents, audit=service.audit))
     assert (history.fault, history.changes) == (None, 4)
 
 
@@ -106,7 +109,7 @@ async def test_a_writer_who_is_faster_wins(service):
     assert outcomes[0].trimmed + outcomes[0].postponed == 1
     assert sum(not isinstance(outcome, Exception) for outcome in outcomes[1:]) == 1
     await service.background.drain()
-    [history] = await rebuild_documents(SCOPE, documents=service.documents, audit=service.audit)
+    [history] = await rebuild_documents(SCOPE, service_of(documents=service.documents, audit=service.audit))
     assert (history.fault, history.changes) == (None, 4)
 
 
@@ -118,7 +121,7 @@ async def test_sweepers_beside_each_other_and_writers_lose_nothing(service):
         etag = result.etag
         assert all(report.broken == 0 for report in reports)
     await service.background.drain()
-    [history] = await rebuild_documents(SCOPE, documents=service.documents, audit=service.audit)
+    [history] = await rebuild_documents(SCOPE, service_of(documents=service.documents, audit=service.audit))
     assert (history.fault, history.changes) == (None, 20)
 
 

@@ -17,6 +17,7 @@ from memnet.operations import get_statistics
 from memnet.operations.tell_backlog import UNREADABLE_AGE, Backlog, tell_backlog
 from memnet.stores import ErasureStore, EventStore, JobMarks
 from tests.memory_blobs import memory_blobs
+from tests.services import service_of
 
 MINUTE = timedelta(minutes=1)
 
@@ -35,11 +36,9 @@ class World:
 
     async def tell(self) -> Backlog:
         return await tell_backlog(
-            marks=self.marks,
-            events=self.events,
-            erasures=self.fences,
-            clock=self.clock,
-            telemetry=self.telemetry,
+            service_of(
+                marks=self.marks, events=self.events, erasures=self.fences, clock=self.clock, telemetry=self.telemetry
+            )
         )
 
 

@@ -20,6 +20,7 @@ from memnet.operations.tend_document import Outcome, tend_document
 from tests.domain.samples import CATALOG
 from tests.operations.service import ALPHA, DYNAMIC, SCOPE
 from tests.operations.upkeep_world import WORKER, Upkeep
+from tests.services import arguments, service_of
 
 NOTES = [f"note {n:02}" for n in range(30)]
 
@@ -33,7 +34,9 @@ async def world():
 
 async def tend(world, key=DYNAMIC, planner=plan_compaction, reason=Reason.COMPACTION, dry_run=False, **members):
     [rules] = caretakers(world.catalog, key)
-    return await tend_document(key, rules, planner, reason=reason, dry_run=dry_run, **{**world.ports, **members})
+    return await tend_document(
+        key, rules, planner, reason=reason, dry_run=dry_run, **arguments(**{**world.ports, **members})
+    )
 
 
 async def sequence(world, key=DYNAMIC):
@@ -59,7 +62,7 @@ async def test_it_is_an_ordinary_audited_change_with_a_reason_of_its_own(world):
     assert (record["actor"], record["reason"], record["pre_etag"]) == ("memnet-worker", "compaction", etag)
     assert record["idempotency_key"].startswith("compaction-1-")
     assert record["evidence"] == {"event_ids": [event["event_id"]], "entries": {"trimmed": 6}}
-    [history] = await rebuild_documents(SCOPE, documents=world.service.documents, audit=world.service.audit)
+    [history] = await rebuild_documents(SCOPE, service_of(documents=world.service.documents, audit=world.service.audit))
     assert (history.fault, history.changes) == (None, 2)
 
 
@@ -147,7 +150,7 @@ async def test_live_writers_and_runs_beside_each_other_lose_nothing(world):
     assert len(kept) <= 24
     assert {*told, *kept} == {f"n{number}" for number in range(60)}
     await world.service.background.drain()
-    [history] = await rebuild_documents(SCOPE, documents=world.service.documents, audit=world.service.audit)
+    [history] = await rebuild_documents(SCOPE, service_of(documents=world.service.documents, audit=world.service.audit))
     assert history.fault is None
 
 

@@ -9,6 +9,7 @@ from memnet.operations.tend_document import Outcome, Tended
 from memnet.operations.tend_documents import UpkeepReport, tend_documents
 from tests.domain.samples import CATALOG
 from tests.operations.service import CountingDocuments, Service
+from tests.services import service_of
 
 KEYS = [DocumentKey(UserScope("t1", f"u{n}"), "projects", "alpha.json") for n in range(5)]
 PLAN = Plan([], (Step("/s", Fate.TRIMMED, "x"), Step("/s", Fate.MERGED, "y")), (), 3, {})
@@ -22,7 +23,7 @@ async def filled() -> Service:
 
 
 async def run(service: Service, tend) -> UpkeepReport:
-    return await tend_documents(tend, documents=service.documents, catalog=CATALOG)
+    return await tend_documents(tend, service_of(documents=service.documents, catalog=CATALOG))
 
 
 async def test_every_outcome_is_counted():

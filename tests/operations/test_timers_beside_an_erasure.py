@@ -27,6 +27,7 @@ from memnet.operations.sweep_outboxes import SweepReport, sweep_outboxes
 from tests.memory_blobs import storage_of
 from tests.operations.erasure_world import OTHER, U1, ErasureWorld, alpha
 from tests.operations.replay_world import Watched
+from tests.services import arguments, service_of
 
 
 @pytest.fixture
@@ -62,12 +63,14 @@ def parts(world: ErasureWorld, *wanted: str) -> dict[str, Any]:
 
 async def sign(world: ErasureWorld) -> SignReport:
     ports = parts(world, "users", "documents", "audit", "records", "clock", "erasures")
-    return await sign_heads(keys=world.services.signing, **ports)
+    return await sign_heads(service_of(signing=world.services.signing, **ports))
 
 
 async def retain(world: ErasureWorld) -> RetentionsReport:
     services = parts(world, "users", "documents", "audit", "events", "search", "records", "vault", "marks", "holds")
-    return await apply_retentions(None, as_of=None, dry_run=False, **services, **parts(world, "catalog", "clock"))
+    return await apply_retentions(
+        None, service_of(**services, **parts(world, "catalog", "clock")), as_of=None, dry_run=False
+    )
 
 
 async def unflushed(world: ErasureWorld, *scopes: UserScope) -> dict[UserScope, StorageETag]:
@@ -96,7 +99,7 @@ async def test_the_sweeper_leaves_the_document_alone(world: ErasureWorld) -> Non
     tags = await unflushed(world, U1, OTHER)
     await world.services.erasures.lift(OTHER, tag=tags[OTHER])
     world.advance(timedelta(minutes=5))
-    report = await sweep_outboxes(**parts(world, "documents", "audit", "clock"))
+    report = await sweep_outboxes(**arguments(**parts(world, "documents", "audit", "clock")))
     assert report == SweepReport(listed=2, trimmed=1, postponed=1)
     assert ("audit" in world.stored(U1), world.stored(OTHER)["audit"]) == (False, 1)
 
@@ -141,10 +144,12 @@ async def test_retention_passes_the_user_over(world: ErasureWorld) -> None:
     with pytest.raises(ErasureRunning):
         await apply_retention(
             U1,
+            service_of(
+                **parts(world, "documents", "audit", "events", "search", "records", "vault", "marks", "holds"),
+                **parts(world, "catalog", "clock"),
+            ),
             as_of=None,
             dry_run=False,
-            **parts(world, "documents", "audit", "events", "search", "records", "vault", "marks", "holds"),
-            **parts(world, "catalog", "clock"),
         )
 
 
@@ -172,7 +177,7 @@ async def test_a_mark_is_not_put_back_and_the_others_are_sent(world: ErasureWorl
         return None if looks == 1 else await call()
 
     records: Any = Watched("records", world.services.records, watch)
-    report = await requeue_jobs(records=records, **parts(world, "marks", "queue", "clock"))
+    report = await requeue_jobs(service_of(records=records, **parts(world, "marks", "queue", "clock")))
     assert report == RequeueReport(sent=1, unmarked=1, waiting=0)
     assert "marks" not in world.stored(U1)
 
@@ -185,9 +190,13 @@ async def test_a_replay_writes_nothing_for_the_user(world: ErasureWorld) -> None
     with pytest.raises(ErasureRunning):
         await replay_snapshot(
             marked.job,
-            **parts(world, "vault", "marks", "queue", "documents", "audit", "events", "search", "catalog", "models"),
-            **parts(world, "semantic_router", "background"),
-            worker_principal="memnet-worker",
+            service_of(
+                worker_principal="memnet-worker",
+                **parts(
+                    world, "vault", "marks", "queue", "documents", "audit", "events", "search", "catalog", "models"
+                ),
+                **parts(world, "semantic_router", "background"),
+            ),
         )
     assert world.stored(U1) == before
     stored = await world.services.records.read(replay_key(U1, marked.job.job_id))
@@ -223,10 +232,12 @@ async def test_a_replay_under_way_stops_where_the_fence_meets_it(world: ErasureW
     with suppress(ErasureRunning):
         await replay_snapshot(
             marked.job,
-            vault=replace(world.services.vault, records=records),
-            **ports,
-            **parts(world, "queue", "search", "catalog", "models", "semantic_router", "background"),
-            worker_principal="memnet-worker",
+            service_of(
+                vault=replace(world.services.vault, records=records),
+                worker_principal="memnet-worker",
+                **ports,
+                **parts(world, "queue", "search", "catalog", "models", "semantic_router", "background"),
+            ),
         )
     await world.services.background.drain()
     assert calls >= number

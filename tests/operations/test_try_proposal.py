@@ -11,12 +11,13 @@ from memnet.domain.write import WriteResult
 from memnet.operations.try_proposal import Raced, Refused, Writing, try_proposal
 from tests.domain.replay_samples import OPS, proposal
 from tests.operations.replay_world import ALPHA, WORKER, World, put
+from tests.services import service_of
 
 EMPTY = {"summary": "", "facets": {}, "recent_notes": []}
 
 
 def writing(world: World) -> Writing:
-    return Writing(actor=Actor(WORKER, frozenset({Role.REPLAY})), **world.writing())
+    return Writing(actor=Actor(WORKER, frozenset({Role.REPLAY})), service=service_of(**world.writing()))
 
 
 async def attempt(world: World, request: Request, *, dry_run: bool = False, **members):

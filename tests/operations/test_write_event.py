@@ -10,6 +10,7 @@ from memnet.operations.write_event import write_event
 from memnet.ports import StoreConflict
 from tests.domain.event_samples import SCOPE, event, stored_event
 from tests.operations.event_world import World, event_ids
+from tests.services import service_of
 
 KEY = stored_event().key
 
@@ -64,10 +65,12 @@ async def test_whatever_the_index_does_the_event_is_acknowledged_and_marked(trou
     written = await write_event(
         SCOPE,
         event(),
-        events=world.events,
-        search=None if trouble == "is not given" else world.search,
-        ids=world.ids,
-        background=world.background,
+        service_of(
+            events=world.events,
+            search=None if trouble == "is not given" else world.search,
+            ids=world.ids,
+            background=world.background,
+        ),
         patience=0.05,
     )
     assert (written.replayed, written.indexed) == (False, False)
@@ -102,12 +105,7 @@ async def test_nothing_is_acknowledged_that_is_not_stored_and_marked(call: str) 
     events = FailingStore(world, call)
     with pytest.raises(Unavailable):
         await write_event(
-            SCOPE,
-            event(),
-            events=events,  # type: ignore[arg-type]
-            search=world.search,
-            ids=world.ids,
-            background=world.background,
+            SCOPE, event(), service_of(events=events, search=world.search, ids=world.ids, background=world.background)
         )
     # The client repeats its request, and comes through.
     assert (await world.write()).indexed
@@ -120,10 +118,9 @@ async def test_a_conflict_with_an_event_that_is_gone_is_unavailable() -> None:
         await write_event(
             SCOPE,
             event(),
-            events=FailingStore(world, "none"),  # type: ignore[arg-type]
-            search=world.search,
-            ids=world.ids,
-            background=world.background,
+            service_of(
+                events=FailingStore(world, "none"), search=world.search, ids=world.ids, background=world.background
+            ),
         )
     with pytest.raises(StoreConflict):
         await world.events.create(KEY, b"")

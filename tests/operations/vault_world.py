@@ -22,6 +22,7 @@ from memnet.stores import Blobs, JobMarks, RecordStore, Vault
 from tests.domain.samples import CATALOG
 from tests.domain.snapshot_samples import SCOPE, conversation
 from tests.memory_blobs import memory_blobs
+from tests.services import service_of
 
 ACTOR = Actor("svc-a", frozenset({"Memory.Write"}))
 
@@ -163,11 +164,8 @@ class VaultWorld:
             scope,
             conversation_id,
             body or conversation(),
+            service_of(catalog=catalog, vault=self.vault, marks=self.marks, queue=queue or self.queue),
             actor=actor,
-            catalog=catalog,
-            vault=self.vault,
-            marks=self.marks,
-            queue=queue or self.queue,
             patience=0.05,
         )
 

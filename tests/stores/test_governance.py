@@ -15,6 +15,7 @@ from memnet.ports import StoreConflict
 from memnet.stores import AuditLog, Blobs, ErasureStore, EventStore, RecordStore, UserDirectory
 from tests.memory_blobs import memory_blobs
 from tests.operations.vault_world import VaultWorld
+from tests.services import service_of
 from tests.stores.all_stores import pages
 
 PLACE = HoldPlace("t1", "u1")
@@ -62,12 +63,12 @@ async def test_the_changes_of_a_hold_are_a_chain_in_any_store(holds, held):
     actor, erasures = Actor("ops", frozenset()), ErasureStore(blobs)
     for change in (place_hold, release_hold) * 6:
         await change(held, "case", actor=actor, holds=holds, erasures=erasures, clock=FrozenClock())
-    found = (await get_hold(held, holds=holds, erasures=erasures)).changes
+    found = (await get_hold(held, service_of(holds=holds, erasures=erasures))).changes
     assert [change.key.number for change in found] == list(range(1, 13))
     newest = await holds.read(HoldKey(held, 12))
     await holds.create(HoldKey(held, 14), newest.replace(b'"number":12', b'"number":14'))
     with pytest.raises(HistoryBroken):
-        await get_hold(held, holds=holds, erasures=erasures)
+        await get_hold(held, service_of(holds=holds, erasures=erasures))
 
 
 async def test_a_user_is_listed_once_whatever_is_stored(stored):

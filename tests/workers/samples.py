@@ -8,7 +8,8 @@ from memnet.catalog import load_catalog
 from memnet.domain import replay as replays
 from memnet.domain.job import Job, JobKind, dump
 from memnet.domain.replay import new_replay
-from memnet.wiring import Services, in_memory
+from memnet.service import Service
+from memnet.wiring import in_memory
 from tests.domain.snapshot_samples import snapshot
 from tests.sample_settings import sample_settings
 from workers.deliveries import Delivery
@@ -18,7 +19,7 @@ JOB = Job(JobKind.REPLAY, SNAPSHOT.scope.tenant_id, SNAPSHOT.scope.user_id, SNAP
 UNKNOWN = Job(JobKind.REPLAY, "acme", "maya", "r-1")
 
 
-async def service(*, attempts: int = 0) -> Services:
+async def service(*, attempts: int = 0) -> Service:
     """A service with an empty queue, no marks, and the record of the replay of JOB, begun `attempts` times."""
     settings = sample_settings()
     catalog = load_catalog(settings.profiles_dir, settings.schemas_dir, settings.prompts_dir)
@@ -28,13 +29,13 @@ async def service(*, attempts: int = 0) -> Services:
     return services
 
 
-def queue_of(services: Services) -> MemoryQueue:
+def queue_of(services: Service) -> MemoryQueue:
     """The queue, with its other end."""
     assert isinstance(services.queue, MemoryQueue)
     return services.queue
 
 
-def clock_of(services: Services) -> FrozenClock:
+def clock_of(services: Service) -> FrozenClock:
     """The clock, which can be moved."""
     assert isinstance(services.clock, FrozenClock)
     return services.clock

@@ -25,8 +25,9 @@ from memnet.domain.replay import replay_key
 from memnet.operations.fail_replay import fail_replay
 from memnet.operations.get_replay import get_replay
 from memnet.operations.retry_replay import retry_replay
+from memnet.service import Service
 from memnet.stores import ErasureStore
-from memnet.wiring import Services
+from tests.services import service_of
 from tests.workers.samples import JOB, UNKNOWN, clock_of, delivery_of, delivery_with, queue_of, service
 from workers.deliveries import DeadLetter, Redelivered, Work, deliver
 from workers.outcomes import LONGEST_DELAY, MOST_STARTS, delay
@@ -51,44 +52,44 @@ class Play:
     def work(self) -> Work:
         return Work(self.kind, self._do, self._give_up, self.most_starts, self.sent_anew)
 
-    async def _do(self, job: Job, attempt: int, services: Services) -> None:
+    async def _do(self, job: Job, attempt: int, services: Service) -> None:
         self.done.append((job, attempt))
         if self.failures:
             raise self.failures.pop(0)
 
-    async def _give_up(self, job: Job, reason: str, services: Services) -> None:
+    async def _give_up(self, job: Job, reason: str, services: Service) -> None:
         self.given_up.append((job, reason))
         if self.giving_up:
             raise self.giving_up.pop(0)
 
 
 @pytest.fixture
-async def services() -> Services:
+async def services() -> Service:
     return await service()
 
 
-async def sent(services: Services) -> tuple[Job, int] | None:
+async def sent(services: Service) -> tuple[Job, int] | None:
     """What is due in the queue."""
     return await queue_of(services).receive(JobKind.REPLAY)
 
 
-async def run(play: Play, services: Services, attempt: int = 0, patience: Sequence[float] = ()) -> DeadLetter | None:
+async def run(play: Play, services: Service, attempt: int = 0, patience: Sequence[float] = ()) -> DeadLetter | None:
     return await deliver(delivery_of(attempt=attempt), play.work, services, patience=patience)
 
 
-async def test_a_job_that_succeeds_is_done_with(services: Services) -> None:
+async def test_a_job_that_succeeds_is_done_with(services: Service) -> None:
     play = Play()
     assert await run(play, services, attempt=3) is None
     assert (play.done, play.given_up, await sent(services)) == ([(JOB, 3)], [], None)
 
 
-async def test_a_short_failure_is_waited_out_within_the_delivery(services: Services) -> None:
+async def test_a_short_failure_is_waited_out_within_the_delivery(services: Service) -> None:
     play = Play([Unavailable(), Unavailable()])
     assert await run(play, services, patience=(0.0, 0.0)) is None
     assert (len(play.done), await sent(services)) == (3, None)
 
 
-async def test_a_longer_failure_sends_the_job_anew_for_later(services: Services) -> None:
+async def test_a_longer_failure_sends_the_job_anew_for_later(services: Service) -> None:
     assert await run(Play([Unavailable(), Unavailable()]), services, attempt=2, patience=(0.0,)) is None
     clock_of(services).advance(delay(2) - timedelta(seconds=1))
     assert await sent(services) is None
@@ -103,14 +104,14 @@ async def test_it_is_sent_under_the_number_that_its_mark_would_have_it_sent_unde
     assert await sent(services) == (JOB, 12)
 
 
-async def test_a_job_that_ended_meanwhile_is_not_sent_anew(services: Services) -> None:
+async def test_a_job_that_ended_meanwhile_is_not_sent_anew(services: Service) -> None:
     body = delivery_of(UNKNOWN)
     assert await deliver(body, Play([Unavailable()]).work, services, patience=()) is None
     clock_of(services).advance(timedelta(days=1))
     assert await sent(services) is None
 
 
-async def test_a_repair_goes_on_however_often_it_was_begun(services: Services) -> None:
+async def test_a_repair_goes_on_however_often_it_was_begun(services: Service) -> None:
     job = Job(JobKind.REINDEX, "acme", None, "r-1")
     play = Play([Unavailable()], kind=JobKind.REINDEX, most_starts=None)
     assert await deliver(delivery_of(job, attempt=5000), play.work, services, patience=()) is None
@@ -118,7 +119,7 @@ async def test_a_repair_goes_on_however_often_it_was_begun(services: Services) -
     assert await queue_of(services).receive(JobKind.REINDEX) == (job, 5001)
 
 
-async def test_a_failure_that_lasts_is_given_up_with_its_reason(services: Services) -> None:
+async def test_a_failure_that_lasts_is_given_up_with_its_reason(services: Service) -> None:
     play = Play([Unavailable()])
     dead = await run(play, services, attempt=MOST_STARTS - 1)
     assert dead is not None
@@ -129,7 +130,7 @@ async def test_a_failure_that_lasts_is_given_up_with_its_reason(services: Servic
 
 
 @pytest.mark.parametrize("failure", [SealBroken(), HistoryBroken()])
-async def test_what_can_never_succeed_is_a_dead_letter_at_once(services: Services, failure: MemnetError) -> None:
+async def test_what_can_never_succeed_is_a_dead_letter_at_once(services: Service, failure: MemnetError) -> None:
     play = Play([failure])
     dead = await run(play, services, patience=(0.0,))
     assert dead is not None
@@ -138,20 +139,20 @@ async def test_what_can_never_succeed_is_a_dead_letter_at_once(services: Service
 
 
 @pytest.mark.parametrize("failure", [ReplayNotFound(), ConflictClosed()])
-async def test_a_job_without_a_subject_is_done_with(services: Services, failure: MemnetError) -> None:
+async def test_a_job_without_a_subject_is_done_with(services: Service, failure: MemnetError) -> None:
     play = Play([failure])
     assert await run(play, services) is None
     assert play.given_up == [(JOB, failure.code)]
 
 
-async def test_a_job_with_its_own_schedule_is_left_to_its_mark(services: Services) -> None:
+async def test_a_job_with_its_own_schedule_is_left_to_its_mark(services: Service) -> None:
     play = Play([Unavailable()], sent_anew=False)
     assert await run(play, services) is None
     clock_of(services).advance(timedelta(days=1))
     assert (play.given_up, await sent(services)) == ([], None)
 
 
-async def test_a_job_that_was_begun_too_often_is_not_begun_again(services: Services) -> None:
+async def test_a_job_that_was_begun_too_often_is_not_begun_again(services: Service) -> None:
     play = Play()
     dead = await run(play, services, attempt=MOST_STARTS)
     assert dead is not None
@@ -160,10 +161,10 @@ async def test_a_job_that_was_begun_too_often_is_not_begun_again(services: Servi
 
 async def test_what_was_begun_before_somebody_asked_for_it_anew_does_not_count() -> None:
     services = await service(attempts=MOST_STARTS)
-    await fail_replay(JOB, "INTERNAL", records=services.records, marks=services.marks, clock=services.clock)
+    await fail_replay(JOB, "INTERNAL", services)
     scope, ids = JOB.scope, JOB.job_id
     ports = {"records": services.records, "marks": services.marks, "queue": services.queue, "clock": services.clock}
-    await retry_replay(scope, ids, **ports)
+    await retry_replay(scope, ids, service_of(**ports))
     play = Play()
     assert await run(play, services, attempt=MOST_STARTS) is None
     assert play.done == [(JOB, MOST_STARTS)]
@@ -172,19 +173,19 @@ async def test_what_was_begun_before_somebody_asked_for_it_anew_does_not_count()
     assert dead.reason == "INTERNAL"
 
 
-async def test_without_a_broker_the_message_stays_with_the_queue(services: Services) -> None:
+async def test_without_a_broker_the_message_stays_with_the_queue(services: Service) -> None:
     queue_of(services).available = False
     with pytest.raises(Redelivered):
         await run(Play([Unavailable()]), services)
 
 
-async def test_a_job_that_cannot_be_given_up_now_comes_again(services: Services) -> None:
+async def test_a_job_that_cannot_be_given_up_now_comes_again(services: Service) -> None:
     with pytest.raises(Redelivered):
         await run(Play([SealBroken()], giving_up=[Unavailable()]), services)
 
 
 @pytest.mark.parametrize("failure", [HistoryBroken(), InvalidIdentifier()])
-async def test_a_job_without_a_record_loses_its_mark_all_the_same(services: Services, failure: MemnetError) -> None:
+async def test_a_job_without_a_record_loses_its_mark_all_the_same(services: Service, failure: MemnetError) -> None:
     await services.marks.mark(JOB)
     assert await run(Play([SealBroken()], giving_up=[failure]), services) is not None
     assert (await services.marks.list(limit=10, cursor=None)).items == []
@@ -206,7 +207,7 @@ async def test_a_job_without_a_record_loses_its_mark_all_the_same(services: Serv
         dump(Job(JobKind.REINDEX, "acme", None, "r")),
     ],
 )
-async def test_a_poison_message_is_a_dead_letter_and_never_begun(services: Services, body: bytes) -> None:
+async def test_a_poison_message_is_a_dead_letter_and_never_begun(services: Service, body: bytes) -> None:
     play = Play()
     dead = await deliver(delivery_with(body), play.work, services)
     assert dead is not None
@@ -217,7 +218,7 @@ async def test_a_poison_message_is_a_dead_letter_and_never_begun(services: Servi
     assert ("body_base64" in told) == (body == b"\xff\xfe")
 
 
-async def test_a_dead_letter_fits_into_a_message(services: Services) -> None:
+async def test_a_dead_letter_fits_into_a_message(services: Service) -> None:
     for body in (b"\xff" * 250_000, b"\x00" * 250_000):
         dead = await deliver(delivery_with(body), Play().work, services)
         assert dead is not None
@@ -225,7 +226,7 @@ async def test_a_dead_letter_fits_into_a_message(services: Services) -> None:
 
 
 async def test_a_crash_counts_as_internal_and_tells_nothing_of_its_text(
-    services: Services, caplog: pytest.LogCaptureFixture
+    services: Service, caplog: pytest.LogCaptureFixture
 ) -> None:
     with caplog.at_level(logging.DEBUG):
         assert await run(Play([RuntimeError(SECRET)]), services) is None
@@ -241,7 +242,7 @@ async def test_a_crash_counts_as_internal_and_tells_nothing_of_its_text(
 
 @pytest.mark.parametrize("is_readable", [True, False])
 async def test_the_log_names_the_job_and_not_its_user(
-    services: Services, caplog: pytest.LogCaptureFixture, is_readable: bool
+    services: Service, caplog: pytest.LogCaptureFixture, is_readable: bool
 ) -> None:
     """Their memory may be erased; the log stays."""
     own = delivery_of() if is_readable else delivery_with(b"{")
@@ -257,13 +258,13 @@ async def test_the_log_names_the_job_and_not_its_user(
     assert json.loads(dead.to_text())["message_id"] == message_id(JOB, 0)
 
 
-async def test_the_shipped_work_ends_a_replay_that_nobody_knows(services: Services) -> None:
+async def test_the_shipped_work_ends_a_replay_that_nobody_knows(services: Service) -> None:
     await services.marks.mark(UNKNOWN)
     assert await deliver(delivery_of(UNKNOWN), REPLAY, services) is None
     assert (await services.marks.list(limit=10, cursor=None)).items == []
 
 
-async def test_the_shipped_work_records_a_replay_that_it_gives_up(services: Services) -> None:
+async def test_the_shipped_work_records_a_replay_that_it_gives_up(services: Service) -> None:
     """Its record stands, its snapshot is gone: that is damage, and for people."""
     await services.marks.mark(JOB)
     dead = await deliver(delivery_of(), REPLAY, services)
@@ -281,11 +282,11 @@ async def test_the_shipped_work_records_a_replay_that_it_gives_up(services: Serv
         (REINDEX, Job(JobKind.REINDEX, "acme", None, "r-1")),
     ],
 )
-async def test_the_shipped_work_ends_what_is_not_known(services: Services, work: Work, job: Job) -> None:
+async def test_the_shipped_work_ends_what_is_not_known(services: Service, work: Work, job: Job) -> None:
     assert await deliver(delivery_of(job), work, services) is None
 
 
-async def fence(services: Services) -> None:
+async def fence(services: Service) -> None:
     """The memory of JOB's user is being erased."""
     await services.erasures.write(JOB.scope, b"{}", replaces=None)
 
@@ -294,7 +295,7 @@ async def fence(services: Services) -> None:
     "failure", [ErasureRunning(), SealBroken(), HistoryBroken(), SnapshotNotFound(), Unavailable(), ValueError(SECRET)]
 )
 async def test_whatever_a_job_fails_with_while_its_user_is_erased_nothing_comes_of_it(
-    services: Services, failure: Exception, caplog: pytest.LogCaptureFixture
+    services: Service, failure: Exception, caplog: pytest.LogCaptureFixture
 ) -> None:
     await fence(services)
     before = await services.records.read(replay_key(JOB.scope, JOB.job_id))
@@ -309,7 +310,7 @@ async def test_whatever_a_job_fails_with_while_its_user_is_erased_nothing_comes_
     assert f"job_void kind=replay job={JOB.job_id} code=ERASURE_RUNNING" in caplog.text
 
 
-async def test_the_work_itself_leaves_nothing_of_a_user_who_is_erased(services: Services) -> None:
+async def test_the_work_itself_leaves_nothing_of_a_user_who_is_erased(services: Service) -> None:
     await fence(services)
     before = await services.records.read(replay_key(JOB.scope, JOB.job_id))
     assert await deliver(delivery_of(), REPLAY, services, patience=()) is None
@@ -321,7 +322,7 @@ async def test_the_work_itself_leaves_nothing_of_a_user_who_is_erased(services: 
     assert await sent(services) is None
 
 
-async def test_a_fence_that_comes_while_a_job_is_given_up_keeps_nothing_of_it(services: Services) -> None:
+async def test_a_fence_that_comes_while_a_job_is_given_up_keeps_nothing_of_it(services: Service) -> None:
     """Between the look at the fence and the record: the message is over, and its mark with it."""
     await services.marks.mark(JOB)
     play = Play([SealBroken()], giving_up=[ErasureRunning()])
@@ -329,7 +330,7 @@ async def test_a_fence_that_comes_while_a_job_is_given_up_keeps_nothing_of_it(se
     assert (await services.marks.list(limit=10, cursor=None)).items == []
 
 
-async def test_if_the_fence_cannot_be_seen_a_job_is_postponed_as_ever(services: Services) -> None:
+async def test_if_the_fence_cannot_be_seen_a_job_is_postponed_as_ever(services: Service) -> None:
     class Down(ErasureStore):
         async def check(self, scope: UserScope) -> None:
             raise Unavailable
@@ -342,7 +343,7 @@ async def test_if_the_fence_cannot_be_seen_a_job_is_postponed_as_ever(services: 
     assert await sent(services) == (JOB, 3)
 
 
-async def test_a_tenants_job_has_no_fence(services: Services) -> None:
+async def test_a_tenants_job_has_no_fence(services: Service) -> None:
     await fence(services)
     job = Job(JobKind.REINDEX, JOB.tenant_id, None, "r-1")
     play = Play([HistoryBroken()], kind=JobKind.REINDEX, most_starts=None)

@@ -148,13 +148,13 @@ async def test_without_settings_a_message_stays_with_the_broker(
 async def test_services_are_opened_once_and_again_after_a_failure(
     app: IndexedApp, container_url: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    assert await connection.services() is await connection.services()
+    assert await connection.service() is await connection.service()
     await connection.close()
     monkeypatch.setenv("MEMNET_STORAGE_URL", "nonsense")
     with pytest.raises(Exception, match="MEMNET_STORAGE_URL"):
-        await connection.services()
+        await connection.service()
     monkeypatch.setenv("MEMNET_STORAGE_URL", container_url)
-    assert await connection.services() is await connection.services()
+    assert await connection.service() is await connection.service()
 
 
 async def test_from_the_first_invocation_on_no_library_logs_values(app: IndexedApp) -> None:

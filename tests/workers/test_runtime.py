@@ -17,10 +17,10 @@ async def test_a_worker_without_a_required_setting_says_so_at_once(monkeypatch: 
     monkeypatch.setenv("MEMNET_STORAGE_URL", "https://account.blob.core.windows.net/memnet")
     missing = "MEMNET_SEARCH_URL is required\nMEMNET_QUEUE_URL is required\nMEMNET_VAULT_URL is required"
     with pytest.raises(SettingsError, match=missing):
-        await connection.services()
+        await connection.service()
     monkeypatch.setenv("MEMNET_STORAGE_URL", "")
     with pytest.raises(SettingsError, match="MEMNET_STORAGE_URL is required"):
-        await connection.services()
+        await connection.service()
     await connection.close()
 
 
@@ -30,7 +30,7 @@ async def test_a_worker_serves_nothing_to_prometheus(monkeypatch: pytest.MonkeyP
         address = f"127.0.0.1:{taken.getsockname()[1]}"
         for name, value in {**NOWHERE, "MEMNET_PROMETHEUS_ADDRESS": address}.items():
             monkeypatch.setenv(name, value)
-        services = await connection.services()
+        services = await connection.service()
         assert not services.telemetry.enabled
         await connection.close()
 
@@ -44,7 +44,7 @@ async def test_another_text_under_a_used_version_stops_a_worker(
     for variable, value in {**NOWHERE, "MEMNET_STORAGE_URL": container_url, "MEMNET_STORAGE_KEY": ACCOUNT_KEY}.items():
         monkeypatch.setenv(variable, value)
     with pytest.raises(CatalogConflict, match=r"schema memory\.project 1\.0\.0"):
-        await connection.services()
+        await connection.service()
     await connection.close()
 
 
@@ -58,6 +58,6 @@ async def test_a_failed_opening_is_tried_again() -> None:
     own = Connection(refuse)  # type: ignore[arg-type]
     for _ in range(2):
         with pytest.raises(SettingsError):
-            await own.services()
+            await own.service()
     assert len(tried) == 2
     await own.close()

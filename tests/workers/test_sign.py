@@ -4,7 +4,8 @@ from memnet.domain.document import Actor, DocumentKey, UserScope
 from memnet.domain.write import IfAbsent, PatchDocument, Reason
 from memnet.operations.patch_document import patch_document
 from memnet.operations.sign_heads import SignReport, read_newest_head
-from memnet.wiring import Services, in_memory
+from memnet.service import Service
+from memnet.wiring import in_memory
 from tests.domain.samples import CATALOG
 from tests.sample_settings import sample_settings
 from workers import work
@@ -12,7 +13,7 @@ from workers import work
 SCOPE = UserScope("t1", "u1")
 
 
-async def with_a_document() -> Services:
+async def with_a_document() -> Service:
     services = in_memory(sample_settings(), CATALOG)
     command = PatchDocument(
         key=DocumentKey(SCOPE, "user", "user_dynamic.json"),
@@ -28,15 +29,7 @@ async def with_a_document() -> Services:
         source_time=None,
         dry_run=False,
     )
-    await patch_document(
-        command,
-        documents=services.documents,
-        audit=services.audit,
-        catalog=services.catalog,
-        clock=services.clock,
-        ids=services.ids,
-        background=services.background,
-    )
+    await patch_document(command, services)
     return services
 
 

@@ -16,8 +16,9 @@ from memnet.domain.errors import SealBroken, Unavailable
 from memnet.domain.job import TRACEPARENT, Job, JobKind
 from memnet.domain.replay import PatchFate, PatchStatus, replay_key
 from memnet.operations.store_snapshot import store_snapshot
-from memnet.wiring import Services
+from memnet.service import Service
 from tests.domain.snapshot_samples import SCOPE, conversation
+from tests.services import arguments
 from tests.workers.samples import clock_of, delivery_of, delivery_with, queue_of, service
 from workers import work
 from workers.deliveries import NAMES, Redelivered, Work, deliver, receive
@@ -36,7 +37,7 @@ def telemetry() -> MemoryTelemetry:
 
 
 @pytest.fixture
-async def services(telemetry: MemoryTelemetry) -> Services:
+async def services(telemetry: MemoryTelemetry) -> Service:
     return replace(await service(), telemetry=telemetry)
 
 
@@ -47,17 +48,17 @@ def outcomes(telemetry: MemoryTelemetry, metric: str) -> list[tuple[str, ...]]:
 def failing(failure: Exception | None) -> Work:
     """Work on replays that fails every time, if there is something to fail with."""
 
-    async def do(job: Job, attempt: int, services: Services) -> None:
+    async def do(job: Job, attempt: int, services: Service) -> None:
         if failure is not None:
             raise failure
 
-    async def give_up(job: Job, reason: str, services: Services) -> None:
+    async def give_up(job: Job, reason: str, services: Service) -> None:
         pass
 
     return Work(JobKind.REPLAY, do, give_up, MOST_STARTS)
 
 
-async def stored(services: Services, *said: str) -> Job:
+async def stored(services: Service, *said: str) -> Job:
     """A snapshot that waits for its replay."""
     ports = {"vault": services.vault, "marks": services.marks, "queue": services.queue}
     told = await store_snapshot(
@@ -65,13 +66,12 @@ async def stored(services: Services, *said: str) -> Job:
         "c1",
         conversation("s_1", *said),
         actor=Actor("svc-a", frozenset({Role.REPLAY})),
-        catalog=services.catalog,
-        **ports,
+        **arguments(catalog=services.catalog, **ports),
     )
     return Job(JobKind.REPLAY, SCOPE.tenant_id, SCOPE.user_id, told.replay_id)
 
 
-async def test_a_replay_is_counted_by_how_it_ended_and_once(services: Services, telemetry: MemoryTelemetry) -> None:
+async def test_a_replay_is_counted_by_how_it_ended_and_once(services: Service, telemetry: MemoryTelemetry) -> None:
     job = await stored(services)
     assert await deliver(delivery_of(job), REPLAY, services, patience=()) is None
     assert outcomes(telemetry, "memnet.replays") == [("succeeded",)]
@@ -82,7 +82,7 @@ async def test_a_replay_is_counted_by_how_it_ended_and_once(services: Services, 
     assert outcomes(telemetry, "memnet.replays") == [("succeeded",)]
 
 
-async def test_a_replay_that_is_given_up_counts_as_failed(services: Services, telemetry: MemoryTelemetry) -> None:
+async def test_a_replay_that_is_given_up_counts_as_failed(services: Service, telemetry: MemoryTelemetry) -> None:
     job = await stored(services)
     key = replay_key(SCOPE, job.job_id)
     fate = PatchFate(number=1, binding_id="b", namespace="n", path="d", status=PatchStatus.APPLIED)
@@ -100,7 +100,7 @@ async def test_a_replay_that_is_given_up_counts_as_failed(services: Services, te
 
 
 async def test_the_duration_of_a_replay_begins_with_its_snapshot_whoever_ends_it(
-    services: Services, telemetry: MemoryTelemetry
+    services: Service, telemetry: MemoryTelemetry
 ) -> None:
     job = await stored(services)
     down = replace(services, models=ScriptedModels([Unavailable()]))
@@ -112,7 +112,7 @@ async def test_the_duration_of_a_replay_begins_with_its_snapshot_whoever_ends_it
 
 
 async def test_each_patch_of_a_replay_is_counted_once_with_its_fate(
-    services: Services, telemetry: MemoryTelemetry
+    services: Service, telemetry: MemoryTelemetry
 ) -> None:
     job = await stored(services, "I prefer concise answers. I lead the retrieval team.")
     await deliver(delivery_of(job), REPLAY, services, patience=())
@@ -126,7 +126,7 @@ async def test_each_patch_of_a_replay_is_counted_once_with_its_fate(
 
 
 async def test_a_dead_letter_is_counted_by_its_operation_and_code(
-    services: Services, telemetry: MemoryTelemetry
+    services: Service, telemetry: MemoryTelemetry
 ) -> None:
     await deliver(delivery_of(), failing(SealBroken()), services, patience=())
     await deliver(delivery_with(b"poison"), failing(None), services, patience=())
@@ -140,7 +140,7 @@ async def test_a_dead_letter_is_counted_by_its_operation_and_code(
     ]
 
 
-async def test_a_job_that_is_done_or_comes_later_is_no_failure(services: Services, telemetry: MemoryTelemetry) -> None:
+async def test_a_job_that_is_done_or_comes_later_is_no_failure(services: Service, telemetry: MemoryTelemetry) -> None:
     for failure in (None, Unavailable()):
         assert await deliver(delivery_of(attempt=2), failing(failure), services, patience=()) is None
     assert [(span.kind, span.facts, span.failed) for span in telemetry.spans] == [
@@ -149,7 +149,7 @@ async def test_a_job_that_is_done_or_comes_later_is_no_failure(services: Service
     assert "memnet.jobs.dead_lettered" not in telemetry.values
 
 
-async def test_a_message_that_comes_again_is_told_as_such(services: Services, telemetry: MemoryTelemetry) -> None:
+async def test_a_message_that_comes_again_is_told_as_such(services: Service, telemetry: MemoryTelemetry) -> None:
     queue_of(services).available = False
     with pytest.raises(Redelivered):
         await deliver(delivery_of(), failing(Unavailable()), services, patience=())
@@ -157,7 +157,7 @@ async def test_a_message_that_comes_again_is_told_as_such(services: Services, te
     assert (span.facts["outcome"], span.failed) == ("redelivered", True)
 
 
-async def test_a_job_goes_on_with_the_trace_it_was_sent_in(services: Services, telemetry: MemoryTelemetry) -> None:
+async def test_a_job_goes_on_with_the_trace_it_was_sent_in(services: Service, telemetry: MemoryTelemetry) -> None:
     delivery = replace(delivery_of(), traceparent=PARENT)
     await deliver(delivery, failing(None), services, patience=())
     await deliver(delivery_of(), failing(None), services, patience=())
@@ -165,13 +165,13 @@ async def test_a_job_goes_on_with_the_trace_it_was_sent_in(services: Services, t
 
 
 @pytest.fixture
-def connected(services: Services, monkeypatch: pytest.MonkeyPatch) -> Services:
+def connected(services: Service, monkeypatch: pytest.MonkeyPatch) -> Service:
     """The services under the functions themselves."""
 
-    async def found() -> Services:
+    async def found() -> Service:
         return services
 
-    monkeypatch.setattr(connection, "services", found)
+    monkeypatch.setattr(connection, "service", found)
     return services
 
 
@@ -206,7 +206,7 @@ class Letters(func.Out[str]):
     ("properties", "parent"), [({TRACEPARENT: PARENT}, PARENT), ({TRACEPARENT: 7}, None), ({}, None), (None, None)]
 )
 async def test_the_trace_comes_in_the_message_s_properties(
-    connected: Services, telemetry: MemoryTelemetry, properties: dict[str, object] | None, parent: str | None
+    connected: Service, telemetry: MemoryTelemetry, properties: dict[str, object] | None, parent: str | None
 ) -> None:
     await receive(Message(properties), Letters(), failing(None))
     assert [span.parent for span in telemetry.spans] == [parent]
@@ -220,15 +220,15 @@ def test_spans_have_the_names_of_the_functions() -> None:
     assert set(NAMES.values()) <= functions
 
 
-async def test_a_timer_has_a_trace_of_its_own(connected: Services, telemetry: MemoryTelemetry) -> None:
+async def test_a_timer_has_a_trace_of_its_own(connected: Service, telemetry: MemoryTelemetry) -> None:
     await on_time("sweep_outboxes", work.sweep)
     assert [(span.name, span.kind, span.parent) for span in telemetry.spans] == [("sweep_outboxes", "internal", None)]
 
 
 async def test_a_timer_that_fails_tells_type_and_place_and_no_text(
-    connected: Services, telemetry: MemoryTelemetry
+    connected: Service, telemetry: MemoryTelemetry
 ) -> None:
-    async def fail(_: Services) -> object:
+    async def fail(_: Service) -> object:
         raise KeyError(SECRET)
 
     with pytest.raises(TimerFailed):
@@ -240,7 +240,7 @@ async def test_a_timer_that_fails_tells_type_and_place_and_no_text(
 
 
 async def test_the_timer_of_lost_jobs_tells_how_old_the_oldest_is(
-    connected: Services, telemetry: MemoryTelemetry
+    connected: Service, telemetry: MemoryTelemetry
 ) -> None:
     await stored(connected)
     assert isinstance(connected.clock, FrozenClock)
@@ -249,7 +249,7 @@ async def test_the_timer_of_lost_jobs_tells_how_old_the_oldest_is(
     assert telemetry.values["memnet.index.lag"] == [(0.0, {})]
 
 
-async def test_where_nobody_listens_the_marks_are_read_once(connected: Services, telemetry: MemoryTelemetry) -> None:
+async def test_where_nobody_listens_the_marks_are_read_once(connected: Service, telemetry: MemoryTelemetry) -> None:
     telemetry.enabled = False
     await on_time("requeue_jobs", work.requeue)
     assert telemetry.values == {}

@@ -19,8 +19,9 @@ from memnet.domain.document import Actor
 from memnet.domain.job import DEAD_LETTERS, QUEUES, Job, JobKind, dump
 from memnet.operations.get_replay import get_replay
 from memnet.operations.store_snapshot import store_snapshot
+from memnet.service import Service
 from memnet.settings import load
-from memnet.wiring import Services, connect
+from memnet.wiring import connect
 from tests.conftest import AzuriteAccount
 from tests.domain.snapshot_samples import SCOPE, conversation
 from tests.sample_settings import NOWHERE
@@ -39,7 +40,7 @@ class World:
     """A worker process, and services on the same stand-ins."""
 
     worker: WorkerHost
-    services: Services
+    services: Service
     client: ServiceBusClient
 
 
@@ -79,11 +80,8 @@ async def test_a_poison_message_is_buried_with_its_reason_and_the_snapshot_behin
         SCOPE,
         "c_1",
         conversation("s_1", "Please always answer in Norwegian.", "I will."),
+        world.services,
         actor=Actor("svc-a", frozenset()),
-        catalog=world.services.catalog,
-        vault=world.services.vault,
-        marks=world.services.marks,
-        queue=world.services.queue,
     )
     assert stored.queued
     replay = await ended(world, stored.replay_id)

@@ -1,0 +1,70 @@
+"""What the operations work with: the stores, the outside services and the plain values, in one frozen object."""
+
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from datetime import timedelta
+
+from memnet.domain.catalog import Catalog
+from memnet.ports import (
+    Background,
+    Clock,
+    Embedder,
+    IdGenerator,
+    LanguageModels,
+    MessageQueue,
+    Quota,
+    SemanticRouter,
+    SigningKeys,
+    Telemetry,
+)
+from memnet.settings import Settings
+from memnet.stores import (
+    AuditLog,
+    DocumentStore,
+    ErasureStore,
+    EventStore,
+    HoldStore,
+    JobMarks,
+    RecordStore,
+    Search,
+    UserDirectory,
+    UserStorage,
+    Vault,
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Service:
+    """Everything that an operation needs. `wiring` builds it; each entry point passes it on."""
+
+    documents: DocumentStore
+    registration: Callable[[], Awaitable[None]]
+    """Registers the catalog once, before the first write. Raises CatalogConflict, Unavailable."""
+    audit: AuditLog
+    events: EventStore
+    search: Search
+    records: RecordStore
+    vault: Vault
+    signing: SigningKeys
+    marks: JobMarks
+    queue: MessageQueue
+    models: LanguageModels | None
+    """None: fixed rules extract."""
+    users: UserDirectory
+    holds: HoldStore
+    erasures: ErasureStore
+    user_storage: UserStorage
+    catalog: Catalog
+    clock: Clock
+    ids: IdGenerator
+    background: Background
+    quota: Quota
+    embedder: Embedder | None
+    """None: search and routing use words only."""
+    semantic_router: SemanticRouter
+    telemetry: Telemetry
+    worker_principal: str
+    """The principal that the workers write as."""
+    erasure_quiescence: timedelta
+    """How long a write that began before an erasure's fence may still arrive."""
+    settings: Settings
