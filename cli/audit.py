@@ -1,7 +1,6 @@
 """`memnet audit`: check a user's history, sign it, and rebuild every version of it, from storage alone."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -20,7 +19,6 @@ from memnet.operations.rebuild_documents import Begin, rebuild_documents
 from memnet.operations.sign_heads import Signed, SignReport, read_newest_head, sign_head, sign_heads
 from memnet.operations.verify_history import verify_history
 from memnet.service import Service
-from tests.services import service_of
 
 F = TypeVar("F", bound=Callable[..., Any])
 Place = tuple[str, DocumentKey | None]
@@ -126,17 +124,9 @@ def sign(tenant: str | None, user: str | None, accept_current_state: bool) -> No
     scope = None if tenant is None or user is None else _scope(tenant, user)
 
     async def operation(service: Service) -> SignReport | Signed:
-        documents, log, records, clock = service.documents, service.audit, service.records, service.clock
-        keys = service.signing
         if scope is None:
-            return await sign_heads(
-                replace(service, documents=documents, audit=log, records=records, signing=keys, clock=clock)
-            )
-        return await sign_head(
-            scope,
-            service_of(documents=documents, audit=log, records=records, signing=keys, clock=clock),
-            accept=accept_current_state,
-        )
+            return await sign_heads(service)
+        return await sign_head(scope, service, accept=accept_current_state)
 
     done = storage.run(operation)
     if isinstance(done, Signed):

@@ -229,15 +229,5 @@ def _who(actor: str | None, service: Service) -> Actor:
     return Actor(actor or service.settings.worker_principal, frozenset())
 
 
-def _ports(service: Service) -> dict[str, Any]:
-    return {
-        "documents": service.documents,
-        "audit": service.audit,
-        "clock": service.clock,
-        "ids": service.ids,
-        "background": service.background,
-    }
-
-
 def _name(key: DocumentKey) -> str:
     return f"{key.scope.tenant_id}/{key.scope.user_id} {key.namespace}/{key.path}"

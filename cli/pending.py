@@ -120,17 +120,6 @@ def reject(pending_id: str, tenant: str, user: str, document: str, actor: str, n
     _show(storage.run(lambda service: reject_pending(command, service)), "rejected")
 
 
-def _ports(service: Service) -> dict[str, Any]:
-    return {
-        "documents": service.documents,
-        "audit": service.audit,
-        "catalog": service.catalog,
-        "clock": service.clock,
-        "ids": service.ids,
-        "background": service.background,
-    }
-
-
 def _scope(tenant: str, user: str) -> UserScope:
     try:
         return UserScope(tenant, user)

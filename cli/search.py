@@ -1,7 +1,5 @@
 """memnet search: compare the search index with the stored events, repair it, build it anew."""
 
-from collections.abc import Awaitable, Callable
-from dataclasses import replace
 from typing import TypeVar
 
 import click
@@ -15,7 +13,6 @@ from memnet.operations.reconcile_events import ReconcileReport, reconcile_events
 from memnet.operations.verify_search import SearchReport, verify_search
 from memnet.ports import StoreConflict
 from memnet.service import Service
-from memnet.stores import Search
 
 T = TypeVar("T")
 
@@ -38,10 +35,10 @@ def verify(tenant: str | None) -> None:
     """
     tenant_id = None if tenant is None else _tenant(tenant)
 
-    async def operation(service: Service, search: Search) -> SearchReport:
-        return await verify_search(tenant_id, replace(service, search=search))
+    async def operation(service: Service) -> SearchReport:
+        return await verify_search(tenant_id, service)
 
-    report = _run(operation)
+    report = storage.run(operation)
     for label, keys in (
         ("not indexed", report.missing),
         ("indexed with other content", report.different),
@@ -64,11 +61,11 @@ def reindex() -> None:
     interrupted, it goes on where it was. The new index has the embeddings of the present settings.
     """
 
-    async def operation(service: Service, search: Search) -> Reindexing:
-        return await rebuild_index(replace(service, search=search))
+    async def operation(service: Service) -> Reindexing:
+        return await rebuild_index(service)
 
     try:
-        record = _run(operation)
+        record = storage.run(operation)
     except StoreConflict as error:
         raise click.ClickException("another process has taken the rebuild over") from error
     name = record.target.name if record.target else ""
@@ -82,23 +79,16 @@ def reconcile() -> None:
     A worker does the same every minute. Exits with 0, or 1 if some are still waiting.
     """
 
-    async def operation(service: Service, search: Search) -> ReconcileReport:
-        return await reconcile_events(replace(service, search=search))
+    async def operation(service: Service) -> ReconcileReport:
+        return await reconcile_events(service)
 
-    report = _run(operation)
+    report = storage.run(operation)
     click.echo(
         f"{report.marked} marks listed, {report.indexed} events indexed, {report.postponed} postponed, "
         f"{report.dropped} marks without an event dropped"
     )
     if report.postponed:
         raise SystemExit(1)
-
-
-def _run(operation: Callable[[Service, Search], Awaitable[T]]) -> T:
-    async def with_search(service: Service) -> T:
-        return await operation(service, service.search)
-
-    return storage.run(with_search)
 
 
 def _tenant(tenant: str) -> str:

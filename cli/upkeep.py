@@ -1,6 +1,6 @@
 """`memnet compact` and `memnet refresh`: keep one user's documents up, or show what that would do."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from typing import Any, TypeVar
 
 import click
@@ -16,6 +16,7 @@ from memnet.operations.tend_document import Outcome, Tended
 from memnet.service import Service
 
 PAGE = 1000
+Tend = Callable[..., Awaitable[Sequence[Tended]]]
 F = TypeVar("F", bound=Callable[..., Any])
 Rows = Sequence[tuple[DocumentKey, Tended]]
 
@@ -50,7 +51,7 @@ def refresh(tenant: str, user: str, dry_run: bool) -> None:
     _show(_run(tenant, user, dry_run, refresh_document), dry_run)
 
 
-def _run(tenant: str, user: str, dry_run: bool, tend: Callable[..., Any]) -> Rows:
+def _run(tenant: str, user: str, dry_run: bool, tend: Tend) -> Rows:
     try:
         scope = UserScope(tenant, user)
     except InvalidIdentifier as error:
@@ -60,17 +61,7 @@ def _run(tenant: str, user: str, dry_run: bool, tend: Callable[..., Any]) -> Row
         found: list[tuple[DocumentKey, Tended]] = []
         for key in await _keys(scope, service):
             outcomes = await tend(
-                key,
-                actor=Actor(service.settings.worker_principal, frozenset()),
-                dry_run=dry_run,
-                documents=service.documents,
-                audit=service.audit,
-                events=service.events,
-                search=service.search,
-                catalog=service.catalog,
-                clock=service.clock,
-                ids=service.ids,
-                background=service.background,
+                key, service, actor=Actor(service.settings.worker_principal, frozenset()), dry_run=dry_run
             )
             found += [(key, tended) for tended in outcomes]
         return found

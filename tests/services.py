@@ -15,7 +15,6 @@ from memnet.adapters.process.no_semantic_router import NoSemanticRouter
 from memnet.adapters.process.no_telemetry import NoTelemetry
 from memnet.adapters.process.quota import LimitsQuota, ProcessCounters
 from memnet.service import Service
-from memnet.settings import Settings
 from memnet.stores import (
     AuditLog,
     DocumentStore,
@@ -32,9 +31,9 @@ from memnet.stores import (
 )
 from tests.domain.samples import CATALOG
 from tests.memory_blobs import memory_blobs
-from tests.sample_settings import NOWHERE
+from tests.sample_settings import sample_settings
 
-SETTINGS = Settings(**NOWHERE)
+SETTINGS = sample_settings()
 
 OTHER_NAMES = {"keys": "signing", "storage": "user_storage", "settle": "erasure_quiescence"}
 """How test scenarios name some parts of a Service."""

@@ -1,8 +1,7 @@
 """Try a conflict again: carry what was proposed over to the newest version, and send it."""
 
 import logging
-from dataclasses import dataclass, replace
-from datetime import datetime
+from dataclasses import replace
 
 import orjson
 
@@ -24,22 +23,12 @@ from memnet.operations.try_proposal import Refused, Writing, try_proposal
 from memnet.operations.unmark_job import unmark_job
 from memnet.ports import StoreConflict
 from memnet.service import Service
-from memnet.stores import Vault
 
 LOOKS = 16
 """Each further look at the record follows a step that somebody else has made on it."""
 PASSING = frozenset({ErrorCode.UNAVAILABLE, ErrorCode.VAULT_UNAVAILABLE, ErrorCode.ERASURE_RUNNING})
 """What says nothing of the conflict itself."""
 log = logging.getLogger(__name__)
-
-
-@dataclass(frozen=True, slots=True)
-class _Ports:
-    vault: Vault
-    writing: Writing
-
-    def now(self) -> datetime:
-        return self.vault.clock.now()
 
 
 async def apply_conflict(job: Job, service: Service, *, attempt: int | None) -> Conflict:
@@ -51,11 +40,11 @@ async def apply_conflict(job: Job, service: Service, *, attempt: int | None) -> 
     ErasureRunning, VaultUnavailable, Unavailable: the same call again goes on.
     """
     actor = Actor(service.worker_principal, frozenset({Role.REPLAY}))
-    ports = _Ports(service.vault, Writing(actor, service))
+    writing = Writing(actor, service)
     for _ in range(LOOKS):
         held = await read_conflict(job.scope, job.job_id, vault=service.vault)
         try:
-            conflict = await _go_on(held, attempt, ports)
+            conflict = await _go_on(held, attempt, writing)
         except StoreConflict:
             # Somebody else's step, or one of ours that was applied unseen: go on from what stands there.
             continue
@@ -77,7 +66,7 @@ async def _follow_up(conflict: Conflict, attempt: int | None, service: Service) 
             await service.marks.mark(conflict.job)
 
 
-async def _go_on(held: HeldConflict, attempt: int | None, ports: _Ports) -> Conflict:
+async def _go_on(held: HeldConflict, attempt: int | None, writing: Writing) -> Conflict:
     """Raises StoreConflict when the record is no longer what it was."""
     conflict = held.conflict
     due = attempt is None or (attempt == conflict.scheduled and conflict.next_attempt_at is not None)
@@ -86,7 +75,7 @@ async def _go_on(held: HeldConflict, attempt: int | None, ports: _Ports) -> Conf
     try:
         if held.versions is None:
             raise SealBroken()
-        return await _try(held, held.versions, attempt, ports)
+        return await _try(held, held.versions, attempt, writing)
     except StoreConflict:
         raise
     except MemnetError as error:
@@ -98,67 +87,69 @@ async def _go_on(held: HeldConflict, attempt: int | None, ports: _Ports) -> Conf
         log.exception("a conflict could not be tried")
         failure = Internal()
     # It cannot be tried as things are; the next retry, or who reads the reason, may find them changed.
-    kept = still_open(conflict, Refused(failure).reason, ports.now(), attempt=attempt)
-    await _write(kept, held, ports)
+    kept = still_open(conflict, Refused(failure).reason, writing.service.clock.now(), attempt=attempt)
+    await _write(kept, held, writing)
     return kept
 
 
-async def _try(held: HeldConflict, versions: Versions, attempt: int | None, ports: _Ports) -> Conflict:
+async def _try(held: HeldConflict, versions: Versions, attempt: int | None, writing: Writing) -> Conflict:
     if versions.request is not None:
         # Whether this one was applied is not known: nothing else may be sent before it is.
-        earlier = await try_proposal(versions.proposal, versions.request, writing=ports.writing)
+        earlier = await try_proposal(versions.proposal, versions.request, writing=writing)
         if isinstance(earlier, WriteResult):
-            return await _record_applied(held, earlier, ports)
-    step = await _carry(versions, held.conflict.rebases + 1, ports)
+            return await _record_applied(held, earlier, writing)
+    step = await _carry(versions, held.conflict.rebases + 1, writing)
     if not isinstance(step, Request):
-        return await _end(held, versions, step, attempt, ports)
-    sent = sending(held.conflict, step, ports.now())
-    held = await _write(sent, held, ports, replace(versions, request=step))
-    outcome = await try_proposal(versions.proposal, step, writing=ports.writing)
+        return await _end(held, versions, step, attempt, writing)
+    sent = sending(held.conflict, step, writing.service.clock.now())
+    held = await _write(sent, held, writing, replace(versions, request=step))
+    outcome = await try_proposal(versions.proposal, step, writing=writing)
     if isinstance(outcome, WriteResult):
-        return await _record_applied(held, outcome, ports)
+        return await _record_applied(held, outcome, writing)
     reason = outcome.reason if isinstance(outcome, Refused) else outcome.code.value
-    newest = await _carry(versions, step.number + 1, ports, most=step.number, lost=reason)
+    newest = await _carry(versions, step.number + 1, writing, most=step.number, lost=reason)
     assert not isinstance(newest, Request)
-    return await _end(held, versions, newest, attempt, ports)
+    return await _end(held, versions, newest, attempt, writing)
 
 
 async def _carry(
-    versions: Versions, number: int, ports: _Ports, *, most: int | None = None, lost: str = ""
+    versions: Versions, number: int, writing: Writing, *, most: int | None = None, lost: str = ""
 ) -> Request | Dispute | None:
-    carried = await rebase_proposal(versions.proposal, ports.writing.service)
+    carried = await rebase_proposal(versions.proposal, writing.service)
     return carry_on(carried, number, most=most, lost=lost)
 
 
 async def _end(
-    held: HeldConflict, versions: Versions, step: Dispute | None, attempt: int | None, ports: _Ports
+    held: HeldConflict, versions: Versions, step: Dispute | None, attempt: int | None, writing: Writing
 ) -> Conflict:
     """Nothing is under way any more: what is proposed stands there already, or cannot be applied."""
     if step is None:
-        conflict = resolved(held.conflict, None, ports.now())
-        return (await _write(conflict, held, ports)).conflict
-    conflict = still_open(held.conflict, step.reason, ports.now(), attempt=attempt)
-    return (await _write(conflict, held, ports, replace(versions, dispute=step, request=None))).conflict
+        conflict = resolved(held.conflict, None, writing.service.clock.now())
+        return (await _write(conflict, held, writing)).conflict
+    conflict = still_open(held.conflict, step.reason, writing.service.clock.now(), attempt=attempt)
+    return (await _write(conflict, held, writing, replace(versions, dispute=step, request=None))).conflict
 
 
-async def _record_applied(held: HeldConflict, result: WriteResult, ports: _Ports) -> Conflict:
+async def _record_applied(held: HeldConflict, result: WriteResult, writing: Writing) -> Conflict:
     """It is in the document, whatever has been written of the conflict meanwhile: also when somebody discarded it."""
     for _ in range(LOOKS):
         if held.conflict.status is ConflictStatus.RESOLVED:
             return held.conflict
-        conflict = resolved(held.conflict, result.change_id, ports.now(), redirected=bool(result.redirected))
+        conflict = resolved(
+            held.conflict, result.change_id, writing.service.clock.now(), redirected=bool(result.redirected)
+        )
         try:
-            return (await _write(conflict, held, ports)).conflict
+            return (await _write(conflict, held, writing)).conflict
         except StoreConflict:
-            held = await read_conflict(conflict.scope, conflict.conflict_id, vault=ports.vault)
+            held = await read_conflict(conflict.scope, conflict.conflict_id, vault=writing.service.vault)
     raise Unavailable(dependency="blob_storage")
 
 
 async def _write(
-    conflict: Conflict, held: HeldConflict, ports: _Ports, versions: Versions | None = None
+    conflict: Conflict, held: HeldConflict, writing: Writing, versions: Versions | None = None
 ) -> HeldConflict:
     if versions is not None:
-        sealed = await KeyRing(ports.vault).seal(conflict.key, versions.dump())
+        sealed = await KeyRing(writing.service.vault).seal(conflict.key, versions.dump())
         conflict = replace(conflict, sealed=orjson.loads(sealed))
-    tag = await ports.vault.records.write(conflict.key, conflicts.dump(conflict), replaces=held.tag)
+    tag = await writing.service.records.write(conflict.key, conflicts.dump(conflict), replaces=held.tag)
     return HeldConflict(conflict, versions or held.versions, tag)

@@ -28,10 +28,10 @@ EVENTS_TEXT = 1_000
 """Characters of the conversation's text that events are looked for by, from its beginning."""
 
 
-async def assemble_context(command: AssembleContext, service: Service) -> AssembledContext:
+async def assemble_context(command: AssembleContext, service: Service, *, as_stored: bool = False) -> AssembledContext:
     """Fetch the profile's documents in one parallel wave, a second one for what the first one routes to, and pack them.
 
-    With a clock, each document is as an agent is shown it. Without one it is as stored, as a replay needs it.
+    Each document is as an agent is shown it, or with `as_stored` as it is stored, which a replay needs.
 
     Events, if the command includes them and `search` is given, are fetched along with the second wave. If that fails
     the answer says so; the documents are answered all the same. A document whose stored bytes cannot be read is left
@@ -58,7 +58,7 @@ async def assemble_context(command: AssembleContext, service: Service) -> Assemb
     fetched |= more
 
     candidates = [fetched[b.binding_id] for b in bindings if b.binding_id in fetched]
-    if service.clock is not None:
+    if not as_stored:
         candidates = [context.as_shown(candidate, profile, service.clock.now()) for candidate in candidates]
     packed, dropped = context.pack(candidates, max_docs=command.max_docs, max_chars_total=command.max_chars_total)
     unrouted = [context.not_routed(b) for b in bindings if b.binding_id not in fetched]

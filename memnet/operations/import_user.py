@@ -3,7 +3,7 @@
 import asyncio
 from collections import Counter
 from collections.abc import AsyncIterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import orjson
 
@@ -135,7 +135,7 @@ async def import_entry(entry: Entry, service: Service, *, dry_run: bool) -> Fate
         return Fate.CREATED if stored is None else Fate.THERE if stored == entry.data else Fate.KEPT
     try:
         # Also an event that exists: an interrupted call may not have marked it. The reconciliation indexes it later.
-        written = await write_event(entry.key.scope, entry.event, replace(service, search=None))
+        written = await write_event(entry.key.scope, entry.event, service, index=False)
     except EventExists:
         return Fate.KEPT
     return Fate.THERE if written.replayed else Fate.CREATED

@@ -37,12 +37,6 @@ LOOKS = 64
 
 
 @dataclass(frozen=True, slots=True)
-class _Ports:
-    service: Service
-    writing: Writing
-
-
-@dataclass(frozen=True, slots=True)
 class _Held:
     """The record as it stands, as far as we know: every write of it proves that."""
 
@@ -62,10 +56,9 @@ async def replay_snapshot(job: Job, service: Service) -> Replay:
     """
     actor = Actor(service.worker_principal, frozenset({Role.REPLAY}))
     writing = Writing(actor, service)
-    ports = _Ports(service, writing)
     for look in range(LOOKS):
         try:
-            replay = await _go_on(job, ports, anew=look == 0)
+            replay = await _go_on(job, writing, anew=look == 0)
         except StoreConflict:
             # Another worker's step, or one of ours that was applied unseen: go on from what stands there.
             continue
@@ -74,53 +67,53 @@ async def replay_snapshot(job: Job, service: Service) -> Replay:
     raise Unavailable(dependency="blob_storage")
 
 
-async def _go_on(job: Job, ports: _Ports, *, anew: bool) -> Replay:
+async def _go_on(job: Job, writing: Writing, *, anew: bool) -> Replay:
     """Raises StoreConflict when the record is no longer what it was."""
-    stored = await ports.service.records.read(replay_key(job.scope, job.job_id))
+    stored = await writing.service.records.read(replay_key(job.scope, job.job_id))
     if stored is None:
         raise ReplayNotFound()
     replay, tag = replays.load(stored.data), stored.storage_etag
     if replay.finished:
         return replay
     if anew or replay.status is ReplayStatus.QUEUED:
-        replay = replays.started(replay, ports.service.clock.now())
-        tag = await _write(replay, tag, ports)
-    held = await _plan(replay, tag, ports)
+        replay = replays.started(replay, writing.service.clock.now())
+        tag = await _write(replay, tag, writing)
+    held = await _plan(replay, tag, writing)
     for patch in held.plan.patches:
         if patch.dispute is not None:
-            await _open_conflict(patch, patch.dispute, ports)
-    unwritten = await _write_event(held, ports)
+            await _open_conflict(patch, patch.dispute, writing)
+    unwritten = await _write_event(held, writing)
     decided = {fate.number for fate in held.replay.patches}
     for patch in held.plan.patches:
         if patch.proposal.number not in decided:
-            held = await _settle(held, patch.proposal.number, ports)
-    replay = replays.ended(held.replay, ports.service.clock.now(), unwritten)
-    await _write(replay, held.tag, ports)
+            held = await _settle(held, patch.proposal.number, writing)
+    replay = replays.ended(held.replay, writing.service.clock.now(), unwritten)
+    await _write(replay, held.tag, writing)
     return replay
 
 
-async def _plan(replay: Replay, tag: StorageETag, ports: _Ports) -> _Held:
+async def _plan(replay: Replay, tag: StorageETag, writing: Writing) -> _Held:
     """The plan, which the first one to come to it makes."""
     if replay.sealed is not None:
-        opened = await KeyRing(ports.service.vault).unseal(replay.key, canonical(replay.sealed))
+        opened = await KeyRing(writing.service.vault).unseal(replay.key, canonical(replay.sealed))
         return _Held(replay, replay_plan.load(replay.scope, opened), tag)
     made = await plan_replay(
         replay,
-        replace(ports.service, documents=ports.writing.service.documents, catalog=ports.writing.service.catalog),
-        actor=ports.writing.actor,
+        writing.service,
+        actor=writing.actor,
     )
     planned = replays.planned(
         replay,
         extraction=made.extraction,
         event_id=made.plan.event and made.plan.event["event_id"],
         settled=made.settled,
-        sealed=await _sealed(replay, made.plan, ports),
-        now=ports.service.clock.now(),
+        sealed=await _sealed(replay, made.plan, writing),
+        now=writing.service.clock.now(),
     )
-    return _Held(planned, made.plan, await _write(planned, tag, ports))
+    return _Held(planned, made.plan, await _write(planned, tag, writing))
 
 
-async def _write_event(held: _Held, ports: _Ports) -> str | None:
+async def _write_event(held: _Held, writing: Writing) -> str | None:
     """Return why there is no event, if another one stands under its id: the patches are good without it."""
     if held.plan.event is None:
         return None
@@ -128,76 +121,76 @@ async def _write_event(held: _Held, ports: _Ports) -> str | None:
         await write_event(
             held.replay.scope,
             Event.model_validate(held.plan.event),
-            replace(ports.service, background=ports.writing.service.background),
+            writing.service,
         )
     except EventExists as error:
         return Refused(error).reason
     return None
 
 
-async def _settle(held: _Held, number: int, ports: _Ports) -> _Held:
+async def _settle(held: _Held, number: int, writing: Writing) -> _Held:
     """Bring one patch to its fate."""
     while True:
         patch, lost = held.plan.patch(number), ""
         if patch.request is not None:
-            outcome = await try_proposal(patch.proposal, patch.request, writing=ports.writing)
+            outcome = await try_proposal(patch.proposal, patch.request, writing=writing)
             if isinstance(outcome, Refused):
-                return await _decide(held, patch.fate(PatchStatus.REJECTED, reason=outcome.reason), ports)
+                return await _decide(held, patch.fate(PatchStatus.REJECTED, reason=outcome.reason), writing)
             if not isinstance(outcome, Raced):
                 status = PatchStatus.REDIRECTED if outcome.redirected else PatchStatus.APPLIED
-                return await _decide(held, patch.fate(status, change_id=outcome.change_id), ports)
+                return await _decide(held, patch.fate(status, change_id=outcome.change_id), writing)
             lost = outcome.code.value
-        carried = await _carry(patch.proposal, ports)
+        carried = await _carry(patch.proposal, writing)
         if isinstance(carried, Refused):
-            return await _decide(held, patch.fate(PatchStatus.REJECTED, reason=carried.reason), ports)
+            return await _decide(held, patch.fate(PatchStatus.REJECTED, reason=carried.reason), writing)
         following = 0 if patch.request is None else patch.request.number + 1
         step = carry_on(carried, following, most=MOST_REBASES, lost=lost)
         if step is None:
             assert isinstance(carried.rebased, Translated)
             known = {"reason": ALREADY_THERE, "supports": carried.rebased.supports, "etag": carried.etag}
-            return await _decide(held, patch.fate(PatchStatus.APPLIED, **known), ports)
+            return await _decide(held, patch.fate(PatchStatus.APPLIED, **known), writing)
         if isinstance(step, Dispute):
-            return await _dispute(held, patch, step, ports)
-        held = await _change_plan(held, number, ports, request=step)
+            return await _dispute(held, patch, step, writing)
+        held = await _change_plan(held, number, writing, request=step)
 
 
-async def _carry(proposal: Proposal, ports: _Ports) -> Carried | Refused:
+async def _carry(proposal: Proposal, writing: Writing) -> Carried | Refused:
     try:
-        return await rebase_proposal(proposal, ports.writing.service)
+        return await rebase_proposal(proposal, writing.service)
     except MemnetError as error:
         if error.code not in REFUSALS:
             raise
         return Refused(error)
 
 
-async def _decide(held: _Held, fate: PatchFate, ports: _Ports) -> _Held:
-    replay = replays.decided(held.replay, fate, ports.service.clock.now())
-    return replace(held, replay=replay, tag=await _write(replay, held.tag, ports))
+async def _decide(held: _Held, fate: PatchFate, writing: Writing) -> _Held:
+    replay = replays.decided(held.replay, fate, writing.service.clock.now())
+    return replace(held, replay=replay, tag=await _write(replay, held.tag, writing))
 
 
-async def _dispute(held: _Held, patch: PlannedPatch, dispute: Dispute, ports: _Ports) -> _Held:
+async def _dispute(held: _Held, patch: PlannedPatch, dispute: Dispute, writing: Writing) -> _Held:
     """Decided first, with all that is needed to open the conflict: so it is opened once and by nobody else applied."""
     fate = patch.fate(PatchStatus.CONFLICT, reason=dispute.reason, conflict_id=conflict_id(patch.proposal))
-    replay = replays.decided(held.replay, fate, ports.service.clock.now())
-    held = await _change_plan(replace(held, replay=replay), patch.proposal.number, ports, dispute=dispute)
-    await _open_conflict(patch, dispute, ports)
+    replay = replays.decided(held.replay, fate, writing.service.clock.now())
+    held = await _change_plan(replace(held, replay=replay), patch.proposal.number, writing, dispute=dispute)
+    await _open_conflict(patch, dispute, writing)
     return held
 
 
-async def _open_conflict(patch: PlannedPatch, dispute: Dispute, ports: _Ports) -> None:
-    await open_conflict(patch.proposal, dispute, ports.service, rebases=MOST_REBASES)
+async def _open_conflict(patch: PlannedPatch, dispute: Dispute, writing: Writing) -> None:
+    await open_conflict(patch.proposal, dispute, writing.service, rebases=MOST_REBASES)
 
 
-async def _change_plan(held: _Held, number: int, ports: _Ports, **changes: Any) -> _Held:
+async def _change_plan(held: _Held, number: int, writing: Writing, **changes: Any) -> _Held:
     """Write down what is about to be done, before it is."""
     plan = held.plan.changed(number, **changes)
-    replay = replays.prepared(held.replay, await _sealed(held.replay, plan, ports), ports.service.clock.now())
-    return _Held(replay, plan, await _write(replay, held.tag, ports))
+    replay = replays.prepared(held.replay, await _sealed(held.replay, plan, writing), writing.service.clock.now())
+    return _Held(replay, plan, await _write(replay, held.tag, writing))
 
 
-async def _sealed(replay: Replay, plan: Plan, ports: _Ports) -> Any:
-    return orjson.loads(await KeyRing(ports.service.vault).seal(replay.key, plan.dump()))
+async def _sealed(replay: Replay, plan: Plan, writing: Writing) -> Any:
+    return orjson.loads(await KeyRing(writing.service.vault).seal(replay.key, plan.dump()))
 
 
-async def _write(replay: Replay, tag: StorageETag, ports: _Ports) -> StorageETag:
-    return await ports.service.records.write(replay.key, replays.dump(replay), replaces=tag)
+async def _write(replay: Replay, tag: StorageETag, writing: Writing) -> StorageETag:
+    return await writing.service.records.write(replay.key, replays.dump(replay), replaces=tag)

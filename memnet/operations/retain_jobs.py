@@ -2,7 +2,7 @@
 
 import asyncio
 from collections.abc import AsyncIterator, Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import datetime
 from typing import TypeVar
 
@@ -104,7 +104,7 @@ async def _retain_dated(kind: RecordKind, run: RetentionRun, service: Service) -
                 tally.kept += 1
             else:
                 due.append(_Due(key, None))
-        await remove_due(due, _remover(replace(service, marks=None)), tally, run=run)
+        await remove_due(due, _remover(service), tally, run=run)
         cursor = page.next_cursor
         if cursor is None:
             return
@@ -141,7 +141,7 @@ def _remover(service: Service) -> Remove[_Due]:
             await service.records.delete(due.key, tag=due.tag, known_at=known_at)
         except StoreConflict:
             return False
-        if due.job is not None and service.marks is not None:
+        if due.job is not None:
             await unmark_job(due.job, service)
         return True
 

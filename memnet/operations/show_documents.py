@@ -35,6 +35,7 @@ async def show_documents(snapshot: Snapshot, service: Service, *, actor: Actor) 
             explicit_ids={},
         ),
         service,
+        as_stored=True,
     )
     if any(map(is_unreadable, assembled.dropped_bindings)):
         raise HistoryBroken()

@@ -18,11 +18,17 @@ log = logging.getLogger(__name__)
 
 
 async def write_event(
-    scope: UserScope, event: Event, service: Service, *, is_live: bool = False, patience: float = INDEXING_SECONDS
+    scope: UserScope,
+    event: Event,
+    service: Service,
+    *,
+    is_live: bool = False,
+    index: bool = True,
+    patience: float = INDEXING_SECONDS,
 ) -> WrittenEvent:
     """Create the event's blob and a durable mark that it has to be indexed, then index it if that works at once.
 
-    Without `search`, indexing is left to the reconciliation. The content of a live event is checked. What a replay,
+    With `index` False the event waits for the reconciliation. The content of a live event is checked. What a replay,
     upkeep or an archive brings was checked before. The same event again is answered as replayed, and indexed again.
     Raises EventExists for another event under its id, FieldDenied for sensitive content, MalformedRequest if the body
     names another tenant or user, InvalidIdentifier, Unavailable.
@@ -36,7 +42,7 @@ async def write_event(
     for outcome in (created, marked):
         if isinstance(outcome, BaseException):
             raise outcome
-    indexed = service.search is not None and await _index(stored, patience, service)
+    indexed = index and await _index(stored, patience, service)
     if indexed:
         service.background.start("unmark event", service.events.unmark(stored.key, mark_id))
     return WrittenEvent(stored.key.event_id, replayed=created is False, indexed=indexed)

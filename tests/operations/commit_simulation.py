@@ -28,6 +28,7 @@ from memnet.domain.write import IfAbsent, IfMatch, PatchDocument, Reason
 from memnet.ports import Page, StoreConflict, StoredDocument
 from memnet.stores import ListedDocument, Vault
 from tests.domain.rebuilding import rebuild
+from tests.services import service_of
 
 KEY = DocumentKey(UserScope("t", "u"), "n", "d.json")
 CONTENT = {
@@ -242,7 +243,7 @@ class Simulation:
 
         ports: Any = process
         return self.commit_change(
-            command, decide, documents=ports, audit=ports, clock=ports, ids=ports, background=ports
+            command, decide, service_of(documents=ports, audit=ports, clock=ports, ids=ports, background=ports)
         )
 
     async def ask(self, request: Callable[[Process], Coroutine[Any, Any, Any]]) -> Any:
@@ -289,7 +290,7 @@ class Simulation:
 
     def start_sweeper(self, process: Process, quiet: timedelta) -> None:
         ports: Any = process
-        work = self.sweep(documents=ports, audit=ports, clock=ports, quiet=quiet)
+        work = self.sweep(service_of(documents=ports, audit=ports, clock=ports), quiet=quiet)
         self.tasks.append(Task(work, process))
 
     def can_run(self, task: Task) -> bool:

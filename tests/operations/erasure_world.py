@@ -25,7 +25,6 @@ from memnet.operations.sign_heads import sign_heads
 from memnet.operations.store_snapshot import store_snapshot
 from memnet.operations.write_event import write_event
 from memnet.service import Service
-from memnet.service import Service as Services
 from memnet.wiring import in_memory
 from tests.domain.samples import CATALOG
 from tests.memory_blobs import storage_of
@@ -53,7 +52,7 @@ def alpha(scope: UserScope) -> DocumentKey:
 class ErasureWorld:
     """The services of one process; every process of the test shares their stores."""
 
-    services: Services = field(default_factory=lambda: in_memory(SETTINGS, CATALOG))
+    services: Service = field(default_factory=lambda: in_memory(SETTINGS, CATALOG))
     keys: int = 0
 
     def advance(self, step: timedelta = SETTLE) -> None:
@@ -150,8 +149,8 @@ class ErasureWorld:
         search = erasing.search
         index: Any = Watched("index", search.index, watch)
         watched: dict[str, Any] = {
-            name: Watched(name, getattr(erasing, name), watch)
-            for name in ("erasures", "storage", "documents", "holds", "queue", "signing")
+            name: Watched(name.removeprefix("user_"), getattr(erasing, name), watch)
+            for name in ("erasures", "user_storage", "documents", "holds", "queue", "signing")
         }
         return replace(erasing, **watched, search=replace(search, index=index))
 

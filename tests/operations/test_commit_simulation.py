@@ -83,19 +83,19 @@ MUTANTS = {
     ),
     "records are flushed before the commit": (
         "memnet.operations.commit_change",
-        "        try:\n            await documents.put(",
-        "        try:\n            await flush_outbox(scope, version.commit.outbox, audit=audit)\n"
-        "            await documents.put(",
+        "        try:\n            await service.documents.put(",
+        "        try:\n            await flush_outbox(scope, version.commit.outbox, audit=service.audit)\n"
+        "            await service.documents.put(",
     ),
     "a lost race is written again without a look at the winner": (
         "memnet.operations.commit_change",
-        "await key.beside(_newest(command, documents, remembered))",
-        "(await _newest(command, documents, remembered)) if attempt == 0 "
-        "else ((await documents.get(command.key)), head)",
+        "await key.beside(_newest(command, service.documents, remembered))",
+        "(await _newest(command, service.documents, remembered)) if attempt == 0 "
+        "else ((await service.documents.get(command.key)), head)",
     ),
     "the sweeper trims before it flushes": (
         "memnet.operations.sweep_outboxes",
-        "        await flush_outbox(key.scope, head.commit.outbox, audit=audit)\n",
+        "        await flush_outbox(key.scope, head.commit.outbox, audit=service.audit)\n",
         "",
     ),
     "the sweeper trims a version it has not seen": (

@@ -70,7 +70,7 @@ async def test_a_removal_is_dated_before_the_holds_are_asked():
 
     class Slow(HoldStore):
         async def list(self, *given, **named):
-            run.clock.advance(timedelta(minutes=7))
+            run.service.clock.advance(timedelta(minutes=7))
             return await super().list(*given, **named)
 
     async def remove(batch: Sequence[int], known_at: datetime) -> Sequence[int]:
@@ -79,9 +79,9 @@ async def test_a_removal_is_dated_before_the_holds_are_asked():
 
     dates: list[datetime] = []
     run = a_run(Slow(memory_blobs()))
-    begun = run.clock.now()
+    begun = run.service.clock.now()
     await remove_due(range(BATCH + 1), remove, Tally(), run=run)
-    step = (run.clock.now() - begun) / 2
+    step = (run.service.clock.now() - begun) / 2
     assert step >= timedelta(minutes=7)
     assert dates == [begun, begun + step]
 
