@@ -2,7 +2,7 @@
 PYTHON ?= python3
 UV ?= uv
 BIN := .venv/bin
-NPM := $(BIN)/npm --prefix local/azurite --loglevel=error
+NPM := $(BIN)/npm --prefix local/emulators/azurite --loglevel=error
 FOR_IMAGES := --quiet --python-version 3.13 --python-platform x86_64-manylinux_2_28 --generate-hashes --no-emit-index-url \
 	--no-emit-find-links --no-annotate --no-header --constraints requirements.lock
 NPM_BROWSER := $(BIN)/npm --prefix tests/browser --loglevel=error
@@ -13,20 +13,20 @@ NPM_BROWSER := $(BIN)/npm --prefix tests/browser --loglevel=error
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-9s  %s\n", $$1, $$2 }' Makefile
 
-setup: .venv/.python-ready local/azurite/node_modules/.ready ## install everything, pinned, below this directory; instant the second time
+setup: .venv/.python-ready local/emulators/azurite/node_modules/.ready ## install everything, pinned, below this directory; instant the second time
 
 demo: setup ## play a conversation of several sessions; CONVERSATION=file plays another
 	@$(BIN)/python -m local.demo $(if $(CONVERSATION),"$(CONVERSATION)")
 
 dev: setup ## run the whole service with all stand-ins in the foreground; MEMNET_PORT=8080
-	@$(BIN)/python -m local.dev
+	@$(BIN)/python -m local.stack.dev
 
 test: setup tests/browser/node_modules/.ready ## run the tests, but not the slow ones
 	@$(BIN)/pytest -m "not slow"
 
 test-fast: setup ## run what needs no other process, in a minute: domain, operations, profiles, house rules
-	@$(BIN)/pytest -m "not slow" --hypothesis-profile=fast tests/domain tests/operations tests/profiles tests/house \
-		--ignore=tests/house/test_enforcement.py
+	@$(BIN)/pytest -m "not slow" --hypothesis-profile=fast tests/domain tests/operations tests/profiles tests/architecture \
+		--ignore=tests/architecture/test_enforcement.py
 
 test-slow: setup tests/browser/node_modules/.ready ## run the slow tests: full sizes, accuracy, measurements
 	@$(BIN)/pytest -m slow
@@ -36,7 +36,7 @@ check: setup ## format, lint, types, import contracts, house rules
 	$(BIN)/ruff check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
-	$(BIN)/pytest -n0 tests/house --ignore=tests/house/test_enforcement.py
+	$(BIN)/pytest -n0 tests/architecture --ignore=tests/architecture/test_enforcement.py
 	@$(BIN)/python -m local.infra_check
 
 infra: setup ## check the templates for Azure, without Azure; UPDATE=1 writes infra/plans
@@ -46,7 +46,7 @@ bench: setup ## measure the API against the stock storage and search clients
 	@$(BIN)/python -m local.bench
 
 load: setup ## put a mixed load on the local stack: the knee, the limit, and a soak; MINUTES=10
-	@$(BIN)/python -m local.load --minutes $(or $(MINUTES),10)
+	@$(BIN)/python -m local.bench.load --minutes $(or $(MINUTES),10)
 
 docs: setup ## make the site of docs/ in build/site; a link that leads nowhere fails
 	@$(BIN)/python -m sphinx --quiet --fail-on-warning --keep-going --fresh-env -b html -d build/site.cache docs build/site
@@ -62,11 +62,11 @@ lock: setup ## resolve the dependencies anew
 	$(NPM_BROWSER) install --package-lock-only
 
 clean: ## remove what setup and the tools have made; .local/, the local stack's data, stays
-	rm -rf .venv local/azurite/node_modules tests/browser/node_modules build *.egg-info .mypy_cache .ruff_cache .pytest_cache .hypothesis \
+	rm -rf .venv local/emulators/azurite/node_modules tests/browser/node_modules build *.egg-info .mypy_cache .ruff_cache .pytest_cache .hypothesis \
 		.import_linter_cache schemathesis-report
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
-.venv/.python-ready: requirements.lock local/functions/requirements.lock pyproject.toml
+.venv/.python-ready: requirements.lock local/emulators/functions/requirements.lock pyproject.toml
 	@$(PYTHON) -c 'import sys; v = sys.version_info; sys.exit(v < (3, 11) and \
 		"memnet needs Python 3.11 or newer; $(PYTHON) is %d.%d. Name another: make PYTHON=python3.11" % v[:2])'
 	@$(BIN)/python -c '' 2>/dev/null || { echo "making .venv"; $(PYTHON) -m venv --clear .venv; }
@@ -74,11 +74,11 @@ clean: ## remove what setup and the tools have made; .local/, the local stack's 
 	@$(BIN)/python -m pip install -qq --disable-pip-version-check --require-hashes -r requirements.lock
 	@# Microsoft's worker runtime says 3.13, where Azure runs it; it works on 3.11 all the same.
 	@$(BIN)/python -m pip install -qq --disable-pip-version-check --require-hashes --no-deps --ignore-requires-python \
-		-r local/functions/requirements.lock
+		-r local/emulators/functions/requirements.lock
 	@$(BIN)/python -m pip install -qq --disable-pip-version-check --no-deps -e .
 	@touch $@
 
-local/azurite/node_modules/.ready: local/azurite/package.json local/azurite/package-lock.json | .venv/.python-ready
+local/emulators/azurite/node_modules/.ready: local/emulators/azurite/package.json local/emulators/azurite/package-lock.json | .venv/.python-ready
 	@echo "installing Azurite"
 	@$(NPM) ci >/dev/null
 	@touch $@

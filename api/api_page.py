@@ -13,7 +13,7 @@ from cryptography.hazmat.primitives.asymmetric.rsa import RSAPublicKey
 from api.app import create_app
 from api.identity import TokenValidator
 from memnet.catalog import Catalog
-from memnet.domain.access import HISTORY, ROLE_OF_REASON, ROLES
+from memnet.domain.core.access import HISTORY, ROLE_OF_REASON, ROLES
 from memnet.settings import Settings
 from memnet.wiring import in_memory
 

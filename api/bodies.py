@@ -5,15 +5,15 @@ from typing import Annotated, Any, Literal
 from pydantic import BaseModel, ConfigDict, Field, field_validator
 
 from api.query import CURSOR_PATTERN, MAX_CURSOR
-from memnet.domain.document import UserScope
-from memnet.domain.errors import MalformedRequest
-from memnet.domain.event import Event, Time, Word
-from memnet.domain.event_search import EventQuery
-from memnet.domain.evidence import BoundedEvidence
-from memnet.domain.hold import MAX_REASON
-from memnet.domain.snapshot import Conversation
-from memnet.domain.timestamps import from_text, to_text
-from memnet.domain.whole_number import Whole
+from memnet.domain.core.errors import MalformedRequest
+from memnet.domain.core.evidence import BoundedEvidence
+from memnet.domain.core.integers import Integer
+from memnet.domain.core.scope import UserScope
+from memnet.domain.core.timestamps import from_text, to_text
+from memnet.domain.events.event import Event, Time, Word
+from memnet.domain.events.event_search import EventQuery
+from memnet.domain.governance.legal_hold import MAX_REASON
+from memnet.domain.replay.snapshot import Conversation
 
 MAX_NOTE = 256
 MAX_QUERY = 1000
@@ -98,8 +98,8 @@ class ReplaceBody(EvidentBody):
 class IncludeEventsBody(Body):
     """How many events, and how many characters of them, go into the context."""
 
-    top_k: Annotated[Whole, Field(ge=1, le=50)]
-    max_chars: Annotated[Whole, Field(ge=1)] | None = None
+    top_k: Annotated[Integer, Field(ge=1, le=50)]
+    max_chars: Annotated[Integer, Field(ge=1)] | None = None
 
 
 class AssembleBody(Body):
@@ -110,8 +110,8 @@ class AssembleBody(Body):
 
     profile_id: Name
     conversation_hint: Annotated[dict[str, str | None], Field(max_length=MAX_HINTS)] = {}
-    max_docs: Annotated[Whole, Field(ge=1)] | None = None
-    max_chars_total: Annotated[Whole, Field(ge=1)] | None = None
+    max_docs: Annotated[Integer, Field(ge=1)] | None = None
+    max_chars_total: Annotated[Integer, Field(ge=1)] | None = None
     routing_debug: bool = False
     include_events: IncludeEventsBody | None = None
 
@@ -151,7 +151,7 @@ class SearchBody(Body):
     model_config = ConfigDict(strict=True, extra="forbid", frozen=True, populate_by_name=False)
 
     query: Annotated[str, Field(max_length=MAX_QUERY)] | None = None
-    top_k: Annotated[Whole, Field(ge=1, le=100)] = 10
+    top_k: Annotated[Integer, Field(ge=1, le=100)] = 10
     since: Annotated[Time | None, Field(alias="from", description="Not before this time.")] = None
     until: Annotated[Time | None, Field(alias="to", description="Before this time.")] = None
     service_id: Word | None = None

@@ -21,8 +21,8 @@ from api.answer_headers import complete
 from api.problems import problem
 from api.request_body import LOWEST_RATE
 from api.telemetry import log_request
-from memnet.domain.errors import (
-    HeadTooLarge,
+from memnet.domain.core.errors import (
+    HeadersTooLarge,
     MalformedRequest,
     MemnetError,
     RequestTimeout,
@@ -153,7 +153,7 @@ class BoundedRequest(HttpToolsProtocol):
         self._stop_deadlines()
         if cycle is None or cycle.response_complete or not cycle.response_started:
             is_too_large = max(self._head_bytes, self._unreported_bytes) > MAX_HEAD_BYTES
-            error = HeadTooLarge() if is_too_large else MalformedRequest("The request is not HTTP that can be read.")
+            error = HeadersTooLarge() if is_too_large else MalformedRequest("The request is not HTTP that can be read.")
             self.transport.write(self._refusal(self._refused or error))
         self.transport.close()
         self._await_reader()

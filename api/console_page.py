@@ -16,8 +16,8 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from api.preconditions import is_not_modified
-from memnet.domain.document import ETag
-from memnet.domain.errors import RouteNotFound
+from memnet.domain.core.errors import RouteNotFound
+from memnet.domain.core.scope import ETag
 
 PAGE: Final = "/console"
 ASSETS: Final = f"{PAGE}/assets"

@@ -5,7 +5,7 @@ from pathlib import Path
 
 from api.openapi import MESSAGES
 from api.problems import STATUS
-from memnet.domain.error_code import ErrorCode
+from memnet.domain.core.error_code import ErrorCode
 
 PAGE = Path(__file__).resolve().parent.parent / "docs" / "errors.md"
 

@@ -11,9 +11,9 @@ import jwt
 from cryptography.hazmat.primitives.asymmetric.rsa import RSAPublicKey
 
 from api.issuer_keys import KeySource
-from memnet.domain.document import Actor
-from memnet.domain.errors import Unauthenticated
-from memnet.domain.identifiers import is_reserved
+from memnet.domain.core.errors import Unauthenticated
+from memnet.domain.core.identifiers import is_reserved
+from memnet.domain.core.scope import Actor
 from memnet.ports import Clock
 
 LEEWAY_SECONDS = 30.0

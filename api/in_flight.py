@@ -13,7 +13,7 @@ from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from memnet.domain.errors import Overloaded, QuotaExceeded
+from memnet.domain.core.errors import Overloaded, QuotaExceeded
 
 SHARE = 4
 """One principal has at most one SHARE-th of the places, rounded up."""

@@ -12,7 +12,7 @@ import aiohttp
 import jwt
 from cryptography.hazmat.primitives.asymmetric.rsa import RSAPublicKey
 
-from memnet.domain.errors import Unavailable
+from memnet.domain.core.errors import Unavailable
 from memnet.ports import Clock
 
 TIMEOUT_SECONDS = 5.0

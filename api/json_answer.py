@@ -5,7 +5,7 @@ from collections.abc import Mapping
 import orjson
 from starlette.responses import Response
 
-from memnet.domain.document import ETag, Json
+from memnet.domain.core.scope import ETag, Json
 
 
 def dump(value: Json) -> bytes:

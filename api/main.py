@@ -18,8 +18,8 @@ from api.identity import TokenValidator
 from api.issuer_keys import open_issuer_keys
 from memnet import settings as environment
 from memnet.catalog import CatalogError
-from memnet.domain.errors import CatalogConflict, Unavailable
-from memnet.domain.search_layout import mismatch
+from memnet.domain.core.errors import CatalogConflict, Unavailable
+from memnet.domain.events.index_layout import mismatch
 from memnet.service import Service
 from memnet.settings import Settings, SettingsError
 from memnet.wiring import connect, open_telemetry

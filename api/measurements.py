@@ -10,8 +10,8 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from typing import Any, Final
 
-from memnet.domain.access import ROLES
-from memnet.domain.timestamps import to_text
+from memnet.domain.core.access import ROLES
+from memnet.domain.core.timestamps import to_text
 from memnet.ports import Clock
 
 MINUTES: Final = 60

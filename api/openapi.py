@@ -22,9 +22,9 @@ from api.bodies import (
     SnapshotBody,
 )
 from api.problems import STATUS
-from memnet.domain.error_code import ErrorCode
-from memnet.domain.errors import MemnetError
-from memnet.domain.identifiers import MAX_PATH, SEGMENT
+from memnet.domain.core.error_code import ErrorCode
+from memnet.domain.core.errors import MemnetError
+from memnet.domain.core.identifiers import MAX_PATH, SEGMENT
 
 USER_PREFIX = "/v1/tenants/{tenant_id}/users/{user_id}"
 Schema = dict[str, Any]

@@ -4,9 +4,9 @@ import re
 
 from starlette.datastructures import Headers
 
-from memnet.domain.document import ETag
-from memnet.domain.errors import ETagMismatch, IdempotencyKeyRequired, InvalidPrecondition, PreconditionRequired
-from memnet.domain.write import IfAbsent, IfExists, IfMatch, Precondition
+from memnet.domain.core.errors import ETagMismatch, IdempotencyKeyRequired, InvalidPrecondition, PreconditionRequired
+from memnet.domain.core.scope import ETag
+from memnet.domain.documents.commands import IfAbsent, IfExists, IfMatch, Precondition
 
 _OPAQUE = r'"[\x21\x23-\x7e\x80-\xff]*"'
 _TAG = re.compile(rf"(?:W/)?{_OPAQUE}")

@@ -12,8 +12,8 @@ from starlette.responses import Response
 from starlette.routing import Match
 from starlette.types import Scope
 
-from memnet.domain.error_code import ErrorCode
-from memnet.domain.errors import Internal, MalformedRequest, MemnetError, MethodNotAllowed, RouteNotFound
+from memnet.domain.core.error_code import ErrorCode
+from memnet.domain.core.errors import Internal, MalformedRequest, MemnetError, MethodNotAllowed, RouteNotFound
 from memnet.log_redaction import OwnWords, where
 
 STATUS: Mapping[ErrorCode, int] = MappingProxyType(

@@ -5,7 +5,7 @@ from typing import NoReturn
 
 from starlette.requests import Request
 
-from memnet.domain.errors import InvalidCursor, MalformedRequest
+from memnet.domain.core.errors import InvalidCursor, MalformedRequest
 
 DEFAULT_LIMIT = 100
 MAX_LIMIT = 1000

@@ -7,8 +7,8 @@ from typing import TypeVar
 from pydantic import BaseModel, ValidationError
 from starlette.requests import Request
 
-from memnet.domain.errors import BodyTooLarge, MalformedRequest, RequestTimeout, UnsupportedMediaType
-from memnet.domain.json_text import parse
+from memnet.domain.core.canonical_json import parse
+from memnet.domain.core.errors import BodyTooLarge, MalformedRequest, RequestTimeout, UnsupportedMediaType
 
 _JSON_TYPE = re.compile(r'application/json *(?:; *charset *= *"?utf-8"? *)?', re.IGNORECASE)
 """RFC 8259, sections 8.1 and 11: JSON is sent in UTF-8, and the media type has no charset; some clients send one."""

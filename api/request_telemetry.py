@@ -6,11 +6,11 @@ from typing import Final
 from starlette.types import Scope
 
 from api.measurements import ABANDONED, OTHER, WRITES
-from memnet.domain.access import ROLES
-from memnet.domain.catalog import Catalog
-from memnet.domain.metric import REQUEST_DURATION, UNKNOWN
-from memnet.domain.metric import WRITES as WRITES_METRIC
-from memnet.domain.write import WriteResult
+from memnet.domain.catalog.catalog import Catalog
+from memnet.domain.core.access import ROLES
+from memnet.domain.core.metric import REQUEST_DURATION, UNKNOWN
+from memnet.domain.core.metric import WRITES as WRITES_METRIC
+from memnet.domain.documents.commands import WriteResult
 from memnet.ports import Span, Telemetry
 
 NONE: Final = "none"

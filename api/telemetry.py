@@ -11,7 +11,7 @@ import orjson
 from starlette.types import Scope
 
 from memnet import log_redaction
-from memnet.domain.timestamps import to_text
+from memnet.domain.core.timestamps import to_text
 
 _requests = logging.getLogger("memnet.requests")
 

@@ -7,17 +7,17 @@ from typing import Any, TypeVar
 import click
 
 from cli import storage
-from memnet.domain.audit import Version
-from memnet.domain.document import DocumentKey, UserScope
-from memnet.domain.errors import InvalidIdentifier
-from memnet.domain.head import Head
-from memnet.domain.head_check import HeadsChecked
-from memnet.domain.history import Rebuilt, Visit
-from memnet.domain.json_text import canonical
-from memnet.domain.signature import PublicKey, PublicKeys, by_id, from_pem, to_pem
-from memnet.operations.rebuild_documents import Begin, rebuild_documents
-from memnet.operations.sign_heads import Signed, SignReport, read_newest_head, sign_head, sign_heads
-from memnet.operations.verify_history import verify_history
+from memnet.domain.core.canonical_json import canonical
+from memnet.domain.core.errors import InvalidIdentifier
+from memnet.domain.core.scope import DocumentKey, UserScope
+from memnet.domain.core.signature import PublicKey, PublicKeys, by_id, from_pem, to_pem
+from memnet.domain.documents.audit_record import Version
+from memnet.domain.history.checkpoint import Checkpoint
+from memnet.domain.history.checkpoint_verification import CheckpointReport
+from memnet.domain.history.reconstruction import VerifiedHistory, Visit
+from memnet.operations.history.rebuild_documents import Begin, rebuild_documents
+from memnet.operations.history.sign_checkpoints import Signed, SignReport, read_newest_head, sign_checkpoints, sign_head
+from memnet.operations.history.verify_history import verify_history
 from memnet.service import Service
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -61,7 +61,7 @@ def verify(tenant: str, user: str, public_key: Path | None, expect_checkpoint: P
     scope, keys = _scope(tenant, user), _public_keys(public_key)
     expected = expect_checkpoint.read_bytes().strip() if expect_checkpoint else None
 
-    async def operation(service: Service) -> tuple[HeadsChecked, Sequence[Rebuilt]]:
+    async def operation(service: Service) -> tuple[CheckpointReport, Sequence[VerifiedHistory]]:
         return await verify_history(scope, service, public_keys=keys, expected=expected)
 
     heads, found = storage.run(operation)
@@ -125,7 +125,7 @@ def sign(tenant: str | None, user: str | None, accept_current_state: bool) -> No
 
     async def operation(service: Service) -> SignReport | Signed:
         if scope is None:
-            return await sign_heads(service)
+            return await sign_checkpoints(service)
         return await sign_head(scope, service, accept=accept_current_state)
 
     done = storage.run(operation)
@@ -150,7 +150,7 @@ def checkpoint(tenant: str, user: str, out: Path | None) -> None:
     """
     scope = _scope(tenant, user)
 
-    async def operation(service: Service) -> Head | None:
+    async def operation(service: Service) -> Checkpoint | None:
         return await read_newest_head(scope, records=service.records)
 
     found = storage.run(operation)
@@ -199,7 +199,7 @@ def _scope(tenant: str, user: str) -> UserScope:
         raise click.UsageError(error.message) from error
 
 
-def _told(heads: HeadsChecked) -> str:
+def _told(heads: CheckpointReport) -> str:
     """What is to be said of the heads, what they do not cover included."""
     if heads.fault:
         return heads.fault
@@ -209,20 +209,20 @@ def _told(heads: HeadsChecked) -> str:
     return f"{found}, ok"
 
 
-def _rebuild(tenant: str, user: str, begin: Begin) -> Sequence[Rebuilt]:
+def _rebuild(tenant: str, user: str, begin: Begin) -> Sequence[VerifiedHistory]:
     scope = _scope(tenant, user)
 
-    async def operation(service: Service) -> Sequence[Rebuilt]:
+    async def operation(service: Service) -> Sequence[VerifiedHistory]:
         return await rebuild_documents(scope, service, begin=begin)
 
     return storage.run(operation)
 
 
-def _verdict(rebuilt: Rebuilt) -> str:
+def _verdict(rebuilt: VerifiedHistory) -> str:
     return rebuilt.fault or "ok"
 
 
-def _conclude(found: Sequence[Rebuilt], tenant: str, user: str) -> None:
+def _conclude(found: Sequence[VerifiedHistory], tenant: str, user: str) -> None:
     """The last line, and the exit code."""
     broken = sum(rebuilt.fault is not None for rebuilt in found)
     changes = _changes(sum(rebuilt.changes for rebuilt in found))
@@ -277,7 +277,7 @@ def _files_in(out: Path, files: dict[Place, int]) -> Begin:
     return begin
 
 
-def _name(rebuilt: Rebuilt) -> str:
+def _name(rebuilt: VerifiedHistory) -> str:
     return _named(rebuilt.doc_id, rebuilt.key)
 
 

@@ -8,9 +8,9 @@ from typing import Any, TypeVar
 import click
 
 from cli import storage
-from memnet.domain.prerequisite import BootstrapReport, Standing
+from memnet.domain.core.prerequisite import BootstrapReport, PrerequisiteStatus
 from memnet.groundwork import look_at
-from memnet.operations.bootstrap import bootstrap as run_bootstrap
+from memnet.operations.service.bootstrap import bootstrap as run_bootstrap
 from memnet.service import Service
 
 PAUSE_SECONDS = 2.0
@@ -104,5 +104,5 @@ def _show(report: BootstrapReport) -> None:
     for finding in report.to_create:
         click.echo(f"to be made   {finding.subject}")
     for finding in report.by_hand:
-        told = "not there" if finding.standing is Standing.MISSING else str(finding.standing)
+        told = "not there" if finding.standing is PrerequisiteStatus.MISSING else str(finding.standing)
         click.echo(f"by hand      {finding.subject}: {finding.detail or told}")

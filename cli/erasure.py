@@ -7,20 +7,20 @@ from typing import Any
 import click
 
 from cli import storage
-from memnet.domain import tenant_erasure
-from memnet.domain.document import Actor, UserScope
-from memnet.domain.erasure import Erasure
-from memnet.domain.erasure_receipt import Receipt, Status, is_signed, read_receipt
-from memnet.domain.errors import HistoryBroken, InvalidIdentifier, MalformedRequest
-from memnet.domain.identifiers import check_identifier
-from memnet.domain.json_text import canonical, parse
-from memnet.domain.signature import by_id, from_pem
-from memnet.domain.tenant_erasure import TenantErasure
-from memnet.operations.erase_tenants import erase_tenants
-from memnet.operations.erase_users import erase_users
-from memnet.operations.get_tenant_erasure import get_tenant_erasure
-from memnet.operations.list_erasures import list_erasures
-from memnet.operations.request_tenant_erasure import request_tenant_erasure
+from memnet.domain.core.canonical_json import canonical, parse
+from memnet.domain.core.errors import HistoryCorrupt, InvalidIdentifier, MalformedRequest
+from memnet.domain.core.identifiers import check_identifier
+from memnet.domain.core.scope import Actor, UserScope
+from memnet.domain.core.signature import by_id, from_pem
+from memnet.domain.governance import tenant_erasure
+from memnet.domain.governance.erasure import Erasure
+from memnet.domain.governance.erasure_receipt import Receipt, Status, is_signed, read_receipt
+from memnet.domain.governance.tenant_erasure import TenantErasure
+from memnet.operations.governance.erase_tenants import erase_tenants
+from memnet.operations.governance.erase_users import erase_users
+from memnet.operations.governance.get_tenant_erasure import get_tenant_erasure
+from memnet.operations.governance.list_erasures import list_erasures
+from memnet.operations.governance.request_tenant_erasure import request_tenant_erasure
 from memnet.service import Service
 
 _TENANT = click.option("--tenant", required=True, help="The tenant's id.")
@@ -149,7 +149,7 @@ def _read(path: Path) -> Receipt:
     """Read it however its JSON is set: tools that take it out of an answer indent it."""
     try:
         return read_receipt(canonical(parse(path.read_bytes())))
-    except (HistoryBroken, MalformedRequest) as error:
+    except (HistoryCorrupt, MalformedRequest) as error:
         raise click.ClickException("the file is not a receipt as the service wrote it") from error
 
 
@@ -157,7 +157,7 @@ def _read_of_tenant(path: Path) -> dict[str, Any] | None:
     """The receipt of a tenant's erasure; None for a file that is not one."""
     try:
         return tenant_erasure.read_receipt(canonical(parse(path.read_bytes())))
-    except (HistoryBroken, MalformedRequest):
+    except (HistoryCorrupt, MalformedRequest):
         return None
 
 

@@ -7,12 +7,12 @@ from typing import TypeVar
 import click
 
 from cli import storage
-from memnet.domain.archive import EntryKind
-from memnet.domain.archive_import import Fate, ImportReport
-from memnet.domain.document import Actor, UserScope
-from memnet.domain.errors import InvalidIdentifier, Unavailable
-from memnet.operations.export_user import ExportReport, export_user
-from memnet.operations.import_user import import_user
+from memnet.domain.core.errors import InvalidIdentifier, Unavailable
+from memnet.domain.core.scope import Actor, UserScope
+from memnet.domain.governance.archive import EntryKind
+from memnet.domain.governance.archive_import import ImportOutcome, ImportReport
+from memnet.operations.governance.export_user import ExportReport, export_user
+from memnet.operations.governance.import_user import import_user
 from memnet.service import Service
 from memnet.wiring import create_archive, open_archive
 
@@ -21,10 +21,13 @@ T = TypeVar("T")
 _TENANT = click.option("--tenant", required=True, help="The tenant's id.")
 _USER = click.option("--user", required=True, help="The user's id.")
 _TOLD = {
-    Fate.CREATED: ("created", "would be created"),
-    Fate.THERE: ("there already", "there already"),
-    Fate.KEPT: ("another one is there, and was left as it is", "another one is there, and would be left as it is"),
-    Fate.LEFT_OUT: ("left out", "left out"),
+    ImportOutcome.CREATED: ("created", "would be created"),
+    ImportOutcome.THERE: ("there already", "there already"),
+    ImportOutcome.KEPT: (
+        "another one is there, and was left as it is",
+        "another one is there, and would be left as it is",
+    ),
+    ImportOutcome.LEFT_OUT: ("left out", "left out"),
 }
 """Fate -> what is said of it, and what on a dry run."""
 
@@ -89,7 +92,7 @@ def import_(file: Path, tenant: str, user: str, actor: str, dry_run: bool) -> No
     for row, fate in report.documents:
         click.echo(f"{row.namespace}/{row.path}: {_TOLD[fate][dry_run]}")
     for kind in EntryKind:
-        for fate in Fate:
+        for fate in ImportOutcome:
             if report.entries[kind, fate]:
                 click.echo(f"{report.entries[kind, fate]} {kind}: {_TOLD[fate][dry_run]}")
     click.echo(f"{file}: {report.archive.sha256}")

@@ -5,11 +5,11 @@ from collections.abc import Sequence
 import click
 
 from cli import storage
-from memnet.domain.errors import InvalidIdentifier
-from memnet.domain.hold import HoldChange
-from memnet.domain.identifiers import check_identifier
-from memnet.domain.json_text import canonical
-from memnet.operations.legal_holds import list_holds
+from memnet.domain.core.canonical_json import canonical
+from memnet.domain.core.errors import InvalidIdentifier
+from memnet.domain.core.identifiers import check_identifier
+from memnet.domain.governance.legal_hold import HoldChange
+from memnet.operations.governance.legal_holds import list_holds
 from memnet.service import Service
 
 

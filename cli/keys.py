@@ -6,12 +6,12 @@ from typing import TypeVar
 import click
 
 from cli import storage
-from memnet.domain.data_keys import DataKeys
-from memnet.domain.document import UserScope
-from memnet.domain.errors import InvalidIdentifier
-from memnet.domain.identifiers import check_identifier
-from memnet.operations.key_ring import read_data_keys
-from memnet.operations.rotate_keys import RotationReport, rotate_keys
+from memnet.domain.core.errors import InvalidIdentifier
+from memnet.domain.core.identifiers import check_identifier
+from memnet.domain.core.scope import UserScope
+from memnet.domain.sealing.data_keys import DataKeys
+from memnet.operations.sealing.key_ring import read_data_keys
+from memnet.operations.sealing.rotate_keys import RotationReport, rotate_keys
 from memnet.service import Service
 from memnet.stores import Vault
 

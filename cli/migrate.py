@@ -7,22 +7,22 @@ from typing import Any, TypeVar
 import click
 
 from cli import storage
-from memnet.domain.document import Actor, DocumentKey
-from memnet.domain.errors import HistoryBroken, InvalidIdentifier, VersionNotFound
-from memnet.domain.identifiers import RESERVED, is_reserved
-from memnet.domain.json_text import canonical
-from memnet.domain.migration import Migration, Unit
-from memnet.domain.migration_plan import Decision, Standing, difference, problem_of
-from memnet.operations.decommission_unit import decommission_unit
-from memnet.operations.find_migration_units import find_migration_units
-from memnet.operations.migrate_unit import migrate_unit
-from memnet.operations.roll_back_unit import roll_back_unit
-from memnet.operations.verify_migration_unit import Verdict, verify_migration_unit
+from memnet.domain.catalog.migration_model import Migration, Unit
+from memnet.domain.core.canonical_json import canonical
+from memnet.domain.core.errors import HistoryCorrupt, InvalidIdentifier, VersionNotFound
+from memnet.domain.core.identifiers import RESERVED, is_reserved
+from memnet.domain.core.scope import Actor, DocumentKey
+from memnet.domain.governance.migration_plan import MigrationAction, MigrationDecision, difference, problem_of
+from memnet.operations.governance.decommission_unit import decommission_unit
+from memnet.operations.governance.find_migration_units import find_migration_units
+from memnet.operations.governance.migrate_unit import migrate_unit
+from memnet.operations.governance.roll_back_unit import roll_back_unit
+from memnet.operations.governance.verify_migration_unit import Verdict, verify_migration_unit
 from memnet.service import Service
 
 F = TypeVar("F", bound=Callable[..., Any])
-WRITTEN = (Standing.CREATE, Standing.REPLACE)
-BAD = (Standing.POSTPONED, Standing.FAILED)
+WRITTEN = (MigrationAction.CREATE, MigrationAction.REPLACE)
+BAD = (MigrationAction.POSTPONED, MigrationAction.FAILED)
 
 
 def _selected(command: F) -> F:
@@ -107,7 +107,7 @@ def rollback(name: str, tenant: str | None, user: str | None, actor: str | None,
         for unit in units:
             try:
                 result = await roll_back_unit(unit, migration, service, actor=_who(actor, service), force=force)
-            except (HistoryBroken, VersionNotFound) as error:
+            except (HistoryCorrupt, VersionNotFound) as error:
                 counts["refused"] += 1
                 click.echo(f"{unit.scope.tenant_id}/{unit.scope.user_id}: refused: {problem_of(error)}")
                 continue
@@ -176,12 +176,12 @@ def _run(
 
 def _migrate(name: str, tenant: str | None, user: str | None, actor: str | None, *, dry_run: bool) -> None:
     async def operation(service: Service, migration: Migration, units: Sequence[Unit]) -> bool:
-        counts = Counter[Standing]()
+        counts = Counter[MigrationAction]()
         for unit in units:
             for decision in await _decisions(service, migration, unit, actor, dry_run):
                 counts[decision.standing] += 1
                 _show(decision, dry_run)
-        click.echo(", ".join(f"{counts[standing]} {standing.value}" for standing in Standing))
+        click.echo(", ".join(f"{counts[standing]} {standing.value}" for standing in MigrationAction))
         return not any(counts[standing] for standing in BAD)
 
     _run(name, tenant, user, operation)
@@ -189,15 +189,15 @@ def _migrate(name: str, tenant: str | None, user: str | None, actor: str | None,
 
 async def _decisions(
     service: Service, migration: Migration, unit: Unit, actor: str | None, dry_run: bool
-) -> Sequence[Decision]:
+) -> Sequence[MigrationDecision]:
     """What becomes of one unit; a document of it that cannot be read fails, and the others go on."""
     try:
         return await migrate_unit(unit, migration, service, actor=_who(actor, service), dry_run=dry_run)
-    except HistoryBroken as error:
-        return [Decision(unit.key(migration.targets[0]), Standing.FAILED, problem=problem_of(error))]
+    except HistoryCorrupt as error:
+        return [MigrationDecision(unit.key(migration.targets[0]), MigrationAction.FAILED, problem=problem_of(error))]
 
 
-def _show(decision: Decision, dry_run: bool) -> None:
+def _show(decision: MigrationDecision, dry_run: bool) -> None:
     if decision.standing not in (*WRITTEN, *BAD):
         return
     problem = f": {decision.problem}" if decision.problem else ""
@@ -213,7 +213,7 @@ async def _verify(service: Service, migration: Migration, units: Sequence[Unit])
     for unit in units:
         try:
             found = await verify_migration_unit(unit, migration, service)
-        except HistoryBroken as error:
+        except HistoryCorrupt as error:
             found = [Verdict(unit.key(migration.targets[0]), problem_of(error))]
         verdicts += found
         for verdict in found:

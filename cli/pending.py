@@ -6,14 +6,14 @@ from typing import Any, TypeVar
 import click
 
 from cli import storage
-from memnet.domain.access import Role
-from memnet.domain.document import Actor, DocumentKey, UserScope
-from memnet.domain.errors import InvalidIdentifier, MalformedRequest
-from memnet.domain.json_text import canonical, parse
-from memnet.domain.write import ConfirmPending, IfExists, RejectPending, WriteResult
-from memnet.operations.confirm_pending import confirm_pending
-from memnet.operations.list_pending import ListedPending, list_pending
-from memnet.operations.reject_pending import reject_pending
+from memnet.domain.core.access import Role
+from memnet.domain.core.canonical_json import canonical, parse
+from memnet.domain.core.errors import InvalidIdentifier, MalformedRequest
+from memnet.domain.core.scope import Actor, DocumentKey, UserScope
+from memnet.domain.documents.commands import ConfirmPending, IfExists, RejectPending, WriteResult
+from memnet.operations.documents.confirm_pending import confirm_pending
+from memnet.operations.documents.list_pending import ListedPending, list_pending
+from memnet.operations.documents.reject_pending import reject_pending
 from memnet.service import Service
 
 PAGE = 1000

@@ -5,10 +5,10 @@ from datetime import datetime
 import click
 
 from cli import storage
-from memnet.domain.errors import InvalidIdentifier, MalformedRequest
-from memnet.domain.identifiers import check_identifier
-from memnet.domain.timestamps import from_text
-from memnet.operations.apply_retentions import RetentionsReport, apply_retentions
+from memnet.domain.core.errors import InvalidIdentifier, MalformedRequest
+from memnet.domain.core.identifiers import check_identifier
+from memnet.domain.core.timestamps import from_text
+from memnet.operations.governance.apply_retentions import RetentionsReport, apply_retentions
 from memnet.service import Service
 
 

@@ -7,7 +7,7 @@ import click
 
 from cli.profiles import DIRECTORY, PROFILES, PROMPTS, SCHEMAS, count, record_release, refuse
 from memnet.catalog import CatalogError, load_catalog, load_schemas, read_released
-from memnet.domain.schema import Schema
+from memnet.domain.catalog.schema import Schema
 
 
 @click.group()

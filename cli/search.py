@@ -5,12 +5,12 @@ from typing import TypeVar
 import click
 
 from cli import storage
-from memnet.domain.errors import InvalidIdentifier
-from memnet.domain.identifiers import check_identifier
-from memnet.domain.search_layout import Reindexing
-from memnet.operations.rebuild_index import rebuild_index
-from memnet.operations.reconcile_events import ReconcileReport, reconcile_events
-from memnet.operations.verify_search import SearchReport, verify_search
+from memnet.domain.core.errors import InvalidIdentifier
+from memnet.domain.core.identifiers import check_identifier
+from memnet.domain.events.index_layout import Reindexing
+from memnet.operations.events.rebuild_index import rebuild_index
+from memnet.operations.events.reconcile_events import ReconcileReport, reconcile_events
+from memnet.operations.events.verify_search import SearchReport, verify_search
 from memnet.ports import StoreConflict
 from memnet.service import Service
 

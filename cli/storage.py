@@ -9,7 +9,7 @@ import click
 from cli import local_stack
 from memnet import settings
 from memnet.catalog import CatalogError
-from memnet.domain.errors import MemnetError, Unavailable
+from memnet.domain.core.errors import MemnetError, Unavailable
 from memnet.service import Service
 from memnet.settings import Settings, SettingsError
 from memnet.wiring import connect

@@ -6,19 +6,19 @@ from typing import Any, TypeVar
 import click
 
 from cli import storage
-from memnet.domain.document import Actor, DocumentKey, UserScope
-from memnet.domain.errors import InvalidIdentifier
-from memnet.domain.json_text import canonical
-from memnet.domain.upkeep import Fate, Step
-from memnet.operations.compact_document import compact_document
-from memnet.operations.refresh_document import refresh_document
-from memnet.operations.tend_document import Outcome, Tended
+from memnet.domain.core.canonical_json import canonical
+from memnet.domain.core.errors import InvalidIdentifier
+from memnet.domain.core.scope import Actor, DocumentKey, UserScope
+from memnet.domain.upkeep.maintenance import EntryAction, Step
+from memnet.operations.upkeep.compact_document import compact_document
+from memnet.operations.upkeep.maintain_document import MaintenanceResult, Outcome
+from memnet.operations.upkeep.refresh_document import refresh_document
 from memnet.service import Service
 
 PAGE = 1000
-Tend = Callable[..., Awaitable[Sequence[Tended]]]
+Tend = Callable[..., Awaitable[Sequence[MaintenanceResult]]]
 F = TypeVar("F", bound=Callable[..., Any])
-Rows = Sequence[tuple[DocumentKey, Tended]]
+Rows = Sequence[tuple[DocumentKey, MaintenanceResult]]
 
 
 def _of_a_user(command: F) -> F:
@@ -58,7 +58,7 @@ def _run(tenant: str, user: str, dry_run: bool, tend: Tend) -> Rows:
         raise click.UsageError(error.message) from error
 
     async def operation(service: Service) -> Rows:
-        found: list[tuple[DocumentKey, Tended]] = []
+        found: list[tuple[DocumentKey, MaintenanceResult]] = []
         for key in await _keys(scope, service):
             outcomes = await tend(
                 key, service, actor=Actor(service.settings.worker_principal, frozenset()), dry_run=dry_run
@@ -97,7 +97,7 @@ def _show(rows: Rows, dry_run: bool) -> None:
         raise SystemExit(1)
 
 
-def _what(tended: Tended, held: int, dry_run: bool) -> str:
+def _what(tended: MaintenanceResult, held: int, dry_run: bool) -> str:
     if tended.outcome is Outcome.REFUSED:
         return f"refused: {tended.problem}"
     if tended.outcome is Outcome.POSTPONED:
@@ -110,7 +110,7 @@ def _what(tended: Tended, held: int, dry_run: bool) -> str:
 def _show_step(step: Step) -> None:
     click.echo(f"  {step.fate}")
     click.echo(f"  - {step.section} {canonical(step.entry).decode()}")
-    if step.fate is Fate.MERGED:
+    if step.fate is EntryAction.MERGED:
         click.echo(f"  = {step.section} {canonical(step.into).decode()}")
-    elif step.fate is Fate.STALE:
+    elif step.fate is EntryAction.STALE:
         click.echo(f"  + pending {canonical(step.into).decode()}")

@@ -17,9 +17,9 @@ ENV PATH=/opt/memnet/bin:$PATH \
     PYTHONUNBUFFERED=1
 WORKDIR /app
 COPY --from=packages /opt/memnet /opt/memnet
-COPY local/__init__.py local/issuer.py local/serving.py local/
-COPY local/key_vault local/key_vault
-COPY local/search local/search
+COPY local/__init__.py local/emulators/issuer.py local/emulators/serving.py local/
+COPY local/emulators/key_vault local/emulators/key_vault
+COPY local/emulators/search local/emulators/search
 # A volume that is mounted here for the first time takes over who owns it.
 RUN python -m compileall -q local && mkdir /data && chown 10001:10001 /data
 USER 10001:10001
@@ -27,4 +27,4 @@ STOPSIGNAL SIGTERM
 # What is asked depends on which of them it is: compose.yaml has a check for each.
 HEALTHCHECK NONE
 ENTRYPOINT ["python", "-m"]
-CMD ["local.search", "--port", "7272", "--data", "/data"]
+CMD ["local.emulators.search", "--port", "7272", "--data", "/data"]

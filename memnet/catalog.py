@@ -21,24 +21,24 @@ from typing import Any, TypeVar
 
 from pydantic import ValidationError
 
-from memnet.domain.catalog import Catalog
-from memnet.domain.document import Json
-from memnet.domain.errors import MalformedRequest
-from memnet.domain.identifiers import SEGMENT
-from memnet.domain.json_text import canonical, parse
-from memnet.domain.migration import Migration
-from memnet.domain.migration_check import check_migration, check_migration_examples, check_unambiguous
-from memnet.domain.patch import pointer_text
-from memnet.domain.problem import Problem
-from memnet.domain.profile import Profile
-from memnet.domain.profile_check import check_profile
-from memnet.domain.profile_part import ProfilePart
-from memnet.domain.prompt import Prompt, read_prompt
-from memnet.domain.retention import Ceilings
-from memnet.domain.retention_check import check_ceilings, check_rules
-from memnet.domain.schema import InvalidSchema, Schema
-from memnet.domain.schema_check import check_schema, referenced, schema_uri
-from memnet.domain.schema_release import check_examples, check_released
+from memnet.domain.catalog.catalog import Catalog
+from memnet.domain.catalog.migration_model import Migration
+from memnet.domain.catalog.profile import Profile
+from memnet.domain.catalog.profile_check import check_profile
+from memnet.domain.catalog.profile_types import ProfilePart
+from memnet.domain.catalog.prompt import Prompt, read_prompt
+from memnet.domain.catalog.retention_check import check_ceilings, check_rules
+from memnet.domain.catalog.retention_policy import Ceilings
+from memnet.domain.catalog.schema import InvalidSchema, Schema
+from memnet.domain.catalog.schema_check import check_schema, referenced, schema_uri
+from memnet.domain.catalog.schema_release import check_examples, check_released
+from memnet.domain.core.canonical_json import canonical, parse
+from memnet.domain.core.errors import MalformedRequest
+from memnet.domain.core.identifiers import SEGMENT
+from memnet.domain.core.json_patch import pointer_text
+from memnet.domain.core.problem import Problem
+from memnet.domain.core.scope import Json
+from memnet.domain.governance.migration_check import check_migration, check_migration_examples, check_unambiguous
 
 __all__ = [
     "RELEASED",

@@ -10,7 +10,7 @@ from memnet.adapters.azure.search_prerequisites import IndexDefinitionAccess, In
 from memnet.adapters.azure.service_bus_prerequisites import QueuePrerequisite
 from memnet.adapters.azure.service_bus_queue import DEFAULT_TIMEOUT_SECONDS, open_client
 from memnet.adapters.azure.vault_prerequisites import SecretReading, SecretWriting
-from memnet.domain.job import DEAD_LETTERS, QUEUES
+from memnet.domain.core.job import DEAD_LETTERS, QUEUES
 from memnet.ports import Clock, Prerequisite, Prerequisites
 from memnet.settings import Settings, SettingsError
 from memnet.stores import Search

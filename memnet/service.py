@@ -4,7 +4,7 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from datetime import timedelta
 
-from memnet.domain.catalog import Catalog
+from memnet.domain.catalog.catalog import Catalog
 from memnet.ports import (
     Background,
     Clock,

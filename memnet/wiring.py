@@ -27,11 +27,11 @@ from memnet.adapters.process.quota import LimitsQuota, ProcessCounters
 from memnet.adapters.process.zip_archive import create_zip, open_zip
 from memnet.adapters.system import RandomIds, SystemClock
 from memnet.catalog import Catalog, load_catalog
-from memnet.domain.document import DocumentKey
-from memnet.domain.envelope import DocumentSummary
-from memnet.domain.metric import SIZE_RATIO
-from memnet.domain.tenant_erasure import look_every
-from memnet.operations.register_catalog import register_catalog
+from memnet.domain.core.metric import SIZE_RATIO
+from memnet.domain.core.scope import DocumentKey
+from memnet.domain.documents.envelope import DocumentSummary
+from memnet.domain.governance.tenant_erasure import look_every
+from memnet.operations.catalog.register_catalog import register_catalog
 from memnet.ports import (
     ArchiveReader,
     ArchiveWriter,
@@ -209,7 +209,7 @@ def create_archive(path: Path) -> AbstractContextManager[ArchiveWriter]:
 
 
 def open_archive(path: Path) -> AbstractContextManager[ArchiveReader]:
-    """The archive at `path`. Raises ArchiveRefused, OSError."""
+    """The archive at `path`. Raises ArchiveInvalid, OSError."""
     return open_zip(path)
 
 

@@ -17,12 +17,12 @@ from uuid import uuid4
 import pytest
 from hypothesis import HealthCheck, settings
 
-from local.azurite_server import ACCOUNT_KEY, ACCOUNT_NAME, Azurite, create_container, drop_container
-from local.child import Child, popen
-from local.issuer import Issuer, running_issuer
-from local.key_vault_server import KeyVault
-from local.search_server import SearchEmulator
-from local.service_bus_server import ServiceBus
+from local.emulators.issuer import Issuer, running_issuer
+from local.stack.azurite_server import ACCOUNT_KEY, ACCOUNT_NAME, Azurite, create_container, drop_container
+from local.stack.key_vault_server import KeyVault
+from local.stack.process import Child, popen
+from local.stack.search_server import SearchEmulator
+from local.stack.service_bus_server import ServiceBus
 from tests.fork_server import Forks
 
 # An example may take its time: a machine is slow at any moment.

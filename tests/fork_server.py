@@ -1,6 +1,6 @@
 """A server that imports the service once and forks for each process that a test starts.
 
-Most of what a start costs is importing. `Forks` replaces `popen` in `local.child.Child`. What it starts is a process of
+Most of what a start costs is importing. `Forks` replaces `popen` in `local.stack.process.Child`. What it starts is a process of
 its own, in a session of its own, with its own environment and files; SIGKILL ends it like any other.
 `python -m tests.fork_server SOCKET` is the server; it ends with the process that started it.
 """
@@ -20,10 +20,10 @@ from contextlib import suppress
 from pathlib import Path
 from typing import IO, Any
 
-from local.child import ROOT, Process
+from local.stack.process import ROOT, Process
 
-TETHERED = [sys.executable, "-m", "local.tethered"]
-LOADED = {"api.main": "api.main", "local.functions": "local.functions.host"}
+TETHERED = [sys.executable, "-m", "local.stack.parent_death"]
+LOADED = {"api.main": "api.main", "local.emulators.functions": "local.emulators.functions.host"}
 """The programs that are forked, and what is imported for each."""
 
 

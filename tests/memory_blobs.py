@@ -5,7 +5,7 @@ from typing import Any
 
 from memnet.adapters.memory.blob_storage import MemoryBlobStorage
 from memnet.adapters.memory.clock import FrozenClock
-from memnet.domain.document import UserScope
+from memnet.domain.core.scope import UserScope
 from memnet.ports import Clock
 from memnet.stores import Blobs
 

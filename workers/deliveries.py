@@ -12,26 +12,26 @@ from types import MappingProxyType
 
 import azure.functions as func
 
-from memnet.domain import job as jobs
-from memnet.domain.errors import (
+from memnet.domain.core import job as jobs
+from memnet.domain.core.errors import (
     ErasureRunning,
-    HistoryBroken,
+    HistoryCorrupt,
     Internal,
     InvalidIdentifier,
     MalformedRequest,
     MemnetError,
     Unavailable,
 )
-from memnet.domain.job import ATTEMPT, QUEUES, TRACEPARENT, Job, JobKind
-from memnet.domain.metric import DEAD_LETTERS
+from memnet.domain.core.job import ATTEMPT, QUEUES, TRACEPARENT, Job, JobKind
+from memnet.domain.core.metric import DEAD_LETTERS
 from memnet.log_redaction import OwnWords
-from memnet.operations.find_due_job import find_due_job
+from memnet.operations.replay.find_due_job import find_due_job
 from memnet.service import Service
 from workers.outcomes import OUTCOMES, PATIENCE, Outcome, delay
 from workers.runtime import connection
 
 NAMES: Mapping[JobKind, str] = MappingProxyType(
-    {JobKind.REPLAY: "replay_snapshot", JobKind.CONFLICT: "apply_conflict", JobKind.REINDEX: "resume_reindexing"}
+    {JobKind.REPLAY: "replay_snapshot", JobKind.CONFLICT: "attempt_conflict", JobKind.REINDEX: "resume_reindexing"}
 )
 """The operation that does each kind of job, which is the name of its function, too."""
 MOST_OF_A_BODY = 65536
@@ -248,7 +248,7 @@ async def _was_begun_too_often(job: Job, attempt: int, work: Work, service: Serv
     """Ask the record, which knows the starts since somebody asked for the job anew. Raises Redelivered."""
     try:
         due = await find_due_job(job, records=service.records)
-    except HistoryBroken:
+    except HistoryCorrupt:
         return True
     except Unavailable as error:
         raise Redelivered(error.code) from None
@@ -259,7 +259,7 @@ async def _next_attempt(job: Job, delivery: Delivery, service: Service) -> int |
     """The number under which the job would be sent again from its mark, too; None if it is done meanwhile."""
     try:
         due = await find_due_job(job, records=service.records)
-    except (HistoryBroken, Unavailable):
+    except (HistoryCorrupt, Unavailable):
         return delivery.attempt + 1
     return None if due is None else max(due.attempt, delivery.attempt + 1)
 
@@ -269,7 +269,7 @@ async def _give_up(job: Job, work: Work, failure: MemnetError, service: Service)
     try:
         try:
             await work.give_up(job, failure.code, service)
-        except (HistoryBroken, InvalidIdentifier, ErasureRunning):
+        except (HistoryCorrupt, InvalidIdentifier, ErasureRunning):
             # There is no record to write it to; but the mark would have the job sent again.
             await service.marks.unmark(job)
     except Unavailable as error:

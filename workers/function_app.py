@@ -1,6 +1,6 @@
 """The Azure Functions app: every trigger there is.
 
-Queues are named by `memnet.domain.job.QUEUES`, and their sessions make the jobs of one user run one after the other.
+Queues are named by `memnet.domain.core.job.QUEUES`, and their sessions make the jobs of one user run one after the other.
 The app setting MEMNET_SERVICE_BUS connects the triggers: `MEMNET_SERVICE_BUS__fullyQualifiedNamespace` with the app's
 identity in Azure, a connection string for the emulator. The work itself takes the MEMNET_* settings of memnet.settings.
 
@@ -12,7 +12,7 @@ itself and beside the same work of an API process.
 
 import azure.functions as func
 
-from memnet.domain.job import DEAD_LETTERS, QUEUES, JobKind
+from memnet.domain.core.job import DEAD_LETTERS, QUEUES, JobKind
 from workers import work
 from workers.deliveries import receive
 
@@ -31,12 +31,12 @@ async def replay_snapshot(message: func.ServiceBusMessage, dead_letter: func.Out
     await receive(message, dead_letter, work.REPLAY)
 
 
-@app.function_name("apply_conflict")
+@app.function_name("attempt_conflict")
 @app.service_bus_queue_trigger(
     arg_name="message", queue_name=QUEUES[JobKind.CONFLICT], connection=CONNECTION, is_sessions_enabled=True
 )
 @app.service_bus_queue_output(arg_name="dead_letter", queue_name=DEAD_LETTERS, connection=CONNECTION)
-async def apply_conflict(message: func.ServiceBusMessage, dead_letter: func.Out[str]) -> None:
+async def attempt_conflict(message: func.ServiceBusMessage, dead_letter: func.Out[str]) -> None:
     """Try a patch in conflict again, as its schedule says."""
     await receive(message, dead_letter, work.CONFLICT)
 
@@ -86,11 +86,11 @@ async def refresh_documents(timer: func.TimerRequest) -> None:
     await work.on_time("refresh_documents", work.refresh)
 
 
-@app.function_name("sign_heads")
+@app.function_name("sign_checkpoints")
 @app.timer_trigger(arg_name="timer", schedule="45 50 * * * *")
-async def sign_heads(timer: func.TimerRequest) -> None:
+async def sign_checkpoints(timer: func.TimerRequest) -> None:
     """Every hour: sign a head for each user whose documents have changed."""
-    await work.on_time("sign_heads", work.sign)
+    await work.on_time("sign_checkpoints", work.sign)
 
 
 @app.function_name("erase_users")

@@ -13,7 +13,7 @@ from datetime import timedelta
 from enum import StrEnum
 from types import MappingProxyType
 
-from memnet.domain.error_code import ErrorCode
+from memnet.domain.core.error_code import ErrorCode
 
 PATIENCE = (1.0, 2.0, 4.0, 8.0)
 """Seconds between the tries of one delivery. As long as it waits, the user's later jobs wait, too, so that the order

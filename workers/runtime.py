@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from memnet import log_redaction
 from memnet import settings as environment
-from memnet.domain.errors import Unavailable
+from memnet.domain.core.errors import Unavailable
 from memnet.service import Service
 from memnet.settings import Settings, SettingsError
 from memnet.wiring import connect, open_telemetry

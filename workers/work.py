@@ -3,27 +3,27 @@
 import logging
 from collections.abc import Awaitable, Callable
 
-from memnet.domain.access import Role
-from memnet.domain.document import Actor
-from memnet.domain.job import Job, JobKind
-from memnet.domain.metric import REPLAY_DURATION, REPLAY_PATCHES, REPLAYS
-from memnet.domain.replay import Replay, ReplayStatus
-from memnet.domain.timestamps import to_text
+from memnet.domain.core.access import Role
+from memnet.domain.core.job import Job, JobKind
+from memnet.domain.core.metric import REPLAY_DURATION, REPLAY_PATCHES, REPLAYS
+from memnet.domain.core.scope import Actor
+from memnet.domain.core.timestamps import to_text
+from memnet.domain.replay.replay import Replay, ReplayStatus
 from memnet.log_redaction import OwnWords
-from memnet.operations.apply_conflict import apply_conflict
-from memnet.operations.apply_retentions import apply_retentions
-from memnet.operations.compact_documents import compact_documents
-from memnet.operations.erase_tenants import erase_tenants
-from memnet.operations.erase_users import erase_users
-from memnet.operations.fail_replay import fail_replay
-from memnet.operations.reconcile_events import reconcile_events
-from memnet.operations.refresh_documents import refresh_documents
-from memnet.operations.replay_snapshot import replay_snapshot
-from memnet.operations.requeue_jobs import requeue_jobs
-from memnet.operations.resume_reindexing import resume_reindexing
-from memnet.operations.sign_heads import sign_heads
-from memnet.operations.sweep_outboxes import sweep_outboxes
-from memnet.operations.tell_backlog import tell_backlog
+from memnet.operations.documents.sweep_outboxes import sweep_outboxes
+from memnet.operations.events.reconcile_events import reconcile_events
+from memnet.operations.events.resume_reindexing import resume_reindexing
+from memnet.operations.governance.apply_retentions import apply_retentions
+from memnet.operations.governance.erase_tenants import erase_tenants
+from memnet.operations.governance.erase_users import erase_users
+from memnet.operations.history.sign_checkpoints import sign_checkpoints
+from memnet.operations.replay.attempt_conflict import attempt_conflict
+from memnet.operations.replay.fail_replay import fail_replay
+from memnet.operations.replay.replay_snapshot import replay_snapshot
+from memnet.operations.service.report_backlog import report_backlog
+from memnet.operations.service.requeue_jobs import requeue_jobs
+from memnet.operations.upkeep.compact_documents import compact_documents
+from memnet.operations.upkeep.refresh_documents import refresh_documents
 from memnet.service import Service
 from workers.deliveries import Work, place_of
 from workers.outcomes import MOST_STARTS
@@ -65,7 +65,7 @@ def _tell_end(replay: Replay, began: str, service: Service) -> None:
 
 
 async def _apply_conflict(job: Job, attempt: int, service: Service) -> None:
-    await apply_conflict(job, service, attempt=attempt)
+    await attempt_conflict(job, service, attempt=attempt)
 
 
 async def _reindex(job: Job, _attempt: int, service: Service) -> None:
@@ -97,7 +97,7 @@ async def requeue(service: Service) -> object:
     """Send again the jobs that were lost on their way, and tell how old the oldest are."""
     report = await requeue_jobs(service)
     if service.telemetry.enabled:
-        await tell_backlog(service)
+        await report_backlog(service)
     return report
 
 
@@ -108,7 +108,7 @@ async def sweep(service: Service) -> object:
 
 async def sign(service: Service) -> object:
     """Sign a head for each user whose documents have changed."""
-    return await sign_heads(service)
+    return await sign_checkpoints(service)
 
 
 async def reconcile(service: Service) -> object:

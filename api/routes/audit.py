@@ -9,8 +9,8 @@ from api.admission import admit
 from api.direct_route import DirectRoute
 from api.openapi import ADMISSION_ERRORS, PATH, USER_PARAMETERS, USER_PREFIX, Schema, answer, describe, parameter
 from api.routes.documents_openapi import CURSOR, LIMIT, NAMESPACE
-from memnet.domain.error_code import ErrorCode as E
-from memnet.operations.list_audit import list_audit
+from memnet.domain.core.error_code import ErrorCode as E
+from memnet.operations.history.list_audit import list_audit
 
 router = APIRouter(prefix=USER_PREFIX, route_class=DirectRoute)
 

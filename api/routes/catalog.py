@@ -10,14 +10,14 @@ from api.direct_route import DirectRoute
 from api.openapi import IDENTIFIER, ROLE_ERRORS, Schema, answer, describe, parameter
 from api.preconditions import check_match, is_not_modified
 from api.routes.documents_openapi import CURSOR, LIMIT, TEXT
-from memnet.domain.document import ETag
-from memnet.domain.error_code import ErrorCode as E
-from memnet.domain.identifiers import check_identifier
-from memnet.domain.json_text import canonical, digest
-from memnet.domain.profile import Profile
-from memnet.operations.get_profile import get_profile
-from memnet.operations.get_schema import get_schema
-from memnet.operations.list_profiles import list_profiles
+from memnet.domain.catalog.profile import Profile
+from memnet.domain.core.canonical_json import canonical, sha256_hex
+from memnet.domain.core.error_code import ErrorCode as E
+from memnet.domain.core.identifiers import check_identifier
+from memnet.domain.core.scope import ETag
+from memnet.operations.catalog.get_profile import get_profile
+from memnet.operations.catalog.get_schema import get_schema
+from memnet.operations.catalog.list_profiles import list_profiles
 
 router = APIRouter(prefix="/v1", route_class=DirectRoute)
 
@@ -179,4 +179,4 @@ def _canonical(profile: Profile) -> bytes:
 
 
 def _etag(body: bytes) -> ETag:
-    return ETag(f'"{digest(body)}"')
+    return ETag(f'"{sha256_hex(body)}"')

@@ -24,13 +24,13 @@ from api.openapi import (
 )
 from api.request_body import read_body
 from api.routes.documents_openapi import CURSOR, LIMIT, TEXT
-from memnet.domain.conflict import Conflict, ConflictStatus, Versions
-from memnet.domain.document import Json
-from memnet.domain.error_code import ErrorCode as E
-from memnet.domain.errors import MalformedRequest
-from memnet.operations.discard_conflict import discard_conflict
-from memnet.operations.list_conflicts import list_conflicts
-from memnet.operations.retry_conflict import retry_conflict
+from memnet.domain.core.error_code import ErrorCode as E
+from memnet.domain.core.errors import MalformedRequest
+from memnet.domain.core.scope import Json
+from memnet.domain.replay.conflict import Conflict, ConflictStatus, Versions
+from memnet.operations.replay.discard_conflict import discard_conflict
+from memnet.operations.replay.list_conflicts import list_conflicts
+from memnet.operations.replay.retry_conflict import retry_conflict
 
 router = APIRouter(prefix=USER_PREFIX, route_class=DirectRoute)
 

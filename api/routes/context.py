@@ -14,11 +14,18 @@ from api.openapi import ADMISSION_ERRORS, BODY_ERRORS, USER_PARAMETERS, USER_PRE
 from api.request_body import read_body
 from api.routes.documents_openapi import DOCUMENT, TEXT
 from api.routes.events import UNTRUSTED_QUOTATION
-from memnet.domain.context import AssembleContext, ContextDocument, ContextEvents, Dropped, IncludeEvents, is_unreadable
-from memnet.domain.error_code import ErrorCode as E
-from memnet.domain.metric import UNREADABLE_DOCUMENTS
-from memnet.domain.shown_content import GUIDANCE_NOTE
-from memnet.operations.assemble_context import assemble_context
+from memnet.domain.context.context import (
+    AssembleContext,
+    ContextDocument,
+    ContextEvents,
+    Dropped,
+    IncludeEvents,
+    is_unreadable,
+)
+from memnet.domain.context.visible_content import GUIDANCE_NOTE
+from memnet.domain.core.error_code import ErrorCode as E
+from memnet.domain.core.metric import UNREADABLE_DOCUMENTS
+from memnet.operations.context.assemble_context import assemble_context
 
 router = APIRouter(prefix=USER_PREFIX, route_class=DirectRoute)
 

@@ -22,10 +22,10 @@ from api.openapi import (
 )
 from api.request_body import read_body
 from api.routes.documents_openapi import CURSOR, LIMIT, TEXT
-from memnet.domain.error_code import ErrorCode as E
-from memnet.operations.list_accesses import list_accesses
-from memnet.operations.read_snapshot import read_snapshot
-from memnet.operations.store_snapshot import store_snapshot
+from memnet.domain.core.error_code import ErrorCode as E
+from memnet.operations.replay.list_snapshot_reads import list_snapshot_reads
+from memnet.operations.replay.read_snapshot import read_snapshot
+from memnet.operations.replay.store_snapshot import store_snapshot
 
 router = APIRouter(prefix=USER_PREFIX, route_class=DirectRoute)
 
@@ -94,7 +94,7 @@ _READ = describe(
     errors=ADMISSION_ERRORS | {E.SNAPSHOT_NOT_FOUND, E.ERASURE_RUNNING, E.SEAL_BROKEN, E.VAULT_UNAVAILABLE},
 )
 _LIST = describe(
-    "list_accesses",
+    "list_snapshot_reads",
     tag="conversations",
     summary="List who read a user's stored conversations back",
     parameters=(*USER_PARAMETERS, LIMIT, CURSOR),
@@ -155,8 +155,8 @@ async def read(request: Request) -> Response:
 @router.get("/accesses", **_LIST)
 async def list_(request: Request) -> Response:
     """List the records: who, when, and which snapshot, and nothing of what it says."""
-    admission = await admit(request, "list_accesses")
-    page = await list_accesses(
+    admission = await admit(request, "list_snapshot_reads")
+    page = await list_snapshot_reads(
         admission.scope,
         limit=query.limit(request),
         cursor=query.cursor(request),

@@ -13,14 +13,15 @@ from api.preconditions import check_match, delete_precondition, idempotency_key,
 from api.request_body import read_body
 from api.request_telemetry import note_binding, note_result
 from api.routes import documents_openapi as docs
-from memnet.domain.access import may_read, permit_ops
-from memnet.domain.document import Actor
-from memnet.domain.write import DeleteDocument, PatchDocument, Reason, ReplaceDocument, WriteResult
-from memnet.operations.delete_document import delete_document
-from memnet.operations.get_document import get_document
-from memnet.operations.list_documents import list_documents
-from memnet.operations.patch_document import patch_document
-from memnet.operations.replace_document import replace_document
+from memnet.domain.core.access import may_read, permit_ops
+from memnet.domain.core.reason import Reason
+from memnet.domain.core.scope import Actor
+from memnet.domain.documents.commands import DeleteDocument, PatchDocument, ReplaceDocument, WriteResult
+from memnet.operations.documents.delete_document import delete_document
+from memnet.operations.documents.get_document import get_document
+from memnet.operations.documents.list_documents import list_documents
+from memnet.operations.documents.patch_document import patch_document
+from memnet.operations.documents.replace_document import replace_document
 from memnet.stores import ListedDocument
 
 router = APIRouter(prefix=USER_PREFIX, route_class=DirectRoute)

@@ -17,7 +17,7 @@ from api.openapi import (
 )
 from api.preconditions import IF_MATCH_PATTERN
 from api.query import CURSOR_PATTERN, DEFAULT_LIMIT, MAX_CURSOR, MAX_LENGTH, MAX_LIMIT
-from memnet.domain.error_code import ErrorCode as E
+from memnet.domain.core.error_code import ErrorCode as E
 
 TAG = "documents"
 TEXT: Schema = {"type": "string"}

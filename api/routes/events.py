@@ -11,10 +11,10 @@ from api.direct_route import DirectRoute
 from api.openapi import ADMISSION_ERRORS, BODY_ERRORS, USER_PARAMETERS, USER_PREFIX, Schema, answer, body, describe
 from api.request_body import read_body
 from api.routes.documents_openapi import TEXT
-from memnet.domain.error_code import ErrorCode as E
-from memnet.domain.identifiers import check_not_reserved
-from memnet.operations.search_events import search_events
-from memnet.operations.write_event import write_event
+from memnet.domain.core.error_code import ErrorCode as E
+from memnet.domain.core.identifiers import check_not_reserved
+from memnet.operations.events.search_events import search_events
+from memnet.operations.events.write_event import write_event
 
 router = APIRouter(prefix=USER_PREFIX, route_class=DirectRoute)
 

@@ -13,8 +13,8 @@ from api.direct_route import DirectRoute
 from api.identity import TokenValidator
 from api.openapi import Schema, answer, describe
 from api.shared_look import SharedLook
-from memnet.domain.error_code import ErrorCode
-from memnet.domain.errors import Unavailable
+from memnet.domain.core.error_code import ErrorCode
+from memnet.domain.core.errors import Unavailable
 from memnet.service import Service
 
 router = APIRouter(prefix="/health", route_class=DirectRoute)

@@ -25,10 +25,10 @@ from api.openapi import (
 from api.request_body import read_body
 from api.routes.documents_openapi import TEXT
 from api.routes.retention import HELD
-from memnet.domain.error_code import ErrorCode as E
-from memnet.domain.errors import MalformedRequest
-from memnet.domain.hold import MAX_REASON, HoldAction, HoldPlace
-from memnet.operations.legal_holds import HoldStatus, get_hold, place_hold, release_hold
+from memnet.domain.core.error_code import ErrorCode as E
+from memnet.domain.core.errors import MalformedRequest
+from memnet.domain.governance.legal_hold import MAX_REASON, HoldAction, HoldTarget
+from memnet.operations.governance.legal_holds import HoldStatus, get_hold, place_hold, release_hold
 
 router = APIRouter(prefix=TENANT_PREFIX, route_class=DirectRoute)
 _OF_USER, _OF_TENANT = "/users/{user_id}/legal-hold", "/legal-hold"
@@ -93,42 +93,42 @@ async def place(request: Request) -> Response:
     While an erasure of the user runs, the hold is refused.
     """
     admission = await admit(request, "place_hold")
-    return await _place(request, admission, HoldPlace(admission.scope.tenant_id, admission.scope.user_id))
+    return await _place(request, admission, HoldTarget(admission.scope.tenant_id, admission.scope.user_id))
 
 
 @router.delete(_OF_USER, **_docs("release", "user"))
 async def release(request: Request) -> Response:
     """Lift it; that it was there stays on record. A hold on the tenant continues to cover the user."""
     admission = await admit(request, "release_hold")
-    return await _release(request, admission, HoldPlace(admission.scope.tenant_id, admission.scope.user_id))
+    return await _release(request, admission, HoldTarget(admission.scope.tenant_id, admission.scope.user_id))
 
 
 @router.get(_OF_USER, **_docs("get", "user"))
 async def get(request: Request) -> Response:
     """Read it."""
     admission = await admit(request, "get_hold")
-    return await _get(admission, HoldPlace(admission.scope.tenant_id, admission.scope.user_id))
+    return await _get(admission, HoldTarget(admission.scope.tenant_id, admission.scope.user_id))
 
 
 @router.put(_OF_TENANT, **_docs("place", "tenant"))
 async def place_on_tenant(request: Request) -> Response:
     """Place it on all users of the tenant, those to come included. An erasure of a user that runs continues."""
     admission = await admit_to_tenant(request, "place_tenant_hold")
-    return await _place(request, admission, HoldPlace(admission.tenant_id))
+    return await _place(request, admission, HoldTarget(admission.tenant_id))
 
 
 @router.delete(_OF_TENANT, **_docs("release", "tenant"))
 async def release_from_tenant(request: Request) -> Response:
     """Lift it. Holds on single users stay."""
     admission = await admit_to_tenant(request, "release_tenant_hold")
-    return await _release(request, admission, HoldPlace(admission.tenant_id))
+    return await _release(request, admission, HoldTarget(admission.tenant_id))
 
 
 @router.get(_OF_TENANT, **_docs("get", "tenant"))
 async def get_of_tenant(request: Request) -> Response:
     """Read it; holds on single users are not in it."""
     admission = await admit_to_tenant(request, "get_tenant_hold")
-    return await _get(admission, HoldPlace(admission.tenant_id))
+    return await _get(admission, HoldTarget(admission.tenant_id))
 
 
 def _reason(request: Request) -> str:
@@ -138,20 +138,20 @@ def _reason(request: Request) -> str:
     return given
 
 
-async def _place(request: Request, admission: Admission | TenantAdmission, place: HoldPlace) -> Response:
+async def _place(request: Request, admission: Admission | TenantAdmission, place: HoldTarget) -> Response:
     service = admission.service
     asked = await read_body(request, HoldBody, max_bytes=service.settings.max_body_bytes)
     status = await place_hold(place, asked.reason, service, actor=admission.actor)
     return _answer(status)
 
 
-async def _release(request: Request, admission: Admission | TenantAdmission, place: HoldPlace) -> Response:
+async def _release(request: Request, admission: Admission | TenantAdmission, place: HoldTarget) -> Response:
     service = admission.service
     status = await release_hold(place, _reason(request), service, actor=admission.actor)
     return _answer(status)
 
 
-async def _get(admission: Admission | TenantAdmission, place: HoldPlace) -> Response:
+async def _get(admission: Admission | TenantAdmission, place: HoldTarget) -> Response:
     service = admission.service
     return _answer(await get_hold(place, service))
 

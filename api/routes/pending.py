@@ -33,14 +33,14 @@ from api.routes.documents_openapi import (
     TEXT,
     WRITTEN,
 )
-from memnet.domain.access import ROLES
-from memnet.domain.document import DocumentKey, Json
-from memnet.domain.error_code import ErrorCode as E
-from memnet.domain.identifiers import check_identifier
-from memnet.domain.write import ConfirmPending, RejectPending, WriteResult
-from memnet.operations.confirm_pending import confirm_pending
-from memnet.operations.list_pending import ListedPending, list_pending
-from memnet.operations.reject_pending import reject_pending
+from memnet.domain.core.access import ROLES
+from memnet.domain.core.error_code import ErrorCode as E
+from memnet.domain.core.identifiers import check_identifier
+from memnet.domain.core.scope import DocumentKey, Json
+from memnet.domain.documents.commands import ConfirmPending, RejectPending, WriteResult
+from memnet.operations.documents.confirm_pending import confirm_pending
+from memnet.operations.documents.list_pending import ListedPending, list_pending
+from memnet.operations.documents.reject_pending import reject_pending
 
 router = APIRouter(prefix=USER_PREFIX, route_class=DirectRoute)
 

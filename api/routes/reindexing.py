@@ -9,10 +9,10 @@ from api.admission import TenantAdmission, admit_to_tenant
 from api.direct_route import DirectRoute
 from api.openapi import ADMISSION_ERRORS, TENANT_PARAMETERS, TENANT_PREFIX, Schema, answer, describe
 from api.routes.documents_openapi import TEXT
-from memnet.domain.error_code import ErrorCode as E
-from memnet.domain.search_layout import Reindexing
-from memnet.operations.get_reindexing import get_reindexing
-from memnet.operations.reindex_events import reindex_events
+from memnet.domain.core.error_code import ErrorCode as E
+from memnet.domain.events.index_layout import Reindexing
+from memnet.operations.events.get_reindexing import get_reindexing
+from memnet.operations.events.reindex_events import reindex_events
 
 router = APIRouter(prefix=TENANT_PREFIX, route_class=DirectRoute)
 

@@ -18,12 +18,12 @@ from api.openapi import (
     parameter,
 )
 from api.routes.documents_openapi import CURSOR, LIMIT, TEXT
-from memnet.domain.conflict import ConflictStatus
-from memnet.domain.error_code import ErrorCode as E
-from memnet.domain.replay import PatchStatus, ReplayStatus
-from memnet.operations.get_replay import get_replay
-from memnet.operations.list_replays import list_replays
-from memnet.operations.retry_replay import retry_replay
+from memnet.domain.core.error_code import ErrorCode as E
+from memnet.domain.replay.conflict import ConflictStatus
+from memnet.domain.replay.replay import PatchStatus, ReplayStatus
+from memnet.operations.replay.get_replay import get_replay
+from memnet.operations.replay.list_replays import list_replays
+from memnet.operations.replay.retry_replay import retry_replay
 
 router = APIRouter(prefix=USER_PREFIX, route_class=DirectRoute)
 

@@ -23,10 +23,10 @@ from api.openapi import (
 )
 from api.request_body import read_body
 from api.routes.documents_openapi import FLAG, TEXT
-from memnet.domain.error_code import ErrorCode as E
-from memnet.domain.retention import COUNTED
-from memnet.domain.timestamps import from_text
-from memnet.operations.apply_retention import apply_retention
+from memnet.domain.catalog.retention_policy import COUNTED
+from memnet.domain.core.error_code import ErrorCode as E
+from memnet.domain.core.timestamps import from_text
+from memnet.operations.governance.apply_retention import apply_retention
 
 router = APIRouter(prefix=USER_PREFIX, route_class=DirectRoute)
 

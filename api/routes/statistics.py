@@ -10,9 +10,9 @@ from api.direct_route import DirectRoute
 from api.measurements import MINUTES, Measurements
 from api.openapi import ROLE_ERRORS, Schema, answer, describe, parameter
 from api.routes.documents_openapi import TEXT
-from memnet.domain.error_code import ErrorCode as E
-from memnet.domain.job import JobKind
-from memnet.operations.get_statistics import get_statistics
+from memnet.domain.core.error_code import ErrorCode as E
+from memnet.domain.core.job import JobKind
+from memnet.operations.service.get_statistics import get_statistics
 
 router = APIRouter(prefix="/v1", route_class=DirectRoute)
 

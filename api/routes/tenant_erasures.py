@@ -9,11 +9,11 @@ from api.admission import TenantAdmission, admit_to_tenant
 from api.direct_route import DirectRoute
 from api.openapi import ADMISSION_ERRORS, TENANT_PARAMETERS, TENANT_PREFIX, Schema, answer, describe, parameter
 from api.routes.documents_openapi import TEXT
-from memnet.domain.error_code import ErrorCode as E
-from memnet.domain.errors import MalformedRequest
-from memnet.domain.tenant_erasure import TenantErasure, TenantStatus
-from memnet.operations.get_tenant_erasure import get_tenant_erasure
-from memnet.operations.request_tenant_erasure import request_tenant_erasure
+from memnet.domain.core.error_code import ErrorCode as E
+from memnet.domain.core.errors import MalformedRequest
+from memnet.domain.governance.tenant_erasure import TenantErasure, TenantStatus
+from memnet.operations.governance.get_tenant_erasure import get_tenant_erasure
+from memnet.operations.governance.request_tenant_erasure import request_tenant_erasure
 
 router = APIRouter(prefix=TENANT_PREFIX, route_class=DirectRoute)
 

@@ -15,8 +15,8 @@ from local.bench.plan import FULL, QUICK, STOCK, STOCK_UVLOOP, Samples, Scale, c
 from local.bench.report import show, summarise
 from local.bench.subject import TENANT, write_catalog
 from local.bench.worker import Worker, WorkerFailed
-from local.child import StackError
-from local.stack import running_stack
+from local.stack.process import StackError
+from local.stack.stack import running_stack
 
 NO_QUOTA = "1000000000/minute"
 PLAIN_WIDTH = 140

@@ -13,10 +13,10 @@ from azure.storage.blob.aio import ContainerClient
 
 from local.bench import event_subject as subject
 from local.bench.subject import TENANT
-from local.search_server import API_KEY
-from memnet.domain.document import UserScope
-from memnet.domain.event import MARKS, Event, place
-from memnet.domain.event_search import EventQuery, IndexDocument, odata_filter
+from local.stack.search_server import API_KEY
+from memnet.domain.core.scope import UserScope
+from memnet.domain.events.event import PENDING_MARKERS, Event, place
+from memnet.domain.events.event_search import EventQuery, IndexDocument, odata_filter
 
 BATCH = 1000
 TRIES_TO_SETTLE = 120
@@ -61,7 +61,7 @@ class EventSide:
         """Wait until the service takes no more marks away, as it does behind its answers."""
         before = -1
         for _ in range(TRIES_TO_SETTLE):
-            marks = len([name async for name in self._container.list_blob_names(name_starts_with=MARKS)])
+            marks = len([name async for name in self._container.list_blob_names(name_starts_with=PENDING_MARKERS)])
             if marks in (0, before):
                 return
             before = marks

@@ -7,8 +7,8 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from local.bench.subject import TENANT, user_url
-from memnet.domain.document import UserScope
-from memnet.domain.event import Event, StoredEvent, place
+from memnet.domain.core.scope import UserScope
+from memnet.domain.events.event import Event, StoredEvent, place
 
 VOCABULARY = 5_000
 DIGEST_WORDS = 30

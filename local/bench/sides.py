@@ -12,10 +12,10 @@ from azure.core.credentials import AzureNamedKeyCredential
 from azure.storage.blob import ContentSettings
 from azure.storage.blob.aio import BlobClient, ContainerClient
 
-from local.azurite_server import ACCOUNT_KEY, ACCOUNT_NAME
 from local.bench import event_subject, subject
 from local.bench.connection import Connection
 from local.bench.event_sides import EventSide
+from local.stack.azurite_server import ACCOUNT_KEY, ACCOUNT_NAME
 
 Call = Callable[[str], Awaitable[object]]
 """Does the measured thing once, for one user."""

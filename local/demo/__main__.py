@@ -8,13 +8,13 @@ import time
 from collections.abc import Sequence
 from pathlib import Path
 
-from local.child import StackError
 from local.demo import models
 from local.demo.client import Unexpected
 from local.demo.conversation import SHIPPED, ConversationError, Session, read_sessions
 from local.demo.screen import Screen, console
 from local.demo.story import tell
-from local.stack import running_stack
+from local.stack.process import StackError
+from local.stack.stack import running_stack
 
 BRIEF_FROM = 60
 """Turns from which on a conversation is shown session by session."""

@@ -9,7 +9,7 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any, Final
 
-from local.child import ROOT
+from local.stack.process import ROOT
 
 SHIPPED: Final = ROOT / "local" / "conversations" / "maya.json"
 GAP: Final = timedelta(hours=2)

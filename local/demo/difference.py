@@ -5,8 +5,8 @@ from dataclasses import dataclass
 from difflib import SequenceMatcher
 from typing import Any
 
-from memnet.domain.json_text import canonical
-from memnet.domain.patch import pointer_text
+from memnet.domain.core.canonical_json import canonical
+from memnet.domain.core.json_patch import pointer_text
 
 Place = tuple[str, ...]
 NOTHING: Any = object()

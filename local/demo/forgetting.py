@@ -10,11 +10,11 @@ from local.demo.client import MemoryClient, Patch, Unexpected, hold
 from local.demo.orchestrator import DYNAMIC
 from local.demo.screen import Screen, plural
 from memnet import settings
-from memnet.domain.document import UserScope
-from memnet.domain.erasure_receipt import is_signed, read_receipt
-from memnet.domain.errors import MemnetError
-from memnet.domain.json_text import canonical
-from memnet.domain.signature import by_id
+from memnet.domain.core.canonical_json import canonical
+from memnet.domain.core.errors import MemnetError
+from memnet.domain.core.scope import UserScope
+from memnet.domain.core.signature import by_id
+from memnet.domain.governance.erasure_receipt import is_signed, read_receipt
 from memnet.wiring import connect
 
 KEY: Final = "forget-me-1"

@@ -9,12 +9,12 @@ from local.demo.difference import differences
 from local.demo.orchestrator import DYNAMIC
 from local.demo.screen import Screen, plural, tag
 from memnet import settings
-from memnet.domain.audit import Version
-from memnet.domain.document import DocumentKey, UserScope
-from memnet.domain.errors import MemnetError
-from memnet.domain.history import Rebuilt, Visit
-from memnet.domain.json_text import canonical
-from memnet.operations.rebuild_documents import rebuild_documents
+from memnet.domain.core.canonical_json import canonical
+from memnet.domain.core.errors import MemnetError
+from memnet.domain.core.scope import DocumentKey, UserScope
+from memnet.domain.documents.audit_record import Version
+from memnet.domain.history.reconstruction import VerifiedHistory, Visit
+from memnet.operations.history.rebuild_documents import rebuild_documents
 from memnet.wiring import connect
 
 
@@ -49,7 +49,7 @@ class History:
         self.screen.say(f"{verified} records for {changes} writes that were applied: each is audited once")
         return verified
 
-    async def _rebuild(self, newest: dict[str, bytes]) -> Sequence[Rebuilt]:
+    async def _rebuild(self, newest: dict[str, bytes]) -> Sequence[VerifiedHistory]:
         """Rebuild them, and leave each document's newest version in `newest`."""
 
         def begin(doc_id: str, key: DocumentKey | None) -> Visit:

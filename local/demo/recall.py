@@ -7,7 +7,7 @@ from typing import Any, Final
 from local.demo.client import MemoryClient, hold
 from local.demo.screen import Screen, plural
 from local.demo.subject import OTHER_USER, USER
-from memnet.domain.json_text import canonical
+from memnet.domain.core.canonical_json import canonical
 
 TOP: Final = 3
 WORDS: Final = 3

@@ -10,7 +10,7 @@ from rich.text import Text
 from local.demo.client import Answer, Confirmation, Patch
 from local.demo.conversation import Session, Turn
 from local.demo.difference import NOTHING, Difference
-from memnet.domain.json_text import canonical
+from memnet.domain.core.canonical_json import canonical
 
 WIDTH: Final = 100
 LONGEST: Final = 240

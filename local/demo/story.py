@@ -21,8 +21,8 @@ from local.demo.orchestrator import Orchestrator
 from local.demo.recall import Recall
 from local.demo.screen import Screen, plural
 from local.demo.subject import ADMIN, COPILOT, MAIL, OTHER_TENANT, PRIVACY, TENANT, USER, static_content
-from local.stack import Stack
-from memnet.domain.document import UserScope
+from local.stack.stack import Stack
+from memnet.domain.core.scope import UserScope
 
 FIRST_PROJECT: Final = "first-project"
 """Stands in where no session was routed to a project."""

@@ -14,9 +14,9 @@ from local.infra_check.snapshots import PLANS
 from local.infra_check.syntax import Source
 from local.infra_check.tree import INFRA, Tree
 from local.infra_check.values import Scope, evaluate
-from memnet.domain.error_code import ErrorCode
-from memnet.domain.job import DEAD_LETTERS, QUEUES
-from memnet.domain.metric import LABELS, METRICS
+from memnet.domain.core.error_code import ErrorCode
+from memnet.domain.core.job import DEAD_LETTERS, QUEUES
+from memnet.domain.core.metric import LABELS, METRICS
 from memnet.settings import Settings
 
 NAMES: Final = f"{INFRA}/names.json"
@@ -53,8 +53,8 @@ def _same(tree: Tree, key: str, found: Any, wanted: Any, where: str) -> Iterator
 
 def _names(tree: Tree, names: Any) -> Iterator[Finding]:
     defaults = {field.name: field.default for field in fields(Settings)}
-    yield from _same(tree, "queues", names["queues"], list(QUEUES.values()), "memnet/domain/job.py")
-    yield from _same(tree, "deadLetters", names["deadLetters"], DEAD_LETTERS, "memnet/domain/job.py")
+    yield from _same(tree, "queues", names["queues"], list(QUEUES.values()), "memnet/domain/core/job.py")
+    yield from _same(tree, "deadLetters", names["deadLetters"], DEAD_LETTERS, "memnet/domain/core/job.py")
     yield from _same(tree, "searchIndex", names["searchIndex"], defaults["search_index"], "memnet/settings.py")
     yield from _same(tree, "apiPort", names["apiPort"], defaults["port"], "memnet/settings.py")
 

@@ -8,7 +8,7 @@ from local.infra_check.finding import Finding
 from local.infra_check.plan import MAIN, Plan, Resource, own_name
 from local.infra_check.roles import ALLOWED, BROAD, OWN, Role
 from local.infra_check.tree import Tree
-from memnet.domain.job import DEAD_LETTERS, QUEUES
+from memnet.domain.core.job import DEAD_LETTERS, QUEUES
 
 ASSIGNMENT: Final = "Microsoft.Authorization/roleAssignments"
 DEFINITIONS: Final = "Microsoft.Authorization/roleDefinitions"

@@ -15,7 +15,7 @@ from memnet.ports.searching import (
 )
 from memnet.ports.signing import SigningKeys
 from memnet.ports.surroundings import Clock, IdGenerator, Quota
-from memnet.ports.telemetry import Fact, Span, SpanKind, Telemetry
+from memnet.ports.telemetry import Span, SpanAttribute, SpanKind, Telemetry
 from memnet.ports.work import Background, MessageQueue
 
 __all__ = [
@@ -29,7 +29,7 @@ __all__ = [
     "Embedder",
     "EventHit",
     "EventIndex",
-    "Fact",
+    "SpanAttribute",
     "Hits",
     "IdGenerator",
     "IndexMissing",

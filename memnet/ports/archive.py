@@ -3,7 +3,7 @@
 from collections.abc import AsyncIterable, AsyncIterator, Sequence
 from typing import Protocol
 
-from memnet.domain.archive import ArchiveMember
+from memnet.domain.governance.archive import ArchiveMember
 
 
 class ArchiveWriter(Protocol):
@@ -23,5 +23,5 @@ class ArchiveReader(Protocol):
         ...
 
     def read(self, name: str) -> AsyncIterator[bytes]:
-        """Yield a file in chunks of bounded size. Raises ArchiveRefused if the archive is damaged, OSError."""
+        """Yield a file in chunks of bounded size. Raises ArchiveInvalid if the archive is damaged, OSError."""
         ...

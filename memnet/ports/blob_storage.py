@@ -9,9 +9,9 @@ from datetime import datetime
 from functools import cached_property
 from typing import Generic, Protocol, TypeVar
 
-from memnet.domain import envelope
-from memnet.domain.document import StorageETag
-from memnet.domain.envelope import DocumentView
+from memnet.domain.core.scope import StorageETag
+from memnet.domain.documents import envelope
+from memnet.domain.documents.envelope import DocumentView
 
 
 class StoreConflict(Exception):
@@ -31,7 +31,7 @@ class StoredDocument:
 
     @cached_property
     def view(self) -> DocumentView | None:
-        """What clients see of a document's blob, computed once; None for a deleted document. Raises HistoryBroken."""
+        """What clients see of a document's blob, computed once; None for a deleted document. Raises HistoryCorrupt."""
         return envelope.view(envelope.load(self.data))
 
 

@@ -4,7 +4,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Protocol
 
-from memnet.domain.document import Json
+from memnet.domain.core.scope import Json
 
 
 class ModelOutcome(StrEnum):

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
-from memnet.domain.prerequisite import Finding
+from memnet.domain.core.prerequisite import Finding
 
 
 class Prerequisite(Protocol):

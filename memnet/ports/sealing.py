@@ -3,8 +3,8 @@
 from dataclasses import dataclass, field
 from typing import Protocol
 
-from memnet.domain.document import UserScope
-from memnet.domain.sealing import DataKey
+from memnet.domain.core.scope import UserScope
+from memnet.domain.sealing.sealing import DataKey
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,7 +21,7 @@ class TenantKeys(Protocol):
     async def newest(self, tenant_id: str) -> TenantKey:
         """Return the newest version, perhaps some minutes old; the first call makes one.
 
-        Raises SealBroken if what the vault holds is no key, VaultUnavailable.
+        Raises DecryptionFailed if what the vault holds is no key, VaultUnavailable.
         """
         ...
 
@@ -30,7 +30,7 @@ class TenantKeys(Protocol):
         ...
 
     async def version(self, tenant_id: str, version: str) -> TenantKey:
-        """Return one version. Raises SealBroken if there is none, VaultUnavailable."""
+        """Return one version. Raises DecryptionFailed if there is none, VaultUnavailable."""
         ...
 
     async def rotate(self, tenant_id: str) -> TenantKey:

@@ -4,9 +4,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
-from memnet.domain.document import UserScope
-from memnet.domain.event_search import EventQuery, IndexDocument, Vector
-from memnet.domain.search_layout import IndexVersion
+from memnet.domain.core.scope import UserScope
+from memnet.domain.events.event_search import EventQuery, IndexDocument, Vector
+from memnet.domain.events.index_layout import IndexVersion
 
 
 class IndexMissing(Exception):

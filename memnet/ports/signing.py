@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import Protocol
 
-from memnet.domain.signature import PublicKey, SigningKey
+from memnet.domain.core.signature import PublicKey, SigningKey
 
 
 class SigningKeys(Protocol):
@@ -12,14 +12,14 @@ class SigningKeys(Protocol):
     async def newest(self) -> SigningKey:
         """Return the newest version, perhaps some minutes old; the first call makes one.
 
-        Raises VaultUnavailable, and SealBroken if what lies there is no key.
+        Raises VaultUnavailable, and DecryptionFailed if what lies there is no key.
         """
         ...
 
     async def public_keys(self) -> Sequence[PublicKey]:
         """Return the public halves of all versions that are not disabled, the oldest first; none before the first use.
 
-        Raises VaultUnavailable, and SealBroken if what lies there is no key.
+        Raises VaultUnavailable, and DecryptionFailed if what lies there is no key.
         """
         ...
 

@@ -3,7 +3,7 @@
 from datetime import datetime
 from typing import Protocol
 
-from memnet.domain.document import UserScope
+from memnet.domain.core.scope import UserScope
 
 
 class Clock(Protocol):

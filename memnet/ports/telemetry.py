@@ -3,11 +3,11 @@
 from contextlib import AbstractContextManager
 from typing import Literal, Protocol
 
-from memnet.domain.metric import Metric
+from memnet.domain.core.metric import Metric
 
 SpanKind = Literal["server", "consumer", "internal"]
 """A request that is answered, a message that is worked off, or work that nobody sent."""
-Fact = Literal["method", "status", "outcome", "error", "place", "request_id", "attempt"]
+SpanAttribute = Literal["method", "status", "outcome", "error", "place", "request_id", "attempt"]
 """What may be told of a step: never whose memory it is about, nor what is in it, nor an exception's text."""
 
 
@@ -18,7 +18,7 @@ class Span(Protocol):
         """Give it the name of its operation, where that is known only now."""
         ...
 
-    def tell(self, fact: Fact, value: str | int) -> None:
+    def tell(self, fact: SpanAttribute, value: str | int) -> None:
         """Say something about it."""
         ...
 

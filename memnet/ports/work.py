@@ -4,8 +4,8 @@ from collections.abc import Coroutine
 from datetime import datetime
 from typing import Any, Protocol
 
-from memnet.domain.erasure import Whose
-from memnet.domain.job import Job
+from memnet.domain.core.job import Job
+from memnet.domain.governance.erasure import Whose
 
 
 class MessageQueue(Protocol):

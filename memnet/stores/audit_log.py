@@ -3,9 +3,9 @@
 from collections import OrderedDict
 from datetime import datetime
 
-from memnet.domain.document import UserScope
-from memnet.domain.errors import HistoryBroken, Unavailable
-from memnet.domain.identifiers import check_identifier
+from memnet.domain.core.errors import HistoryCorrupt, Unavailable
+from memnet.domain.core.identifiers import check_identifier
+from memnet.domain.core.scope import UserScope
 from memnet.ports import Page, StoreConflict
 from memnet.stores.blobs import Blobs, stem
 from memnet.stores.vault import Vault
@@ -31,7 +31,7 @@ class AuditLog:
     async def append(self, scope: UserScope, change_id: str, data: bytes) -> None:
         """Create the record. It succeeds if the record exists with the same bytes.
 
-        Raises HistoryBroken if it exists with other bytes, ErasureRunning, TenantEnded, and Unavailable when the
+        Raises HistoryCorrupt if it exists with other bytes, ErasureRunning, TenantEnded, and Unavailable when the
         outcome is unknown.
         """
         name = _name(scope, change_id)
@@ -88,7 +88,7 @@ class AuditLog:
             if stored is None:
                 raise Unavailable(dependency="blob_storage") from None
             if stored != data:
-                raise HistoryBroken(change_id=change_id) from None
+                raise HistoryCorrupt(change_id=change_id) from None
 
     async def _list(self, start: str, prefix: str, limit: int, cursor: str | None) -> Page[str]:
         return await self._blobs.rows(start + prefix, lambda blob: stem(blob.name, start), limit=limit, cursor=cursor)

@@ -8,10 +8,10 @@ from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
 from datetime import datetime, timedelta
 from typing import TypeVar
 
-from memnet.domain.document import StorageETag, UserScope
-from memnet.domain.erasure import fence_name
-from memnet.domain.errors import ErasureRunning, TenantEnded
-from memnet.domain.tenant_erasure import LOOK_EVERY, ended_name
+from memnet.domain.core.errors import ErasureRunning, TenantEnded
+from memnet.domain.core.scope import StorageETag, UserScope
+from memnet.domain.governance.erasure import fence_name
+from memnet.domain.governance.tenant_erasure import LOOK_EVERY, ended_name
 from memnet.ports import BlobStorage, Clock, ListedBlob, Page
 
 PAGE = 1000

@@ -2,7 +2,7 @@
 
 from collections import OrderedDict
 
-from memnet.domain.document import DocumentKey
+from memnet.domain.core.scope import DocumentKey
 from memnet.ports import StoredDocument
 
 ENTRY_BYTES = 1024

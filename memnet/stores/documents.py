@@ -4,9 +4,9 @@ from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 
-from memnet.domain.document import DocumentKey, ETag, StorageETag, UserScope
-from memnet.domain.envelope import DocumentSummary
-from memnet.domain.errors import InvalidIdentifier
+from memnet.domain.core.errors import InvalidIdentifier
+from memnet.domain.core.scope import DocumentKey, ETag, StorageETag, UserScope
+from memnet.domain.documents.envelope import DocumentSummary
 from memnet.ports import ListedBlob, Page, StoredDocument
 from memnet.stores.blobs import Blobs
 from memnet.stores.catalog_texts import CatalogTexts

@@ -6,10 +6,10 @@ ended, nothing is written for it ever again.
 
 from collections.abc import Sequence
 
-from memnet.domain.document import StorageETag, UserScope
-from memnet.domain.erasure import fence_name, fenced, fences_of
-from memnet.domain.erasure_receipt import receipt_name, receipts_of
-from memnet.domain.tenant_erasure import ENDED, ended_name
+from memnet.domain.core.scope import StorageETag, UserScope
+from memnet.domain.governance.erasure import fence_name, fenced, fences_of
+from memnet.domain.governance.erasure_receipt import receipt_name, receipts_of
+from memnet.domain.governance.tenant_erasure import ENDED, ended_name
 from memnet.ports import Page, StoredDocument
 from memnet.stores.blobs import Blobs, stem
 

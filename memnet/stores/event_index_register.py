@@ -3,8 +3,8 @@
 import asyncio
 from dataclasses import dataclass
 
-from memnet.domain.document import StorageETag
-from memnet.domain.search_layout import LAYOUT, REGISTER, Layout, load_layout
+from memnet.domain.core.scope import StorageETag
+from memnet.domain.events.index_layout import LAYOUT, REGISTER, Layout, load_layout
 from memnet.ports import Embedder, EventIndex, StoredDocument
 from memnet.stores.blobs import Blobs
 from memnet.stores.erasures import ErasureStore

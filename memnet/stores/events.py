@@ -3,10 +3,10 @@
 from dataclasses import dataclass
 from datetime import datetime
 
-from memnet.domain.document import UserScope
-from memnet.domain.errors import InvalidIdentifier
-from memnet.domain.event import MARKS, EventKey
-from memnet.domain.identifiers import check_identifier
+from memnet.domain.core.errors import InvalidIdentifier
+from memnet.domain.core.identifiers import check_identifier
+from memnet.domain.core.scope import UserScope
+from memnet.domain.events.event import PENDING_MARKERS, EventKey
 from memnet.ports import ListedBlob, Page, StoreConflict
 from memnet.stores.blobs import Blobs
 
@@ -84,16 +84,16 @@ class EventStore:
 
     async def list_marked(self, *, limit: int, cursor: str | None) -> Page[Marked]:
         """List the marks of all tenants in name order. Raises InvalidCursor, Unavailable."""
-        return await self._blobs.rows(MARKS, _marked, limit=limit, cursor=cursor)
+        return await self._blobs.rows(PENDING_MARKERS, _marked, limit=limit, cursor=cursor)
 
     async def list_marked_of_user(self, scope: UserScope, *, limit: int, cursor: str | None) -> Page[Marked]:
         """List the marks of one user's events in name order. Raises InvalidCursor, Unavailable."""
-        prefix = f"{MARKS}{scope.tenant_id}/{scope.user_id}/"
+        prefix = f"{PENDING_MARKERS}{scope.tenant_id}/{scope.user_id}/"
         return await self._blobs.rows(prefix, _marked, limit=limit, cursor=cursor)
 
 
 def _mark(key: EventKey, mark_id: str) -> str:
-    return f"{MARKS}{key.scope.tenant_id}/{key.scope.user_id}/{key.event_id}/{check_identifier('mark_id', mark_id)}"
+    return f"{PENDING_MARKERS}{key.scope.tenant_id}/{key.scope.user_id}/{key.event_id}/{check_identifier('mark_id', mark_id)}"
 
 
 def _key(name: str) -> EventKey | None:
@@ -110,7 +110,7 @@ def _listed(blob: ListedBlob) -> ListedEvent | None:
 
 
 def _marked(blob: ListedBlob) -> Marked | None:
-    match blob.name.removeprefix(MARKS).split("/"):
+    match blob.name.removeprefix(PENDING_MARKERS).split("/"):
         case [tenant_id, user_id, event_id, mark_id]:
             key = _checked(tenant_id, user_id, event_id)
             return None if key is None else Marked(key, mark_id, blob.last_modified)

@@ -3,8 +3,8 @@
 from dataclasses import dataclass
 from datetime import datetime
 
-from memnet.domain.errors import InvalidIdentifier
-from memnet.domain.job import MARKS, Job, JobKind
+from memnet.domain.core.errors import InvalidIdentifier
+from memnet.domain.core.job import PENDING_MARKERS, Job, JobKind
 from memnet.ports import ListedBlob, Page, StoreConflict
 from memnet.stores.blobs import Blobs
 
@@ -44,16 +44,16 @@ class JobMarks:
 
     async def list(self, *, limit: int, cursor: str | None) -> Page[MarkedJob]:
         """List the marks of all tenants in name order. Raises InvalidCursor, Unavailable."""
-        return await self._blobs.rows(MARKS, _marked, limit=limit, cursor=cursor)
+        return await self._blobs.rows(PENDING_MARKERS, _marked, limit=limit, cursor=cursor)
 
 
 def _name(job: Job) -> str:
-    return f"{MARKS}{job.kind}/{job.tenant_id}/{job.user_id or NO_USER}/{job.job_id}"
+    return f"{PENDING_MARKERS}{job.kind}/{job.tenant_id}/{job.user_id or NO_USER}/{job.job_id}"
 
 
 def _marked(blob: ListedBlob) -> MarkedJob | None:
     """The mark of a blob; None for a blob that is no mark of ours."""
-    match blob.name.removeprefix(MARKS).split("/"):
+    match blob.name.removeprefix(PENDING_MARKERS).split("/"):
         case [kind, tenant_id, user_id, job_id]:
             try:
                 job = Job(JobKind(kind), tenant_id, None if user_id == NO_USER else user_id, job_id)

@@ -1,6 +1,6 @@
 """The changes of legal holds: one blob each, created once, never changed, outside of the users' prefixes."""
 
-from memnet.domain.hold import HoldKey, HoldPlace, key_of, tenant_prefix
+from memnet.domain.governance.legal_hold import HoldKey, HoldTarget, key_of, tenant_prefix
 from memnet.ports import Page
 from memnet.stores.blobs import Blobs
 
@@ -20,7 +20,7 @@ class HoldStore:
         """Return one change, or None if it does not exist. Raises Unavailable."""
         return await self._blobs.data(key.blob_name)
 
-    async def list(self, place: HoldPlace, *, limit: int, cursor: str | None) -> Page[HoldKey]:
+    async def list(self, place: HoldTarget, *, limit: int, cursor: str | None) -> Page[HoldKey]:
         """List the changes of the hold on one place, oldest first. Raises InvalidCursor, Unavailable."""
         return await self._blobs.rows(place.prefix, lambda blob: key_of(blob.name), limit=limit, cursor=cursor)
 

@@ -5,9 +5,9 @@ It includes the versions, the snapshots and the soft-deleted blobs that the stor
 
 from datetime import datetime, timedelta
 
-from memnet.domain import cursor as cursors
-from memnet.domain.erasure import Found, Whose, is_of, prefixes_of
-from memnet.domain.errors import InvalidCursor
+from memnet.domain.core import cursor as cursors
+from memnet.domain.core.errors import InvalidCursor
+from memnet.domain.governance.erasure import Found, Whose, is_of, prefixes_of
 from memnet.ports import ListedBlob, Page
 from memnet.stores.blobs import Blobs
 

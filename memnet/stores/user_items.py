@@ -2,10 +2,10 @@
 
 from datetime import datetime
 
-from memnet.domain.document import StorageETag, UserScope
-from memnet.domain.errors import InvalidIdentifier
-from memnet.domain.identifiers import check_identifier
-from memnet.domain.record import RecordKey, RecordKind
+from memnet.domain.core.errors import InvalidIdentifier
+from memnet.domain.core.identifiers import check_identifier
+from memnet.domain.core.scope import StorageETag, UserScope
+from memnet.domain.core.user_item import ItemKey, ItemKind
 from memnet.ports import Page, StoredDocument
 from memnet.stores.blobs import Blobs
 
@@ -19,18 +19,18 @@ class RecordStore:
         """Keep them in `blobs`."""
         self._blobs = blobs
 
-    async def read(self, key: RecordKey) -> StoredDocument | None:
+    async def read(self, key: ItemKey) -> StoredDocument | None:
         """Return a record, or None if it does not exist. Raises Unavailable."""
         return await self._blobs.storage.get(key.blob_name)
 
-    async def write(self, key: RecordKey, data: bytes, *, replaces: StorageETag | None) -> StorageETag:
+    async def write(self, key: ItemKey, data: bytes, *, replaces: StorageETag | None) -> StorageETag:
         """Write a record if its tag is `replaces`, or, with None, if it does not exist; return the new tag.
 
         Raises StoreConflict, ErasureRunning, TenantEnded, and Unavailable when the outcome is unknown.
         """
         return await self._blobs.put_of(key.scope, key.blob_name, data, replaces=replaces)
 
-    async def delete(self, key: RecordKey, *, tag: StorageETag | None = None, known_at: datetime | None = None) -> None:
+    async def delete(self, key: ItemKey, *, tag: StorageETag | None = None, known_at: datetime | None = None) -> None:
         """Remove a record, with `tag` only if that is its tag; removing a missing one succeeds.
 
         `known_at` is the moment at which the caller knew that it may be removed: Azure Storage refuses the request 15
@@ -38,13 +38,11 @@ class RecordStore:
         """
         await self._blobs.storage.delete(key.blob_name, tag=tag, known_at=known_at)
 
-    async def list(self, scope: UserScope, kind: RecordKind, *, limit: int, cursor: str | None) -> Page[RecordKey]:
+    async def list(self, scope: UserScope, kind: ItemKind, *, limit: int, cursor: str | None) -> Page[ItemKey]:
         """List a user's records of one kind in name order. Raises InvalidCursor, Unavailable."""
         return await self._list(f"{scope.prefix}{kind}/", kind, limit, cursor)
 
-    async def list_of_tenant(
-        self, tenant_id: str, kind: RecordKind, *, limit: int, cursor: str | None
-    ) -> Page[RecordKey]:
+    async def list_of_tenant(self, tenant_id: str, kind: ItemKind, *, limit: int, cursor: str | None) -> Page[ItemKey]:
         """List the records of one kind of all users of a tenant, in name order.
 
         For jobs: it reads the names of all that the tenant has stored, because in the layout the user comes before the
@@ -52,16 +50,16 @@ class RecordStore:
         """
         return await self._list(f"tenants/{check_identifier('tenant_id', tenant_id)}/users/", kind, limit, cursor)
 
-    async def _list(self, prefix: str, kind: RecordKind, limit: int, cursor: str | None) -> Page[RecordKey]:
+    async def _list(self, prefix: str, kind: ItemKind, limit: int, cursor: str | None) -> Page[ItemKey]:
         return await self._blobs.rows(prefix, lambda blob: _key(blob.name, kind), limit=limit, cursor=cursor)
 
 
-def _key(name: str, kind: RecordKind) -> RecordKey | None:
+def _key(name: str, kind: ItemKind) -> ItemKey | None:
     """The record of a blob; None for a blob that is not one of this kind."""
     parts = name.split("/", 5)
     if len(parts) < 6 or parts[4] != kind or not name.endswith(_SUFFIX):
         return None
     try:
-        return RecordKey(UserScope(parts[1], parts[3]), kind, parts[5].removesuffix(_SUFFIX))
+        return ItemKey(UserScope(parts[1], parts[3]), kind, parts[5].removesuffix(_SUFFIX))
     except InvalidIdentifier:
         return None

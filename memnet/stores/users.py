@@ -1,7 +1,7 @@
 """The users of whom anything is stored: the first folders of the layout, listed without what is in them."""
 
-from memnet.domain.document import UserScope
-from memnet.domain.identifiers import SEGMENT, check_identifier
+from memnet.domain.core.identifiers import SEGMENT, check_identifier
+from memnet.domain.core.scope import UserScope
 from memnet.ports import Page
 from memnet.stores.blobs import Blobs
 

@@ -14,7 +14,7 @@ from fastapi import FastAPI
 from api.app import create_app
 from api.identity import TokenValidator
 from memnet.catalog import Catalog, load_catalog
-from memnet.domain.errors import Unavailable, VaultUnavailable
+from memnet.domain.core.errors import Unavailable, VaultUnavailable
 from memnet.ports import TenantKey
 from memnet.service import Service
 from memnet.settings import Settings

@@ -6,12 +6,12 @@ import httpx
 
 from memnet.adapters.memory.clock import FrozenClock
 from memnet.adapters.process.background import BackgroundTasks
-from memnet.domain.document import Actor, UserScope
-from memnet.operations.erase_user import Erased
-from memnet.operations.erase_users import erase_users
-from memnet.operations.list_stored import list_stored
-from memnet.operations.open_conflict import open_conflict
-from memnet.operations.request_erasure import request_erasure
+from memnet.domain.core.scope import Actor, UserScope
+from memnet.operations.documents.list_stored import list_stored
+from memnet.operations.governance.erase_user import Erased
+from memnet.operations.governance.erase_users import erase_users
+from memnet.operations.governance.request_erasure import request_erasure
+from memnet.operations.replay.create_conflict import create_conflict
 from memnet.service import Service
 from tests.api.conftest import USER, changing, creating
 from tests.api.test_conflicts import write
@@ -35,7 +35,7 @@ async def drain(services: Service) -> None:
 async def live(client: httpx.AsyncClient, services: Service, etag: str) -> dict[str, str]:
     """Something of everything, and the ETags and ids to name it by."""
     first = await write(client, BASE, creating())
-    await open_conflict(proposal(base_etag=first), dispute(), services, rebases=1)
+    await create_conflict(proposal(base_etag=first), dispute(), services, rebases=1)
     alpha = await write(client, {**BASE, "summary": "Another"}, changing(first, "second"))
     assert (await client.post(f"{USER}/events", json=event("e-1", THEN))).status_code == 201
     replay = await client.post(SNAPSHOTS, json=conversation_body())

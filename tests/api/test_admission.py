@@ -7,7 +7,7 @@ import httpx
 import pytest
 from fastapi import FastAPI
 
-from memnet.domain.access import ROLES
+from memnet.domain.core.access import ROLES
 from memnet.service import Service
 from memnet.settings import Settings
 from tests.api.conftest import (

@@ -10,9 +10,9 @@ import httpx
 import pytest
 
 from memnet.catalog import Catalog
-from memnet.domain.errors import Unavailable
-from memnet.domain.event_search import EventQuery, Vector
-from memnet.operations.assemble_context import assemble_context
+from memnet.domain.core.errors import Unavailable
+from memnet.domain.events.event_search import EventQuery, Vector
+from memnet.operations.context.assemble_context import assemble_context
 from memnet.ports import Embedder, Hits
 from memnet.service import Service
 from memnet.settings import Settings

@@ -8,11 +8,11 @@ import pytest
 from fastapi import FastAPI
 
 from memnet.adapters.memory.queue import MemoryQueue
-from memnet.domain.document import UserScope
-from memnet.domain.errors import Unavailable
-from memnet.domain.job import Job, JobKind
-from memnet.domain.record import RecordKind
-from memnet.domain.snapshot import snapshot_key
+from memnet.domain.core.errors import Unavailable
+from memnet.domain.core.job import Job, JobKind
+from memnet.domain.core.scope import UserScope
+from memnet.domain.core.user_item import ItemKind
+from memnet.domain.replay.snapshot import snapshot_key
 from memnet.service import Service
 from tests.api.conftest import USER, Token, bearer, code, with_the_vault_down
 from tests.domain.snapshot_samples import SCOPE, SECRET_WORDS, conversation_body, snapshot
@@ -75,7 +75,7 @@ async def test_many_at_once_are_one(client: httpx.AsyncClient, services: Service
     answers = await asyncio.gather(*(send(client) for _ in range(8)))
     assert {answer.status_code for answer in answers} == {202}
     assert sum("Idempotency-Replayed" not in answer.headers for answer in answers) == 1
-    page = await services.records.list(SCOPE, RecordKind.REPLAYS, limit=10, cursor=None)
+    page = await services.records.list(SCOPE, ItemKind.REPLAYS, limit=10, cursor=None)
     assert len(page.items) == 1
 
 
@@ -96,7 +96,7 @@ async def test_what_is_no_conversation_is_refused(
     response = await send(client, **members)
     assert (response.status_code, code(response)) == (status, expected)
     assert SECRET_WORDS not in response.text
-    assert (await services.records.list(SCOPE, RecordKind.SNAPSHOTS, limit=10, cursor=None)).items == []
+    assert (await services.records.list(SCOPE, ItemKind.SNAPSHOTS, limit=10, cursor=None)).items == []
 
 
 @pytest.mark.parametrize("conversation_id", ["a b", ".c", "c%00", "x" * 129])

@@ -7,8 +7,8 @@ import httpx
 import pytest
 from fastapi import FastAPI
 
-from memnet.operations.erase_user import Erased, erase_user
-from memnet.operations.list_stored import list_stored
+from memnet.operations.documents.list_stored import list_stored
+from memnet.operations.governance.erase_user import Erased, erase_user
 from memnet.service import Service
 from tests.api.conftest import DYNAMIC, USER, changing, code, creating, patch_body
 from tests.api.erasing import (

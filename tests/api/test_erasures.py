@@ -11,13 +11,13 @@ from fastapi import FastAPI
 
 from api.app import create_app
 from api.identity import TokenValidator
-from memnet.domain.document import UserScope
-from memnet.domain.erasure_receipt import is_signed, read_receipt
-from memnet.domain.errors import Unavailable, VaultUnavailable
-from memnet.domain.json_text import canonical
-from memnet.domain.signature import SigningKey
-from memnet.operations.erase_user import Erased, erase_user
-from memnet.operations.erase_users import erase_users
+from memnet.domain.core.canonical_json import canonical
+from memnet.domain.core.errors import Unavailable, VaultUnavailable
+from memnet.domain.core.scope import UserScope
+from memnet.domain.core.signature import SigningKey
+from memnet.domain.governance.erasure_receipt import is_signed, read_receipt
+from memnet.operations.governance.erase_user import Erased, erase_user
+from memnet.operations.governance.erase_users import erase_users
 from memnet.service import Service
 from tests.api.conftest import DYNAMIC, USER, Token, bearer, changing, code, creating, patch_body
 from tests.api.erasing import (

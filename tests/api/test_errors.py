@@ -8,7 +8,7 @@ import pytest
 
 from api.shared_look import KEPT_FOR
 from memnet.adapters.memory.clock import FrozenClock
-from memnet.domain.document import DocumentKey
+from memnet.domain.core.scope import DocumentKey
 from memnet.service import Service
 from tests.api.conftest import DYNAMIC, USER, code
 

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from memnet.adapters.memory.queue import MemoryQueue
 from memnet.adapters.process.background import BackgroundTasks
-from memnet.domain.errors import Unavailable
+from memnet.domain.core.errors import Unavailable
 from memnet.service import Service
 from memnet.stores import Search
 from tests.api.conftest import USER, Token, bearer, code

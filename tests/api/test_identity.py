@@ -15,7 +15,7 @@ from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat
 from api import identity
 from api.identity import LEEWAY_SECONDS, TokenValidator
 from memnet.adapters.memory.clock import FrozenClock
-from memnet.domain.errors import Unauthenticated, Unavailable
+from memnet.domain.core.errors import Unauthenticated, Unavailable
 from memnet.service import Service
 from tests.api.conftest import KEY_ID, ListedKeys, Token
 

@@ -8,7 +8,7 @@ import pytest
 from fastapi import FastAPI
 
 from api.in_flight import Places
-from memnet.domain.errors import Overloaded
+from memnet.domain.core.errors import Overloaded
 from memnet.service import Service
 from memnet.settings import Settings
 from tests.api.conftest import AUDIENCE, DYNAMIC, ISSUER, Token, bearer, code, creating

@@ -14,7 +14,7 @@ from cryptography.hazmat.primitives.asymmetric.rsa import RSAPrivateKey, generat
 
 from api.issuer_keys import COOLDOWN_SECONDS, MAX_AGE_SECONDS, RETRY_SECONDS, IssuerKeys, open_issuer_keys
 from memnet.adapters.memory.clock import FrozenClock
-from memnet.domain.errors import Unavailable
+from memnet.domain.core.errors import Unavailable
 
 
 def jwk(key: Any, kid: str, **members: Any) -> dict[str, Any]:

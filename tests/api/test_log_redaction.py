@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import pytest
 
 from memnet import log_redaction
-from memnet.domain.job import JobKind
+from memnet.domain.core.job import JobKind
 from memnet.log_redaction import WITHHELD, OwnWords, told_abroad
 
 MEMORY = "Jane prefers tea"
@@ -39,7 +39,7 @@ def fail() -> None:
         raise ValueError(f"what is {MEMORY}") from cause
 
 
-@pytest.mark.parametrize("name", ["memnet.operations.write_event", "azure.core", "uvicorn.error"])
+@pytest.mark.parametrize("name", ["memnet.operations.events.write_event", "azure.core", "uvicorn.error"])
 def test_an_exception_is_told_by_its_type_and_its_frames(log: io.StringIO, name: str) -> None:
     try:
         fail()

@@ -15,8 +15,8 @@ import httpx
 import pytest
 
 from api.main import main
-from local.azurite_server import ACCOUNT_KEY, container_client
-from memnet.domain.catalog_text import texts_of
+from local.stack.azurite_server import ACCOUNT_KEY, container_client
+from memnet.domain.catalog.catalog_text import texts_of
 from tests.domain.samples import CATALOG
 from tests.sample_settings import NOWHERE, REQUIRED
 

@@ -7,7 +7,7 @@ import pytest
 
 from api.measurements import ABANDONED, MINUTES, OTHER, Measurements
 from memnet.adapters.memory.clock import FrozenClock
-from memnet.domain.access import ROLES
+from memnet.domain.core.access import ROLES
 
 
 @pytest.fixture

@@ -21,7 +21,7 @@ from api.identity import TokenValidator
 from memnet.adapters.process.background import BackgroundTasks
 from memnet.adapters.system import SystemClock
 from memnet.catalog import Catalog
-from memnet.domain.identifiers import SEGMENT
+from memnet.domain.core.identifiers import SEGMENT
 from memnet.wiring import in_memory
 from tests.api.conftest import ALL_ROLES, AUDIENCE, DYNAMIC, ISSUER, KEY_ID, USER, ListedKeys, code, patch_body
 from tests.api.served import Served
@@ -45,7 +45,7 @@ EXPECTED = {
     "reindex_events": BELOW_USER | {"202", "409"},
     "store_snapshot": BELOW_USER | WITH_BODY | {"202", "404", "409"},
     "read_snapshot": BELOW_USER | {"200", "404", "409"},
-    "list_accesses": BELOW_USER | {"200"},
+    "list_snapshot_reads": BELOW_USER | {"200"},
     "get_replay": BELOW_USER | {"200", "404"},
     "list_replays": BELOW_USER | {"200"},
     "retry_replay": BELOW_USER | {"202", "404", "409"},

@@ -6,14 +6,14 @@ import httpx
 import pytest
 
 from memnet.adapters.memory.models import ScriptedModels
-from memnet.domain.job import Job, JobKind
-from memnet.domain.record import RecordKind
-from memnet.domain.replay import replay_key
-from memnet.operations.fail_replay import fail_replay
-from memnet.operations.replay_snapshot import replay_snapshot
+from memnet.domain.core.job import Job, JobKind
+from memnet.domain.core.user_item import ItemKind
+from memnet.domain.replay.replay import replay_key
+from memnet.operations.replay.fail_replay import fail_replay
+from memnet.operations.replay.replay_snapshot import replay_snapshot
 from memnet.service import Service
 from tests.api.conftest import USER, Token, bearer, code
-from tests.operations.replay_world import FACT, FORBIDDEN, MESSAGES, PREFERENCE, SCOPE, answer
+from tests.operations.replay_scenario import FACT, FORBIDDEN, MESSAGES, PREFERENCE, SCOPE, answer
 
 
 async def stored(client: httpx.AsyncClient) -> str:
@@ -107,7 +107,7 @@ async def test_what_is_not_there_or_cannot_be_read_is_refused(client: httpx.Asyn
     bad = await client.get(f"{USER}/replays/-x")
     assert (bad.status_code, code(bad)) == (400, "INVALID_IDENTIFIER")
     key = replay_key(SCOPE, "rpl-broken")
-    assert key.kind is RecordKind.REPLAYS
+    assert key.kind is ItemKind.REPLAYS
     await services.records.write(key, b"[]", replaces=None)
     broken = await client.get(f"{USER}/replays/rpl-broken")
     assert (broken.status_code, code(broken)) == (500, "HISTORY_BROKEN")

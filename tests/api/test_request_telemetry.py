@@ -15,9 +15,9 @@ from api.identity import TokenValidator
 from api.telemetry import JsonFormatter, tell_traces
 from memnet.adapters.memory.telemetry import MemorySpan, MemoryTelemetry
 from memnet.catalog import Catalog
-from memnet.domain.access import ROLES
-from memnet.domain.errors import Unavailable
-from memnet.domain.metric import LABELS
+from memnet.domain.core.access import ROLES
+from memnet.domain.core.errors import Unavailable
+from memnet.domain.core.metric import LABELS
 from memnet.service import Service
 from memnet.settings import Settings
 from memnet.wiring import in_memory

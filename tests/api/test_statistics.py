@@ -3,7 +3,7 @@
 import httpx
 import pytest
 
-from memnet.domain.job import Job, JobKind
+from memnet.domain.core.job import Job, JobKind
 from memnet.service import Service
 from tests.api.conftest import ALL_ROLES, DYNAMIC, USER, Token, bearer, changing, code, patch_body
 

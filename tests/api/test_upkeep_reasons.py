@@ -4,8 +4,8 @@ import pytest
 from pydantic import ValidationError
 
 from api.bodies import PatchBody
-from memnet.domain.access import ROLE_OF_REASON
-from memnet.domain.write import Reason
+from memnet.domain.core.access import ROLE_OF_REASON
+from memnet.domain.core.reason import Reason
 
 
 @pytest.mark.parametrize("reason", [Reason.COMPACTION, Reason.FRESHNESS])

@@ -8,14 +8,15 @@ from azure.storage.blob import ContainerClient
 from click.testing import CliRunner, Result
 
 from cli.main import main
-from local.azurite_server import ACCOUNT_KEY, container_client
-from local.key_vault_server import KeyVault
+from local.stack.azurite_server import ACCOUNT_KEY, container_client
+from local.stack.key_vault_server import KeyVault
 from memnet import settings
-from memnet.domain.document import Actor, DocumentKey, UserScope
-from memnet.domain.write import DeleteDocument, IfAbsent, IfMatch, PatchDocument, Reason
-from memnet.operations.delete_document import delete_document
-from memnet.operations.get_document import get_document
-from memnet.operations.patch_document import patch_document
+from memnet.domain.core.reason import Reason
+from memnet.domain.core.scope import Actor, DocumentKey, UserScope
+from memnet.domain.documents.commands import DeleteDocument, IfAbsent, IfMatch, PatchDocument
+from memnet.operations.documents.delete_document import delete_document
+from memnet.operations.documents.get_document import get_document
+from memnet.operations.documents.patch_document import patch_document
 from memnet.settings import Settings
 from memnet.wiring import connect
 from tests.sample_settings import NOWHERE

@@ -10,7 +10,7 @@ import pytest
 from azure.storage.blob import ContainerClient
 from click.testing import Result
 
-from local.stack import running_stack
+from local.stack.stack import running_stack
 from memnet import settings
 from memnet.settings import Settings
 from tests.cli.conftest import Memnet, write_history

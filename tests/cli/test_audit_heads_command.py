@@ -9,12 +9,13 @@ from typing import Any
 import pytest
 from azure.storage.blob import ContainerClient
 
-from local.key_vault_server import KeyVault
+from local.stack.key_vault_server import KeyVault
 from memnet import settings
-from memnet.domain.document import Actor
-from memnet.domain.write import IfMatch, PatchDocument, Reason
-from memnet.operations.get_document import get_document
-from memnet.operations.patch_document import patch_document
+from memnet.domain.core.reason import Reason
+from memnet.domain.core.scope import Actor
+from memnet.domain.documents.commands import IfMatch, PatchDocument
+from memnet.operations.documents.get_document import get_document
+from memnet.operations.documents.patch_document import patch_document
 from memnet.settings import Settings
 from memnet.wiring import connect
 from tests.cli.conftest import DYNAMIC, SCOPE, Memnet, write_history

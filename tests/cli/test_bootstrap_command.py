@@ -9,11 +9,11 @@ from uuid import uuid4
 
 import pytest
 
-from local.azurite_server import ACCOUNT_KEY, container_client
-from local.child import ROOT
-from local.key_vault_server import KeyVault
-from local.search_server import SearchEmulator
-from local.service_bus_server import ServiceBus
+from local.stack.azurite_server import ACCOUNT_KEY, container_client
+from local.stack.key_vault_server import KeyVault
+from local.stack.process import ROOT
+from local.stack.search_server import SearchEmulator
+from local.stack.service_bus_server import ServiceBus
 from memnet import settings
 from memnet.wiring import connect
 from tests.cli.conftest import Memnet

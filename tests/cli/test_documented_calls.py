@@ -8,7 +8,7 @@ import click
 import pytest
 
 from cli.main import main
-from tests.house.source_tree import texts
+from tests.architecture.source_tree import texts
 
 FENCE = re.compile(r"^```\w*\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 ENDS = {"|", "||", ">", ">>", "<", "&&", ";"}

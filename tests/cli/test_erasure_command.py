@@ -11,20 +11,20 @@ from uuid import uuid4
 import pytest
 from azure.storage.blob import ContainerClient
 
-from local.search_server import SearchEmulator
-from local.service_bus_server import ServiceBus
+from local.stack.search_server import SearchEmulator
+from local.stack.service_bus_server import ServiceBus
 from memnet import settings
-from memnet.domain import signature
-from memnet.domain.document import Actor, UserScope
-from memnet.domain.erasure import fence_name
-from memnet.domain.erasure_receipt import PURPOSE, receipt_name
-from memnet.domain.hold import HoldPlace
-from memnet.domain.json_text import canonical
-from memnet.domain.sealing import to_base64
-from memnet.domain.signature import SigningKey, to_pem
-from memnet.operations.erase_user import Erased, erase_user
-from memnet.operations.legal_holds import place_hold
-from memnet.operations.request_erasure import request_erasure
+from memnet.domain.core import signature
+from memnet.domain.core.canonical_json import canonical
+from memnet.domain.core.scope import Actor, UserScope
+from memnet.domain.core.signature import SigningKey, to_pem
+from memnet.domain.governance.erasure import fence_name
+from memnet.domain.governance.erasure_receipt import PURPOSE, receipt_name
+from memnet.domain.governance.legal_hold import HoldTarget
+from memnet.domain.sealing.sealing import to_base64
+from memnet.operations.governance.erase_user import Erased, erase_user
+from memnet.operations.governance.legal_holds import place_hold
+from memnet.operations.governance.request_erasure import request_erasure
 from memnet.settings import Settings
 from memnet.wiring import connect
 from tests.cli.conftest import SCOPE, Memnet, write_history
@@ -64,7 +64,7 @@ def ask(storage: Settings, scope: UserScope = SCOPE, key: str = "forget-1") -> s
 def hold(storage: Settings) -> None:
     async def place() -> None:
         async with connect(storage) as services:
-            await place_hold(HoldPlace(SCOPE.tenant_id, SCOPE.user_id), "litigation", services, actor=PRIVACY)
+            await place_hold(HoldTarget(SCOPE.tenant_id, SCOPE.user_id), "litigation", services, actor=PRIVACY)
 
     asyncio.run(place())
 

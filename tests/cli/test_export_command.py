@@ -16,14 +16,14 @@ import pytest
 from azure.storage.blob import ContainerClient
 
 from cli import export as export_command
-from local.azurite_server import ACCOUNT_KEY, container_client, create_container, drop_container
-from local.key_vault_server import KeyVault
+from local.stack.azurite_server import ACCOUNT_KEY, container_client, create_container, drop_container
+from local.stack.key_vault_server import KeyVault
 from memnet import settings
-from memnet.domain.document import Actor, UserScope
-from memnet.domain.errors import Unavailable
-from memnet.domain.snapshot import Conversation
-from memnet.operations.export_user import REMOVED
-from memnet.operations.store_snapshot import store_snapshot
+from memnet.domain.core.errors import Unavailable
+from memnet.domain.core.scope import Actor, UserScope
+from memnet.domain.replay.snapshot import Conversation
+from memnet.operations.governance.export_user import REMOVED
+from memnet.operations.replay.store_snapshot import store_snapshot
 from memnet.service import Service
 from memnet.settings import Settings
 from memnet.wiring import connect

@@ -6,11 +6,11 @@ import re
 import pytest
 from azure.storage.blob import ContainerClient
 
-from local.key_vault_server import KeyVault
+from local.stack.key_vault_server import KeyVault
 from memnet import settings
-from memnet.domain.document import UserScope
-from memnet.domain.snapshot import snapshot_key
-from memnet.operations.key_ring import KeyRing
+from memnet.domain.core.scope import UserScope
+from memnet.domain.replay.snapshot import snapshot_key
+from memnet.operations.sealing.key_ring import KeyRing
 from memnet.settings import Settings
 from memnet.stores import Vault
 from memnet.wiring import connect

@@ -6,12 +6,13 @@ from typing import Any
 
 import pytest
 
-from memnet.domain.document import DocumentKey, UserScope
-from memnet.domain.errors import DocumentNotFound
-from memnet.domain.write import IfAbsent, IfMatch, PatchDocument, Reason
-from memnet.operations.get_document import get_document
-from memnet.operations.list_audit import list_audit
-from memnet.operations.patch_document import patch_document
+from memnet.domain.core.errors import DocumentNotFound
+from memnet.domain.core.reason import Reason
+from memnet.domain.core.scope import DocumentKey, UserScope
+from memnet.domain.documents.commands import IfAbsent, IfMatch, PatchDocument
+from memnet.operations.documents.get_document import get_document
+from memnet.operations.documents.patch_document import patch_document
+from memnet.operations.history.list_audit import list_audit
 from memnet.service import Service
 from memnet.settings import Settings, load_storage
 from memnet.wiring import connect

@@ -4,7 +4,7 @@ import subprocess
 import sys
 import tomllib
 
-from local.child import ROOT
+from local.stack.process import ROOT
 
 FAILING = """
 import sys

@@ -12,12 +12,12 @@ from azure.storage.blob import ContainerClient
 from click.testing import Result
 
 from memnet.adapters.memory.clock import FrozenClock
-from memnet.domain.document import Actor, UserScope
-from memnet.domain.event import Event
-from memnet.domain.hold import HoldPlace
-from memnet.operations.apply_retention import apply_retention
-from memnet.operations.legal_holds import place_hold
-from memnet.operations.write_event import write_event
+from memnet.domain.core.scope import Actor, UserScope
+from memnet.domain.events.event import Event
+from memnet.domain.governance.legal_hold import HoldTarget
+from memnet.operations.events.write_event import write_event
+from memnet.operations.governance.apply_retention import apply_retention
+from memnet.operations.governance.legal_holds import place_hold
 from memnet.settings import Settings
 from memnet.wiring import connect
 from tests.services import arguments
@@ -44,9 +44,9 @@ async def hold(storage: Settings, user: str | None, reason: str) -> None:
     async with connect(storage) as services:
         ports = {"actor": LEGAL, "holds": services.holds, "erasures": services.erasures, "clock": services.clock}
         if user is None:
-            await place_hold(HoldPlace("t1"), reason, **arguments(**ports))
+            await place_hold(HoldTarget("t1"), reason, **arguments(**ports))
         else:
-            await place_hold(HoldPlace("t1", user), reason, **arguments(**ports))
+            await place_hold(HoldTarget("t1", user), reason, **arguments(**ports))
 
 
 def events(blobs: ContainerClient) -> list[str]:

@@ -6,9 +6,9 @@ from uuid import uuid4
 
 import pytest
 
-from local.search_server import SearchEmulator
+from local.stack.search_server import SearchEmulator
 from memnet import settings
-from memnet.operations.write_event import write_event
+from memnet.operations.events.write_event import write_event
 from memnet.service import Service
 from memnet.settings import Settings
 from memnet.wiring import connect

@@ -9,17 +9,17 @@ from uuid import uuid4
 import pytest
 from azure.storage.blob import ContainerClient
 
-from local.search_server import SearchEmulator
-from local.service_bus_server import ServiceBus
+from local.stack.search_server import SearchEmulator
+from local.stack.service_bus_server import ServiceBus
 from memnet import settings
-from memnet.domain.document import Actor, UserScope
-from memnet.domain.hold import HoldPlace
-from memnet.domain.json_text import canonical
-from memnet.operations.legal_holds import place_hold, release_hold
+from memnet.domain.core.canonical_json import canonical
+from memnet.domain.core.scope import Actor, UserScope
+from memnet.domain.governance.legal_hold import HoldTarget
+from memnet.operations.governance.legal_holds import place_hold, release_hold
 from memnet.settings import Settings
 from memnet.wiring import connect
 from tests.cli.conftest import Memnet
-from tests.operations.erasure_world import ErasureWorld
+from tests.operations.erasure_scenario import ErasureWorld
 
 TENANT = ("--tenant", "t1")
 END = ("erasure", "tenant", *TENANT, "--confirm", "t1", "--actor", "svc-privacy")
@@ -48,12 +48,12 @@ async def fill(storage: Settings) -> None:
         for scope in (*(UserScope("t1", f"u{number}") for number in range(50)), UserScope("t10", "u1")):
             await world.patch(scope, "first")
             await world.event(scope, "evt-1")
-        await place_hold(HoldPlace(HELD.tenant_id, HELD.user_id), "litigation", services, actor=LEGAL)
+        await place_hold(HoldTarget(HELD.tenant_id, HELD.user_id), "litigation", services, actor=LEGAL)
 
 
 async def release(storage: Settings) -> None:
     async with connect(storage) as services:
-        await release_hold(HoldPlace(HELD.tenant_id, HELD.user_id), "settled", services, actor=LEGAL)
+        await release_hold(HoldTarget(HELD.tenant_id, HELD.user_id), "settled", services, actor=LEGAL)
 
 
 def finish(memnet: Memnet) -> dict[str, Any]:

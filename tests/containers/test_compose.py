@@ -8,14 +8,14 @@ from typing import Any
 import pytest
 import yaml
 
-from local.azurite_server import ACCOUNT_KEY
-from local.issuer import AUDIENCE, Issuer, Keys
-from local.key_vault import TOKEN
-from local.search_server import API_KEY
-from local.service_bus.options import seconds
-from local.service_bus_server import CONFIG, KEY
+from local.emulators.issuer import AUDIENCE, Issuer, Keys
+from local.emulators.key_vault import TOKEN
+from local.emulators.service_bus.options import seconds
+from local.stack.azurite_server import ACCOUNT_KEY
+from local.stack.search_server import API_KEY
+from local.stack.service_bus_server import CONFIG, KEY
 from memnet import settings
-from memnet.domain.job import DEAD_LETTERS, QUEUES
+from memnet.domain.core.job import DEAD_LETTERS, QUEUES
 from memnet.settings import PREFIX, Settings
 from tests.containers.dockerfile import ROOT, Dockerfile
 from workers.function_app import CONNECTION

@@ -109,7 +109,12 @@ def test_the_api_is_asked_whether_it_lives() -> None:
 def test_the_context_is_what_the_images_are_made_of() -> None:
     inside = ["memnet/settings.py", "api/main.py", "prompts/project-copilot/1.0.0.md", "docker/service.lock"]
     outside = ["README.md", "tests/conftest.py", ".git/config", ".venv/pyvenv.cfg", ".local/stack.json", "compose.yaml"]
-    outside += ["memnet/__pycache__/settings.pyc", "workers/local.settings.json", "local/stack.py", "pyproject.toml"]
+    outside += [
+        "memnet/__pycache__/settings.pyc",
+        "workers/local.settings.json",
+        "local/stack/stack.py",
+        "pyproject.toml",
+    ]
     outside += ["docker/api.Dockerfile"]
     assert [name for name in inside if not is_in_context(name)] == []
     assert [name for name in outside if is_in_context(name)] == []

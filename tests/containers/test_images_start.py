@@ -19,7 +19,7 @@ import pytest
 import yaml
 
 from api.main import GRACE_SECONDS
-from local.child import ReservedPort
+from local.stack.process import ReservedPort
 from tests.containers.dockerfile import ROOT, Dockerfile
 from tests.sample_settings import NOWHERE
 from workers.function_app import app as functions

@@ -12,10 +12,10 @@ from azure.servicebus import NEXT_AVAILABLE_SESSION, ServiceBusMessage, ServiceB
 from azure.servicebus.aio import ServiceBusClient, ServiceBusReceiver
 from azure.servicebus.exceptions import OperationTimeoutError
 
-from local.service_bus_server import CONFIG, ServiceBus
+from local.stack.service_bus_server import CONFIG, ServiceBus
 from memnet.adapters.memory.clock import FrozenClock
 from memnet.adapters.memory.queue import MemoryQueue
-from memnet.domain.job import DEAD_LETTERS, QUEUES, Job, JobKind, load, message_id, session_id
+from memnet.domain.core.job import DEAD_LETTERS, QUEUES, Job, JobKind, load, message_id, session_id
 from memnet.ports import MessageQueue
 
 WAIT = 10.0

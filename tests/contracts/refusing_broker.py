@@ -10,12 +10,12 @@ from uuid import uuid4
 from proton import Link, Receiver, Sender
 from proton.reactor import Container
 
-from local.child import ReservedPort
-from local.service_bus.broker import Broker
-from local.service_bus.errors import RefusedError
-from local.service_bus.front import Front
-from local.service_bus.links import MANAGEMENT, TOKENS
-from local.service_bus.options import load
+from local.emulators.service_bus.broker import Broker
+from local.emulators.service_bus.errors import RefusedError
+from local.emulators.service_bus.front import Front
+from local.emulators.service_bus.links import MANAGEMENT, TOKENS
+from local.emulators.service_bus.options import load
+from local.stack.process import ReservedPort
 
 UNAUTHORIZED = "amqp:unauthorized-access"
 

@@ -13,26 +13,27 @@ from memnet.adapters.memory.tenant_keys import MemoryTenantKeys
 from memnet.adapters.process.background import BackgroundTasks
 from memnet.adapters.process.zip_archive import ZipArchiveReader, ZipArchiveWriter
 from memnet.adapters.system import SystemClock
-from memnet.domain import envelope
-from memnet.domain.archive_import import Fate, ImportReport
-from memnet.domain.audit import record_hash
-from memnet.domain.document import Actor, DocumentKey, UserScope
-from memnet.domain.event import Event
-from memnet.domain.record import RecordKey, RecordKind
-from memnet.domain.snapshot import Snapshot
-from memnet.domain.write import IfAbsent, IfMatch, PatchDocument, Reason
-from memnet.operations.export_user import export_user
-from memnet.operations.get_document import get_document
-from memnet.operations.import_user import import_entry, import_user
-from memnet.operations.patch_document import patch_document
-from memnet.operations.rebuild_documents import rebuild_documents
-from memnet.operations.write_event import write_event
+from memnet.domain.core.reason import Reason
+from memnet.domain.core.scope import Actor, DocumentKey, UserScope
+from memnet.domain.core.user_item import ItemKey, ItemKind
+from memnet.domain.documents import envelope
+from memnet.domain.documents.audit_record import record_hash
+from memnet.domain.documents.commands import IfAbsent, IfMatch, PatchDocument
+from memnet.domain.events.event import Event
+from memnet.domain.governance.archive_import import ImportOutcome, ImportReport
+from memnet.domain.replay.snapshot import Snapshot
+from memnet.operations.documents.get_document import get_document
+from memnet.operations.documents.patch_document import patch_document
+from memnet.operations.events.write_event import write_event
+from memnet.operations.governance.export_user import export_user
+from memnet.operations.governance.import_user import import_entry, import_user
+from memnet.operations.history.rebuild_documents import rebuild_documents
 from memnet.ports import BlobStorage
 from memnet.stores import AuditLog, Blobs, DocumentStore, EventStore, RecordStore, Vault
 from tests.domain.samples import CATALOG
 from tests.domain.snapshot_samples import snapshot
 from tests.memory_blobs import memory_blobs
-from tests.operations.vault_world import VaultWorld
+from tests.operations.vault_scenario import VaultWorld
 from tests.services import arguments, service_of
 
 SCOPE, OTHER = UserScope("t1", "u1"), UserScope("t2", "u2")
@@ -136,9 +137,9 @@ async def test_what_is_exported_is_imported(store: Store, target: UserScope) -> 
     archive = await source.export()
     report = await store.take(archive, target)
     assert report.complete
-    assert {fate for _, fate in report.documents} == {Fate.CREATED}
-    assert len(report.documents) == report.entries["events", Fate.CREATED] == len(NAMES)
-    assert report.entries["snapshots", Fate.CREATED] == len(NAMES)
+    assert {fate for _, fate in report.documents} == {ImportOutcome.CREATED}
+    assert len(report.documents) == report.entries["events", ImportOutcome.CREATED] == len(NAMES)
+    assert report.entries["snapshots", ImportOutcome.CREATED] == len(NAMES)
     rebuilt = await rebuild_documents(target, service_of(documents=store.documents, audit=store.audit))
     assert [found.fault for found in rebuilt] == [None] * len(NAMES)
     for name in NAMES:
@@ -151,10 +152,10 @@ async def test_what_is_exported_is_imported(store: Store, target: UserScope) -> 
         contents = [orjson.loads(view.document)["content"] for view in views]
         assert contents[0] == contents[1]
         assert (views[0] == views[1]) is (target == SCOPE)
-    runs = (await store.records.list(target, RecordKind.IMPORTS, limit=1000, cursor=None)).items
+    runs = (await store.records.list(target, ItemKind.IMPORTS, limit=1000, cursor=None)).items
     assert len(runs) == 1
     again = await store.take(archive, target)
-    assert Fate.CREATED not in {fate for _, fate in again.documents} | {fate for _, fate in again.entries}
+    assert ImportOutcome.CREATED not in {fate for _, fate in again.documents} | {fate for _, fate in again.entries}
 
 
 async def test_a_restored_document_is_the_one_that_was(store: Store) -> None:
@@ -179,6 +180,6 @@ async def test_a_restored_document_is_the_one_that_was(store: Store) -> None:
             assert record_hash(orjson.loads(stored)) == record_hash(orjson.loads(exported))
     page = await store.documents.list(SCOPE, "", limit=100, cursor=None)
     assert [row.summary.sequence for row in page.items] == [3] * len(NAMES)
-    accesses = await store.records.list(SCOPE, RecordKind.ACCESSES, limit=100, cursor=None)
+    accesses = await store.records.list(SCOPE, ItemKind.ACCESSES, limit=100, cursor=None)
     assert len(accesses.items) == len(NAMES)
-    assert all(isinstance(key, RecordKey) for key in accesses.items)
+    assert all(isinstance(key, ItemKey) for key in accesses.items)

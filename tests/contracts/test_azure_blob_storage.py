@@ -19,14 +19,14 @@ from azure.identity.aio import DefaultAzureCredential
 from memnet.adapters.azure.blob_storage import WHOLE_BODY_BYTES, AzureBlobStorage, open_container
 from memnet.adapters.azure.credentials import account_name, storage_credential, storage_policy
 from memnet.adapters.memory.clock import FrozenClock
-from memnet.domain.document import DocumentKey, ETag, StorageETag, UserScope
-from memnet.domain.envelope import DocumentSummary
-from memnet.domain.errors import InvalidCursor, Unavailable
+from memnet.domain.core.errors import InvalidCursor, Unavailable
+from memnet.domain.core.scope import DocumentKey, ETag, StorageETag, UserScope
+from memnet.domain.documents.envelope import DocumentSummary
 from memnet.ports import StoreConflict
 from memnet.stores import AuditLog, Blobs, DocumentStore
 from tests.contracts.conftest import Place
 from tests.contracts.scripted_server import CLOSE, HANG, ScriptedServer, answer, scripted_server, serving
-from tests.operations.vault_world import VaultWorld
+from tests.operations.vault_scenario import VaultWorld
 
 KEY = base64.b64encode(b"key").decode()
 SCOPE = UserScope("t1", "u1")

@@ -6,7 +6,7 @@ import logging
 import pytest
 
 from memnet.adapters.process.background import BackgroundTasks
-from memnet.domain.errors import ErasureRunning
+from memnet.domain.core.errors import ErasureRunning
 
 
 async def test_work_is_done_without_being_awaited():

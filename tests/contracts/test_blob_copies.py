@@ -13,10 +13,10 @@ import pytest
 from memnet.adapters.azure.blob_prerequisites import DeletionCheck
 from memnet.adapters.azure.blob_storage import AzureBlobStorage, open_container
 from memnet.adapters.memory.clock import FrozenClock
-from memnet.domain.document import StorageETag, UserScope
-from memnet.domain.erasure import Found
-from memnet.domain.errors import Unavailable
-from memnet.domain.prerequisite import Standing
+from memnet.domain.core.errors import Unavailable
+from memnet.domain.core.prerequisite import PrerequisiteStatus
+from memnet.domain.core.scope import StorageETag, UserScope
+from memnet.domain.governance.erasure import Found
 from memnet.stores import Blobs, UserStorage
 from tests.contracts.scripted_server import ScriptedServer, answer, scripted_server
 from tests.contracts.test_azure_blob_storage import KEY
@@ -106,10 +106,10 @@ CREATED, GONE = answer(201, ETag='"0x1"'), answer(202)
 @pytest.mark.parametrize(
     ("rows", "standing", "told"),
     [
-        ([], Standing.READY, ""),
-        ([row(f"<Snapshot>{FIRST}</Snapshot>{DELETED}", LEFT(6), PROBE)], Standing.READY, "soft delete"),
-        ([row(f"<VersionId>{FIRST}</VersionId>", name=PROBE)], Standing.WRONG, "versioning"),
-        ([row(f"<VersionId>{FIRST}</VersionId>{DELETED}", LEFT(6), PROBE)], Standing.WRONG, "versioning"),
+        ([], PrerequisiteStatus.READY, ""),
+        ([row(f"<Snapshot>{FIRST}</Snapshot>{DELETED}", LEFT(6), PROBE)], PrerequisiteStatus.READY, "soft delete"),
+        ([row(f"<VersionId>{FIRST}</VersionId>", name=PROBE)], PrerequisiteStatus.WRONG, "versioning"),
+        ([row(f"<VersionId>{FIRST}</VersionId>{DELETED}", LEFT(6), PROBE)], PrerequisiteStatus.WRONG, "versioning"),
     ],
 )
 async def test_bootstrap_reports_what_a_deletion_leaves(rows, standing, told):

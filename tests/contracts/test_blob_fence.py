@@ -13,12 +13,12 @@ import pytest
 
 from memnet.adapters.azure.blob_storage import open_container
 from memnet.adapters.memory.clock import FrozenClock
-from memnet.domain.document import StorageETag, UserScope
-from memnet.domain.erasure import Found, fence_name
-from memnet.domain.errors import ErasureRunning, TenantEnded, Unavailable
-from memnet.domain.event import EventKey
-from memnet.domain.job import Job, JobKind
-from memnet.domain.record import RecordKey, RecordKind
+from memnet.domain.core.errors import ErasureRunning, TenantEnded, Unavailable
+from memnet.domain.core.job import Job, JobKind
+from memnet.domain.core.scope import StorageETag, UserScope
+from memnet.domain.core.user_item import ItemKey, ItemKind
+from memnet.domain.events.event import EventKey
+from memnet.domain.governance.erasure import Found, fence_name
 from memnet.stores import Blobs
 from tests.contracts.scripted_server import CLOSE, HANG, ScriptedServer, answer, serving
 from tests.contracts.test_azure_blob_storage import KEY
@@ -112,7 +112,7 @@ async def test_the_next_call_looks_again_and_is_dated_anew() -> None:
 async def test_a_record_that_is_written_over_is_dated_so_as_well() -> None:
     async with against(ABSENT, CREATED) as (blobs, server):
         before = server.clock.now()
-        key = RecordKey(ONE, RecordKind.REPLAYS, "a")
+        key = ItemKey(ONE, ItemKind.REPLAYS, "a")
         await stores_over(blobs).records.write(key, DATA, replaces=StorageETag('"0x0"'))
         assert [method for method, _ in asked(server)] == ["GET", "PUT"]
         headers = server.asked[1][1]
@@ -189,7 +189,7 @@ async def test_what_retention_removes_is_dated_when_it_was_known_to_be_over() ->
         await stores.audit.delete(ONE, "d-1", known_at=known_at)
         await stores.audit.delete_baseline(ONE, "d-1", known_at=known_at)
         await stores.events.delete(EventKey(ONE, "e1"), known_at=known_at)
-        await stores.records.delete(RecordKey(ONE, RecordKind.REPLAYS, "r1"), known_at=known_at)
+        await stores.records.delete(ItemKey(ONE, ItemKind.REPLAYS, "r1"), known_at=known_at)
         assert [method for method, _ in asked(server)] == ["DELETE"] * 4
         dates = {parsedate_to_datetime(headers["x-ms-date"]) for _, headers, _ in server.asked}
         assert dates == {known_at}

@@ -5,8 +5,8 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from memnet.domain.document import StorageETag
-from memnet.domain.errors import InvalidCursor
+from memnet.domain.core.errors import InvalidCursor
+from memnet.domain.core.scope import StorageETag
 from memnet.ports import BlobStorage, ListedBlob, Page, StoreConflict
 
 NAME = "tenants/t1/users/u1/documents/user/a.json"

@@ -6,8 +6,8 @@ import pytest
 
 from memnet.adapters.memory.clock import FrozenClock
 from memnet.adapters.process.data_key_cache import ProcessDataKeyCache
-from memnet.domain.document import UserScope
-from memnet.domain.sealing import DataKey
+from memnet.domain.core.scope import UserScope
+from memnet.domain.sealing.sealing import DataKey
 from memnet.wiring import in_memory
 from tests.domain.samples import CATALOG
 from tests.sample_settings import sample_settings

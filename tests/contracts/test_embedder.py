@@ -12,7 +12,7 @@ from memnet.adapters.azure.openai_client import is_azure
 from memnet.adapters.azure.openai_embeddings import BATCH, OpenAIEmbedder, open_embeddings
 from memnet.adapters.process import local_embeddings
 from memnet.adapters.process.local_embeddings import EmbeddingsNotInstalled, LocalEmbedder
-from memnet.domain.errors import Unavailable
+from memnet.domain.core.errors import Unavailable
 from memnet.ports import Embedder
 from tests.contracts.embeddings_server import EmbeddingsServer, embeddings_server
 from tests.contracts.scripted_server import CLOSE, HANG, answer, scripted_server

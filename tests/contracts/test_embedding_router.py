@@ -7,7 +7,7 @@ import pytest
 
 from memnet.adapters.process.embedding_router import CHUNK, EmbeddingRouter
 from memnet.adapters.process.no_semantic_router import NoSemanticRouter
-from memnet.domain.errors import Unavailable
+from memnet.domain.core.errors import Unavailable
 from tests.contracts.embeddings_server import vector
 
 

@@ -10,12 +10,12 @@ import pytest
 
 from memnet.adapters.azure.search_index import open_search
 from memnet.adapters.memory.ids import SequentialIds
-from memnet.domain.document import UserScope
-from memnet.domain.errors import Unavailable
-from memnet.operations import erase_index as module
-from memnet.operations.count_indexed import count_indexed
-from memnet.operations.erase_index import erase_index
-from memnet.operations.index_events import index_events
+from memnet.domain.core.errors import Unavailable
+from memnet.domain.core.scope import UserScope
+from memnet.operations.events.count_indexed import count_indexed
+from memnet.operations.events.index_events import index_events
+from memnet.operations.governance import erase_index as module
+from memnet.operations.governance.erase_index import erase_index
 from memnet.stores import ErasureStore, Search, SearchRegister
 from tests.domain.event_samples import SCOPE, stored_event
 from tests.memory_blobs import memory_blobs

@@ -5,9 +5,9 @@ from datetime import UTC, datetime
 
 import pytest
 
-from memnet.domain.document import UserScope
-from memnet.domain.event_search import EventQuery, IndexDocument
-from memnet.domain.search_layout import IndexVersion
+from memnet.domain.core.scope import UserScope
+from memnet.domain.events.event_search import EventQuery, IndexDocument
+from memnet.domain.events.index_layout import IndexVersion
 from memnet.ports import EventIndex, IndexMissing
 from tests.domain.event_samples import SCOPE, stored_event
 

@@ -6,9 +6,9 @@ from uuid import uuid4
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from memnet.domain.document import UserScope
-from memnet.domain.event_search import EventQuery, IndexDocument
-from memnet.domain.search_layout import IndexVersion
+from memnet.domain.core.scope import UserScope
+from memnet.domain.events.event_search import EventQuery, IndexDocument
+from memnet.domain.events.index_layout import IndexVersion
 from tests.domain.event_samples import SCOPE, stored_event
 
 SCOPES = [SCOPE, UserScope("t1", "u2"), UserScope("t2", "u1"), UserScope("t1", "u1-2"), UserScope("t1", "U1")]

@@ -9,14 +9,14 @@ from typing import Any
 
 import pytest
 
-from local.models import behaviour as does
-from local.models.behaviour import Behaviour, fails, says
-from local.models.server import ModelScript, serving
+from local.emulators.models import behaviour as does
+from local.emulators.models.behaviour import Behaviour, fails, says
+from local.emulators.models.server import ModelScript, serving
 from memnet.adapters.azure.model_providers import ModelProvider
 from memnet.adapters.azure.openai_models import MAX_REST_SECONDS, OpenAIModels, open_models
 from memnet.adapters.memory.clock import FrozenClock
 from memnet.adapters.memory.models import ScriptedModels
-from memnet.domain.errors import Unavailable
+from memnet.domain.core.errors import Unavailable
 from memnet.ports import LanguageModels, ModelAnswer, ModelOutcome, ModelRequest
 from tests.contracts.scripted_server import CLOSE, scripted_server
 

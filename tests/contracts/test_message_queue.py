@@ -5,8 +5,8 @@ from datetime import timedelta
 
 import pytest
 
-from memnet.domain.errors import Unavailable
-from memnet.domain.job import MAX_ID, Job, JobKind, message_id, session_id
+from memnet.domain.core.errors import Unavailable
+from memnet.domain.core.job import MAX_ID, Job, JobKind, message_id, session_id
 from tests.contracts.queue_ends import Ends
 
 pytestmark = pytest.mark.filterwarnings("ignore:unclosed:ResourceWarning")

@@ -11,10 +11,10 @@ from azure.servicebus.aio import ServiceBusClient
 from azure.storage.blob.aio import ContainerClient
 from proton import Link, Receiver, Sender
 
-from local.azurite_server import ACCOUNT_KEY
-from local.key_vault_server import KeyVault
-from local.search_server import SearchEmulator
-from local.service_bus_server import CONFIG, ServiceBus
+from local.stack.azurite_server import ACCOUNT_KEY
+from local.stack.key_vault_server import KeyVault
+from local.stack.search_server import SearchEmulator
+from local.stack.service_bus_server import CONFIG, ServiceBus
 from memnet.adapters.azure.blob_prerequisites import BlobAccess, ContainerPrerequisite
 from memnet.adapters.azure.blob_storage import AzureBlobStorage, open_container
 from memnet.adapters.azure.key_vault import open_vault
@@ -25,15 +25,15 @@ from memnet.adapters.azure.service_bus_queue import open_client
 from memnet.adapters.azure.vault_prerequisites import SecretReading, SecretWriting
 from memnet.adapters.memory.prerequisites import MemoryPrerequisite
 from memnet.adapters.system import SystemClock
-from memnet.domain.errors import Unavailable
-from memnet.domain.job import DEAD_LETTERS, QUEUES, JobKind
-from memnet.domain.prerequisite import Finding, Standing
-from memnet.domain.search_layout import IndexVersion
+from memnet.domain.core.errors import Unavailable
+from memnet.domain.core.job import DEAD_LETTERS, QUEUES, JobKind
+from memnet.domain.core.prerequisite import Finding, PrerequisiteStatus
+from memnet.domain.events.index_layout import IndexVersion
 from memnet.ports import CreatablePrerequisite, EventIndex, Prerequisite
 from tests.contracts.conftest import Place
 from tests.contracts.refusing_broker import refusing_broker
 from tests.contracts.scripted_server import CLOSE, answer, scripted_server
-from tests.key_vault_emulator.vault_client import client_of
+from tests.emulators.key_vault.vault_client import client_of
 
 REPLAY = QUEUES[JobKind.REPLAY]
 WRONG_KEY = "d3Jvbmc="
@@ -65,16 +65,16 @@ class TestTheContainer:
     @pytest.fixture(params=["memory", "azurite"])
     def missing(self, request: pytest.FixtureRequest) -> CreatablePrerequisite:
         if request.param == "memory":
-            return MemoryPrerequisite("container", Standing.MISSING, creatable=True)
+            return MemoryPrerequisite("container", PrerequisiteStatus.MISSING, creatable=True)
         found: CreatablePrerequisite = request.getfixturevalue("in_azurite")
         return found
 
     async def test_it_is_made_once_and_left_as_it_is(self, missing: CreatablePrerequisite) -> None:
         found = await missing.check()
-        assert (found.standing, found.creatable) == (Standing.MISSING, True)
+        assert (found.standing, found.creatable) == (PrerequisiteStatus.MISSING, True)
         for _ in range(2):
             await missing.create()
-            assert (await missing.check()).standing is Standing.READY
+            assert (await missing.check()).standing is PrerequisiteStatus.READY
 
     async def test_what_is_in_it_stays(self, stack: AsyncExitStack, place: Place) -> None:
         await place.client.upload_blob("a", b"1")
@@ -84,12 +84,12 @@ class TestTheContainer:
 
     async def test_working_in_it_is_tried_without_a_trace(self, stack: AsyncExitStack, place: Place) -> None:
         found = await BlobAccess(await container(stack, place.url)).check()
-        assert found.standing is Standing.READY
+        assert found.standing is PrerequisiteStatus.READY
         assert [blob.name async for blob in place.client.list_blobs()] == []
 
     async def test_work_waits_for_the_container(self, stack: AsyncExitStack, absent: ContainerClient) -> None:
         found = await BlobAccess(await container(stack, absent.url)).check()
-        assert (found.standing, found.detail) == (Standing.UNKNOWN, "the container has to be there first")
+        assert (found.standing, found.detail) == (PrerequisiteStatus.UNKNOWN, "the container has to be there first")
 
     async def test_another_account_s_key_is_denied(self, stack: AsyncExitStack, place: Place) -> None:
         with_wrong_key = await container(stack, place.url, key=WRONG_KEY)
@@ -116,7 +116,7 @@ class TestTheContainer:
     async def test_a_storage_that_is_not_there_is_unreachable(self, stack: AsyncExitStack) -> None:
         server = await stack.enter_async_context(scripted_server(CLOSE))
         silent = await container(stack, server.url)
-        assert (await ContainerPrerequisite(silent).check()).standing is Standing.UNREACHABLE
+        assert (await ContainerPrerequisite(silent).check()).standing is PrerequisiteStatus.UNREACHABLE
 
     @pytest.mark.parametrize("code", ["ContainerBeingDeleted", "ResourceTypeMismatch"])
     async def test_a_name_that_is_still_taken_is_no_success(self, stack: AsyncExitStack, code: str) -> None:
@@ -132,7 +132,7 @@ async def container(stack: AsyncExitStack, url: str, key: str = ACCOUNT_KEY) -> 
 
 def is_denied(found: Finding, role: str) -> bool:
     return (found.standing, found.detail) == (
-        Standing.DENIED,
+        PrerequisiteStatus.DENIED,
         f"the role {role} is missing, or the key is not the right one",
     )
 
@@ -155,7 +155,7 @@ class TestSearch:
     ) -> None:
         index = await self.index(stack, search_emulator.url)
         for prerequisite in rights(index):
-            assert (await prerequisite.check()).standing is Standing.READY
+            assert (await prerequisite.check()).standing is PrerequisiteStatus.READY
         server = await stack.enter_async_context(scripted_server(answer(404)))
         for prerequisite in rights(await self.index(stack, server.url.rpartition("/account")[0])):
             await prerequisite.check()
@@ -169,7 +169,7 @@ class TestSearch:
         roles = ("memnet Index Manager (or Search Service Contributor)", "Search Index Data Contributor")
         for prerequisite, role in zip(rights(index), roles, strict=True):
             found = await prerequisite.check()
-            assert is_denied(found, role) if script != CLOSE else found.standing is Standing.UNREACHABLE
+            assert is_denied(found, role) if script != CLOSE else found.standing is PrerequisiteStatus.UNREACHABLE
 
     async def index(self, stack: AsyncExitStack, url: str) -> EventIndex:
         opened = open_search(
@@ -190,7 +190,7 @@ class TestTheVault:
 
     async def test_both_rights_are_tried_without_a_trace(self, stack: AsyncExitStack, key_vault: KeyVault) -> None:
         found = await self.check(stack, key_vault, key_vault.token)
-        assert [finding.standing for finding in found] == [Standing.READY, Standing.READY]
+        assert [finding.standing for finding in found] == [PrerequisiteStatus.READY, PrerequisiteStatus.READY]
         with client_of(key_vault) as client:
             assert "memnet-ping" not in [secret.name for secret in client.list_properties_of_secrets()]
 
@@ -204,7 +204,7 @@ class TestTheVault:
         with vault:
             pass
         found = await self.check(stack, vault, vault.token)
-        assert {finding.standing for finding in found} == {Standing.UNREACHABLE}
+        assert {finding.standing for finding in found} == {PrerequisiteStatus.UNREACHABLE}
 
 
 @pytest.fixture(scope="module")
@@ -223,8 +223,8 @@ class TestQueues:
 
     async def test_every_queue_is_as_it_has_to_be(self, stack: AsyncExitStack, broker: ServiceBus) -> None:
         for name in QUEUES.values():
-            assert (await self.check(stack, broker.url, name)).standing is Standing.READY
-        assert (await self.check(stack, broker.url, DEAD_LETTERS, sessions=False)).standing is Standing.READY
+            assert (await self.check(stack, broker.url, name)).standing is PrerequisiteStatus.READY
+        assert (await self.check(stack, broker.url, DEAD_LETTERS, sessions=False)).standing is PrerequisiteStatus.READY
 
     async def test_nothing_is_taken_from_a_queue(self, stack: AsyncExitStack, broker: ServiceBus) -> None:
         client = await stack.enter_async_context(open_client(broker.url, key="key", retries=0))
@@ -244,16 +244,16 @@ class TestQueues:
 
     async def test_a_missing_queue_is_named(self, stack: AsyncExitStack, broker: ServiceBus) -> None:
         found = await self.check(stack, broker.url, "nowhere")
-        assert (found.standing, found.subject, found.creatable) == (Standing.MISSING, "queue: nowhere", False)
+        assert (found.standing, found.subject, found.creatable) == (PrerequisiteStatus.MISSING, "queue: nowhere", False)
         assert "with sessions and duplicate detection" in found.detail
 
     @pytest.mark.parametrize(("name", "sessions"), [(DEAD_LETTERS, True), (REPLAY, False)])
     async def test_a_queue_of_the_other_kind_is_wrong(
         self, stack: AsyncExitStack, broker: ServiceBus, name: str, sessions: bool
     ) -> None:
-        assert (await self.check(stack, broker.url, name, sessions=sessions)).standing is Standing.WRONG
+        assert (await self.check(stack, broker.url, name, sessions=sessions)).standing is PrerequisiteStatus.WRONG
         sender_only = await self.check(stack, broker.url, name, sessions=sessions, receives=False)
-        assert sender_only.standing is Standing.READY
+        assert sender_only.standing is PrerequisiteStatus.READY
 
     @pytest.mark.parametrize(
         ("refused", "role"), [(Sender, "Azure Service Bus Data Sender"), (Receiver, "Azure Service Bus Data Receiver")]
@@ -262,9 +262,9 @@ class TestQueues:
         with refusing_broker(CONFIG, refused) as url:
             assert is_denied(await self.check(stack, url), role)
             assert (await self.check(stack, url, receives=False)).standing is (
-                Standing.DENIED if refused is Sender else Standing.READY
+                PrerequisiteStatus.DENIED if refused is Sender else PrerequisiteStatus.READY
             )
             await stack.aclose()
 
     async def test_a_namespace_that_is_not_there_is_unreachable(self, stack: AsyncExitStack) -> None:
-        assert (await self.check(stack, "sb://127.0.0.1:1")).standing is Standing.UNREACHABLE
+        assert (await self.check(stack, "sb://127.0.0.1:1")).standing is PrerequisiteStatus.UNREACHABLE

@@ -5,10 +5,10 @@ from datetime import timedelta
 
 import pytest
 
-from memnet.domain.document import UserScope
-from memnet.domain.erasure import TenantScope
-from memnet.domain.errors import Unavailable
-from memnet.domain.job import Job, JobKind, dump
+from memnet.domain.core.errors import Unavailable
+from memnet.domain.core.job import Job, JobKind, dump
+from memnet.domain.core.scope import UserScope
+from memnet.domain.governance.erasure import TenantScope
 from tests.contracts.queue_ends import Ends, OnServiceBus
 from workers.deliveries import DeadLetter, Delivery
 

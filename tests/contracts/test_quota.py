@@ -12,8 +12,8 @@ from memnet.adapters.memory.clock import FrozenClock
 from memnet.adapters.process import quota
 from memnet.adapters.process.quota import LimitsQuota, ProcessCounters, open_quota
 from memnet.adapters.system import SystemClock
-from memnet.domain.document import UserScope
-from memnet.domain.errors import QuotaExceeded
+from memnet.domain.core.errors import QuotaExceeded
+from memnet.domain.core.scope import UserScope
 
 U1, U2 = UserScope("t1", "u1"), UserScope("t1", "u2")
 

@@ -13,12 +13,12 @@ from memnet.adapters.memory.clock import FrozenClock
 from memnet.adapters.memory.queue import MemoryQueue
 from memnet.adapters.memory.tenant_keys import MemoryTenantKeys
 from memnet.adapters.system import RandomIds, SystemClock
-from memnet.domain.document import Actor, UserScope
-from memnet.domain.errors import SealBroken
-from memnet.domain.snapshot import snapshot_key
-from memnet.operations.key_ring import KeyRing
-from memnet.operations.read_snapshot import read_snapshot
-from memnet.operations.store_snapshot import StoredSnapshot, store_snapshot
+from memnet.domain.core.errors import DecryptionFailed
+from memnet.domain.core.scope import Actor, UserScope
+from memnet.domain.replay.snapshot import snapshot_key
+from memnet.operations.replay.read_snapshot import read_snapshot
+from memnet.operations.replay.store_snapshot import StoredSnapshot, store_snapshot
+from memnet.operations.sealing.key_ring import KeyRing
 from memnet.stores import Blobs, JobMarks, RecordStore, Vault
 from tests.contracts.conftest import Place
 from tests.domain.samples import CATALOG
@@ -122,9 +122,9 @@ async def test_swapped_blobs_do_not_open(
     found = await blobs(place.client)
     await place.client.upload_blob(mine, found[theirs], overwrite=True)
     await place.client.upload_blob(theirs, found[mine], overwrite=True)
-    with pytest.raises(SealBroken):
+    with pytest.raises(DecryptionFailed):
         await read_snapshot(SCOPE, "c_1", "s_1", actor=AUDITOR, vault=vault)
-    with pytest.raises(SealBroken):
+    with pytest.raises(DecryptionFailed):
         await read_snapshot(scope, conversation_id, snapshot_id, actor=AUDITOR, vault=vault)
 
 
@@ -134,7 +134,7 @@ async def test_a_flipped_bit_does_not_open(vault: Vault, container: AzureBlobSto
     data = bytearray((await blobs(place.client))[name])
     data[len(data) // 2] ^= 1
     await place.client.upload_blob(name, bytes(data), overwrite=True)
-    with pytest.raises(SealBroken):
+    with pytest.raises(DecryptionFailed):
         await read_snapshot(SCOPE, "c_1", "s_1", actor=AUDITOR, vault=vault)
 
 
@@ -142,7 +142,7 @@ async def test_with_another_vault_nothing_opens(vault: Vault, container: AzureBl
     await store(vault, container)
     stranger = Vault(vault.records, MemoryTenantKeys(vault.ids), vault.ids, vault.clock)
     await stranger.keys.newest("t1")
-    with pytest.raises(SealBroken):
+    with pytest.raises(DecryptionFailed):
         await read_snapshot(SCOPE, "c_1", "s_1", actor=AUDITOR, vault=stranger)
 
 

@@ -10,12 +10,12 @@ import orjson
 import pytest
 from azure.core.exceptions import HttpResponseError
 
-from local.search_server import SearchEmulator
+from local.stack.search_server import SearchEmulator
 from memnet.adapters.azure import search_index
 from memnet.adapters.azure.search_index import SearchEventIndex, open_search
-from memnet.domain.errors import Unavailable
-from memnet.domain.event_search import EventQuery, IndexDocument
-from memnet.domain.search_layout import IndexVersion
+from memnet.domain.core.errors import Unavailable
+from memnet.domain.events.event_search import EventQuery, IndexDocument
+from memnet.domain.events.index_layout import IndexVersion
 from memnet.ports import IndexMissing
 from tests.contracts.scripted_server import CLOSE, HANG, ScriptedServer, answer, scripted_server
 from tests.domain.event_samples import SCOPE, stored_event

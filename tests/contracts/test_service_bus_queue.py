@@ -14,12 +14,12 @@ from azure.servicebus.aio import ServiceBusClient
 from azure.servicebus.amqp import AmqpAnnotatedMessage
 from azure.servicebus.exceptions import MessageNotFoundError
 
-from local.service_bus_server import ServiceBus
+from local.stack.service_bus_server import ServiceBus
 from memnet.adapters.azure.service_bus_purge import Purge
 from memnet.adapters.azure.service_bus_queue import open_queue
-from memnet.domain.document import UserScope
-from memnet.domain.errors import Unavailable
-from memnet.domain.job import DEAD_LETTERS, QUEUES, Job, JobKind
+from memnet.domain.core.errors import Unavailable
+from memnet.domain.core.job import DEAD_LETTERS, QUEUES, Job, JobKind
+from memnet.domain.core.scope import UserScope
 from memnet.ports import MessageQueue
 
 pytestmark = pytest.mark.filterwarnings("ignore:unclosed:ResourceWarning")

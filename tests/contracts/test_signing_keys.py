@@ -12,17 +12,17 @@ from uuid import uuid4
 
 import pytest
 
-from local.key_vault_server import KeyVault
+from local.stack.key_vault_server import KeyVault
 from memnet.adapters.azure.key_vault import open_vault
 from memnet.adapters.azure.key_vault_signing import FRESH, SECRET_NAME, KeyVaultSigningKeys
 from memnet.adapters.memory.clock import FrozenClock
 from memnet.adapters.memory.ids import SequentialIds
 from memnet.adapters.memory.signing_keys import MemorySigningKeys
 from memnet.adapters.system import RandomIds
-from memnet.domain.errors import SealBroken, VaultUnavailable
-from memnet.domain.signature import holds, sign
+from memnet.domain.core.errors import DecryptionFailed, VaultUnavailable
+from memnet.domain.core.signature import holds, sign
 from memnet.ports import Clock, SigningKeys
-from tests.key_vault_emulator.vault_client import client_of
+from tests.emulators.key_vault.vault_client import client_of
 
 
 @pytest.fixture
@@ -126,7 +126,7 @@ async def test_a_secret_that_is_no_key_breaks_the_seal(
 ) -> None:
     client_of(key_vault).set_secret(name, value)
     for call in (in_vault.newest(), in_vault.public_keys()):
-        with pytest.raises(SealBroken):
+        with pytest.raises(DecryptionFailed):
             await call
 
 

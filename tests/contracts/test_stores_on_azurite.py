@@ -3,8 +3,8 @@
 import pytest
 
 from memnet.adapters.azure.blob_storage import AzureBlobStorage
-from memnet.domain.document import StorageETag, UserScope
-from memnet.domain.errors import ErasureRunning
+from memnet.domain.core.errors import ErasureRunning
+from memnet.domain.core.scope import StorageETag, UserScope
 from memnet.stores import Blobs
 from tests.contracts.conftest import Place
 from tests.stores.all_stores import DATA, Stores, fill, found_in, listed, now, stores_over, writes

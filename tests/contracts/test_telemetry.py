@@ -20,7 +20,7 @@ from memnet.adapters.memory.telemetry import MemoryTelemetry
 from memnet.adapters.opentelemetry.open_telemetry import FRESH, open_telemetry
 from memnet.adapters.opentelemetry.otlp import otlp_exports
 from memnet.adapters.process.no_telemetry import NoTelemetry
-from memnet.domain.metric import BACKLOG_AGE, METRICS, REPLAYS, MetricKind
+from memnet.domain.core.metric import METRICS, REPLAY_OLDEST_AGE, REPLAYS, MetricKind
 from memnet.ports import Telemetry
 from tests.telemetry_receiver import TelemetryReceiver
 
@@ -166,9 +166,9 @@ async def test_a_gauge_is_told_while_it_is_fresh(receiver: TelemetryReceiver) ->
         receiver.deliveries.clear()
         clock = FrozenClock()
         async with otlp(receiver, clock=clock) as telemetry:
-            telemetry.record(BACKLOG_AGE, 7.0)
+            telemetry.record(REPLAY_OLDEST_AGE, 7.0)
             clock.advance(age)
-        assert [point.value for point in receiver.points(BACKLOG_AGE.name)] == told
+        assert [point.value for point in receiver.points(REPLAY_OLDEST_AGE.name)] == told
 
 
 @pytest.fixture

@@ -16,7 +16,7 @@ from azure.monitor.opentelemetry.exporter import AzureMonitorTraceExporter
 
 from memnet.adapters.opentelemetry.azure_monitor import azure_monitor_exports
 from memnet.adapters.process.no_telemetry import NoTelemetry
-from memnet.domain.metric import BACKLOG_AGE, REPLAYS, REQUEST_DURATION, WRITES
+from memnet.domain.core.metric import REPLAY_OLDEST_AGE, REPLAYS, REQUEST_DURATION, WRITES
 from memnet.settings import SettingsError, load
 from memnet.wiring import open_telemetry as open_by_settings
 from tests.sample_settings import NOWHERE, sample_settings
@@ -77,7 +77,7 @@ def test_microsoft_s_exporter_tells_nothing_of_itself_and_asks_nobody(
     program = """
 import asyncio, socket, sys, threading
 from memnet.wiring import open_telemetry
-from memnet.domain.metric import REPLAYS
+from memnet.domain.core.metric import REPLAYS
 from tests.sample_settings import sample_settings
 asked = []
 resolve = socket.getaddrinfo
@@ -168,7 +168,7 @@ async def test_prometheus_fetches_from_an_address_of_its_own() -> None:
     async with open_by_settings(sample_settings(prometheus_address=address), "api") as telemetry:
         telemetry.record(WRITES, 2, operation="x", outcome="applied", profile_id="p", binding_id="b")
         telemetry.record(REQUEST_DURATION, 0.2, operation="x", status="200")
-        telemetry.record(BACKLOG_AGE, 9)
+        telemetry.record(REPLAY_OLDEST_AGE, 9)
         with telemetry.span("step", "server"):
             assert telemetry.trace_id() is not None
         page = await asyncio.to_thread(fetch, f"http://{address}/metrics")

@@ -18,16 +18,16 @@ import pytest
 import trustme
 from aiohttp import web
 
-from local.key_vault_server import KeyVault
+from local.stack.key_vault_server import KeyVault
 from memnet.adapters.azure.key_vault import open_vault
 from memnet.adapters.azure.key_vault_keys import FRESH, KeyVaultTenantKeys, secret_name
 from memnet.adapters.memory.clock import FrozenClock
 from memnet.adapters.memory.ids import SequentialIds
 from memnet.adapters.memory.tenant_keys import MemoryTenantKeys
 from memnet.adapters.system import RandomIds
-from memnet.domain.errors import SealBroken, VaultUnavailable
+from memnet.domain.core.errors import DecryptionFailed, VaultUnavailable
 from memnet.ports import Clock, TenantKeys
-from tests.key_vault_emulator.vault_client import client_of
+from tests.emulators.key_vault.vault_client import client_of
 
 
 @asynccontextmanager
@@ -103,10 +103,10 @@ async def test_a_rotation_may_come_first(keys: TenantKeys, tenant: str) -> None:
 
 @pytest.mark.parametrize("version", ["0" * 32, "", "versions", "v999", "../other", "a" * 1000, "?x=1"])
 async def test_a_version_that_is_not_there_breaks_the_seal(keys: TenantKeys, tenant: str, version: str) -> None:
-    with pytest.raises(SealBroken):
+    with pytest.raises(DecryptionFailed):
         await keys.version(tenant, version)
     await keys.newest(tenant)
-    with pytest.raises(SealBroken):
+    with pytest.raises(DecryptionFailed):
         await keys.version(tenant, version)
 
 
@@ -133,7 +133,7 @@ async def test_first_uses_by_two_processes_are_both_readable(key_vault: KeyVault
 async def test_a_version_of_another_tenant_is_none_of_this_one(in_vault: KeyVaultTenantKeys, tenant: str) -> None:
     other = await in_vault.newest(f"{tenant}-other")
     await in_vault.newest(tenant)
-    with pytest.raises(SealBroken):
+    with pytest.raises(DecryptionFailed):
         await in_vault.version(tenant, other.version)
 
 
@@ -186,7 +186,7 @@ async def test_a_secret_that_is_no_key_breaks_the_seal(
 ) -> None:
     version = client_of(key_vault).set_secret(secret_name(tenant), value).properties.version
     for call in (in_vault.newest(tenant), in_vault.version(tenant, version or "")):
-        with pytest.raises(SealBroken):
+        with pytest.raises(DecryptionFailed):
             await call
 
 
@@ -290,7 +290,7 @@ async def test_an_answer_that_holds_no_key_breaks_the_seal(
         answering(200, json.dumps(body).encode(), tmp_path) as (url, authority),
         connected(key_vault, url=url, ca=authority) as keys,
     ):
-        with pytest.raises(SealBroken):
+        with pytest.raises(DecryptionFailed):
             await keys.newest(tenant)
 
 

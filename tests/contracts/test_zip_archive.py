@@ -13,8 +13,8 @@ import pytest
 
 from memnet.adapters.process import zip_archive
 from memnet.adapters.process.zip_archive import ZipArchiveReader, ZipArchiveWriter, create_zip, open_zip
-from memnet.domain.archive import ArchiveMember
-from memnet.domain.errors import ArchiveRefused
+from memnet.domain.core.errors import ArchiveInvalid
+from memnet.domain.governance.archive import ArchiveMember
 
 FILES = {"audit/a.jsonl": b"one\ntwo\n", "events.jsonl": b"", "manifest.json": b"{}"}
 
@@ -35,7 +35,7 @@ async def read(archive: ZipArchiveReader, name: str) -> bytes:
 
 
 def reason(data: bytes) -> str:
-    with pytest.raises(ArchiveRefused) as caught:
+    with pytest.raises(ArchiveInvalid) as caught:
         ZipArchiveReader(io.BytesIO(data))
     return str(caught.value.details["reason"])
 
@@ -136,7 +136,7 @@ async def test_files_that_lie_over_each_other_are_refused() -> None:
 async def test_a_damaged_file_is_found_when_it_is_read() -> None:
     data = packed(lambda archive: archive.writestr("a", b"the content"))
     reader = ZipArchiveReader(io.BytesIO(data.replace(b"the content", b"THE content")))
-    with pytest.raises(ArchiveRefused) as caught:
+    with pytest.raises(ArchiveInvalid) as caught:
         await read(reader, "a")
     assert caught.value.details == {"reason": "the file is damaged", "member": "a"}
 
@@ -144,7 +144,7 @@ async def test_a_damaged_file_is_found_when_it_is_read() -> None:
 async def test_a_file_with_another_name_in_its_own_header_is_refused() -> None:
     data = packed(lambda archive: archive.writestr("aaaa", b"the content"))
     reader = ZipArchiveReader(io.BytesIO(data.replace(b"aaaa", b"bbbb", 1)))
-    with pytest.raises(ArchiveRefused):
+    with pytest.raises(ArchiveInvalid):
         await read(reader, "aaaa")
 
 

@@ -2,9 +2,9 @@
 
 from typing import Any
 
-from memnet.domain.document import StorageETag, UserScope
-from memnet.domain.erasure import Erasure, Found, Store, erasure_id_of
-from memnet.domain.signature import SigningKey
+from memnet.domain.core.scope import StorageETag, UserScope
+from memnet.domain.core.signature import SigningKey
+from memnet.domain.governance.erasure import Erasure, Found, Store, erasure_id_of
 
 WHOSE = UserScope("tenant-of-many", "user-who-leaves")
 KEY = SigningKey("v1", b"k" * 32)

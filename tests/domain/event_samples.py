@@ -2,8 +2,8 @@
 
 from typing import Any
 
-from memnet.domain.document import UserScope
-from memnet.domain.event import Event, StoredEvent, place
+from memnet.domain.core.scope import UserScope
+from memnet.domain.events.event import Event, StoredEvent, place
 
 SCOPE = UserScope("t1", "u1")
 

@@ -4,14 +4,14 @@ from collections.abc import Sequence
 from copy import deepcopy
 from typing import Any
 
-from memnet.domain.document import ETag, Json, UserScope
-from memnet.domain.extraction import ShownDocument
-from memnet.domain.extraction_answer import read_answer
-from memnet.domain.extraction_gate import Judgement, Subject, judge
-from memnet.domain.json_text import canonical
-from memnet.domain.material import quote
-from memnet.domain.profile import Profile
-from memnet.domain.snapshot import Message, Snapshot
+from memnet.domain.catalog.profile import Profile
+from memnet.domain.core.canonical_json import canonical
+from memnet.domain.core.scope import ETag, Json, UserScope
+from memnet.domain.replay.extraction import SourceDocument
+from memnet.domain.replay.extraction_guardrails import ExtractionContext, FilteredExtraction, filter_extraction
+from memnet.domain.replay.extraction_output import read_output
+from memnet.domain.replay.prompt_input import quote
+from memnet.domain.replay.snapshot import Message, Snapshot
 from tests.domain.samples import CATALOG, SCOPE
 
 COPILOT, DESK = "project-copilot-v1", "support-desk-v1"
@@ -92,10 +92,10 @@ def snapshot(messages: Sequence[Message], profile_id: str = COPILOT, scope: User
     return Snapshot(scope, "c1", "s1", profile_id, "1.1.0", "0" * 64, "svc-copilot", messages)
 
 
-def shown_documents(profile_id: str = COPILOT, scope: UserScope = SCOPE, **contents: Json) -> list[ShownDocument]:
+def shown_documents(profile_id: str = COPILOT, scope: UserScope = SCOPE, **contents: Json) -> list[SourceDocument]:
     """Every document of the profile, as it stands or with other contents."""
     return [
-        ShownDocument(
+        SourceDocument(
             binding.binding_id,
             binding.resolve(scope, VALUES.get(binding.binding_id)),
             ETag('"v1"'),
@@ -105,12 +105,14 @@ def shown_documents(profile_id: str = COPILOT, scope: UserScope = SCOPE, **conte
     ]
 
 
-def subject_of(*said: str, profile: Profile | None = None, profile_id: str = COPILOT, **contents: Json) -> Subject:
+def subject_of(
+    *said: str, profile: Profile | None = None, profile_id: str = COPILOT, **contents: Json
+) -> ExtractionContext:
     """What an answer about this conversation is judged by."""
     used = profile or CATALOG.profile(profile_id)
     taken = snapshot(conversation(*said), used.profile_id)
     shown = shown_documents(used.profile_id, **contents)
-    return Subject(taken, quote(taken.messages).messages, shown, used, CATALOG)
+    return ExtractionContext(taken, quote(taken.messages).messages, shown, used, CATALOG)
 
 
 def op(verb: str, path: str, value: Any, **members: Any) -> dict[str, Any]:
@@ -136,9 +138,9 @@ def answer_text(*patches: Any, digest: Any = None) -> str:
     return canonical({"digest": digest, "patches": list(patches)}).decode()
 
 
-def judged(subject: Subject, *patches: Any, digest: Any = None) -> Judgement:
+def judged(subject: ExtractionContext, *patches: Any, digest: Any = None) -> FilteredExtraction:
     """What is let through of such an answer."""
-    return judge(read_answer(answer_text(*patches, digest=digest)), subject)
+    return filter_extraction(read_output(answer_text(*patches, digest=digest)), subject)
 
 
 SAID = (

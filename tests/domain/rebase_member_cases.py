@@ -3,7 +3,7 @@
 The cases have the form of those of arrays in rebase_cases.
 """
 
-from memnet.domain.rebase import ABSENT, Why
+from memnet.domain.documents.rebase import ABSENT, ConflictCause
 from tests.domain.rebase_cases import AT, END, TEA, add, copy, holds, move, remove, replace, there, unchanged
 
 M = "/content/m"
@@ -11,34 +11,34 @@ M = "/content/m"
 MEMBERS = [
     unchanged("new", [add(M, 1)], {}, {"n": 2}, {"n": 2, "m": 1}),
     there("new, alike", [add(M, {"x": 1, "y": 2})], {}, {"m": {"y": 2, "x": 1}}),
-    ("new, not alike", [add(M, 1)], {}, {"m": 2}, (0, M, Why.CHANGED, ABSENT, 2)),
-    ("new, null by now", [add(M, 1)], {}, {"m": None}, (0, M, Why.CHANGED, ABSENT, None)),
-    ("null before, absent now", [replace(M, 1)], {"m": None}, {}, (0, M, Why.GONE, None, ABSENT)),
+    ("new, not alike", [add(M, 1)], {}, {"m": 2}, (0, M, ConflictCause.CHANGED, ABSENT, 2)),
+    ("new, null by now", [add(M, 1)], {}, {"m": None}, (0, M, ConflictCause.CHANGED, ABSENT, None)),
+    ("null before, absent now", [replace(M, 1)], {"m": None}, {}, (0, M, ConflictCause.GONE, None, ABSENT)),
     unchanged("add over a value", [add(M, 1)], {"m": 0}, {"m": 0, "n": 2}, {"m": 1, "n": 2}),
-    ("add over a changed value", [add(M, 1)], {"m": 0}, {"m": 2}, (0, M, Why.CHANGED, 0, 2)),
+    ("add over a changed value", [add(M, 1)], {"m": 0}, {"m": 2}, (0, M, ConflictCause.CHANGED, 0, 2)),
     there("add over a value, alike", [add(M, 1)], {"m": 0}, {"m": 1}),
     unchanged("replace", [replace(M, 1)], {"m": {"x": 1, "y": 2}}, {"m": {"y": 2, "x": 1}, "n": 0}, {"m": 1, "n": 0}),
-    ("replace what grew", [replace(M, 1)], {"m": {}}, {"m": {"x": 1}}, (0, M, Why.CHANGED, {}, {"x": 1})),
-    ("replace 1 that is true now", [replace(M, 2)], {"m": 1}, {"m": True}, (0, M, Why.CHANGED, 1, True)),
+    ("replace what grew", [replace(M, 1)], {"m": {}}, {"m": {"x": 1}}, (0, M, ConflictCause.CHANGED, {}, {"x": 1})),
+    ("replace 1 that is true now", [replace(M, 2)], {"m": 1}, {"m": True}, (0, M, ConflictCause.CHANGED, 1, True)),
     (
         "a text that only says the same",
         [replace(M, "new")],
         {"m": TEA},
         {"m": "likes tea"},
-        (0, M, Why.CHANGED, TEA, "likes tea"),
+        (0, M, ConflictCause.CHANGED, TEA, "likes tea"),
     ),
     unchanged("remove", [remove(M)], {"m": 1}, {"m": 1, "n": 2}, {"n": 2}),
     there("remove what is gone", [remove(M)], {"m": 1}, {}),
     there("remove below what is gone", [remove(M + "/x")], {"m": {"x": 1}}, {}),
-    ("remove what changed", [remove(M)], {"m": 1}, {"m": 2}, (0, M, Why.CHANGED, 1, 2)),
+    ("remove what changed", [remove(M)], {"m": 1}, {"m": 2}, (0, M, ConflictCause.CHANGED, 1, 2)),
     (
         "remove below what is a list now",
         [remove(M + "/0")],
         {"m": {"0": 1}},
         {"m": [1]},
-        (0, M, Why.CHANGED, {"0": 1}, [1]),
+        (0, M, ConflictCause.CHANGED, {"0": 1}, [1]),
     ),
-    ("add below what is a text now", [add(M + "/x", 1)], {"m": {}}, {"m": "x"}, (0, M, Why.CHANGED, {}, "x")),
+    ("add below what is a text now", [add(M + "/x", 1)], {"m": {}}, {"m": "x"}, (0, M, ConflictCause.CHANGED, {}, "x")),
     unchanged(
         "numbers as names", [replace(M + "/1", 9)], {"m": {"1": 0}}, {"m": {"0": 5, "1": 0}}, {"m": {"0": 5, "1": 9}}
     ),
@@ -56,7 +56,7 @@ MEMBERS = [
         [remove("/content/~1~0")],
         {"/~": 1},
         {"/~": 2},
-        (0, "/content/~1~0", Why.CHANGED, 1, 2),
+        (0, "/content/~1~0", ConflictCause.CHANGED, 1, 2),
     ),
     unchanged("all of it", [replace("/content", {"x": 1})], {"m": 1}, {"m": 1}, {"x": 1}),
     unchanged("all of it by add", [add("/content", [])], {"m": 1}, {"m": 1}, []),
@@ -66,9 +66,15 @@ MEMBERS = [
         [replace("/content", 0)],
         {"m": 1},
         {"m": 2},
-        (0, "/content", Why.CHANGED, {"m": 1}, {"m": 2}),
+        (0, "/content", ConflictCause.CHANGED, {"m": 1}, {"m": 2}),
     ),
-    ("the whole state", [replace("", {"content": 0})], 1, 2, (0, "", Why.CHANGED, {"content": 1}, {"content": 2})),
+    (
+        "the whole state",
+        [replace("", {"content": 0})],
+        1,
+        2,
+        (0, "", ConflictCause.CHANGED, {"content": 1}, {"content": 2}),
+    ),
     ("the whole state by add", [add("", {"content": 0})], 1, 0, ([], (0,), 0)),
 ]
 
@@ -83,8 +89,8 @@ CARRIED = [
         ([copy(AT, B + "/-")], (), {"a": [0, 1], "b": [2, 1]}),
     ),
     there("copy, alike", [copy(M, N)], {"m": 1}, {"m": 1, "n": 1}),
-    ("copy of what changed", [copy(M, N)], {"m": 1}, {"m": 2}, (0, M, Why.CHANGED, 1, 2)),
-    ("copy to what changed", [copy(M, N)], {"m": 1, "n": 0}, {"m": 1, "n": 2}, (0, N, Why.CHANGED, 0, 2)),
+    ("copy of what changed", [copy(M, N)], {"m": 1}, {"m": 2}, (0, M, ConflictCause.CHANGED, 1, 2)),
+    ("copy to what changed", [copy(M, N)], {"m": 1, "n": 0}, {"m": 1, "n": 2}, (0, N, ConflictCause.CHANGED, 0, 2)),
     unchanged(
         "copy of a copy",
         [copy(M, N), copy(N, "/content/o")],
@@ -114,25 +120,25 @@ CARRIED = [
         {"a": [0, 1]},
         ([move(AT, AT)], (), {"a": [0, 1]}),
     ),
-    ("move of what changed to where it is", [move(M, M)], {"m": 1}, {"m": 2}, (0, M, Why.CHANGED, 1, 2)),
+    ("move of what changed to where it is", [move(M, M)], {"m": 1}, {"m": 2}, (0, M, ConflictCause.CHANGED, 1, 2)),
     there("moved", [move(M, N)], {"m": 1}, {"n": 1}),
-    ("move of what changed", [move(M, N)], {"m": 1}, {"m": 2}, (0, M, Why.CHANGED, 1, 2)),
-    ("move of what is gone", [move(M, N)], {"m": 1}, {}, (0, M, Why.GONE, 1, ABSENT)),
-    ("move to what is taken", [move(M, N)], {"m": 1}, {"m": 1, "n": 2}, (0, N, Why.CHANGED, ABSENT, 2)),
+    ("move of what changed", [move(M, N)], {"m": 1}, {"m": 2}, (0, M, ConflictCause.CHANGED, 1, 2)),
+    ("move of what is gone", [move(M, N)], {"m": 1}, {}, (0, M, ConflictCause.GONE, 1, ABSENT)),
+    ("move to what is taken", [move(M, N)], {"m": 1}, {"m": 1, "n": 2}, (0, N, ConflictCause.CHANGED, ABSENT, 2)),
     ("move of what was copied", [move(M, N)], {"m": 1}, {"m": 1, "n": 1}, ([remove(M)], (), {"n": 1})),
     (
         "move of what was appended, much alike",
         [move(M, B + "/-")],
         {"m": TEA, "b": []},
         {"m": TEA, "b": ["likes tea"]},
-        (0, B + "/-", Why.CHANGED, ABSENT, TEA),
+        (0, B + "/-", ConflictCause.CHANGED, ABSENT, TEA),
     ),
     (
         "move up out of what it replaces",
         [move(M + "/x", M)],
         {"m": {"x": 1}},
         {"m": {"x": 1, "y": 2}},
-        (0, M, Why.CHANGED, {}, {"y": 2}),
+        (0, M, ConflictCause.CHANGED, {}, {"y": 2}),
     ),
     (
         "test",
@@ -141,6 +147,6 @@ CARRIED = [
         {"a": [0, 1]},
         ([holds(AT, 1), add(END, 3)], (), {"a": [0, 1, 3]}),
     ),
-    ("a test that fails", [holds(M, 1)], {"m": 1}, {"m": 2}, (0, M, Why.CHANGED, 1, 2)),
-    ("a test of what is gone", [holds(M, None)], {"m": None}, {}, (0, M, Why.GONE, None, ABSENT)),
+    ("a test that fails", [holds(M, 1)], {"m": 1}, {"m": 2}, (0, M, ConflictCause.CHANGED, 1, 2)),
+    ("a test of what is gone", [holds(M, None)], {"m": None}, {}, (0, M, ConflictCause.GONE, None, ABSENT)),
 ]

@@ -4,11 +4,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from memnet.domain.audit import Version
-from memnet.domain.baseline import Baseline
-from memnet.domain.document import DocumentKey
-from memnet.domain.envelope import Envelope, Record
-from memnet.domain.history import Rebuilding, Remains
+from memnet.domain.core.json_types import Record
+from memnet.domain.core.scope import DocumentKey
+from memnet.domain.documents.audit_record import Version
+from memnet.domain.documents.envelope import Envelope
+from memnet.domain.history.baseline import Baseline
+from memnet.domain.history.reconstruction import Rebuilding, Remains
 
 
 @dataclass(frozen=True)

@@ -2,9 +2,9 @@
 
 from typing import Any
 
-from memnet.domain.document import DocumentKey, ETag, UserScope
-from memnet.domain.proposal import Dispute, Proposal
-from memnet.domain.snapshot import Message, Snapshot
+from memnet.domain.core.scope import DocumentKey, ETag, UserScope
+from memnet.domain.replay.proposal import ConflictDetails, Proposal
+from memnet.domain.replay.snapshot import Message, Snapshot
 
 SCOPE = UserScope("t1", "u1")
 ALPHA = DocumentKey(SCOPE, "projects", "alpha.json")
@@ -30,8 +30,8 @@ def proposal(**members: Any) -> Proposal:
     return Proposal(**chosen | members)
 
 
-def dispute() -> Dispute:
-    return Dispute("changed", ETag('"2-0123456789abcdef"'), {**BASE, "summary": "Another"}, {"why": "changed"})
+def dispute() -> ConflictDetails:
+    return ConflictDetails("changed", ETag('"2-0123456789abcdef"'), {**BASE, "summary": "Another"}, {"why": "changed"})
 
 
 def snapshot(*messages: tuple[str, str, str]) -> Snapshot:

@@ -5,7 +5,7 @@ An outcome is the patched document, or the error class and the index of the oper
 
 from typing import Any
 
-from memnet.domain.errors import PatchMalformed, PatchNotApplicable, PatchTestFailed
+from memnet.domain.core.errors import PatchMalformed, PatchNotApplicable, PatchTestFailed
 from tests.domain.samples import op
 
 MALFORMED, ABSENT, UNEQUAL = PatchMalformed, PatchNotApplicable, PatchTestFailed

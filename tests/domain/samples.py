@@ -7,24 +7,26 @@ from typing import Any
 import orjson
 
 from memnet.catalog import load_catalog
-from memnet.domain import audit, audit_values, commit
-from memnet.domain.audit_values import SALT_BYTES, RecordPlace, Sealing
-from memnet.domain.document import Actor, DocumentKey, Json, UserScope
-from memnet.domain.draft import Draft, Governance, draft_deletion, draft_patch, draft_replacement
-from memnet.domain.envelope import Envelope, Record, dump, load
-from memnet.domain.profile import Profile
-from memnet.domain.schema import Schema
-from memnet.domain.sealing import NONCE_BYTES, DataKey, from_base64
-from memnet.domain.write import (
+from memnet.domain.catalog.profile import Profile
+from memnet.domain.catalog.schema import Schema
+from memnet.domain.catalog.write_rules import WriteRules
+from memnet.domain.core.json_types import Record
+from memnet.domain.core.reason import Reason
+from memnet.domain.core.scope import Actor, DocumentKey, Json, UserScope
+from memnet.domain.documents import audit_record, audit_values, commit
+from memnet.domain.documents.audit_values import SALT_BYTES, AuditRecordLocation, Sealing
+from memnet.domain.documents.commands import (
     DeleteDocument,
     IfAbsent,
     IfMatch,
     PatchDocument,
     Precondition,
-    Reason,
     ReplaceDocument,
     WriteCommand,
 )
+from memnet.domain.documents.envelope import Envelope, dump, load
+from memnet.domain.documents.write_decision import Decision, decide_deletion, decide_patch, decide_replacement
+from memnet.domain.sealing.sealing import NONCE_BYTES, DataKey, from_base64
 
 ROOT = Path(__file__).resolve().parents[2]
 CATALOG = load_catalog(ROOT / "profiles", ROOT / "schemas", ROOT / "prompts")
@@ -80,7 +82,7 @@ def delete_command(precondition: Precondition, **members: Any) -> DeleteDocument
     return DeleteDocument(**chosen | members)
 
 
-def small_rules(*, schema: Json = None, binding: dict[str, Any] | None = None, **profile: Any) -> Governance:
+def small_rules(*, schema: Json = None, binding: dict[str, Any] | None = None, **profile: Any) -> WriteRules:
     """A profile of one binding without any limit that is in the way; `profile` and `binding` replace members."""
     body: dict[str, Any] = {
         "profile_id": "p",
@@ -100,18 +102,18 @@ def small_rules(*, schema: Json = None, binding: dict[str, Any] | None = None, *
         "max_ops": 1000,
     }
     made = Profile.model_validate_json(orjson.dumps(body | profile))
-    return Governance(made, made.document_bindings[0], Schema.compile("any", "1.0.0", {**ANYTHING, **(schema or {})}))
+    return WriteRules(made, made.document_bindings[0], Schema.compile("any", "1.0.0", {**ANYTHING, **(schema or {})}))
 
 
 LENIENT = small_rules()
 
 
-def shipped_rules(profile_id: str, binding_id: str) -> Governance:
+def shipped_rules(profile_id: str, binding_id: str) -> WriteRules:
     """The rules of a shipped profile's binding."""
     profile = CATALOG.profile(profile_id)
     binding = profile.binding(binding_id)
     assert binding is not None
-    return Governance(profile, binding, CATALOG.schema(binding.schema_id, binding.schema_version))
+    return WriteRules(profile, binding, CATALOG.schema(binding.schema_id, binding.schema_version))
 
 
 def shipped_command(profile_id: str, binding_id: str, *ops: Any, **members: Any) -> PatchDocument:
@@ -126,7 +128,7 @@ SEALING = Sealing(DATA_KEY, bytes(SALT_BYTES), bytes(NONCE_BYTES))
 
 def open_record(record: Record, data_key: DataKey) -> Record:
     """The open form of a stored record."""
-    return audit_values.opened(record, RecordPlace(SCOPE, record["change_id"]), {data_key.key_id: data_key})
+    return audit_values.opened(record, AuditRecordLocation(SCOPE, record["change_id"]), {data_key.key_id: data_key})
 
 
 def altered(record: Record, **members: Any) -> Record:
@@ -138,7 +140,7 @@ def altered(record: Record, **members: Any) -> Record:
 class History:
     """One document's life, change by change, as the operations would make it."""
 
-    rules: Governance = field(default_factory=small_rules)
+    rules: WriteRules = field(default_factory=small_rules)
     head: Envelope | None = None
     records: list[Record] = field(default_factory=list)
     versions: list[bytes] = field(default_factory=list)
@@ -161,7 +163,7 @@ class History:
         )
         self.versions.append(dump(version))
         self.head = load(self.versions[-1])
-        stored = orjson.loads(audit.record_bytes(version.commit.outbox[-1]))
+        stored = orjson.loads(audit_record.record_bytes(version.commit.outbox[-1]))
         self.records.append(stored if self.data_key else open_record(stored, DATA_KEY))
         return self.head
 
@@ -170,14 +172,14 @@ class History:
         key = self.data_key
         return [open_record(record, key) for record in self.records] if key else self.records
 
-    def decide(self, command: WriteCommand, head: Envelope | None) -> Draft:
+    def decide(self, command: WriteCommand, head: Envelope | None) -> Decision:
         """What the operation's `decide` does."""
         if isinstance(command, PatchDocument):
-            return draft_patch(command, self.rules, head, proposed_at=NOW, proposal_id=f"p{len(self.versions)}")
+            return decide_patch(command, self.rules, head, proposed_at=NOW, proposal_id=f"p{len(self.versions)}")
         if isinstance(command, ReplaceDocument):
-            return draft_replacement(command, self.rules, head)
+            return decide_replacement(command, self.rules, head)
         assert head is not None
-        return draft_deletion(command, head)
+        return decide_deletion(command, head)
 
     def patch(self, *ops: Any, now: str = NOW, **members: Any) -> Envelope:
         """Patch the newest version, each time under a new key."""
@@ -192,15 +194,15 @@ class History:
         return self.write(delete_command(IfMatch(self.head.commit.etag), **chosen | members))
 
 
-def draft(rules: Governance, command: PatchDocument, content: Json = None) -> Draft:
+def draft(rules: WriteRules, command: PatchDocument, content: Json = None) -> Decision:
     """Decide a patch over a document with this content; without one, of a document to be created."""
     head = None if content is None else version_with(rules, content)
-    return draft_patch(command, rules, head, proposed_at=NOW, proposal_id="proposal")
+    return decide_patch(command, rules, head, proposed_at=NOW, proposal_id="proposal")
 
 
-def version_with(rules: Governance, content: Json) -> Envelope:
+def version_with(rules: WriteRules, content: Json) -> Envelope:
     """A first version that was put in place whatever the rules say of its content."""
-    made = draft_replacement(replace_command(content), LENIENT, None)
+    made = decide_replacement(replace_command(content), LENIENT, None)
     version = commit.next_version(
         None, replace_command(content), made, now=NOW, new_doc_id="doc-1", carried=(), sealing=SEALING
     )

@@ -2,8 +2,8 @@
 
 from typing import Any
 
-from memnet.domain.document import UserScope
-from memnet.domain.snapshot import Conversation, Snapshot, take
+from memnet.domain.core.scope import UserScope
+from memnet.domain.replay.snapshot import Conversation, Snapshot, take
 from tests.domain.samples import CATALOG
 
 SCOPE = UserScope("t1", "u1")

@@ -5,14 +5,15 @@ from typing import Any
 
 import orjson
 
-from memnet.domain.document import Json
-from memnet.domain.draft import Governance
-from memnet.domain.json_text import canonical
-from memnet.domain.patch import apply, pointer
-from memnet.domain.path_policy import ROOT
-from memnet.domain.profile_check import PENDING_MEMBERS
-from memnet.domain.timestamps import to_text
-from memnet.domain.upkeep import Plan, Surroundings
+from memnet.domain.catalog.path_policy import ROOT
+from memnet.domain.catalog.profile_check import PENDING_MEMBERS
+from memnet.domain.catalog.write_rules import WriteRules
+from memnet.domain.core.canonical_json import canonical
+from memnet.domain.core.json_patch import apply, pointer
+from memnet.domain.core.scope import Json
+from memnet.domain.core.timestamps import to_text
+from memnet.domain.documents.protected_sections import ProtectedSections
+from memnet.domain.upkeep.maintenance import MaintenancePlan
 from tests.domain.samples import small_rules
 
 NOW = datetime(2026, 6, 1, tzinfo=UTC)
@@ -50,7 +51,7 @@ def ago(days: float) -> str:
     return to_text(NOW - timedelta(days=days))
 
 
-def rules(*sections: dict[str, Any], max_chars: int = 100_000, schema: Json = None, **profile: Any) -> Governance:
+def rules(*sections: dict[str, Any], max_chars: int = 100_000, schema: Json = None, **profile: Any) -> WriteRules:
     """The profile with these upkeep rules; `profile` replaces members."""
     members = {
         "durable_sections": {"b": ["/facts"]},
@@ -63,15 +64,15 @@ def rules(*sections: dict[str, Any], max_chars: int = 100_000, schema: Json = No
     return small_rules(schema=schema or SCHEMA, binding={"max_chars": max_chars}, **members)
 
 
-def around(governance: Governance) -> Surroundings:
+def around(governance: WriteRules) -> ProtectedSections:
     """The surroundings of a document that only this profile covers."""
     profile = governance.profile
     durable = tuple(pointer(text) for text in profile.durable_sections.get("b", ()))
     pending = profile.pending_sections.get("b")
-    return Surroundings(durable, () if pending is None else (pending,))
+    return ProtectedSections(durable, () if pending is None else (pending,))
 
 
-def applied(content: Json, plan: Plan) -> Json:
+def applied(content: Json, plan: MaintenancePlan) -> Json:
     """What the plan's operations make of the content."""
     return apply({ROOT: orjson.loads(canonical(content))}, plan.ops)[ROOT]
 

@@ -7,9 +7,9 @@ from uuid import uuid4
 import pytest
 import pytest_asyncio
 
-from local.azurite_server import create_container, drop_container
-from local.issuer import Issuer
-from local.key_vault_server import KeyVault
+from local.emulators.issuer import Issuer
+from local.stack.azurite_server import create_container, drop_container
+from local.stack.key_vault_server import KeyVault
 from tests.e2e.console_fixtures import browser, maya, session, stack, tab
 from tests.e2e.service import Service
 

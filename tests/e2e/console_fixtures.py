@@ -11,8 +11,8 @@ import pytest_asyncio
 from aiohttp import ClientSession, DummyCookieJar
 from playwright.async_api import Browser
 
-from local.azurite_server import drop_container
-from local.stack import NO_UPKEEP, Stack, running_stack
+from local.stack.azurite_server import drop_container
+from local.stack.stack import NO_UPKEEP, Stack, running_stack
 from tests.browser.chromium import chromium
 from tests.e2e.console_screen import Screen, open_screen
 from tests.e2e.console_world import Maya, settle, token

@@ -5,7 +5,7 @@ from typing import Any
 
 from playwright.async_api import Browser, BrowserContext, ConsoleMessage, Locator, Page, Request, expect
 
-from local.stack import Stack
+from local.stack.stack import Stack
 
 VIEWS = {
     "documents": "Documents",

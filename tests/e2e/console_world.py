@@ -5,11 +5,11 @@ from typing import Any
 
 from aiohttp import ClientSession
 
-from local.stack import Stack
+from local.stack.stack import Stack
 from memnet import settings
-from memnet.domain.document import DocumentKey, ETag, UserScope
-from memnet.domain.proposal import Dispute
-from memnet.operations.open_conflict import open_conflict
+from memnet.domain.core.scope import DocumentKey, ETag, UserScope
+from memnet.domain.replay.proposal import ConflictDetails
+from memnet.operations.replay.create_conflict import create_conflict
 from memnet.wiring import connect
 from tests.domain.replay_samples import proposal
 from tests.e2e.client import DYNAMIC, STATIC, Answer, User, add, prefer, project
@@ -91,9 +91,9 @@ async def dispute_summary(stack: Stack, maya: Maya) -> None:
         evidence=EVIDENCE,
     )
     told = {"op_index": 0, "path": "/content/summary", "why": "changed", "base": SUMMARY, "theirs": PAUSED}
-    met = Dispute("changed", ETag(await maya.etag(ATLAS)), {**PROJECT, "summary": PAUSED}, told)
+    met = ConflictDetails("changed", ETag(await maya.etag(ATLAS)), {**PROJECT, "summary": PAUSED}, told)
     async with connect(settings.load_beside(stack.environment)) as services:
-        await open_conflict(ours, met, services, rebases=1)
+        await create_conflict(ours, met, services, rebases=1)
 
 
 async def replay(maya: Maya) -> dict[str, Any]:

@@ -19,11 +19,11 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+from tests.architecture.source_tree import ROOT, files
 from tests.e2e import warm_command
-from tests.house.source_tree import ROOT, files
 
 FENCE = re.compile(r"^```(\w+)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
-INSTALLED = (".venv", "local/azurite/node_modules")
+INSTALLED = (".venv", "local/emulators/azurite/node_modules")
 WRITTEN_ADDRESS = "http://127.0.0.1:8080"
 SEPARATOR = "\x1e"
 AZURE = re.compile(r"(?:az|azd|azcopy) [a-z]|[A-Z_]+=(?:\"?\$\(az [a-z]|[\w./\"-])")

@@ -14,16 +14,16 @@ from uuid import uuid4
 
 from aiohttp import ClientSession
 
-from local.azurite_server import drop_container
-from local.child import ROOT
-from local.fault_proxy import FaultProxy
-from local.models_server import ModelsServer
-from local.stack import Stack, running_stack
-from local.worker_host import WorkerHost
+from local.emulators.fault_proxy import FaultProxy
+from local.stack.azurite_server import drop_container
+from local.stack.models_server import ModelsServer
+from local.stack.process import ROOT
+from local.stack.stack import Stack, running_stack
+from local.stack.worker_host import WorkerHost
 from memnet import settings
-from memnet.domain.document import UserScope
-from memnet.operations.erase_user import Erased, erase_user
-from memnet.operations.rebuild_documents import rebuild_documents
+from memnet.domain.core.scope import UserScope
+from memnet.operations.governance.erase_user import Erased, erase_user
+from memnet.operations.history.rebuild_documents import rebuild_documents
 from memnet.service import Service
 from memnet.wiring import connect
 from tests.domain.event_samples import event_body

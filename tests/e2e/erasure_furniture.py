@@ -7,8 +7,8 @@ from uuid import uuid4
 from azure.servicebus import ServiceBusMessage
 from azure.servicebus.aio import ServiceBusClient
 
-from memnet.domain.document import UserScope
-from memnet.operations.sign_heads import Signed, sign_head
+from memnet.domain.core.scope import UserScope
+from memnet.operations.history.sign_checkpoints import Signed, sign_head
 from tests.e2e.client import User, eventually
 from tests.e2e.erasing import Stage, live
 from tests.e2e.independent_look import LETTERS, OF_USERS

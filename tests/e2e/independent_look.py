@@ -19,8 +19,8 @@ from azure.servicebus import ServiceBusSubQueue
 from azure.servicebus.aio import ServiceBusClient, ServiceBusReceiver
 from azure.storage.blob import ContainerClient
 
-from local.azurite_server import ACCOUNT_KEY
-from local.stack import Stack
+from local.stack.azurite_server import ACCOUNT_KEY
+from local.stack.stack import Stack
 from tests.e2e.client import User
 from tests.e2e.secrets_in_logs import forms
 

@@ -5,7 +5,7 @@ import binascii
 import json
 from collections.abc import Iterator
 
-from memnet.domain.document import Json
+from memnet.domain.core.scope import Json
 
 
 def finds(text: str, data: bytes) -> bool:

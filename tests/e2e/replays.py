@@ -8,12 +8,12 @@ from typing import Any
 
 from aiohttp import ClientSession
 
-from local.models.behaviour import Behaviour
-from local.models_server import ModelsServer
-from local.stack import Stack
+from local.emulators.models.behaviour import Behaviour
+from local.stack.models_server import ModelsServer
+from local.stack.stack import Stack
 from memnet import settings
-from memnet.domain.document import UserScope
-from memnet.operations.rebuild_documents import rebuild_documents
+from memnet.domain.core.scope import UserScope
+from memnet.operations.history.rebuild_documents import rebuild_documents
 from memnet.wiring import connect
 from tests.e2e.client import STATIC, User, eventually
 

@@ -15,19 +15,19 @@ from uuid import uuid4
 import orjson
 from aiohttp import ClientSession, ClientTimeout, DummyCookieJar, TCPConnector
 
-from local.api_process import Api
-from local.azurite_server import ACCOUNT_KEY
-from local.child import ROOT, ReservedPort, status_of
-from local.fault_proxy import FaultProxy
-from local.issuer import AUDIENCE, Issuer
+from local.emulators.fault_proxy import FaultProxy
+from local.emulators.issuer import AUDIENCE, Issuer
+from local.stack.api_process import Api
+from local.stack.azurite_server import ACCOUNT_KEY
+from local.stack.process import ROOT, ReservedPort, status_of
 from memnet import settings
-from memnet.domain import envelope
-from memnet.domain.audit import record_hash
-from memnet.domain.document import DocumentKey, UserScope
-from memnet.domain.envelope import Envelope
-from memnet.operations.audit_records import open_audit_records
-from memnet.operations.rebuild_documents import rebuild_documents
-from memnet.operations.sweep_outboxes import sweep_outboxes
+from memnet.domain.core.scope import DocumentKey, UserScope
+from memnet.domain.documents import envelope
+from memnet.domain.documents.audit_record import record_hash
+from memnet.domain.documents.envelope import Envelope
+from memnet.operations.documents.sweep_outboxes import sweep_outboxes
+from memnet.operations.history.audit_records import open_audit_records
+from memnet.operations.history.rebuild_documents import rebuild_documents
 from memnet.service import Service as Services
 from memnet.wiring import connect
 from tests.e2e.client import Place, User

@@ -2,15 +2,15 @@
 
 from dataclasses import dataclass
 
-from memnet.domain import envelope
-from memnet.domain.document import Json
+from memnet.domain.core.scope import Json
+from memnet.domain.documents import envelope
 from memnet.service import Service as Services
 from tests.domain.extraction_samples import CONTENTS
 from tests.domain.samples import CATALOG
 from tests.e2e.client import DYNAMIC, STATIC, User, project
 from tests.e2e.replays import PROFILE
 from tests.injections.world import ABROAD, ME, OTHER, World
-from tests.operations.service import Service
+from tests.operations.service_scenario import Service
 
 
 @dataclass

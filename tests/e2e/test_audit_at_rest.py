@@ -7,12 +7,12 @@ from pathlib import Path
 import orjson
 import pytest
 
-from local.azurite_server import container_client
-from local.fault_proxy import Fault
-from local.key_vault_server import KeyVault
-from memnet.domain import envelope
-from memnet.domain.audit_values import CLEAR
-from memnet.domain.document import UserScope
+from local.emulators.fault_proxy import Fault
+from local.stack.azurite_server import container_client
+from local.stack.key_vault_server import KeyVault
+from memnet.domain.core.scope import UserScope
+from memnet.domain.documents import envelope
+from memnet.domain.documents.audit_values import CLEAR
 from tests.e2e.client import DYNAMIC, User, add, prefer, write
 from tests.e2e.plaintext import finds
 from tests.e2e.service import Service

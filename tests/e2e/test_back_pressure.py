@@ -5,8 +5,8 @@ import asyncio
 import pytest
 
 from api.in_flight import SHARE
-from local.child import status_of
-from local.fault_proxy import Fault, Injection
+from local.emulators.fault_proxy import Fault, Injection
+from local.stack.process import status_of
 from tests.e2e.client import DYNAMIC, PACE_SECONDS, Answer, User, prefer
 from tests.e2e.service import Service
 

@@ -6,8 +6,8 @@ from typing import Any
 import pytest
 from playwright.async_api import expect
 
-from local.stack import Stack
-from memnet.operations.erase_users import erase_users
+from local.stack.stack import Stack
+from memnet.operations.governance.erase_users import erase_users
 from memnet.settings import load
 from memnet.wiring import connect
 from tests.e2e.client import DYNAMIC, eventually, prefer

@@ -3,7 +3,7 @@
 import pytest
 from playwright.async_api import Route, expect
 
-from memnet.domain.audit_values import CLEAR
+from memnet.domain.documents.audit_values import CLEAR
 from tests.e2e.console_fixtures import Opens
 from tests.e2e.console_world import Maya
 

@@ -8,7 +8,7 @@ import pytest
 from aiohttp import ClientSession
 from playwright.async_api import Browser, Error, expect
 
-from local.stack import Stack
+from local.stack.stack import Stack
 from tests.browser.chromium import AXE
 from tests.e2e.client import DYNAMIC, add
 from tests.e2e.console_fixtures import Opens

@@ -16,11 +16,12 @@ import pytest
 import pytest_asyncio
 from aiohttp import ClientError
 
-from local.fault_proxy import Fault, Injection
+from local.emulators.fault_proxy import Fault, Injection
 from memnet.adapters.memory.clock import FrozenClock
-from memnet.domain.document import Actor, DocumentKey, UserScope
-from memnet.domain.write import IfAbsent, PatchDocument, Reason
-from memnet.operations.patch_document import patch_document
+from memnet.domain.core.reason import Reason
+from memnet.domain.core.scope import Actor, DocumentKey, UserScope
+from memnet.domain.documents.commands import IfAbsent, PatchDocument
+from memnet.operations.documents.patch_document import patch_document
 from memnet.ports import Background
 from tests.e2e.client import DYNAMIC, Answer, User, eventually, prefer, until_definite
 from tests.e2e.service import Service

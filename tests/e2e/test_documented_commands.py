@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.architecture.source_tree import texts
 from tests.e2e.documented import Block, Clone, blocks, differs, misformed
-from tests.house.source_tree import texts
 
 IN_ORDER = (
     "docs/profiles.md",

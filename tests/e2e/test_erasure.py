@@ -18,9 +18,9 @@ from typing import Any
 import pytest
 from aiohttp import ClientError
 
-from local.azurite_server import Azurite
-from local.fault_proxy import Fault, Injection
-from local.stack import NO_UPKEEP
+from local.emulators.fault_proxy import Fault, Injection
+from local.stack.azurite_server import Azurite
+from local.stack.stack import NO_UPKEEP
 from tests.e2e.client import PACE_SECONDS, User, eventually
 from tests.e2e.erasing import Stage, forget, over, refused, stage, verify_offline
 from tests.e2e.erasure_writers import Writer, Written
@@ -49,7 +49,7 @@ KILLS_OF_EACH = 2
 SETTLE = "8"
 """Seconds. Nothing is on its way for longer here: a try of a storage call may take 5, and none is held back."""
 SECONDS_FOR_ALL = 300
-TIMERS = ("reconcile_events", "requeue_jobs", "sweep_outboxes", "sign_heads", "erase_users")
+TIMERS = ("reconcile_events", "requeue_jobs", "sweep_outboxes", "sign_checkpoints", "erase_users")
 
 
 @dataclass

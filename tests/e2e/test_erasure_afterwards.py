@@ -14,9 +14,9 @@ import pytest_asyncio
 from azure.servicebus import ServiceBusMessage
 from azure.servicebus.aio import ServiceBusClient
 
-from local.fault_proxy import Fault
-from local.models.behaviour import says
-from memnet.operations.erase_user import Erased
+from local.emulators.fault_proxy import Fault
+from local.emulators.models.behaviour import says
+from memnet.operations.governance.erase_user import Erased
 from tests.domain.event_samples import event_body
 from tests.domain.extraction_samples import answered_patch
 from tests.e2e.client import DYNAMIC, Answer, User, add, eventually, prefer, project
@@ -28,7 +28,14 @@ pytestmark = pytest.mark.asyncio(loop_scope="module")
 
 EVER = 10**6
 OLD, NEW = "oldcanaryword", "newcanaryword"
-TIMERS = ("reconcile_events", "requeue_jobs", "sweep_outboxes", "sign_heads", "compact_documents", "refresh_documents")
+TIMERS = (
+    "reconcile_events",
+    "requeue_jobs",
+    "sweep_outboxes",
+    "sign_checkpoints",
+    "compact_documents",
+    "refresh_documents",
+)
 
 
 @pytest_asyncio.fixture(scope="module", loop_scope="module")

@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 import pytest_asyncio
 
-from local.fault_proxy import Fault, Injection
-from memnet.operations.erase_user import Erased
+from local.emulators.fault_proxy import Fault, Injection
+from memnet.operations.governance.erase_user import Erased
 from tests.e2e.client import User, eventually, project
 from tests.e2e.erasing import (
     NEVER,

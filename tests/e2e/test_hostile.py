@@ -9,7 +9,7 @@ import orjson
 import pytest
 import pytest_asyncio
 
-from local.azurite_server import container_client
+from local.stack.azurite_server import container_client
 from tests.e2e.client import DYNAMIC, User, prefer, project, write
 from tests.e2e.raw_http import RawAnswer, request, send_raw
 from tests.e2e.service import Service

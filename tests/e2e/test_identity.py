@@ -17,8 +17,8 @@ import pytest
 from cryptography.hazmat.primitives.asymmetric.rsa import generate_private_key
 from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat
 
-from local.child import ROOT, Child, ReservedPort, status_of
-from local.issuer import AUDIENCE, DIRECTORY, Issuer, Keys
+from local.emulators.issuer import AUDIENCE, DIRECTORY, Issuer, Keys
+from local.stack.process import ROOT, Child, ReservedPort, status_of
 from tests.e2e.client import DYNAMIC, Answer, User, eventually, prefer
 from tests.e2e.service import ALL_ROLES, Service
 
@@ -35,7 +35,7 @@ class IssuerProcess:
         self._port = ReservedPort()
         self.address = f"http://127.0.0.1:{self._port.number}"
         arguments = ["--port", str(self._port.number), "--directory", str(directory)]
-        self.child = Child.python("issuer", "local.issuer", *arguments, environment={}, log=directory / "log")
+        self.child = Child.python("issuer", "local.emulators.issuer", *arguments, environment={}, log=directory / "log")
 
     def start(self) -> None:
         url = f"{self.address}/{DIRECTORY}/v2.0/.well-known/openid-configuration"

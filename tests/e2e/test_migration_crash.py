@@ -13,16 +13,17 @@ from dataclasses import dataclass
 
 import pytest
 
-from local.child import ROOT
-from local.fault_proxy import Fault, Injection
-from memnet.domain import envelope
-from memnet.domain.document import Actor, DocumentKey, UserScope
-from memnet.domain.migration import Unit
-from memnet.domain.write import IfAbsent, PatchDocument, Reason
-from memnet.operations.migrate_unit import migrate_unit
-from memnet.operations.patch_document import patch_document
-from memnet.operations.roll_back_unit import roll_back_unit
-from memnet.operations.verify_migration_unit import verify_migration_unit
+from local.emulators.fault_proxy import Fault, Injection
+from local.stack.process import ROOT
+from memnet.domain.catalog.migration_model import Unit
+from memnet.domain.core.reason import Reason
+from memnet.domain.core.scope import Actor, DocumentKey, UserScope
+from memnet.domain.documents import envelope
+from memnet.domain.documents.commands import IfAbsent, PatchDocument
+from memnet.operations.documents.patch_document import patch_document
+from memnet.operations.governance.migrate_unit import migrate_unit
+from memnet.operations.governance.roll_back_unit import roll_back_unit
+from memnet.operations.governance.verify_migration_unit import verify_migration_unit
 from tests.e2e.client import User
 from tests.e2e.service import Service
 from tests.e2e.test_crash import DEADLINE, Fate

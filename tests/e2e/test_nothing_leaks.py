@@ -19,16 +19,16 @@ from aiohttp import ClientSession
 from azure.servicebus import ServiceBusMessage
 from azure.servicebus.aio import ServiceBusClient
 
-from local.azurite_server import ACCOUNT_KEY, Azurite, container_client
-from local.emulator import Emulator
-from local.fault_proxy import Fault, FaultProxy
-from local.models.behaviour import DROPS, GARBAGE, Behaviour, fails, refuses, says, truncated
-from local.models_server import ModelsServer
-from local.stack import Stack, running_stack
+from local.emulators.fault_proxy import Fault, FaultProxy
+from local.emulators.models.behaviour import DROPS, GARBAGE, Behaviour, fails, refuses, says, truncated
+from local.stack.azurite_server import ACCOUNT_KEY, Azurite, container_client
+from local.stack.emulator import Emulator
+from local.stack.models_server import ModelsServer
+from local.stack.stack import Stack, running_stack
 from memnet import settings
-from memnet.domain.document import UserScope
-from memnet.domain.job import DEAD_LETTERS, QUEUES, JobKind
-from memnet.operations.key_ring import KeyRing, read_data_keys
+from memnet.domain.core.job import DEAD_LETTERS, QUEUES, JobKind
+from memnet.domain.core.scope import UserScope
+from memnet.operations.sealing.key_ring import KeyRing, read_data_keys
 from memnet.wiring import connect
 from tests.domain.event_samples import event_body
 from tests.domain.extraction_samples import answered_patch

@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from local.child import ROOT
-from local.stack import running_stack
+from local.stack.process import ROOT
+from local.stack.stack import running_stack
 from tests.conftest import AzuriteAccount
 
 

@@ -17,14 +17,14 @@ import pytest
 from azure.servicebus import ServiceBusMessage
 from azure.servicebus.aio import ServiceBusClient
 
-from local.azurite_server import container_client, drop_container
-from local.models.behaviour import fails, says
-from local.models_server import ModelsServer
-from local.stack import NO_UPKEEP, running_stack
+from local.emulators.models.behaviour import fails, says
+from local.stack.azurite_server import container_client, drop_container
+from local.stack.models_server import ModelsServer
+from local.stack.stack import NO_UPKEEP, running_stack
 from memnet import settings
-from memnet.domain import job
-from memnet.domain.document import Json
-from memnet.domain.job import DEAD_LETTERS, QUEUES, Job, JobKind
+from memnet.domain.core import job
+from memnet.domain.core.job import DEAD_LETTERS, QUEUES, Job, JobKind
+from memnet.domain.core.scope import Json
 from memnet.wiring import connect
 from tests.domain.extraction_samples import CONTENTS, answered_patch
 from tests.domain.samples import CATALOG

@@ -20,11 +20,11 @@ import pytest
 from aiohttp import ClientSession
 from azure.storage.blob import ContainerClient
 
-from local.azurite_server import ACCOUNT_KEY, drop_container
-from local.stack import NO_UPKEEP, Stack, running_stack
+from local.stack.azurite_server import ACCOUNT_KEY, drop_container
+from local.stack.stack import NO_UPKEEP, Stack, running_stack
 from memnet import settings
-from memnet.domain.document import UserScope
-from memnet.operations.rebuild_documents import rebuild_documents
+from memnet.domain.core.scope import UserScope
+from memnet.operations.history.rebuild_documents import rebuild_documents
 from memnet.wiring import connect
 from tests.e2e.client import DYNAMIC, Answer, User, eventually, until_definite
 from tests.e2e.killing import Killer, Progress, strikes

@@ -15,9 +15,9 @@ from itertools import count
 import pytest
 from aiohttp import ClientError, ClientSession, DummyCookieJar, TCPConnector
 
-from local.api_process import Api
-from local.child import status_of
-from local.fault_proxy import Fault, never_retry
+from local.emulators.fault_proxy import Fault, never_retry
+from local.stack.api_process import Api
+from local.stack.process import status_of
 from tests.e2e.client import DYNAMIC, PACE_SECONDS, Answer, User, prefer
 from tests.e2e.service import Service
 

@@ -4,7 +4,7 @@ import asyncio
 
 import pytest
 
-from local.fault_proxy import Fault, Injection
+from local.emulators.fault_proxy import Fault, Injection
 from tests.e2e.client import DYNAMIC, STATIC, Answer, User, add, prefer, project, write
 from tests.e2e.service import Service
 

@@ -5,7 +5,7 @@ from collections.abc import Awaitable, Callable
 
 import pytest
 
-from local.fault_proxy import Fault, Injection
+from local.emulators.fault_proxy import Fault, Injection
 from tests.e2e.client import DYNAMIC, Answer, User, check_failure, prefer, until_definite
 from tests.e2e.service import Service
 

@@ -12,9 +12,9 @@ import pytest
 import pytest_asyncio
 from aiohttp import ClientSession
 
-from local.stack import running_stack
-from memnet.domain.access import ROLES as OPERATIONS
-from memnet.domain.metric import LABELS, METRICS
+from local.stack.stack import running_stack
+from memnet.domain.core.access import ROLES as OPERATIONS
+from memnet.domain.core.metric import LABELS, METRICS
 from tests.e2e.client import DYNAMIC, User, prefer
 from tests.e2e.replays import PROFILE, ROLES, ended
 from tests.telemetry_receiver import ReceivedSpan, TelemetryReceiver
@@ -81,7 +81,7 @@ async def test_one_trace_leads_from_the_request_through_the_queue_to_the_worker(
 
 async def test_spans_are_those_of_operations_and_no_others(told: Told) -> None:
     timers = {"requeue_jobs", "reconcile_events", "sweep_outboxes", "compact_documents", "refresh_documents"}
-    timers |= {"sign_heads", "apply_retentions"}
+    timers |= {"sign_checkpoints", "apply_retentions"}
     names = {span.name for span in told.receiver.spans()}
     assert names <= {*OPERATIONS, *timers, "replay_snapshot", "other"}
     assert names >= {"patch_document", "search_events", "write_event", "store_snapshot", "get_replay"}

@@ -15,7 +15,7 @@ import yaml
 
 from local.infra_check.plan import Plan, Scenario
 from local.infra_check.tree import Tree
-from tests.house.source_tree import ROOT
+from tests.architecture.source_tree import ROOT
 
 AZURE: dict[str, Any] = yaml.safe_load((ROOT / "azure.yaml").read_text("utf-8"))
 APP = "Microsoft.App/containerApps"

@@ -15,17 +15,17 @@ from api.identity import TokenValidator
 from api.measurements import OTHER
 from api.request_telemetry import HEALTH
 from memnet.catalog import Catalog
-from memnet.domain.metric import (
-    BACKLOG_AGE,
+from memnet.domain.core.metric import (
     DEAD_LETTERS,
-    ERASURES_OPEN_AGE,
+    ERASURE_OLDEST_AGE,
     INDEX_LAG,
     METRICS,
     REPLAY_DURATION,
+    REPLAY_OLDEST_AGE,
     REQUEST_DURATION,
     WRITES,
 )
-from memnet.domain.metric import Metric as M
+from memnet.domain.core.metric import Metric as M
 from memnet.ports import Telemetry
 from memnet.wiring import in_memory
 from tests.api.conftest import AUDIENCE, DYNAMIC, ISSUER, USER, Token, changing, creating, patch_body
@@ -174,8 +174,8 @@ FIRING: Mapping[str, Callable[[Telemetry], None]] = {
     "dead-letters": bury,
     "index-lag": gauge(INDEX_LAG, 301),
     "late-replays": replays(in_time=150, late=1, failed=1),
-    "open-erasures": gauge(ERASURES_OPEN_AGE, 14401),
-    "replay-backlog": gauge(BACKLOG_AGE, 301),
+    "open-erasures": gauge(ERASURE_OLDEST_AGE, 14401),
+    "replay-backlog": gauge(REPLAY_OLDEST_AGE, 301),
     "schema-violations": violating,
     "server-errors": failing,
     "silent-api": nothing,
@@ -183,15 +183,15 @@ FIRING: Mapping[str, Callable[[Telemetry], None]] = {
     "stale-writes": stale,
 }
 QUIET: Mapping[str, Callable[[Telemetry], None]] = {
-    "dead-letters": gauge(BACKLOG_AGE, 9999),
+    "dead-letters": gauge(REPLAY_OLDEST_AGE, 9999),
     "index-lag": gauge(INDEX_LAG, 299),
     "late-replays": replays(in_time=150, late=1, failed=0),
-    "open-erasures": gauge(ERASURES_OPEN_AGE, 14399),
-    "replay-backlog": gauge(BACKLOG_AGE, 299),
+    "open-erasures": gauge(ERASURE_OLDEST_AGE, 14399),
+    "replay-backlog": gauge(REPLAY_OLDEST_AGE, 299),
     "schema-violations": hardly_violating,
     "server-errors": refusing,
     "silent-api": lambda telemetry: request(telemetry, "200", 1, HEALTH),
-    "silent-workers": gauge(BACKLOG_AGE, 0),
+    "silent-workers": gauge(REPLAY_OLDEST_AGE, 0),
     "stale-writes": hardly_stale,
 }
 
@@ -237,7 +237,7 @@ async def test_without_telemetry_it_stays_quiet(name: str) -> None:
 
 
 async def test_what_workers_tell_does_not_make_up_for_a_silent_api() -> None:
-    assert fires("silent-api", await recorded(gauge(BACKLOG_AGE, 0), part="worker"))
+    assert fires("silent-api", await recorded(gauge(REPLAY_OLDEST_AGE, 0), part="worker"))
 
 
 ON_METRICS = [query for query in WORKBOOK if query.startswith("AppMetrics")]

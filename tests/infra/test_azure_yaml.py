@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from tests.house.source_tree import ROOT
+from tests.architecture.source_tree import ROOT
 from tests.infra.deploying import AZURE, REGISTRY, SUBSCRIPTION, calls, commit, git, keep, repository, run, values
 
 NAMES = json.loads((ROOT / "infra" / "names.json").read_text("utf-8"))
@@ -39,7 +39,7 @@ def test_the_services_are_the_two_function_apps_of_the_templates() -> None:
     assert set(AZURE["services"]) == {"workers-blue", "workers-green"}
     for service in AZURE["services"].values():
         assert (service["host"], service["language"]) == ("function", "py")
-        assert service["hooks"]["prepackage"]["run"].endswith(f"-m local.worker_package {service['dist']}")
+        assert service["hooks"]["prepackage"]["run"].endswith(f"-m local.stack.worker_package {service['dist']}")
     assert len({service["dist"] for service in AZURE["services"].values()}) == 2
 
 

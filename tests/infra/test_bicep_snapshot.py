@@ -12,7 +12,7 @@ from local.infra_check import bicep_snapshot, snapshots
 from local.infra_check.functions import SUBSCRIPTION, TOKEN
 from local.infra_check.plan import Scenario
 from local.infra_check.tree import Tree
-from tests.house.source_tree import ROOT
+from tests.architecture.source_tree import ROOT
 
 GUID = "00000000-0000-0000-0000-000000000001"
 ACCOUNT = f"{SUBSCRIPTION}/resourceGroups/g/providers/Microsoft.Storage/storageAccounts/stmemnet{TOKEN}"

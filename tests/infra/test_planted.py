@@ -104,7 +104,7 @@ MISTAKES = {
         "looks like a key"),
     "a trigger without sessions": Mistake(FUNCTIONS, "is_sessions_enabled=True", "is_sessions_enabled=False",
         "differs-from-code", "trigger"),
-    "a function that the templates do not know": Mistake(FUNCTIONS, 'function_name("sign_heads")',
+    "a function that the templates do not know": Mistake(FUNCTIONS, 'function_name("sign_checkpoints")',
         'function_name("sign_all")', "differs-from-code", "sign_all"),
     "a host without sessions": Mistake('workers/host.json', '"maxConcurrentSessions": 4,', "", "differs-from-code",
         "sessions"),

@@ -10,7 +10,7 @@ from local.infra_check import snapshots
 from local.infra_check.__main__ import main
 from local.infra_check.check import check
 from local.infra_check.tree import Tree
-from tests.house.source_tree import ROOT
+from tests.architecture.source_tree import ROOT
 from tests.infra.planting import (
     ALERTS,
     API,
@@ -192,8 +192,8 @@ def test_a_role_that_the_workers_need_is_missed_though_the_page_does_not_name_it
 
 def test_a_function_that_was_deployed_stays_in_the_list_of_names() -> None:
     """The app that does not serve may still have it, and runs it once nothing switches it off."""
-    gone = (NAMES, '    "sign_heads",\n', ""), (FUNCTIONS, '"sign_heads"', '"requeue_jobs"')
-    assert "sign_heads was a function" in " ".join(one.message for one in check(planted(*gone)))
+    gone = (NAMES, '    "sign_checkpoints",\n', ""), (FUNCTIONS, '"sign_checkpoints"', '"requeue_jobs"')
+    assert "sign_checkpoints was a function" in " ".join(one.message for one in check(planted(*gone)))
 
 
 def test_a_change_of_several_plans_is_one_finding() -> None:

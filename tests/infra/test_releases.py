@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from local.infra_check.check import check
-from tests.house.source_tree import ROOT
+from tests.architecture.source_tree import ROOT
 from tests.infra.deploying import AZURE, REGISTRY, Deployment, Prompted, calls, commit, git, repository, run, values
 from tests.infra.planting import MAIN, NAMES, planted
 
@@ -227,9 +227,9 @@ class TestTheWorkers:
     def test_a_package_with_a_function_that_was_retired_may_still_be_deployed(self, deployed: Deployment) -> None:
         path = deployed.tree / NAMES
         before = path.read_text("utf-8")
-        later = before.replace('    "sign_heads",\n', "")
+        later = before.replace('    "sign_checkpoints",\n', "")
         assert later != before
-        path.write_text(later.replace('"retiredFunctions": []', '"retiredFunctions": ["sign_heads"]'), "utf-8")
+        path.write_text(later.replace('"retiredFunctions": []', '"retiredFunctions": ["sign_checkpoints"]'), "utf-8")
         deployed.tell(MEMNET_WORKER_FUNCTIONS="")
         deployed.provision()
         path.write_text(before, "utf-8")

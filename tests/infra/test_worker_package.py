@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from local.worker_package import DATA, PACKAGES, main, pack
-from tests.house.source_tree import ROOT
+from local.stack.worker_package import DATA, PACKAGES, main, pack
+from tests.architecture.source_tree import ROOT
 
 LOOK = """
 import json, sys

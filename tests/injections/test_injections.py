@@ -8,17 +8,17 @@ from typing import Any
 
 import pytest
 
-from memnet.domain.document import DocumentKey
-from memnet.domain.injected_context import is_marked
-from memnet.domain.json_text import canonical
-from memnet.domain.patch import apply
-from memnet.domain.sensitive import is_sensitive
+from memnet.domain.core.canonical_json import canonical
+from memnet.domain.core.json_patch import apply
+from memnet.domain.core.scope import DocumentKey
+from memnet.domain.documents.sensitive import is_sensitive
+from memnet.domain.replay.injected_context import is_marked
 from tests.domain.extraction_samples import COPILOT, add, answer_text, conversation, dynamic, set_to
 from tests.domain.samples import CATALOG
 from tests.injections.forgeries import FORGERIES
 from tests.injections.orders import ORDERS
 from tests.injections.world import OTHER, Injection, Replayed, World
-from tests.operations.service import ALPHA, DYNAMIC, Service
+from tests.operations.service_scenario import ALPHA, DYNAMIC, Service
 
 FACT = {
     "id": "f",

@@ -6,21 +6,22 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from memnet.adapters.memory.models import ScriptedModels
-from memnet.domain.document import Actor, DocumentKey, ETag, Json, UserScope
-from memnet.domain.errors import MemnetError
-from memnet.domain.extraction import Extraction, ProposedPatch, ShownDocument
-from memnet.domain.extraction_gate import evidence
-from memnet.domain.json_text import canonical
-from memnet.domain.patch import pointer
-from memnet.domain.path_policy import lies_within, touches
-from memnet.domain.profile import Profile
-from memnet.domain.snapshot import Snapshot
-from memnet.domain.write import IfMatch, PatchDocument, Reason, WriteResult
-from memnet.operations.extract_memory import extract_memory
-from memnet.operations.patch_document import patch_document
+from memnet.domain.catalog.path_policy import lies_within, touches
+from memnet.domain.catalog.profile import Profile
+from memnet.domain.core.canonical_json import canonical
+from memnet.domain.core.errors import MemnetError
+from memnet.domain.core.json_patch import pointer
+from memnet.domain.core.reason import Reason
+from memnet.domain.core.scope import Actor, DocumentKey, ETag, Json, UserScope
+from memnet.domain.documents.commands import IfMatch, PatchDocument, WriteResult
+from memnet.domain.replay.extraction import Extraction, ProposedPatch, SourceDocument
+from memnet.domain.replay.extraction_guardrails import evidence
+from memnet.domain.replay.snapshot import Snapshot
+from memnet.operations.documents.patch_document import patch_document
+from memnet.operations.replay.extract_memory import extract_memory
 from tests.domain.extraction_samples import CONTENTS, COPILOT, VALUES, conversation, snapshot
 from tests.domain.samples import CATALOG
-from tests.operations.service import Service
+from tests.operations.service_scenario import Service
 from tests.services import service_of
 
 ME, OTHER, ABROAD = UserScope("t1", "u1"), UserScope("t1", "u2"), UserScope("t2", "u1")
@@ -83,13 +84,13 @@ class World:
             found[row.key.blob_name] = (await self.service.read(row.key))["content"]
         return found
 
-    async def shown(self, profile: Profile) -> list[ShownDocument]:
+    async def shown(self, profile: Profile) -> list[SourceDocument]:
         """What a replay for the first user is shown."""
         documents = []
         for binding in profile.document_bindings:
             key = binding.resolve(ME, VALUES.get(binding.binding_id))
             head = await self.service.head(key)
-            documents.append(ShownDocument(binding.binding_id, key, head.commit.etag, head.content))
+            documents.append(SourceDocument(binding.binding_id, key, head.commit.etag, head.content))
         return documents
 
     async def replay(self, injection: Injection, *, with_model: bool) -> Replayed:

@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 from azure.core.exceptions import ResourceExistsError
 
-from local.azurite_server import PACKAGE, Azurite, container_client, create_container, drop_container
-from local.child import ROOT, Child, ReservedPort, StackError, status_of
+from local.stack.azurite_server import PACKAGE, Azurite, container_client, create_container, drop_container
+from local.stack.process import ROOT, Child, ReservedPort, StackError, status_of
 
 
 def alive(pid: int) -> bool:
@@ -46,7 +46,7 @@ def test_it_outlives_no_parent_that_was_killed(tmp_path: Path) -> None:
     program = (
         "import sys, time\n"
         "from pathlib import Path\n"
-        "from local.azurite_server import Azurite\n"
+        "from local.stack.azurite_server import Azurite\n"
         "azurite = Azurite(log=Path(sys.argv[1]))\n"
         "azurite.start()\n"
         "print(azurite.child.pid, flush=True)\n"
@@ -83,7 +83,7 @@ def test_container_is_created_once_and_dropped_whole(container_url: str) -> None
 
 
 def test_missing_package_says_what_to_do(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("local.azurite_server.PACKAGE", tmp_path)
+    monkeypatch.setattr("local.stack.azurite_server.PACKAGE", tmp_path)
     with pytest.raises(StackError, match="make setup"):
         Azurite(log=tmp_path / "log")
 

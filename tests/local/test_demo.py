@@ -7,7 +7,7 @@ import sys
 import tempfile
 from pathlib import Path
 
-from local.child import ROOT
+from local.stack.process import ROOT
 
 
 def run_demo(*arguments: str, directory: Path, **settings: str) -> subprocess.CompletedProcess[str]:

@@ -13,8 +13,8 @@ from azure.core.pipeline.transport import AioHttpTransport
 from azure.storage.blob import StorageErrorCode
 from azure.storage.blob.aio import ContainerClient, LinearRetry
 
-from local.azurite_server import ACCOUNT_KEY, ACCOUNT_NAME
-from local.fault_proxy import Fault, FaultProxy, Injection, never_retry
+from local.emulators.fault_proxy import Fault, FaultProxy, Injection, never_retry
+from local.stack.azurite_server import ACCOUNT_KEY, ACCOUNT_NAME
 
 GONE = (ServiceRequestError, ServiceResponseError)
 

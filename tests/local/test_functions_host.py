@@ -17,13 +17,13 @@ import pytest
 from azure.servicebus import ServiceBusMessage, ServiceBusReceivedMessage, ServiceBusSubQueue
 from azure.servicebus.aio import ServiceBusClient
 
-from local.child import ROOT, StackError
-from local.functions.app_settings import ServiceBusConnection, expand
-from local.functions.host_options import HostError, HostOptions, read_host_options
-from local.functions.indexed_app import IndexedApp, IndexedFunction
-from local.functions.timers import Timer
-from local.service_bus_server import ServiceBus
-from local.worker_host import WorkerHost
+from local.emulators.functions.app_settings import ServiceBusConnection, expand
+from local.emulators.functions.host_options import HostError, HostOptions, read_host_options
+from local.emulators.functions.indexed_app import IndexedApp, IndexedFunction
+from local.emulators.functions.timers import Timer
+from local.stack.process import ROOT, StackError
+from local.stack.service_bus_server import ServiceBus
+from local.stack.worker_host import WorkerHost
 
 APP = Path(__file__).parent / "functions_app"
 LOCK_SECONDS = 4.0
@@ -285,7 +285,7 @@ def test_host_json_is_obeyed_or_refused(tmp_path: Path) -> None:
 def test_an_app_that_cannot_run_says_why(tmp_path: Path) -> None:
     (tmp_path / "host.json").write_text('{"version": "2.0"}')
     (tmp_path / "function_app.py").write_text("import nothing_of_this_name\n")
-    command = [sys.executable, "-m", "local.functions", "--app", str(tmp_path), "--port", "0"]
+    command = [sys.executable, "-m", "local.emulators.functions", "--app", str(tmp_path), "--port", "0"]
     ended = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=60, check=False)
     assert ended.returncode == 1
     assert "nothing_of_this_name" in ended.stderr

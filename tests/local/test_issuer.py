@@ -9,7 +9,7 @@ import httpx
 import jwt
 import pytest
 
-from local.issuer import AUDIENCE, Issuer, Keys, running_issuer
+from local.emulators.issuer import AUDIENCE, Issuer, Keys, running_issuer
 
 
 def claims_of(token: str, issuer: Issuer, *, audience: str = AUDIENCE) -> dict[str, Any]:

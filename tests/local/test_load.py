@@ -12,12 +12,12 @@ import pytest
 from rich.console import Console
 
 from local.bench.connection import Connection
-from local.load import __main__ as load
-from local.load import report
-from local.load.driver import Driver, Tally
-from local.load.findings import Budget, Step, growth, is_over, knee, limit
-from local.load.gauges import MIB, OTHERS, Gauges
-from local.load.mix import WEIGHTS, Client
+from local.bench.load import __main__ as load
+from local.bench.load import report
+from local.bench.load.driver import Driver, Tally
+from local.bench.load.findings import Budget, Step, growth, is_over, knee, limit
+from local.bench.load.gauges import MIB, OTHERS, Gauges
+from local.bench.load.mix import WEIGHTS, Client
 from tests.contracts.scripted_server import answer, scripted_server
 
 TINY = load.Scale(minutes=0.05, users=4, step_seconds=0.5, most_clients=2)

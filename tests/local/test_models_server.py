@@ -7,9 +7,9 @@ from typing import Any
 import openai
 import pytest
 
-from local.models.behaviour import HANGS, fails, load, says
-from local.models.strict_schema import problem
-from local.models_server import ModelsServer
+from local.emulators.models.behaviour import HANGS, fails, load, says
+from local.emulators.models.strict_schema import problem
+from local.stack.models_server import ModelsServer
 
 TEXT = {"type": "string"}
 

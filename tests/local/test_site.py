@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.house.source_tree import ROOT, texts
+from tests.architecture.source_tree import ROOT, texts
 
 LOADS = {"script": "src", "link": "href", "img": "src", "iframe": "src", "source": "src", "object": "data"}
 

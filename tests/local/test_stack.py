@@ -18,9 +18,9 @@ import pytest
 from click.testing import CliRunner
 
 from cli.main import main
-from local.child import ROOT, Child
-from local.fault_proxy import Fault, FaultProxy
-from local.stack import Stack, running_stack
+from local.emulators.fault_proxy import Fault, FaultProxy
+from local.stack.process import ROOT, Child
+from local.stack.stack import Stack, running_stack
 
 USER = "/v1/tenants/t1/users/u1"
 ROUTE = f"{USER}/documents"
@@ -40,13 +40,13 @@ def wait_until_gone(*pids: int) -> None:
 
 
 class Command:
-    """`python -m local.dev`, run in a directory of its own."""
+    """`python -m local.stack.dev`, run in a directory of its own."""
 
     def __init__(self, directory: Path, *, port: str = "0") -> None:
         self.directory = directory
         environment = {**os.environ, "MEMNET_PORT": port}
         self.process = subprocess.Popen(
-            [sys.executable, "-m", "local.dev", "--directory", str(directory / ".local")],
+            [sys.executable, "-m", "local.stack.dev", "--directory", str(directory / ".local")],
             cwd=ROOT,
             env=environment,
             stdout=subprocess.PIPE,

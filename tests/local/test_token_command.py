@@ -11,7 +11,7 @@ import pytest
 from click.testing import CliRunner
 
 from cli.main import COMMANDS, main
-from local.issuer import AUDIENCE, Issuer
+from local.emulators.issuer import AUDIENCE, Issuer
 
 OPTIONS = ["--tenant", "t1", "--tenant", "t2", "--principal", "svc-a", "--roles", "Memory.Read,Memory.Write"]
 

@@ -15,16 +15,18 @@ from typing import Any
 
 import orjson
 
-from memnet.domain import audit_values, envelope
-from memnet.domain.audit_values import RecordPlace
-from memnet.domain.document import Actor, DocumentKey, StorageETag, UserScope
-from memnet.domain.draft import Governance, draft_patch
-from memnet.domain.error_code import ErrorCode
-from memnet.domain.errors import MemnetError, Unavailable
-from memnet.domain.profile import Profile
-from memnet.domain.schema import Schema
-from memnet.domain.sealing import KEY_BYTES, DataKey
-from memnet.domain.write import IfAbsent, IfMatch, PatchDocument, Reason
+from memnet.domain.catalog.profile import Profile
+from memnet.domain.catalog.schema import Schema
+from memnet.domain.catalog.write_rules import WriteRules
+from memnet.domain.core.error_code import ErrorCode
+from memnet.domain.core.errors import MemnetError, Unavailable
+from memnet.domain.core.reason import Reason
+from memnet.domain.core.scope import Actor, DocumentKey, StorageETag, UserScope
+from memnet.domain.documents import audit_values, envelope
+from memnet.domain.documents.audit_values import AuditRecordLocation
+from memnet.domain.documents.commands import IfAbsent, IfMatch, PatchDocument
+from memnet.domain.documents.write_decision import decide_patch
+from memnet.domain.sealing.sealing import KEY_BYTES, DataKey
 from memnet.ports import Page, StoreConflict, StoredDocument
 from memnet.stores import ListedDocument, Vault
 from tests.domain.rebuilding import rebuild
@@ -189,10 +191,10 @@ class Simulation:
         self.faults: collections.Counter[str] = collections.Counter()
         self.reads: list[tuple[int, int, int]] = []
         self.answers: list[tuple[str, str, int, int, int | None]] = []
-        self.rules = Governance(PROFILE, PROFILE.document_bindings[0], Schema.compile("s", "1", CONTENT))
+        self.rules = WriteRules(PROFILE, PROFILE.document_bindings[0], Schema.compile("s", "1", CONTENT))
         # Looked up by module so that a mutant can stand in.
-        self.commit_change = importlib.import_module("memnet.operations.commit_change").commit_change
-        self.sweep = importlib.import_module("memnet.operations.sweep_outboxes").sweep_outboxes
+        self.commit_change = importlib.import_module("memnet.operations.documents.commit_change").commit_change
+        self.sweep = importlib.import_module("memnet.operations.documents.sweep_outboxes").sweep_outboxes
         self.processes = [Process(self, f"p{n}") for n in range(processes)]
         self.clients = [Task(self.client(n, increments), None) for n in range(clients)]
         self.tasks += self.clients
@@ -239,7 +241,7 @@ class Simulation:
 
     def serve(self, process: Process, command: PatchDocument) -> Coroutine[Any, Any, Any]:
         def decide(head: Any) -> Any:
-            return draft_patch(command, self.rules, head, proposed_at="2026-02-14T20:00:00Z", proposal_id="")
+            return decide_patch(command, self.rules, head, proposed_at="2026-02-14T20:00:00Z", proposal_id="")
 
         ports: Any = process
         return self.commit_change(
@@ -350,7 +352,9 @@ class Simulation:
         stored = {name: blob[0] for name, blob in sorted(self.store.blobs.items()) if name.startswith("audit/")}
         records = [
             audit_values.opened(
-                orjson.loads(data), RecordPlace(KEY.scope, name.removeprefix("audit/")), {DATA_KEY.key_id: DATA_KEY}
+                orjson.loads(data),
+                AuditRecordLocation(KEY.scope, name.removeprefix("audit/")),
+                {DATA_KEY.key_id: DATA_KEY},
             )
             for name, data in stored.items()
         ]

@@ -4,7 +4,7 @@ from collections.abc import AsyncIterator
 
 import pytest
 
-from tests.operations.service import Service
+from tests.operations.service_scenario import Service
 
 
 @pytest.fixture

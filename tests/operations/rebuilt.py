@@ -3,10 +3,10 @@
 from dataclasses import dataclass
 from typing import Any
 
-from memnet.domain.audit import Version
-from memnet.domain.document import DocumentKey, UserScope
-from memnet.domain.history import Rebuilt
-from memnet.operations.rebuild_documents import rebuild_documents
+from memnet.domain.core.scope import DocumentKey, UserScope
+from memnet.domain.documents.audit_record import Version
+from memnet.domain.history.reconstruction import VerifiedHistory
+from memnet.operations.history.rebuild_documents import rebuild_documents
 from memnet.stores import AuditLog, DocumentStore
 from tests.services import service_of
 
@@ -15,7 +15,7 @@ from tests.services import service_of
 class History:
     """A document that was rebuilt, and its versions."""
 
-    rebuilt: Rebuilt
+    rebuilt: VerifiedHistory
     versions: list[Version]
 
     def __getattr__(self, name: str) -> Any:

@@ -4,12 +4,12 @@ from typing import Any
 
 import orjson
 
-from memnet.domain.catalog import Catalog
-from memnet.domain.document import DocumentKey, Json, UserScope
-from memnet.domain.profile import Profile
-from memnet.domain.schema import Schema
-from memnet.domain.schema_additive import ADDITIVE_TO
-from memnet.domain.schema_check import DIALECT, schema_uri
+from memnet.domain.catalog.catalog import Catalog
+from memnet.domain.catalog.profile import Profile
+from memnet.domain.catalog.schema import Schema
+from memnet.domain.catalog.schema_additive import ADDITIVE_TO
+from memnet.domain.catalog.schema_check import DIALECT, schema_uri
+from memnet.domain.core.scope import DocumentKey, Json, UserScope
 
 GARDEN = DocumentKey(UserScope("t1", "u1"), "green", "garden.json")
 LIST = {"type": "array", "items": {"type": "string", "maxLength": 9}}

@@ -10,8 +10,8 @@ import jsonpatch
 import pytest
 
 from memnet.catalog import CatalogError, load_catalog
-from memnet.domain.profile_check import PENDING_MEMBERS
-from memnet.domain.schema_check import DIALECT
+from memnet.domain.catalog.profile_check import PENDING_MEMBERS
+from memnet.domain.catalog.schema_check import DIALECT
 
 SCHEMA: dict[str, Any] = {
     "$schema": DIALECT,

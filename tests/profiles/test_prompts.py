@@ -11,7 +11,7 @@ from click.testing import CliRunner, Result
 
 from cli.main import main
 from memnet.catalog import CatalogError, load_catalog, load_prompts, read_released
-from memnet.domain.prompt import MAX_PROMPT
+from memnet.domain.catalog.prompt import MAX_PROMPT
 from memnet.settings import ROOT
 from tests.profiles.conftest import PROMPT, Workshop
 

@@ -9,7 +9,7 @@ from click.testing import CliRunner
 
 from cli.main import main
 from memnet.catalog import Catalog, CatalogError, load_catalog
-from memnet.domain.retention import Kind
+from memnet.domain.catalog.retention_policy import Kind
 from memnet.settings import ROOT
 from tests.profiles.conftest import Workshop
 

@@ -8,10 +8,10 @@ from typing import Any
 import pytest
 
 from memnet.catalog import Catalog, CatalogError, load_catalog, read_released
-from memnet.domain.document import Actor, DocumentKey, UserScope
-from memnet.domain.errors import BindingMismatch, BindingNotFound, ProfileForbidden, ProfileNotFound
-from memnet.domain.json_text import canonical
-from memnet.domain.profile_check import PENDING_MEMBERS
+from memnet.domain.catalog.profile_check import PENDING_MEMBERS
+from memnet.domain.core.canonical_json import canonical
+from memnet.domain.core.errors import BindingMismatch, BindingNotFound, ProfileForbidden, ProfileNotFound
+from memnet.domain.core.scope import Actor, DocumentKey, UserScope
 from memnet.settings import ROOT
 
 PROFILES, SCHEMAS, PROMPTS = ROOT / "profiles", ROOT / "schemas", ROOT / "prompts"

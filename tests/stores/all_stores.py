@@ -5,13 +5,13 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import TypeVar
 
-from memnet.domain.document import DocumentKey, ETag, UserScope
-from memnet.domain.envelope import DocumentSummary
-from memnet.domain.erasure import Found
-from memnet.domain.event import EventKey
-from memnet.domain.hold import HoldKey, HoldPlace
-from memnet.domain.job import OF_USERS, Job
-from memnet.domain.record import RecordKey, RecordKind
+from memnet.domain.core.job import OF_USERS, Job
+from memnet.domain.core.scope import DocumentKey, ETag, UserScope
+from memnet.domain.core.user_item import ItemKey, ItemKind
+from memnet.domain.documents.envelope import DocumentSummary
+from memnet.domain.events.event import EventKey
+from memnet.domain.governance.erasure import Found
+from memnet.domain.governance.legal_hold import HoldKey, HoldTarget
 from memnet.ports import Page
 from memnet.stores import (
     AuditLog,
@@ -24,7 +24,7 @@ from memnet.stores import (
     RecordStore,
     UserStorage,
 )
-from tests.operations.vault_world import VaultWorld
+from tests.operations.vault_scenario import VaultWorld
 
 DATA = '{"who":"naïve 文档 🙂"}'.encode()
 SUMMARY = DocumentSummary(
@@ -84,9 +84,9 @@ def writes(stores: Stores, scope: UserScope, name: str) -> dict[str, Write]:
         "event mark": lambda: stores.events.mark(event, "m1"),
         **{
             f"{kind} record": lambda kind=kind: stores.records.write(  # type: ignore[misc]
-                RecordKey(scope, kind, f"{name}/a"), DATA, replaces=None
+                ItemKey(scope, kind, f"{name}/a"), DATA, replaces=None
             )
-            for kind in RecordKind
+            for kind in ItemKind
         },
         **{f"{kind} mark": lambda kind=kind: stores.marks.mark(job_of(scope, kind, name)) for kind in OF_USERS},  # type: ignore[misc]
     }
@@ -94,7 +94,7 @@ def writes(stores: Stores, scope: UserScope, name: str) -> dict[str, Write]:
 
 async def put_hold(stores: Stores, scope: UserScope, number: int = 1) -> None:
     """A change of the hold on a user, which no fence forbids."""
-    await stores.holds.create(HoldKey(HoldPlace(scope.tenant_id, scope.user_id), number), DATA)
+    await stores.holds.create(HoldKey(HoldTarget(scope.tenant_id, scope.user_id), number), DATA)
 
 
 async def fill(stores: Stores, scope: UserScope, *names: str) -> None:

@@ -4,7 +4,7 @@ import pytest
 
 from memnet.stores import AuditLog, Blobs, DocumentStore, EventStore, HoldStore, JobMarks, RecordStore, SearchRegister
 from tests.memory_blobs import memory_blobs
-from tests.operations.vault_world import VaultWorld
+from tests.operations.vault_scenario import VaultWorld
 
 
 @pytest.fixture

@@ -4,8 +4,8 @@ import asyncio
 
 import pytest
 
-from memnet.domain.document import UserScope
-from memnet.domain.errors import HistoryBroken, InvalidIdentifier
+from memnet.domain.core.errors import HistoryCorrupt, InvalidIdentifier
+from memnet.domain.core.scope import UserScope
 from memnet.stores import AuditLog
 
 SCOPE = UserScope("t1", "u1")
@@ -42,7 +42,7 @@ async def test_appending_the_same_bytes_again_is_success(audit):
 
 async def test_appending_other_bytes_breaks_the_history_and_changes_nothing(audit):
     await audit.append(SCOPE, "d-0001", RECORD)
-    with pytest.raises(HistoryBroken):
+    with pytest.raises(HistoryCorrupt):
         await audit.append(SCOPE, "d-0001", RECORD + b" ")
     assert await audit.read(SCOPE, "d-0001") == RECORD
 
@@ -58,7 +58,7 @@ async def test_racing_forks_have_one_winner(audit):
     )
     winners = [n for n, outcome in enumerate(outcomes) if outcome is None]
     assert len(winners) == 1
-    assert all(isinstance(outcome, HistoryBroken) for outcome in outcomes if outcome is not None)
+    assert all(isinstance(outcome, HistoryCorrupt) for outcome in outcomes if outcome is not None)
     assert await audit.read(SCOPE, "d-0001") == str(winners[0]).encode()
 
 
@@ -107,7 +107,7 @@ async def test_baselines_stand_apart_from_records(audit):
     await audit.append_baseline(SCOPE, "d-0002", b"2")
     await audit.append_baseline(SCOPE, "d-0001", b"1")
     await audit.append_baseline(SCOPE, "d-0001", b"1")
-    with pytest.raises(HistoryBroken):
+    with pytest.raises(HistoryCorrupt):
         await audit.append_baseline(SCOPE, "d-0001", b"other")
     assert (await audit.read(SCOPE, "d-0001"), await audit.read_baseline(SCOPE, "d-0001")) == (RECORD, b"1")
     assert not audit.stands(SCOPE, "d-0002")

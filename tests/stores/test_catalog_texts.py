@@ -6,10 +6,10 @@ from datetime import UTC, datetime
 import pytest
 
 from memnet.adapters.process.once import Once
-from memnet.domain.catalog_text import TextKind, TextName
-from memnet.domain.document import DocumentKey, ETag, UserScope
-from memnet.domain.envelope import DocumentSummary
-from memnet.domain.errors import CatalogConflict
+from memnet.domain.catalog.catalog_text import TextKind, TextName
+from memnet.domain.core.errors import CatalogConflict
+from memnet.domain.core.scope import DocumentKey, ETag, UserScope
+from memnet.domain.documents.envelope import DocumentSummary
 from memnet.ports import StoreConflict
 from memnet.stores import Blobs, DocumentStore
 from tests.memory_blobs import storage_of

@@ -2,7 +2,7 @@
 
 import pytest
 
-from memnet.domain.document import DocumentKey, StorageETag, UserScope
+from memnet.domain.core.scope import DocumentKey, StorageETag, UserScope
 from memnet.ports import StoredDocument
 from memnet.stores.document_cache import ENTRY_BYTES, DocumentCache
 

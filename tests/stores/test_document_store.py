@@ -4,8 +4,8 @@ from dataclasses import replace
 
 import pytest
 
-from memnet.domain.document import DocumentKey, ETag, StorageETag, UserScope
-from memnet.domain.envelope import DocumentSummary
+from memnet.domain.core.scope import DocumentKey, ETag, StorageETag, UserScope
+from memnet.domain.documents.envelope import DocumentSummary
 from memnet.ports import StoreConflict
 from memnet.stores import DocumentStore, ListedDocument
 

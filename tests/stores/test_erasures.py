@@ -4,10 +4,10 @@ from collections.abc import Sequence
 
 import pytest
 
-from memnet.domain.document import StorageETag, UserScope
-from memnet.domain.errors import ErasureRunning, InvalidCursor, InvalidIdentifier, TenantEnded
-from memnet.domain.job import Job, JobKind
-from memnet.domain.record import RecordKey, RecordKind
+from memnet.domain.core.errors import ErasureRunning, InvalidCursor, InvalidIdentifier, TenantEnded
+from memnet.domain.core.job import Job, JobKind
+from memnet.domain.core.scope import StorageETag, UserScope
+from memnet.domain.core.user_item import ItemKey, ItemKind
 from memnet.ports import StoreConflict
 from memnet.stores import Blobs
 from tests.memory_blobs import memory_blobs, storage_of
@@ -166,9 +166,9 @@ class TestEveryStoreKeepsTheFence:
             with pytest.raises(ErasureRunning):
                 await check(ONE)
 
-    @pytest.mark.parametrize("kind", list(RecordKind))
+    @pytest.mark.parametrize("kind", list(ItemKind))
     async def test_no_record_is_written_over_either(self, stores, kind):
-        key = RecordKey(ONE, kind, "a")
+        key = ItemKey(ONE, kind, "a")
         first = await stores.records.write(key, b"1", replaces=None)
         fence = await stores.erasures.write(ONE, DATA, replaces=None)
         with pytest.raises(ErasureRunning):

@@ -5,9 +5,9 @@ from datetime import UTC, datetime
 
 import pytest
 
-from memnet.domain.document import UserScope
-from memnet.domain.errors import InvalidCursor
-from memnet.domain.event import EventKey
+from memnet.domain.core.errors import InvalidCursor
+from memnet.domain.core.scope import UserScope
+from memnet.domain.events.event import EventKey
 from memnet.ports import Page, StoreConflict
 from memnet.stores import EventStore, Marked
 from tests.memory_blobs import storage_of

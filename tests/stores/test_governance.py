@@ -5,20 +5,20 @@ from typing import Any
 import pytest
 
 from memnet.adapters.memory.clock import FrozenClock
-from memnet.domain.document import Actor, UserScope
-from memnet.domain.errors import HistoryBroken, InvalidCursor, InvalidIdentifier
-from memnet.domain.event import EventKey
-from memnet.domain.hold import HoldKey, HoldPlace
-from memnet.domain.record import RecordKey, RecordKind
-from memnet.operations.legal_holds import get_hold, place_hold, release_hold
+from memnet.domain.core.errors import HistoryCorrupt, InvalidCursor, InvalidIdentifier
+from memnet.domain.core.scope import Actor, UserScope
+from memnet.domain.core.user_item import ItemKey, ItemKind
+from memnet.domain.events.event import EventKey
+from memnet.domain.governance.legal_hold import HoldKey, HoldTarget
+from memnet.operations.governance.legal_holds import get_hold, place_hold, release_hold
 from memnet.ports import StoreConflict
 from memnet.stores import AuditLog, Blobs, ErasureStore, EventStore, RecordStore, UserDirectory
 from tests.memory_blobs import memory_blobs
-from tests.operations.vault_world import VaultWorld
+from tests.operations.vault_scenario import VaultWorld
 from tests.services import service_of
 from tests.stores.all_stores import pages
 
-PLACE = HoldPlace("t1", "u1")
+PLACE = HoldTarget("t1", "u1")
 DATA = '{"reason":"naïve 文档"}'.encode()
 
 
@@ -39,7 +39,7 @@ async def test_a_change_is_created_once(holds):
 
 
 async def test_changes_are_listed_by_place_and_by_tenant_in_their_order(holds):
-    places = [HoldPlace("t1"), HoldPlace("t1", "tenant"), PLACE, HoldPlace("t1", "u10"), HoldPlace("t10", "u1")]
+    places = [HoldTarget("t1"), HoldTarget("t1", "tenant"), PLACE, HoldTarget("t1", "u10"), HoldTarget("t10", "u1")]
     keys = [HoldKey(place, number) for place in places for number in (1, 2, 10)]
     for key in reversed(keys):
         await holds.create(key, DATA)
@@ -49,15 +49,15 @@ async def test_changes_are_listed_by_place_and_by_tenant_in_their_order(holds):
             assert own == [key for key in keys if key.place == place]
         of_tenant = await pages(lambda cursor, n=limit: holds.list_of_tenant("t1", limit=n, cursor=cursor), limit)
         assert of_tenant == keys[:12]
-    assert (await holds.list(HoldPlace("t2"), limit=1, cursor=None)).items == []
+    assert (await holds.list(HoldTarget("t2"), limit=1, cursor=None)).items == []
     with pytest.raises(InvalidIdentifier):
         await holds.list_of_tenant("t1/users", limit=1, cursor=None)
     cursor = (await holds.list(PLACE, limit=1, cursor=None)).next_cursor
     with pytest.raises(InvalidCursor):
-        await holds.list(HoldPlace("t1", "u10"), limit=1, cursor=cursor)
+        await holds.list(HoldTarget("t1", "u10"), limit=1, cursor=cursor)
 
 
-@pytest.mark.parametrize("held", [PLACE, HoldPlace("t1")])
+@pytest.mark.parametrize("held", [PLACE, HoldTarget("t1")])
 async def test_the_changes_of_a_hold_are_a_chain_in_any_store(holds, held):
     blobs = memory_blobs()
     actor, erasures = Actor("ops", frozenset()), ErasureStore(blobs)
@@ -67,7 +67,7 @@ async def test_the_changes_of_a_hold_are_a_chain_in_any_store(holds, held):
     assert [change.key.number for change in found] == list(range(1, 13))
     newest = await holds.read(HoldKey(held, 12))
     await holds.create(HoldKey(held, 14), newest.replace(b'"number":12', b'"number":14'))
-    with pytest.raises(HistoryBroken):
+    with pytest.raises(HistoryCorrupt):
         await get_hold(held, service_of(holds=holds, erasures=erasures))
 
 
@@ -80,7 +80,7 @@ async def test_a_user_is_listed_once_whatever_is_stored(stored):
             for number in range(3):
                 await log.append(scope, f"d-{number}", DATA)
             await events.create(EventKey(scope, "e1"), DATA)
-    await records.write(RecordKey(UserScope("t3", "only"), RecordKind.KEYS, "data"), DATA, replaces=None)
+    await records.write(ItemKey(UserScope("t3", "only"), ItemKind.KEYS, "data"), DATA, replaces=None)
     for limit in (1, 2, 100):
         tenants = await pages(lambda cursor, n=limit: users.list_tenants(limit=n, cursor=cursor), limit)
         assert sorted(tenants) == ["t1", "t1-a", "t2", "t3"]

@@ -3,7 +3,7 @@
 from datetime import timedelta
 
 from memnet.adapters.memory.clock import FrozenClock
-from memnet.domain.job import MARKS, Job, JobKind
+from memnet.domain.core.job import PENDING_MARKERS, Job, JobKind
 from memnet.stores import JobMarks
 from tests.memory_blobs import memory_blobs, storage_of
 
@@ -60,5 +60,5 @@ async def test_a_second_mark_keeps_the_first_ones_time():
 async def test_what_is_no_mark_is_passed_over(marks):
     await marks.mark(JOB)
     for name in ("replay/t1/u1/x/y", "replay/t1/u1", "sweep/t1/u1/x", "replay/-/u1/x", "replay/t1/u1/!"):
-        storage_of(marks).overwrite(f"{MARKS}{name}", b"")
+        storage_of(marks).overwrite(f"{PENDING_MARKERS}{name}", b"")
     assert await listed(marks, 100) == [JOB]

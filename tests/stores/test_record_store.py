@@ -2,21 +2,21 @@
 
 import pytest
 
-from memnet.domain.document import StorageETag, UserScope
-from memnet.domain.errors import InvalidIdentifier
-from memnet.domain.record import RecordKey, RecordKind
+from memnet.domain.core.errors import InvalidIdentifier
+from memnet.domain.core.scope import StorageETag, UserScope
+from memnet.domain.core.user_item import ItemKey, ItemKind
 from memnet.ports import StoreConflict
 from memnet.stores import RecordStore
 
 SCOPE = UserScope("t1", "u1")
-KEY = RecordKey(SCOPE, RecordKind.SNAPSHOTS, "c_1/s_1")
+KEY = ItemKey(SCOPE, ItemKind.SNAPSHOTS, "c_1/s_1")
 DATA = '{"sealed":"naïve 文档 🙂"}'.encode()
 
 
 async def listed(
-    records: RecordStore, whose: UserScope | str, kind: RecordKind = RecordKind.SNAPSHOTS, limit: int = 2
-) -> list[RecordKey]:
-    found: list[RecordKey] = []
+    records: RecordStore, whose: UserScope | str, kind: ItemKind = ItemKind.SNAPSHOTS, limit: int = 2
+) -> list[ItemKey]:
+    found: list[ItemKey] = []
     cursor: str | None = None
     while True:
         if isinstance(whose, str):
@@ -57,12 +57,12 @@ async def test_a_record_is_written_over_the_one_that_was_read_alone(records):
 @pytest.mark.parametrize(
     "neighbour",
     [
-        RecordKey(UserScope("t1", "u10"), RecordKind.SNAPSHOTS, "c_1/s_1"),
-        RecordKey(UserScope("t10", "u1"), RecordKind.SNAPSHOTS, "c_1/s_1"),
-        RecordKey(SCOPE, RecordKind.REPLAYS, "c_1/s_1"),
-        RecordKey(SCOPE, RecordKind.SNAPSHOTS, "c_1"),
-        RecordKey(SCOPE, RecordKind.SNAPSHOTS, "c_1/s_1.json"),
-        RecordKey(SCOPE, RecordKind.SNAPSHOTS, "c_1/s_1/x"),
+        ItemKey(UserScope("t1", "u10"), ItemKind.SNAPSHOTS, "c_1/s_1"),
+        ItemKey(UserScope("t10", "u1"), ItemKind.SNAPSHOTS, "c_1/s_1"),
+        ItemKey(SCOPE, ItemKind.REPLAYS, "c_1/s_1"),
+        ItemKey(SCOPE, ItemKind.SNAPSHOTS, "c_1"),
+        ItemKey(SCOPE, ItemKind.SNAPSHOTS, "c_1/s_1.json"),
+        ItemKey(SCOPE, ItemKind.SNAPSHOTS, "c_1/s_1/x"),
     ],
     ids=lambda key: key.blob_name,
 )
@@ -71,33 +71,33 @@ async def test_neighbours_do_not_meet(records, neighbour):
     assert await records.read(KEY) is None
     await records.write(KEY, b"ours", replaces=None)
     assert (await records.read(neighbour)).data == b"theirs"
-    mine = [key for key in (KEY, neighbour) if (key.scope, key.kind) == (SCOPE, RecordKind.SNAPSHOTS)]
+    mine = [key for key in (KEY, neighbour) if (key.scope, key.kind) == (SCOPE, ItemKind.SNAPSHOTS)]
     assert await listed(records, SCOPE) == sorted(mine, key=lambda key: key.blob_name)
 
 
 async def test_lists_are_of_one_kind_of_one_user_or_of_one_tenant_in_name_order(records):
     keys = [
-        RecordKey(UserScope(tenant, user), kind, name)
+        ItemKey(UserScope(tenant, user), kind, name)
         for tenant in ("t1", "t10", "t2")
         for user in ("u1", "u10", "u2")
-        for kind in (RecordKind.KEYS, RecordKind.SNAPSHOTS)
+        for kind in (ItemKind.KEYS, ItemKind.SNAPSHOTS)
         for name in ("c/a", "c/b", "d")
     ]
     for key in reversed(keys):
         await records.write(key, DATA, replaces=None)
     for limit in (1, 3, 100):
-        for kind in (RecordKind.KEYS, RecordKind.SNAPSHOTS):
+        for kind in (ItemKind.KEYS, ItemKind.SNAPSHOTS):
             of_kind = [key for key in keys if key.kind is kind]
             of_tenant = [key for key in of_kind if key.scope.tenant_id == "t1"]
             assert await listed(records, "t1", kind, limit) == of_tenant
             assert await listed(records, SCOPE, kind, limit) == [key for key in of_tenant if key.scope == SCOPE]
-    assert await listed(records, SCOPE, RecordKind.REPLAYS) == []
+    assert await listed(records, SCOPE, ItemKind.REPLAYS) == []
     assert await listed(records, "t3") == []
 
 
 async def test_a_tenant_is_one_identifier(records):
     with pytest.raises(InvalidIdentifier):
-        await records.list_of_tenant("t1/users/u1", RecordKind.KEYS, limit=1, cursor=None)
+        await records.list_of_tenant("t1/users/u1", ItemKind.KEYS, limit=1, cursor=None)
 
 
 async def test_a_record_is_removed_whatever_its_tag_or_with_its_own_alone(records):

@@ -6,11 +6,11 @@ import pytest
 
 from memnet.adapters.memory.tenant_keys import MemoryTenantKeys
 from memnet.adapters.system import RandomIds, SystemClock
-from memnet.domain.baseline import Baseline
-from memnet.domain.document import DocumentKey, ETag, UserScope
-from memnet.domain.errors import HistoryBroken
-from memnet.operations.baselines import read_baseline, store_baseline
-from memnet.operations.rotate_keys import rotate_keys
+from memnet.domain.core.errors import HistoryCorrupt
+from memnet.domain.core.scope import DocumentKey, ETag, UserScope
+from memnet.domain.history.baseline import Baseline
+from memnet.operations.history.baselines import read_baseline, store_baseline
+from memnet.operations.sealing.rotate_keys import rotate_keys
 from memnet.stores import AuditLog, RecordStore, Vault
 
 SCOPE = UserScope("t1", "u1")
@@ -59,6 +59,6 @@ async def test_runs_at_once_and_later_ones_put_the_same_one_in_place(audit):
     await rotate_keys("t1", "u1", vault=audit.vault)
     await store_baseline(baseline, audit=audit)
     assert await audit.read_baseline(SCOPE, baseline.change_id) == first
-    with pytest.raises(HistoryBroken):
+    with pytest.raises(HistoryCorrupt):
         await store_baseline(a_baseline({"said": "something else"}), audit=audit)
     assert await audit.read_baseline(SCOPE, baseline.change_id) == first

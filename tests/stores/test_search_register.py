@@ -2,7 +2,7 @@
 
 import pytest
 
-from memnet.domain.search_layout import LAYOUT, IndexVersion, Layout, dump_layout
+from memnet.domain.events.index_layout import LAYOUT, IndexVersion, Layout, dump_layout
 from memnet.ports import StoreConflict
 from memnet.stores import Blobs, SearchRegister
 

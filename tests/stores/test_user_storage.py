@@ -2,12 +2,12 @@
 
 import pytest
 
-from memnet.domain.document import StorageETag, UserScope
-from memnet.domain.erasure import Found, TenantScope, fence_name, is_of, user_of
-from memnet.domain.errors import InvalidCursor
-from memnet.domain.hold import HoldKey, HoldPlace
-from memnet.domain.job import Job, JobKind
-from memnet.domain.record import RecordKey, RecordKind
+from memnet.domain.core.errors import InvalidCursor
+from memnet.domain.core.job import Job, JobKind
+from memnet.domain.core.scope import StorageETag, UserScope
+from memnet.domain.core.user_item import ItemKey, ItemKind
+from memnet.domain.governance.erasure import Found, TenantScope, fence_name, is_of, user_of
+from memnet.domain.governance.legal_hold import HoldKey, HoldTarget
 from memnet.ports import StoreConflict
 from memnet.stores import Blobs
 from tests.memory_blobs import storage_of
@@ -39,7 +39,7 @@ class TestUserStorage:
         for scope in (ONE, *NEIGHBOURS):
             await fill(stores, scope, "a", "b")
         # Documents, audit, baselines, events, their marks, a record of each kind, both jobs' marks and a hold.
-        expected = 2 * (5 + len(RecordKind) + 2 + 1)
+        expected = 2 * (5 + len(ItemKind) + 2 + 1)
         for scope in (ONE, *NEIGHBOURS):
             whole = await listed(stores.storage, scope)
             assert len(whole) == len(set(whole)) == expected
@@ -65,9 +65,9 @@ class TestUserStorage:
         assert await stores.audit.read_baseline(ONE, "a") is None
         assert (await stores.events.list_of_user(ONE, limit=10, cursor=None)).items == []
         assert (await stores.events.list_marked_of_user(ONE, limit=10, cursor=None)).items == []
-        for kind in RecordKind:
-            assert await stores.records.read(RecordKey(ONE, kind, "a/a")) is None
-        assert (await stores.holds.list(HoldPlace("t1", "u1"), limit=10, cursor=None)).items == []
+        for kind in ItemKind:
+            assert await stores.records.read(ItemKey(ONE, kind, "a/a")) is None
+        assert (await stores.holds.list(HoldTarget("t1", "u1"), limit=10, cursor=None)).items == []
         marked = {found.job.scope for found in (await stores.marks.list(limit=100, cursor=None)).items}
         assert marked == set(NEIGHBOURS)
 
@@ -82,7 +82,7 @@ class TestUserStorage:
         """A process that stood still must not remove what a user has stored since an erasure."""
         await fill(stores, ONE, "a")
         before = await found_in(stores.storage, ONE)
-        key = RecordKey(ONE, RecordKind.REPLAYS, "a/a")
+        key = ItemKey(ONE, ItemKind.REPLAYS, "a/a")
         (old,) = [found for found in before if found.name == key.blob_name]
         tag = (await stores.records.read(key)).storage_etag
         await stores.records.write(key, b"2", replaces=tag)
@@ -105,7 +105,7 @@ class TestUserStorage:
     async def test_what_comes_while_it_lists_is_found_by_the_next_listing(self, stores):
         await fill(stores, ONE, "a")
         page = await stores.storage.list(ONE, limit=4, cursor=None)
-        await stores.records.write(RecordKey(ONE, RecordKind.KEYS, "late"), DATA, replaces=None)
+        await stores.records.write(ItemKey(ONE, ItemKind.KEYS, "late"), DATA, replaces=None)
         await pages(lambda cursor: stores.storage.list(ONE, limit=4, cursor=cursor or page.next_cursor), 4)
         assert f"{ONE.prefix}keys/late.json" in await listed(stores.storage, ONE)
 
@@ -135,7 +135,7 @@ class TestUserStorage:
         assert len((await stores.marks.list(limit=100, cursor=None)).items) == 2 * len(NEIGHBOURS) + 1
 
     async def test_a_tenant_is_listed_whole_with_what_is_nobody_s_and_removed(self, stores):
-        tenant, place = TenantScope("t1"), HoldPlace("t1")
+        tenant, place = TenantScope("t1"), HoldTarget("t1")
         for scope in (ONE, *NEIGHBOURS):
             await fill(stores, scope, "a")
             await stores.erasures.write(scope, DATA, replaces=None)

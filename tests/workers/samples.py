@@ -5,9 +5,9 @@ from dataclasses import replace
 from memnet.adapters.memory.clock import FrozenClock
 from memnet.adapters.memory.queue import MemoryQueue
 from memnet.catalog import load_catalog
-from memnet.domain import replay as replays
-from memnet.domain.job import Job, JobKind, dump
-from memnet.domain.replay import new_replay
+from memnet.domain.core.job import Job, JobKind, dump
+from memnet.domain.replay import replay as replays
+from memnet.domain.replay.replay import new_replay
 from memnet.service import Service
 from memnet.wiring import in_memory
 from tests.domain.snapshot_samples import snapshot

@@ -8,23 +8,23 @@ from datetime import timedelta
 
 import pytest
 
-from memnet.domain.document import UserScope
-from memnet.domain.errors import (
+from memnet.domain.core.errors import (
     ConflictClosed,
+    DecryptionFailed,
     ErasureRunning,
-    HistoryBroken,
+    HistoryCorrupt,
     InvalidIdentifier,
     MemnetError,
     ReplayNotFound,
-    SealBroken,
     SnapshotNotFound,
     Unavailable,
 )
-from memnet.domain.job import QUEUES, Job, JobKind, dump, message_id, session_id
-from memnet.domain.replay import replay_key
-from memnet.operations.fail_replay import fail_replay
-from memnet.operations.get_replay import get_replay
-from memnet.operations.retry_replay import retry_replay
+from memnet.domain.core.job import QUEUES, Job, JobKind, dump, message_id, session_id
+from memnet.domain.core.scope import UserScope
+from memnet.domain.replay.replay import replay_key
+from memnet.operations.replay.fail_replay import fail_replay
+from memnet.operations.replay.get_replay import get_replay
+from memnet.operations.replay.retry_replay import retry_replay
 from memnet.service import Service
 from memnet.stores import ErasureStore
 from tests.services import service_of
@@ -129,7 +129,7 @@ async def test_a_failure_that_lasts_is_given_up_with_its_reason(services: Servic
     assert play.given_up == [(JOB, "UNAVAILABLE")]
 
 
-@pytest.mark.parametrize("failure", [SealBroken(), HistoryBroken()])
+@pytest.mark.parametrize("failure", [DecryptionFailed(), HistoryCorrupt()])
 async def test_what_can_never_succeed_is_a_dead_letter_at_once(services: Service, failure: MemnetError) -> None:
     play = Play([failure])
     dead = await run(play, services, patience=(0.0,))
@@ -181,13 +181,13 @@ async def test_without_a_broker_the_message_stays_with_the_queue(services: Servi
 
 async def test_a_job_that_cannot_be_given_up_now_comes_again(services: Service) -> None:
     with pytest.raises(Redelivered):
-        await run(Play([SealBroken()], giving_up=[Unavailable()]), services)
+        await run(Play([DecryptionFailed()], giving_up=[Unavailable()]), services)
 
 
-@pytest.mark.parametrize("failure", [HistoryBroken(), InvalidIdentifier()])
+@pytest.mark.parametrize("failure", [HistoryCorrupt(), InvalidIdentifier()])
 async def test_a_job_without_a_record_loses_its_mark_all_the_same(services: Service, failure: MemnetError) -> None:
     await services.marks.mark(JOB)
-    assert await run(Play([SealBroken()], giving_up=[failure]), services) is not None
+    assert await run(Play([DecryptionFailed()], giving_up=[failure]), services) is not None
     assert (await services.marks.list(limit=10, cursor=None)).items == []
 
 
@@ -248,7 +248,7 @@ async def test_the_log_names_the_job_and_not_its_user(
     own = delivery_of() if is_readable else delivery_with(b"{")
     sent_as = replace(own, message_id=message_id(JOB, 0), session_id=session_id(JOB))
     with caplog.at_level(logging.DEBUG, "memnet"):
-        dead = await deliver(sent_as, Play([SealBroken()]).work, services, patience=())
+        dead = await deliver(sent_as, Play([DecryptionFailed()]).work, services, patience=())
     assert dead is not None
     (line,) = [record.getMessage() for record in caplog.records if "job_dead_lettered" in record.getMessage()]
     code, job = ("SEAL_BROKEN", JOB.job_id) if is_readable else ("MALFORMED_REQUEST", "unreadable")
@@ -292,7 +292,8 @@ async def fence(services: Service) -> None:
 
 
 @pytest.mark.parametrize(
-    "failure", [ErasureRunning(), SealBroken(), HistoryBroken(), SnapshotNotFound(), Unavailable(), ValueError(SECRET)]
+    "failure",
+    [ErasureRunning(), DecryptionFailed(), HistoryCorrupt(), SnapshotNotFound(), Unavailable(), ValueError(SECRET)],
 )
 async def test_whatever_a_job_fails_with_while_its_user_is_erased_nothing_comes_of_it(
     services: Service, failure: Exception, caplog: pytest.LogCaptureFixture
@@ -325,7 +326,7 @@ async def test_the_work_itself_leaves_nothing_of_a_user_who_is_erased(services: 
 async def test_a_fence_that_comes_while_a_job_is_given_up_keeps_nothing_of_it(services: Service) -> None:
     """Between the look at the fence and the record: the message is over, and its mark with it."""
     await services.marks.mark(JOB)
-    play = Play([SealBroken()], giving_up=[ErasureRunning()])
+    play = Play([DecryptionFailed()], giving_up=[ErasureRunning()])
     assert await run(play, services) is not None
     assert (await services.marks.list(limit=10, cursor=None)).items == []
 
@@ -346,5 +347,5 @@ async def test_if_the_fence_cannot_be_seen_a_job_is_postponed_as_ever(services: 
 async def test_a_tenants_job_has_no_fence(services: Service) -> None:
     await fence(services)
     job = Job(JobKind.REINDEX, JOB.tenant_id, None, "r-1")
-    play = Play([HistoryBroken()], kind=JobKind.REINDEX, most_starts=None)
+    play = Play([HistoryCorrupt()], kind=JobKind.REINDEX, most_starts=None)
     assert await deliver(delivery_of(job), play.work, services, patience=()) is not None

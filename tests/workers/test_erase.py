@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from tests.operations.erasure_world import U1, ErasureWorld
+from tests.operations.erasure_scenario import U1, ErasureWorld
 from workers import work
 
 

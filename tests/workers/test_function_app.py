@@ -10,12 +10,12 @@ from pathlib import Path
 import pytest
 from croniter import croniter
 
-from local.child import ROOT
-from local.functions.host_options import read_host_options
-from local.functions.indexed_app import IndexedApp
-from local.functions.messages import TypedData, as_json, as_text
-from local.key_vault_server import KeyVault
-from memnet.domain.job import ATTEMPT, DEAD_LETTERS, QUEUES, Job, JobKind, dump
+from local.emulators.functions.host_options import read_host_options
+from local.emulators.functions.indexed_app import IndexedApp
+from local.emulators.functions.messages import TypedData, as_json, as_text
+from local.stack.key_vault_server import KeyVault
+from local.stack.process import ROOT
+from memnet.domain.core.job import ATTEMPT, DEAD_LETTERS, QUEUES, Job, JobKind, dump
 from memnet.log_redaction import RedactedRecord
 from tests.conftest import AzuriteAccount
 from tests.sample_settings import NOWHERE
@@ -25,7 +25,7 @@ from workers.runtime import connection
 WORKERS = ROOT / "workers"
 QUEUE_FUNCTIONS = {
     "replay_snapshot": JobKind.REPLAY,
-    "apply_conflict": JobKind.CONFLICT,
+    "attempt_conflict": JobKind.CONFLICT,
     "resume_reindexing": JobKind.REINDEX,
 }
 TIMERS = {
@@ -36,7 +36,7 @@ TIMERS = {
     "refresh_documents": "0 40 3 * * *",
     "apply_retentions": "0 10 2 * * *",
     "erase_users": "*/20 * * * * *",
-    "sign_heads": "45 50 * * * *",
+    "sign_checkpoints": "45 50 * * * *",
 }
 PASSES_WITHOUT = {
     # It looks at `def` alone, and these functions are `async def`.

@@ -3,7 +3,7 @@
 from datetime import timedelta
 
 from memnet.adapters.memory.queue import WINDOW
-from memnet.domain.error_code import ErrorCode
+from memnet.domain.core.error_code import ErrorCode
 from workers.outcomes import LONGEST_DELAY, MOST_STARTS, OUTCOMES, PATIENCE, TRIES, Outcome, delay
 
 

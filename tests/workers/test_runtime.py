@@ -4,8 +4,8 @@ import socket
 
 import pytest
 
-from local.azurite_server import ACCOUNT_KEY, container_client
-from memnet.domain.errors import CatalogConflict
+from local.stack.azurite_server import ACCOUNT_KEY, container_client
+from memnet.domain.core.errors import CatalogConflict
 from memnet.settings import SettingsError
 from tests.sample_settings import NOWHERE
 from workers.runtime import Connection, connection

@@ -1,9 +1,10 @@
 """The timer that signs."""
 
-from memnet.domain.document import Actor, DocumentKey, UserScope
-from memnet.domain.write import IfAbsent, PatchDocument, Reason
-from memnet.operations.patch_document import patch_document
-from memnet.operations.sign_heads import SignReport, read_newest_head
+from memnet.domain.core.reason import Reason
+from memnet.domain.core.scope import Actor, DocumentKey, UserScope
+from memnet.domain.documents.commands import IfAbsent, PatchDocument
+from memnet.operations.documents.patch_document import patch_document
+from memnet.operations.history.sign_checkpoints import SignReport, read_newest_head
 from memnet.service import Service
 from memnet.wiring import in_memory
 from tests.domain.samples import CATALOG

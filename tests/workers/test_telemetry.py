@@ -9,13 +9,13 @@ import pytest
 from memnet.adapters.memory.clock import FrozenClock
 from memnet.adapters.memory.models import ScriptedModels
 from memnet.adapters.memory.telemetry import MemoryTelemetry
-from memnet.domain import replay as replays
-from memnet.domain.access import Role
-from memnet.domain.document import Actor
-from memnet.domain.errors import SealBroken, Unavailable
-from memnet.domain.job import TRACEPARENT, Job, JobKind
-from memnet.domain.replay import PatchFate, PatchStatus, replay_key
-from memnet.operations.store_snapshot import store_snapshot
+from memnet.domain.core.access import Role
+from memnet.domain.core.errors import DecryptionFailed, Unavailable
+from memnet.domain.core.job import TRACEPARENT, Job, JobKind
+from memnet.domain.core.scope import Actor
+from memnet.domain.replay import replay as replays
+from memnet.domain.replay.replay import PatchResult, PatchStatus, replay_key
+from memnet.operations.replay.store_snapshot import store_snapshot
 from memnet.service import Service
 from tests.domain.snapshot_samples import SCOPE, conversation
 from tests.services import arguments
@@ -85,7 +85,7 @@ async def test_a_replay_is_counted_by_how_it_ended_and_once(services: Service, t
 async def test_a_replay_that_is_given_up_counts_as_failed(services: Service, telemetry: MemoryTelemetry) -> None:
     job = await stored(services)
     key = replay_key(SCOPE, job.job_id)
-    fate = PatchFate(number=1, binding_id="b", namespace="n", path="d", status=PatchStatus.APPLIED)
+    fate = PatchResult(number=1, binding_id="b", namespace="n", path="d", status=PatchStatus.APPLIED)
     found = await services.records.read(key)
     assert found is not None
     decided = replays.decided(replays.load(found.data), fate, services.clock.now())
@@ -128,7 +128,7 @@ async def test_each_patch_of_a_replay_is_counted_once_with_its_fate(
 async def test_a_dead_letter_is_counted_by_its_operation_and_code(
     services: Service, telemetry: MemoryTelemetry
 ) -> None:
-    await deliver(delivery_of(), failing(SealBroken()), services, patience=())
+    await deliver(delivery_of(), failing(DecryptionFailed()), services, patience=())
     await deliver(delivery_with(b"poison"), failing(None), services, patience=())
     assert outcomes(telemetry, "memnet.jobs.dead_lettered") == [
         ("replay_snapshot", "SEAL_BROKEN"),

@@ -12,13 +12,13 @@ import pytest
 from azure.servicebus import ServiceBusMessage
 from azure.servicebus.aio import ServiceBusClient
 
-from local.key_vault_server import KeyVault
-from local.service_bus_server import ServiceBus
-from local.worker_host import WorkerHost
-from memnet.domain.document import Actor
-from memnet.domain.job import DEAD_LETTERS, QUEUES, Job, JobKind, dump
-from memnet.operations.get_replay import get_replay
-from memnet.operations.store_snapshot import store_snapshot
+from local.stack.key_vault_server import KeyVault
+from local.stack.service_bus_server import ServiceBus
+from local.stack.worker_host import WorkerHost
+from memnet.domain.core.job import DEAD_LETTERS, QUEUES, Job, JobKind, dump
+from memnet.domain.core.scope import Actor
+from memnet.operations.replay.get_replay import get_replay
+from memnet.operations.replay.store_snapshot import store_snapshot
 from memnet.service import Service
 from memnet.settings import load
 from memnet.wiring import connect

@@ -3,7 +3,7 @@
 from azure.core.exceptions import AzureError, ClientAuthenticationError
 from azure.servicebus.exceptions import ServiceBusAuthenticationError, ServiceBusAuthorizationError
 
-from memnet.domain.prerequisite import Finding, Standing
+from memnet.domain.core.prerequisite import Finding, PrerequisiteStatus
 
 _REFUSED = frozenset({401, 403})
 
@@ -16,7 +16,11 @@ def refusal(subject: str, error: BaseException, role: str) -> Finding:
     cause = error if isinstance(error, AzureError | TimeoutError) else error.__cause__ or error
     status = getattr(getattr(cause, "response", None), "status_code", None)
     if status in _REFUSED or isinstance(cause, ServiceBusAuthenticationError | ServiceBusAuthorizationError):
-        return Finding(subject, Standing.DENIED, f"the role {role} is missing, or the key is not the right one")
+        return Finding(
+            subject, PrerequisiteStatus.DENIED, f"the role {role} is missing, or the key is not the right one"
+        )
     if isinstance(cause, ClientAuthenticationError):
-        return Finding(subject, Standing.UNREACHABLE, "there is no Entra identity: a managed one, or that of az login")
-    return Finding(subject, Standing.UNREACHABLE, f"it does not answer ({type(cause).__name__})")
+        return Finding(
+            subject, PrerequisiteStatus.UNREACHABLE, "there is no Entra identity: a managed one, or that of az login"
+        )
+    return Finding(subject, PrerequisiteStatus.UNREACHABLE, f"it does not answer ({type(cause).__name__})")

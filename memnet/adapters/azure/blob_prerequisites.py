@@ -4,9 +4,9 @@ from contextlib import suppress
 
 from memnet.adapters.azure.access import refusal
 from memnet.adapters.azure.blob_storage import AzureBlobStorage
-from memnet.domain.document import StorageETag
-from memnet.domain.errors import Unavailable
-from memnet.domain.prerequisite import Finding, Standing
+from memnet.domain.core.errors import Unavailable
+from memnet.domain.core.prerequisite import Finding, PrerequisiteStatus
+from memnet.domain.core.scope import StorageETag
 from memnet.ports import StoreConflict
 
 ROLE = "Storage Blob Data Contributor"
@@ -32,7 +32,9 @@ class ContainerPrerequisite:
             is_there = await self._container.exists()
         except Unavailable as error:
             return refusal(self._subject, error, ROLE)
-        return Finding(self._subject, Standing.READY if is_there else Standing.MISSING, creatable=True)
+        return Finding(
+            self._subject, PrerequisiteStatus.READY if is_there else PrerequisiteStatus.MISSING, creatable=True
+        )
 
     async def create(self) -> None:
         """Make it. Raises Unavailable."""
@@ -51,7 +53,7 @@ class BlobAccess:
         subject = "storage: reading and writing"
         try:
             if not await self._container.exists():
-                return Finding(subject, Standing.UNKNOWN, "the container has to be there first")
+                return Finding(subject, PrerequisiteStatus.UNKNOWN, "the container has to be there first")
             await self._container.get(PROBE)
             with suppress(StoreConflict):  # as it should be: it was let in, and found no such blob
                 await self._container.put(PROBE, b"", replaces=NO_TAG)
@@ -59,7 +61,7 @@ class BlobAccess:
             await self._container.list(PROBE, limit=1, cursor=None)
         except Unavailable as error:
             return refusal(subject, error, ROLE)
-        return Finding(subject, Standing.READY)
+        return Finding(subject, PrerequisiteStatus.READY)
 
 
 class DeletionCheck:
@@ -78,7 +80,7 @@ class DeletionCheck:
         subject = "storage: deletion"
         try:
             if not await self._container.exists():
-                return Finding(subject, Standing.UNKNOWN, "the container has to be there first")
+                return Finding(subject, PrerequisiteStatus.UNKNOWN, "the container has to be there first")
             with suppress(StoreConflict):  # an earlier check was interrupted before it deleted the blob
                 await self._container.put(DELETED, b"", replaces=None)
             await self._container.delete(DELETED)
@@ -87,9 +89,9 @@ class DeletionCheck:
             return refusal(subject, error, ROLE)
         if any(blob.copy.startswith("versionid=") for blob in left.items):
             told = "versioning keeps every deleted blob: turn it off, or no erasure can end as complete"
-            return Finding(subject, Standing.WRONG, told)
+            return Finding(subject, PrerequisiteStatus.WRONG, told)
         days = max((blob.deleted_days for blob in left.items if blob.deleted_days is not None), default=None)
         if days is None:
-            return Finding(subject, Standing.READY)
+            return Finding(subject, PrerequisiteStatus.READY)
         told = f"soft delete keeps deleted blobs for {days + 1} days: until then an erasure is partial"
-        return Finding(subject, Standing.READY, told)
+        return Finding(subject, PrerequisiteStatus.READY, told)

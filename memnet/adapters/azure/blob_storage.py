@@ -24,9 +24,9 @@ from azure.storage.blob import BlobProperties
 from azure.storage.blob.aio import BlobPrefix, ContainerClient, LinearRetry
 
 from memnet.adapters.azure.credentials import Credential, storage_credential, storage_policy
-from memnet.domain import cursor as cursors
-from memnet.domain.document import StorageETag
-from memnet.domain.errors import InvalidCursor, Unavailable
+from memnet.domain.core import cursor as cursors
+from memnet.domain.core.errors import InvalidCursor, Unavailable
+from memnet.domain.core.scope import StorageETag
 from memnet.ports import (
     Clock,
     ListedBlob,

@@ -19,7 +19,7 @@ from azure.identity.aio import DefaultAzureCredential
 from azure.keyvault.secrets import KeyVaultSecret, SecretProperties
 from azure.keyvault.secrets.aio import SecretClient
 
-from memnet.domain.errors import SealBroken, VaultUnavailable
+from memnet.domain.core.errors import DecryptionFailed, VaultUnavailable
 
 OPERATION_TRIES = 2
 """An operation may take as long as this many tries that hang; its quick failures are retried more often."""
@@ -35,14 +35,14 @@ _log = logging.getLogger("memnet.vault")
 
 
 def key_of(found: KeyVaultSecret, size: int) -> tuple[str, bytes]:
-    """The version and the bytes of a key, which lies in base64. Raises SealBroken if it is no key of this size."""
+    """The version and the bytes of a key, which lies in base64. Raises DecryptionFailed if it is no key of this size."""
     version = found.properties.version
     try:
         secret = base64.b64decode(found.value or "", validate=True)
     except (ValueError, TypeError):
-        raise SealBroken() from None
+        raise DecryptionFailed() from None
     if version is None or not is_version(version) or len(secret) != size:
-        raise SealBroken()
+        raise DecryptionFailed()
     return version, secret
 
 

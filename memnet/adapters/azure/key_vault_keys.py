@@ -14,8 +14,8 @@ from typing import TypeVar
 from azure.keyvault.secrets import KeyVaultSecret
 
 from memnet.adapters.azure.key_vault import KeyVaultSecrets, is_version, key_of
-from memnet.domain.errors import SealBroken
-from memnet.domain.sealing import KEY_BYTES
+from memnet.domain.core.errors import DecryptionFailed
+from memnet.domain.sealing.sealing import KEY_BYTES
 from memnet.ports import Clock, IdGenerator, TenantKey
 
 FRESH = timedelta(minutes=5)
@@ -37,7 +37,7 @@ def secret_name(tenant_id: str) -> str:
 class KeyVaultTenantKeys:
     """The TenantKeys port; the newest version is remembered for FRESH, a version for good. Errors as the port says.
 
-    Beyond the port a secret in the vault that is no key of memnet's making raises SealBroken.
+    Beyond the port a secret in the vault that is no key of memnet's making raises DecryptionFailed.
     """
 
     def __init__(self, secrets: KeyVaultSecrets, clock: Clock, ids: IdGenerator) -> None:
@@ -50,7 +50,7 @@ class KeyVaultTenantKeys:
         self._versions: OrderedDict[tuple[str, str], TenantKey] = OrderedDict()
 
     async def newest(self, tenant_id: str) -> TenantKey:
-        """Return the newest version; the first call makes one. Raises VaultUnavailable, SealBroken."""
+        """Return the newest version; the first call makes one. Raises VaultUnavailable, DecryptionFailed."""
         key = await self.find_newest(tenant_id)
         if key is not None:
             return key
@@ -61,7 +61,7 @@ class KeyVaultTenantKeys:
         return self._remember_newest(tenant_id, found, asked)
 
     async def find_newest(self, tenant_id: str) -> TenantKey | None:
-        """Return the newest version; None if there is none. Raises VaultUnavailable, SealBroken."""
+        """Return the newest version; None if there is none. Raises VaultUnavailable, DecryptionFailed."""
         asked = self._clock.now()
         held = self._newest.get(tenant_id)
         if held is not None and asked - held[1] < FRESH:
@@ -71,17 +71,17 @@ class KeyVaultTenantKeys:
         return None if found is None else self._remember_newest(tenant_id, found, asked)
 
     async def version(self, tenant_id: str, version: str) -> TenantKey:
-        """Return one version. Raises SealBroken if there is none, VaultUnavailable."""
+        """Return one version. Raises DecryptionFailed if there is none, VaultUnavailable."""
         held = self._versions.get((tenant_id, version))
         if held is not None:
             return held
         # It comes from a stored record; as a part of a URL it could mean something else.
         if not is_version(version):
-            raise SealBroken()
+            raise DecryptionFailed()
         async with self._secrets.bounded():
             found = await self._secrets.get(secret_name(tenant_id), version)
         if found is None:
-            raise SealBroken()
+            raise DecryptionFailed()
         return self._remember(tenant_id, found)
 
     async def rotate(self, tenant_id: str) -> TenantKey:

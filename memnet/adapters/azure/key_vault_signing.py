@@ -12,7 +12,7 @@ from datetime import datetime, timedelta
 from azure.keyvault.secrets import KeyVaultSecret, SecretProperties
 
 from memnet.adapters.azure.key_vault import KeyVaultSecrets, is_version, key_of
-from memnet.domain.signature import SECRET_BYTES, PublicKey, SigningKey
+from memnet.domain.core.signature import SECRET_BYTES, PublicKey, SigningKey
 from memnet.ports import Clock, IdGenerator
 
 FRESH = timedelta(minutes=5)
@@ -33,7 +33,7 @@ class KeyVaultSigningKeys:
         self._newest: tuple[SigningKey, datetime] | None = None
 
     async def newest(self) -> SigningKey:
-        """Return the newest version; the first call makes one. Raises VaultUnavailable, SealBroken."""
+        """Return the newest version; the first call makes one. Raises VaultUnavailable, DecryptionFailed."""
         asked = self._clock.now()
         if self._newest is not None and asked - self._newest[1] < FRESH:
             return self._newest[0]
@@ -46,7 +46,7 @@ class KeyVaultSigningKeys:
         return self._remember(found, asked)
 
     async def public_keys(self) -> Sequence[PublicKey]:
-        """Return the public halves of all enabled versions. Raises VaultUnavailable, SealBroken."""
+        """Return the public halves of all enabled versions. Raises VaultUnavailable, DecryptionFailed."""
         async with self._secrets.bounded():
             listed = sorted(await self._secrets.versions(self._name), key=_age)
             enabled = [found.version for found in listed if found.enabled and is_version(found.version)]

@@ -9,7 +9,7 @@ from azure.core.exceptions import AzureError
 from openai import AsyncOpenAI, BadRequestError, OpenAIError, omit
 
 from memnet.adapters.azure.openai_client import UNREADABLE, open_client, told
-from memnet.domain.errors import Unavailable
+from memnet.domain.core.errors import Unavailable
 
 MAX_CHARS = 8_000
 """Characters of a text that count, from its beginning; the models take 8,192 tokens."""

@@ -13,8 +13,8 @@ from openai import APIConnectionError, APIStatusError, AsyncOpenAI, BadRequestEr
 
 from memnet.adapters.azure.model_providers import ModelProvider
 from memnet.adapters.azure.openai_client import UNREADABLE, open_client, told
-from memnet.domain import json_text
-from memnet.domain.errors import MalformedRequest, Unavailable
+from memnet.domain.core import canonical_json
+from memnet.domain.core.errors import MalformedRequest, Unavailable
 from memnet.ports import Clock, ModelAnswer, ModelOutcome, ModelRequest
 
 ROUNDS = 3
@@ -120,7 +120,7 @@ class _Endpoint:
 
     def _complete(self, text: str | None, model: Any) -> ModelAnswer:
         try:
-            json_text.parse((text or "").encode("utf-8"))
+            canonical_json.parse((text or "").encode("utf-8"))
         except (MalformedRequest, UnicodeEncodeError):
             raise Unreadable from None
         return self._answer(text or "", ModelOutcome.COMPLETE, model)

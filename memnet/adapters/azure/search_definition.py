@@ -14,7 +14,7 @@ from azure.search.documents.indexes.models import (
     VectorSearchProfile,
 )
 
-from memnet.domain.search_layout import IndexVersion
+from memnet.domain.events.index_layout import IndexVersion
 
 STRING = SearchFieldDataType.STRING
 STRINGS = "Collection(Edm.String)"

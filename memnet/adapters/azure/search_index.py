@@ -22,10 +22,10 @@ from azure.search.documents.indexes.aio import SearchIndexClient
 from azure.search.documents.indexes.models import SearchResourceEncryptionKey
 
 from memnet.adapters.azure.search_definition import definition, encryption_key_of, is_definition
-from memnet.domain.document import UserScope
-from memnet.domain.errors import Unavailable
-from memnet.domain.event_search import EventQuery, IndexDocument, Vector, odata_filter, position, quote
-from memnet.domain.search_layout import IndexVersion
+from memnet.domain.core.errors import Unavailable
+from memnet.domain.core.scope import UserScope
+from memnet.domain.events.event_search import EventQuery, IndexDocument, Vector, odata_filter, position, quote
+from memnet.domain.events.index_layout import IndexVersion
 from memnet.ports import EventHit, Hits, IndexMissing
 
 API_VERSION = "2026-04-01"

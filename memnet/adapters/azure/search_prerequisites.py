@@ -5,9 +5,9 @@ documentation says which role allows what.
 """
 
 from memnet.adapters.azure.access import refusal
-from memnet.domain.errors import Unavailable
-from memnet.domain.prerequisite import Finding, Standing
-from memnet.domain.search_layout import IndexVersion
+from memnet.domain.core.errors import Unavailable
+from memnet.domain.core.prerequisite import Finding, PrerequisiteStatus
+from memnet.domain.events.index_layout import IndexVersion
 from memnet.ports import EventIndex, IndexMissing
 
 MANAGES_INDEXES = "memnet Index Manager (or Search Service Contributor)"
@@ -32,7 +32,7 @@ class IndexDefinitionAccess:
             pass
         except Unavailable as error:
             return refusal(subject, error, MANAGES_INDEXES)
-        return Finding(subject, Standing.READY)
+        return Finding(subject, PrerequisiteStatus.READY)
 
 
 class IndexDocumentAccess:
@@ -51,4 +51,4 @@ class IndexDocumentAccess:
             pass
         except Unavailable as error:
             return refusal(subject, error, "Search Index Data Contributor")
-        return Finding(subject, Standing.READY)
+        return Finding(subject, PrerequisiteStatus.READY)

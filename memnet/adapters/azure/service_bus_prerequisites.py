@@ -13,7 +13,7 @@ from azure.servicebus.aio import ServiceBusClient
 from azure.servicebus.exceptions import MessagingEntityNotFoundError, OperationTimeoutError, ServiceBusError
 
 from memnet.adapters.azure.access import refusal
-from memnet.domain.prerequisite import Finding, Standing
+from memnet.domain.core.prerequisite import Finding, PrerequisiteStatus
 
 SENDER, RECEIVER = "Azure Service Bus Data Sender", "Azure Service Bus Data Receiver"
 _NOT_ALLOWED = "amqp:not-allowed"
@@ -44,12 +44,12 @@ class QueuePrerequisite:
             if self._receives:
                 async with asyncio.timeout(self._timeout):
                     if await self._admits_the_other_kind():
-                        return Finding(self._subject, Standing.WRONG, self._deployed())
+                        return Finding(self._subject, PrerequisiteStatus.WRONG, self._deployed())
         except MessagingEntityNotFoundError:
-            return Finding(self._subject, Standing.MISSING, self._deployed())
+            return Finding(self._subject, PrerequisiteStatus.MISSING, self._deployed())
         except (AzureError, OSError, TimeoutError) as error:
             return refusal(self._subject, error, role)
-        return Finding(self._subject, Standing.READY)
+        return Finding(self._subject, PrerequisiteStatus.READY)
 
     async def _send(self) -> None:
         async with self._client.get_queue_sender(self._name) as sender:

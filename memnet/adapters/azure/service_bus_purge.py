@@ -21,10 +21,10 @@ from azure.servicebus.aio import ServiceBusClient, ServiceBusReceiver
 from azure.servicebus.amqp import AmqpMessageBodyType
 from azure.servicebus.exceptions import MessageLockLostError, MessageNotFoundError
 
-from memnet.domain.dead_letter import is_about, letter_is_about
-from memnet.domain.erasure import Whose
-from memnet.domain.errors import Unavailable
-from memnet.domain.job import session_of
+from memnet.domain.core.errors import Unavailable
+from memnet.domain.core.job import session_of
+from memnet.domain.governance.dead_letter import is_about, letter_is_about
+from memnet.domain.governance.erasure import Whose
 
 MOST_AT_ONCE = 250
 """So many messages are browsed, or received, by one call."""

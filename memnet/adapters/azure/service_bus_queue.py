@@ -19,9 +19,8 @@ from azure.servicebus.aio import ServiceBusClient, ServiceBusSender
 from azure.servicebus.exceptions import MessageNotFoundError
 
 from memnet.adapters.azure.service_bus_purge import Purge
-from memnet.domain.erasure import Whose
-from memnet.domain.errors import Unavailable
-from memnet.domain.job import (
+from memnet.domain.core.errors import Unavailable
+from memnet.domain.core.job import (
     ATTEMPT,
     DEAD_LETTERS,
     QUEUES,
@@ -33,6 +32,7 @@ from memnet.domain.job import (
     message_id,
     session_id,
 )
+from memnet.domain.governance.erasure import Whose
 from memnet.ports import MessageQueue
 
 KEY_NAME = "RootManageSharedAccessKey"

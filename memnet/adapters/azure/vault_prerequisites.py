@@ -7,7 +7,7 @@ from azure.core.exceptions import AzureError
 from memnet.adapters.azure.access import refusal
 from memnet.adapters.azure.key_vault import UNREADABLE, KeyVaultSecrets
 from memnet.adapters.azure.key_vault_keys import PING
-from memnet.domain.prerequisite import Finding, Standing
+from memnet.domain.core.prerequisite import Finding, PrerequisiteStatus
 
 NO_VERSION = "0" * 32
 """A version that no secret has."""
@@ -29,7 +29,7 @@ class SecretReading:
                 await self._secrets.get(PING)
         except (AzureError, TimeoutError, *UNREADABLE) as error:
             return refusal(subject, error, "Key Vault Secrets User")
-        return Finding(subject, Standing.READY)
+        return Finding(subject, PrerequisiteStatus.READY)
 
 
 class SecretWriting:
@@ -48,4 +48,4 @@ class SecretWriting:
                 await self._secrets.leave_as_it_is(PING, NO_VERSION)
         except (AzureError, TimeoutError, *UNREADABLE) as error:
             return refusal(subject, error, "Key Vault Secrets Officer")
-        return Finding(subject, Standing.READY)
+        return Finding(subject, PrerequisiteStatus.READY)

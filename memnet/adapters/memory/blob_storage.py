@@ -5,8 +5,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
-from memnet.domain import cursor as cursors
-from memnet.domain.document import StorageETag
+from memnet.domain.core import cursor as cursors
+from memnet.domain.core.scope import StorageETag
 from memnet.ports import (
     Clock,
     ListedBlob,

@@ -6,11 +6,11 @@ import re
 from collections import Counter
 from collections.abc import Sequence
 
-from memnet.domain.document import UserScope
-from memnet.domain.event import Event
-from memnet.domain.event_search import EventQuery, IndexDocument, Vector
-from memnet.domain.search_layout import IndexVersion
-from memnet.domain.timestamps import from_text
+from memnet.domain.core.scope import UserScope
+from memnet.domain.core.timestamps import from_text
+from memnet.domain.events.event import Event
+from memnet.domain.events.event_search import EventQuery, IndexDocument, Vector
+from memnet.domain.events.index_layout import IndexVersion
 from memnet.ports import EventHit, Hits, IndexMissing
 
 _WORD = re.compile(r"\w+")

@@ -3,7 +3,7 @@
 import asyncio
 from collections.abc import Iterable
 
-from memnet.domain.errors import Unavailable
+from memnet.domain.core.errors import Unavailable
 from memnet.ports import ModelAnswer, ModelOutcome, ModelRequest
 
 MODEL = "scripted"

@@ -2,14 +2,16 @@
 
 import asyncio
 
-from memnet.domain.errors import Unavailable
-from memnet.domain.prerequisite import Finding, Standing
+from memnet.domain.core.errors import Unavailable
+from memnet.domain.core.prerequisite import Finding, PrerequisiteStatus
 
 
 class MemoryPrerequisite:
     """The Prerequisite and CreatablePrerequisite ports for tests."""
 
-    def __init__(self, subject: str, standing: Standing = Standing.READY, *, creatable: bool = False) -> None:
+    def __init__(
+        self, subject: str, standing: PrerequisiteStatus = PrerequisiteStatus.READY, *, creatable: bool = False
+    ) -> None:
         """Begin as `standing`; set `standing` to change it, and `refuses` to have `create` fail."""
         self._subject = subject
         self._creatable = creatable
@@ -26,4 +28,4 @@ class MemoryPrerequisite:
         await asyncio.sleep(0)
         if self.refuses:
             raise Unavailable(dependency="blob_storage")
-        self.standing = Standing.READY
+        self.standing = PrerequisiteStatus.READY

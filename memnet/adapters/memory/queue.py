@@ -4,10 +4,10 @@ import asyncio
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
-from memnet.domain.dead_letter import letter_is_about
-from memnet.domain.erasure import Whose
-from memnet.domain.errors import Unavailable
-from memnet.domain.job import Job, JobKind, message_id, session_id, session_of
+from memnet.domain.core.errors import Unavailable
+from memnet.domain.core.job import Job, JobKind, message_id, session_id, session_of
+from memnet.domain.governance.dead_letter import letter_is_about
+from memnet.domain.governance.erasure import Whose
 from memnet.ports import Clock
 
 WINDOW = timedelta(minutes=10)

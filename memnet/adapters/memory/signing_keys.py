@@ -3,7 +3,7 @@
 import asyncio
 from collections.abc import Sequence
 
-from memnet.domain.signature import SECRET_BYTES, PublicKey, SigningKey
+from memnet.domain.core.signature import SECRET_BYTES, PublicKey, SigningKey
 from memnet.ports import IdGenerator
 
 

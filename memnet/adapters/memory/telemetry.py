@@ -6,8 +6,8 @@ from contextlib import AbstractContextManager, contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field
 
-from memnet.domain.metric import Metric
-from memnet.ports import Fact, Span, SpanKind
+from memnet.domain.core.metric import Metric
+from memnet.ports import Span, SpanAttribute, SpanKind
 
 _READABLE = re.compile(r"00-(?!0{32})[0-9a-f]{32}-(?!0{16})[0-9a-f]{16}-[0-9a-f]{2}")
 
@@ -21,7 +21,7 @@ class MemorySpan:
     number: int
     trace: str
     parent: str | None
-    facts: dict[Fact, str | int] = field(default_factory=dict)
+    facts: dict[SpanAttribute, str | int] = field(default_factory=dict)
     failed: bool = False
 
     @property
@@ -33,7 +33,7 @@ class MemorySpan:
         """Change the name."""
         self.name = name
 
-    def tell(self, fact: Fact, value: str | int) -> None:
+    def tell(self, fact: SpanAttribute, value: str | int) -> None:
         """Keep it."""
         self.facts[fact] = value
 

@@ -2,8 +2,8 @@
 
 import asyncio
 
-from memnet.domain.errors import SealBroken
-from memnet.domain.sealing import KEY_BYTES
+from memnet.domain.core.errors import DecryptionFailed
+from memnet.domain.sealing.sealing import KEY_BYTES
 from memnet.ports import IdGenerator, TenantKey
 
 
@@ -25,12 +25,12 @@ class MemoryTenantKeys:
         return self._versions[tenant_id][-1] if tenant_id in self._versions else None
 
     async def version(self, tenant_id: str, version: str) -> TenantKey:
-        """Return one version. Raises SealBroken."""
+        """Return one version. Raises DecryptionFailed."""
         await asyncio.sleep(0)
         for key in self._versions.get(tenant_id, ()):
             if key.version == version:
                 return key
-        raise SealBroken()
+        raise DecryptionFailed()
 
     async def rotate(self, tenant_id: str) -> TenantKey:
         """Make a new version and return it."""

@@ -30,14 +30,8 @@ from opentelemetry.trace.propagation.tracecontext import TraceContextTextMapProp
 
 from memnet.adapters.opentelemetry.exports import Exports
 from memnet.adapters.opentelemetry.log_export import LogExport
-from memnet.domain.metric import METRICS, Metric, MetricKind
-from memnet.ports import (
-    Clock,
-    Fact,
-    Span,
-    SpanKind,
-    Telemetry,
-)
+from memnet.domain.core.metric import METRICS, Metric, MetricKind
+from memnet.ports import Clock, Span, SpanAttribute, SpanKind, Telemetry
 
 SCOPE = "memnet"
 """Who measures."""
@@ -50,7 +44,7 @@ QUEUE, BATCH, DELAY_SECONDS = 8192, 512, 5.0
 
 _TRACEPARENT = "traceparent"
 _KINDS: Mapping[SpanKind, Kind] = {"server": Kind.SERVER, "consumer": Kind.CONSUMER, "internal": Kind.INTERNAL}
-_ATTRIBUTES: Mapping[Fact, str] = {
+_ATTRIBUTES: Mapping[SpanAttribute, str] = {
     "method": "http.request.method",
     "status": "http.response.status_code",
     "error": "error.type",
@@ -74,7 +68,7 @@ class OpenTelemetrySpan:
         """Name it."""
         self._span.update_name(name)
 
-    def tell(self, fact: Fact, value: str | int) -> None:
+    def tell(self, fact: SpanAttribute, value: str | int) -> None:
         """Set an attribute."""
         self._span.set_attribute(_ATTRIBUTES[fact], value)
 

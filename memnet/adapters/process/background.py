@@ -5,7 +5,7 @@ import logging
 from collections.abc import Coroutine
 from typing import Any
 
-from memnet.domain.errors import ErasureRunning
+from memnet.domain.core.errors import ErasureRunning
 
 _log = logging.getLogger("memnet.background")
 

@@ -4,8 +4,8 @@ from collections import OrderedDict
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
-from memnet.domain.document import UserScope
-from memnet.domain.sealing import DataKey
+from memnet.domain.core.scope import UserScope
+from memnet.domain.sealing.sealing import DataKey
 from memnet.ports import Clock
 
 LIFETIME = timedelta(seconds=60)

@@ -9,7 +9,7 @@ from collections import OrderedDict
 from collections.abc import Sequence
 from operator import mul
 
-from memnet.domain.errors import Unavailable
+from memnet.domain.core.errors import Unavailable
 from memnet.ports import Embedder
 
 CHUNK = 64

@@ -3,11 +3,11 @@
 from collections.abc import Sequence
 from time import perf_counter
 
-from memnet.domain.document import UserScope
-from memnet.domain.errors import MemnetError
-from memnet.domain.event_search import EventQuery, IndexDocument, Vector
-from memnet.domain.metric import SEARCH_DURATION, SEARCH_RESULTS
-from memnet.domain.search_layout import IndexVersion
+from memnet.domain.core.errors import MemnetError
+from memnet.domain.core.metric import SEARCH_DURATION, SEARCH_RESULTS
+from memnet.domain.core.scope import UserScope
+from memnet.domain.events.event_search import EventQuery, IndexDocument, Vector
+from memnet.domain.events.index_layout import IndexVersion
 from memnet.ports import (
     EventHit,
     EventIndex,

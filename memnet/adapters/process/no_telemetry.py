@@ -2,8 +2,8 @@
 
 from contextlib import AbstractContextManager, nullcontext
 
-from memnet.domain.metric import Metric
-from memnet.ports import Fact, Span, SpanKind
+from memnet.domain.core.metric import Metric
+from memnet.ports import Span, SpanAttribute, SpanKind
 
 
 class NoSpan:
@@ -12,7 +12,7 @@ class NoSpan:
     def rename(self, name: str) -> None:
         """Do nothing."""
 
-    def tell(self, fact: Fact, value: str | int) -> None:
+    def tell(self, fact: SpanAttribute, value: str | int) -> None:
         """Do nothing."""
 
     def fail(self) -> None:

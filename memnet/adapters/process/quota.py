@@ -18,8 +18,8 @@ from redis.asyncio import ConnectionPool
 from redis.asyncio.retry import Retry
 from redis.backoff import NoBackoff
 
-from memnet.domain.document import UserScope
-from memnet.domain.errors import QuotaExceeded
+from memnet.domain.core.errors import QuotaExceeded
+from memnet.domain.core.scope import UserScope
 from memnet.ports import Clock
 
 STORE_TIMEOUT_SECONDS = 0.25

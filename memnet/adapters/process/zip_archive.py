@@ -13,8 +13,8 @@ from pathlib import Path
 from typing import BinaryIO
 from zipfile import ZIP_STORED, BadZipFile, ZipFile, ZipInfo
 
-from memnet.domain.archive import MAX_DOCUMENTS, ArchiveMember, refuse
-from memnet.domain.errors import ArchiveRefused
+from memnet.domain.core.errors import ArchiveInvalid
+from memnet.domain.governance.archive import MAX_DOCUMENTS, ArchiveMember, refuse
 
 CHUNK = 1 << 16
 BATCH = 1 << 20
@@ -56,12 +56,12 @@ class ZipArchiveReader:
     """The ArchiveReader port on a seekable file."""
 
     def __init__(self, file: BinaryIO) -> None:
-        """Read the directory. Raises ArchiveRefused, OSError."""
+        """Read the directory. Raises ArchiveInvalid, OSError."""
         size = _check_directory(file)
         try:
             self._archive = ZipFile(file)
         except _BROKEN as error:
-            raise ArchiveRefused(reason="it is not a ZIP file, or a damaged one") from error
+            raise ArchiveInvalid(reason="it is not a ZIP file, or a damaged one") from error
         self._infos = {info.filename: info for info in self._archive.infolist()}
         self.members: Sequence[ArchiveMember] = [
             ArchiveMember(info.filename, info.file_size) for info in self._archive.infolist()
@@ -74,13 +74,13 @@ class ZipArchiveReader:
             refuse("its files are together larger than itself")
 
     async def read(self, name: str) -> AsyncIterator[bytes]:
-        """Yield a file in chunks. Raises ArchiveRefused, OSError."""
+        """Yield a file in chunks. Raises ArchiveInvalid, OSError."""
         try:
             with self._archive.open(self._infos[name]) as member:
                 while chunk := await asyncio.to_thread(member.read, CHUNK):
                     yield chunk
         except _BROKEN as error:
-            raise ArchiveRefused(reason="the file is damaged", member=name) from error
+            raise ArchiveInvalid(reason="the file is damaged", member=name) from error
 
 
 @contextmanager
@@ -106,7 +106,7 @@ def create_zip(path: Path) -> Iterator[ZipArchiveWriter]:
 
 @contextmanager
 def open_zip(path: Path) -> Iterator[ZipArchiveReader]:
-    """The archive at `path`. Raises ArchiveRefused, OSError."""
+    """The archive at `path`. Raises ArchiveInvalid, OSError."""
     with path.open("rb") as file:
         yield ZipArchiveReader(file)
 

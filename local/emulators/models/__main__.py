@@ -1,0 +1,6 @@
+"""`python -m local.emulators.models`."""
+
+from local.emulators.models.server import main
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,137 @@
+"""The switches of a test: answers that fail, keys that fail, answers that take their time, changes that stay hidden.
+
+Set over HTTP at `/_emulator/faults`; Azure has no such thing.
+"""
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+from local.emulators.search.errors import SearchError, bad_request
+from local.emulators.search.service import Visibility
+
+OPERATIONS: Final = ("search", "index", "lookup", "count", "manage")
+"""What a failure can be limited to; `manage` is everything about indexes, aliases and statistics."""
+
+_MESSAGES: Final = {
+    413: ("RequestEntityTooLarge", "The page was not displayed because the request entity is too large."),
+    429: ("TooManyRequests", "You are sending too many requests. Please try again later."),
+    503: ("ServiceUnavailable", "The service is temporarily unavailable. Please try again later."),
+}
+_MEMBERS: Final = {"visibility", "fail_keys", "next_requests", "latency_milliseconds"}
+_FAILURE_MEMBERS: Final = {"status", "count", "retry_after", "operation", "when"}
+
+
+@dataclass
+class Failure:
+    """The next `remaining` requests fail: before they do anything, or after they have done everything."""
+
+    status: int
+    remaining: int = 1
+    retry_after: int | None = None
+    operation: str | None = None
+    after: bool = False
+
+    def error(self) -> SearchError:
+        """Return what is answered."""
+        code, message = _MESSAGES.get(self.status, ("InjectedFailure", "The emulator was told to fail this request."))
+        return SearchError(self.status, code, message)
+
+
+@dataclass
+class Faults:
+    """All switches except visibility, which belongs to the service."""
+
+    latency: float = 0.0
+    failing_keys: dict[str, int] = field(default_factory=dict)
+    failures: list[Failure] = field(default_factory=list)
+
+    def take(self, operation: str) -> Failure | None:
+        """Return the failure that hits this request, using it up once."""
+        for failure in self.failures:
+            if failure.remaining > 0 and failure.operation in (None, operation):
+                failure.remaining -= 1
+                return failure
+        return None
+
+    def clear(self) -> None:
+        """Switch everything off."""
+        self.latency, self.failing_keys, self.failures = 0.0, {}, []
+
+    def set(self, body: object, visibility: Visibility) -> None:
+        """Take the switches that the body names; the others stay. Raises SearchError (400)."""
+        if not isinstance(body, dict) or set(body) - _MEMBERS:
+            raise bad_request(f"The switches are {', '.join(sorted(_MEMBERS))}.")
+        if "latency_milliseconds" in body:
+            self.latency = _whole(body["latency_milliseconds"], 0, 60_000) / 1000
+        if "fail_keys" in body:
+            self.failing_keys = _failing_keys(body["fail_keys"])
+        if "next_requests" in body:
+            self.failures = [_failure(entry) for entry in _list(body["next_requests"])]
+        if "visibility" in body:
+            _set_visibility(body["visibility"], visibility)
+
+    def body(self, visibility: Visibility) -> dict[str, Any]:
+        """Return the switches as they stand."""
+        mode = "held" if visibility.held else "delayed" if visibility.seconds else "immediate"
+        return {
+            "visibility": {"mode": mode, "milliseconds": round(visibility.seconds * 1000)},
+            "latency_milliseconds": round(self.latency * 1000),
+            "fail_keys": self.failing_keys,
+            "next_requests": [
+                {
+                    "status": failure.status,
+                    "count": failure.remaining,
+                    "retry_after": failure.retry_after,
+                    "operation": failure.operation,
+                    "when": "after" if failure.after else "before",
+                }
+                for failure in self.failures
+                if failure.remaining
+            ],
+        }
+
+
+def _set_visibility(body: object, visibility: Visibility) -> None:
+    if not isinstance(body, dict) or set(body) - {"mode", "milliseconds"}:
+        raise bad_request("visibility has a mode and milliseconds.")
+    mode = body.get("mode")
+    if mode not in ("immediate", "held", "delayed"):
+        raise bad_request("The mode of visibility is immediate, held or delayed.")
+    seconds = _whole(body.get("milliseconds", 0), 0, 3_600_000) / 1000
+    visibility.held = mode == "held"
+    visibility.seconds = seconds if mode == "delayed" else 0.0
+
+
+def _failing_keys(body: object) -> dict[str, int]:
+    if not isinstance(body, dict):
+        raise bad_request("fail_keys maps a key to a status.")
+    return {str(key): _whole(status, 400, 599) for key, status in body.items()}
+
+
+def _failure(body: object) -> Failure:
+    if not isinstance(body, dict) or set(body) - _FAILURE_MEMBERS or "status" not in body:
+        raise bad_request(f"An entry of next_requests has {', '.join(sorted(_FAILURE_MEMBERS))}.")
+    operation, when = body.get("operation"), body.get("when", "before")
+    if operation not in (None, *OPERATIONS) or when not in ("before", "after"):
+        raise bad_request(f"The operation is one of {', '.join(OPERATIONS)}; when is before or after.")
+    retry_after = body.get("retry_after")
+    return Failure(
+        status=_whole(body["status"], 400, 599),
+        remaining=_whole(body.get("count", 1), 1, 1_000_000),
+        retry_after=None if retry_after is None else _whole(retry_after, 0, 3600),
+        operation=operation,
+        after=when == "after",
+    )
+
+
+def _list(body: object) -> Iterable[object]:
+    if not isinstance(body, list):
+        raise bad_request("next_requests is a list.")
+    return body
+
+
+def _whole(value: object, low: int, high: int) -> int:
+    if isinstance(value, bool) or not isinstance(value, int) or not low <= value <= high:
+        raise bad_request(f"{value!r} is not a whole number from {low} to {high}.")
+    return value

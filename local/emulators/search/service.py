@@ -1,0 +1,311 @@
+"""The search service: indexes and aliases by name, batches made durable, then visible.
+
+Not thread-safe: one caller at a time.
+"""
+
+from collections import deque
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from uuid import uuid4
+
+from local.emulators.search.document_index import DocumentIndex
+from local.emulators.search.documents import (
+    Action,
+    ActionType,
+    Document,
+    empty_values,
+    merged,
+    oversized_term,
+    parse_batch,
+    uploaded,
+)
+from local.emulators.search.errors import SearchError, bad_request, not_found
+from local.emulators.search.schema import IndexDefinition, Json, check_update, parse_definition, parse_name
+from local.emulators.search.search_request import SearchRequest
+from local.emulators.search.searching import SearchResult, search
+from local.emulators.search.storage import Storage
+
+
+@dataclass
+class Visibility:
+    """When a durable change can be searched: at once, after some seconds, or only when told to catch up."""
+
+    held: bool = False
+    seconds: float = 0.0
+
+
+@dataclass
+class HostedIndex:
+    """One index: its definition, what can be searched, and the changes that cannot be searched yet."""
+
+    number: int
+    etag: str
+    definition: IndexDefinition
+    documents: DocumentIndex
+    pending: deque[tuple[float, str, Document | None]] = field(default_factory=deque)
+
+    def body(self) -> Json:
+        """Return the definition as Azure shows it."""
+        return {"@odata.etag": self.etag, **self.definition.body()}
+
+
+@dataclass(frozen=True)
+class Alias:
+    """A second name for an index."""
+
+    name: str
+    etag: str
+    index: str
+
+    def body(self) -> Json:
+        """Return the alias as Azure shows it."""
+        return {"@odata.etag": self.etag, "name": self.name, "indexes": [self.index]}
+
+
+@dataclass(frozen=True)
+class ActionResult:
+    """What became of one action."""
+
+    key: str
+    status: int
+    message: str | None = None
+
+    def body(self) -> Json:
+        """Return the entry of the answer."""
+        return {
+            "key": self.key,
+            "status": self.status < 400,
+            "errorMessage": self.message,
+            "statusCode": self.status,
+        }
+
+
+@dataclass(frozen=True)
+class Condition:
+    """The If-Match and If-None-Match of a request, unquoted."""
+
+    if_match: str | None = None
+    if_none_match: str | None = None
+
+    def check(self, etag: str | None) -> None:
+        """Raise SearchError (412) unless the condition holds; `etag` is None when there is nothing yet."""
+        wanted, unwanted = self.if_match, self.if_none_match
+        etag = None if etag is None else etag.strip('"')
+        fails = wanted is not None and (etag is None or wanted not in ("*", etag))
+        fails = fails or (unwanted is not None and etag is not None and unwanted in ("*", etag))
+        if fails:
+            raise SearchError(
+                412, "ConditionNotMet", "The precondition given in one of the request headers evaluated to false."
+            )
+
+
+class SearchService:
+    """Everything behind the HTTP shell."""
+
+    def __init__(self, storage: Storage, clock: Callable[[], float]) -> None:
+        """Load what the storage holds; `clock` gives seconds that never go back."""
+        self._storage = storage
+        self._clock = clock
+        self.visibility = Visibility()
+        self._indexes: dict[str, HostedIndex] = {}
+        for number, etag, definition in storage.indexes():
+            hosted = HostedIndex(number, etag, definition, DocumentIndex(definition))
+            empty = empty_values(definition.fields)
+            for document in storage.documents(number):
+                hosted.documents.put(Document(document.key, {**empty, **document.values}, document.vectors))
+            self._indexes[definition.name] = hosted
+        self._aliases = {name: Alias(name, etag, index) for name, etag, index in storage.aliases()}
+
+    def indexes(self) -> list[HostedIndex]:
+        """Return every index by name."""
+        return [self._indexes[name] for name in sorted(self._indexes)]
+
+    def index(self, name: str) -> HostedIndex:
+        """Return an index by its name, not through an alias. Raises SearchError (404)."""
+        if name not in self._indexes:
+            raise not_found(f"No index with the name '{name}' was found in the service 'emulator'.")
+        return self._indexes[name]
+
+    def resolve(self, name: str) -> HostedIndex:
+        """Return an index by its name or an alias, with the changes that are due visible. Raises SearchError (404)."""
+        alias = self._aliases.get(name)
+        hosted = self.index(alias.index if alias is not None else name)
+        self._show_due(hosted, everything=False)
+        return hosted
+
+    def create_index(self, body: object) -> HostedIndex:
+        """Create an index. Raises SearchError, 400 when the name is taken."""
+        definition = parse_definition(body)
+        if definition.name in self._indexes or definition.name in self._aliases:
+            message = f"Cannot create index '{definition.name}' because it already exists."
+            raise SearchError(
+                400, "ResourceNameAlreadyInUse", message, details=(("CannotCreateExistingIndex", message),)
+            )
+        etag = _new_etag()
+        number = self._storage.create_index(definition, etag)
+        hosted = HostedIndex(number, etag, definition, DocumentIndex(definition))
+        self._indexes[definition.name] = hosted
+        return hosted
+
+    def put_index(self, name: str, body: object, condition: Condition) -> tuple[HostedIndex, bool]:
+        """Create or update an index; say whether it was created. Raises SearchError."""
+        definition = parse_definition(body)
+        target = self._aliases[name].index if name in self._aliases else name
+        if definition.name not in (name, target):
+            raise bad_request(f"The index name in the URL '{name}' does not match the one in the body.")
+        hosted = self._indexes.get(target)
+        condition.check(None if hosted is None else hosted.etag)
+        if hosted is None:
+            return self.create_index(body), True
+        if definition.name != hosted.definition.name:
+            definition = parse_definition({**definition.body(), "name": hosted.definition.name})
+        check_update(hosted.definition, definition)
+        etag = _new_etag()
+        self._storage.update_index(hosted.number, definition, etag)
+        self._show_due(hosted, everything=True)
+        hosted.etag, hosted.definition = etag, definition
+        hosted.documents.redefine(definition)
+        return hosted, False
+
+    def delete_index(self, name: str, condition: Condition) -> None:
+        """Delete an index with its documents. Raises SearchError: 404, 412, 400 while an alias points at it."""
+        if name not in self._indexes and condition.if_match is not None:
+            condition.check(None)
+        hosted = self.index(name)
+        condition.check(hosted.etag)
+        pointing = sorted(alias.name for alias in self._aliases.values() if alias.index == name)
+        if pointing:
+            raise bad_request(
+                f"The index '{name}' cannot be deleted while an alias is mapped to it. Delete or remap: "
+                f"{', '.join(pointing)}.",
+                code="OperationNotAllowed",
+            )
+        self._storage.delete_index(hosted.number)
+        del self._indexes[name]
+
+    def aliases(self) -> list[Alias]:
+        """Return every alias by name."""
+        return [self._aliases[name] for name in sorted(self._aliases)]
+
+    def alias(self, name: str) -> Alias:
+        """Return an alias. Raises SearchError (404)."""
+        if name not in self._aliases:
+            raise not_found(f"No alias with the name '{name}' was found in the service 'emulator'.")
+        return self._aliases[name]
+
+    def create_alias(self, body: object) -> Alias:
+        """Create an alias. Raises SearchError, 400 when the name is taken."""
+        name, index = self._parse_alias(body)
+        if name in self._aliases or name in self._indexes:
+            message = f"Cannot create alias '{name}' because it already exists."
+            raise SearchError(400, "ResourceNameAlreadyInUse", message)
+        return self._keep_alias(name, index)
+
+    def put_alias(self, name: str, body: object, condition: Condition) -> tuple[Alias, bool]:
+        """Create or switch an alias; say whether it was created. Raises SearchError."""
+        named, index = self._parse_alias(body)
+        if named != name:
+            raise bad_request(f"The alias name in the URL '{name}' does not match the one in the body '{named}'.")
+        existing = self._aliases.get(name)
+        condition.check(None if existing is None else existing.etag)
+        if existing is None:
+            return self.create_alias(body), True
+        return self._keep_alias(name, index), False
+
+    def delete_alias(self, name: str, condition: Condition) -> None:
+        """Delete an alias. Raises SearchError: 404, 412."""
+        if name not in self._aliases and condition.if_match is not None:
+            condition.check(None)
+        condition.check(self.alias(name).etag)
+        self._storage.delete_alias(name)
+        del self._aliases[name]
+
+    def apply(self, hosted: HostedIndex, body: object, failing: dict[str, int]) -> list[ActionResult]:
+        """Apply a batch: all that succeeds is durable on return. `failing` are keys to refuse, with their status."""
+        actions = parse_batch(body, hosted.definition)
+        results: list[ActionResult] = []
+        changes: list[tuple[str, Document | None]] = []
+        self._storage.begin()
+        try:
+            for action in actions:
+                result = self._apply_one(hosted, action, failing, changes)
+                results.append(result)
+        except BaseException:
+            self._storage.roll_back()
+            raise
+        self._storage.commit()
+        due = self._clock() + self.visibility.seconds
+        hosted.pending.extend((due, key, document) for key, document in changes)
+        self._show_due(hosted, everything=False)
+        return results
+
+    def search(self, hosted: HostedIndex, request: SearchRequest) -> SearchResult:
+        """Run a checked search over what is visible."""
+        return search(hosted.documents, request)
+
+    def catch_up(self) -> int:
+        """Make every durable change visible; return how many there were."""
+        return sum(self._show_due(hosted, everything=True) for hosted in self._indexes.values())
+
+    def storage_size(self, hosted: HostedIndex) -> int:
+        """Return the bytes of an index's documents."""
+        return self._storage.size(hosted.number)
+
+    def _apply_one(
+        self, hosted: HostedIndex, action: Action, failing: dict[str, int], changes: list[tuple[str, Document | None]]
+    ) -> ActionResult:
+        if action.key in failing:
+            return ActionResult(action.key, failing[action.key], "The emulator was told to fail this key.")
+        if action.type is ActionType.DELETE:
+            self._storage.delete(hosted.number, action.key)
+            changes.append((action.key, None))
+            return ActionResult(action.key, 200)
+        existing = self._storage.document(hosted.number, action.key)
+        if existing is None and action.type is ActionType.MERGE:
+            return ActionResult(action.key, 404, "Document not found.")
+        empty = empty_values(hosted.definition.fields)
+        if existing is None or action.type is ActionType.UPLOAD:
+            document = uploaded(action, hosted.definition)
+        else:
+            document = merged(action, Document(existing.key, {**empty, **existing.values}, existing.vectors))
+        oversized = oversized_term(document, hosted.definition.fields)
+        if oversized is not None:
+            return ActionResult(action.key, 400, f"Field '{oversized}' contains a term that is too large to process.")
+        self._storage.put(hosted.number, document)
+        changes.append((action.key, document))
+        return ActionResult(action.key, 201 if existing is None else 200)
+
+    def _show_due(self, hosted: HostedIndex, *, everything: bool) -> int:
+        now = self._clock()
+        shown = 0
+        while hosted.pending and (everything or (not self.visibility.held and hosted.pending[0][0] <= now)):
+            _, key, document = hosted.pending.popleft()
+            if document is None:
+                hosted.documents.delete(key)
+            else:
+                hosted.documents.put(document)
+            shown += 1
+        return shown
+
+    def _parse_alias(self, body: object) -> tuple[str, str]:
+        if not isinstance(body, dict) or {key for key in body if not key.startswith("@odata.")} != {"name", "indexes"}:
+            raise bad_request("The request is invalid. Details: alias : An alias has a name and indexes.")
+        indexes = body["indexes"]
+        if not isinstance(indexes, list) or len(indexes) != 1 or not isinstance(indexes[0], str):
+            raise bad_request("The request is invalid. Details: alias : An alias must name exactly one index.")
+        if indexes[0] not in self._indexes:
+            raise bad_request(
+                f"The request is invalid. Details: alias : The index '{indexes[0]}' does not exist.",
+                detail="InvalidAliasIndex",
+            )
+        return parse_name(body["name"], "alias"), indexes[0]
+
+    def _keep_alias(self, name: str, index: str) -> Alias:
+        alias = Alias(name, _new_etag(), index)
+        self._storage.put_alias(name, alias.etag, index)
+        self._aliases[name] = alias
+        return alias
+
+
+def _new_etag() -> str:
+    return f'"0x{uuid4().hex[:16].upper()}"'

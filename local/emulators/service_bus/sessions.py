@@ -1,0 +1,103 @@
+"""Who holds which session of a queue, until when, and what state the session has."""
+
+import heapq
+from collections.abc import Hashable, Mapping
+from dataclasses import dataclass, field
+from uuid import UUID
+
+from local.emulators.service_bus.errors import SESSION_LOCK_LOST, SESSION_TAKEN, RefusedError
+
+Holder = Hashable
+
+
+@dataclass(slots=True)
+class Session:
+    """A session that is held, or has a state."""
+
+    holder: Holder | None = None
+    locked_until: float = 0.0
+    state: bytes | None = None
+    tokens: set[UUID] = field(default_factory=set)
+    """The locks of its messages that are handed out."""
+
+
+class Sessions:
+    """The sessions of one queue. A session that nobody holds and that has no state needs no memory."""
+
+    def __init__(self) -> None:
+        """Start without any."""
+        self._known: dict[str, Session] = {}
+        self._alarms: list[tuple[float, str]] = []
+
+    def restore(self, states: Mapping[str, bytes]) -> None:
+        """Take over the states; nobody holds anything."""
+        self._known = {session_id: Session(state=state) for session_id, state in states.items()}
+
+    def is_free(self, session_id: str) -> bool:
+        """Whether nobody holds it."""
+        session = self._known.get(session_id)
+        return session is None or session.holder is None
+
+    def lock(self, session_id: str, holder: Holder, until: float) -> None:
+        """Give it to `holder`. Raises RefusedError if somebody holds it."""
+        if not self.is_free(session_id):
+            raise RefusedError(SESSION_TAKEN, f"The session {session_id!r} is locked by another receiver.")
+        self._known.setdefault(session_id, Session()).holder = holder
+        self.extend(session_id, until)
+
+    def extend(self, session_id: str, until: float) -> None:
+        """Hold it until then."""
+        self._known[session_id].locked_until = until
+        heapq.heappush(self._alarms, (until, session_id))
+
+    def is_held(self, session_id: str | None, now: float) -> bool:
+        """Whether somebody holds it, and not beyond the lock."""
+        session = self._known.get(session_id or "")
+        return session is not None and session.holder is not None and session.locked_until > now
+
+    def held(self, session_id: str | None, now: float) -> Session:
+        """Return a session that somebody holds. Raises RefusedError if nobody does, or no longer."""
+        if not self.is_held(session_id, now):
+            raise RefusedError(SESSION_LOCK_LOST, f"The lock of the session {session_id!r} is lost.")
+        return self._known[session_id or ""]
+
+    def add_token(self, session_id: str | None, token: UUID) -> float:
+        """Note that a message of a held session is handed out; return when the session's lock ends."""
+        session = self._known[session_id or ""]
+        session.tokens.add(token)
+        return session.locked_until
+
+    def discard_token(self, session_id: str | None, token: UUID) -> None:
+        """Note that a message is no longer handed out."""
+        session = self._known.get(session_id or "")
+        if session is not None:
+            session.tokens.discard(token)
+
+    def release(self, session_id: str) -> set[UUID]:
+        """Take it from its holder; return the locks of messages that go with it."""
+        session = self._known.get(session_id)
+        if session is None:
+            return set()
+        tokens, session.holder, session.tokens = session.tokens, None, set()
+        self._drop_if_unneeded(session_id, session)
+        return tokens
+
+    def set_state(self, session_id: str, state: bytes | None) -> None:
+        """Set the state; None takes it away."""
+        session = self._known.setdefault(session_id, Session())
+        session.state = state
+        self._drop_if_unneeded(session_id, session)
+
+    def expired(self, now: float) -> list[tuple[str, Holder]]:
+        """Return the sessions whose locks have run out, with those who hold them still."""
+        found: dict[str, Holder] = {}
+        while self._alarms and self._alarms[0][0] <= now:
+            _, session_id = heapq.heappop(self._alarms)
+            session = self._known.get(session_id)
+            if session is not None and session.holder is not None and session.locked_until <= now:
+                found[session_id] = session.holder
+        return list(found.items())
+
+    def _drop_if_unneeded(self, session_id: str, session: Session) -> None:
+        if session.holder is None and session.state is None:
+            del self._known[session_id]

@@ -1,9 +1,0 @@
-"""Language models that do as they are told: an OpenAI-compatible server for tests.
-
-It speaks Responses (`POST /v1/responses`) and Chat Completions (`POST /v1/chat/completions`) with structured output,
-checks what a real service checks (the key, the JSON Schema in strict mode, the names and ranges of parameters), and
-then behaves as scripted for the model: `local.models.behaviour` lists how. A model without a script does not exist.
-
-In the process of a test: `async with serving() as server: server.script("m", says({...}))`. As a process of its own:
-`python -m local.models --port PORT`, or `local.models_server.ModelsServer`, scripted over `/_emulator/`.
-"""

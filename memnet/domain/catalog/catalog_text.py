@@ -1,0 +1,40 @@
+"""The texts of a catalog: what each version of a profile, a schema and a prompt says, byte for byte."""
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+from memnet.domain.catalog.catalog import Catalog
+from memnet.domain.core.canonical_json import canonical
+
+
+class TextKind(StrEnum):
+    """What a text is of."""
+
+    PROFILE = "profile"
+    SCHEMA = "schema"
+    PROMPT = "prompt"
+
+
+@dataclass(frozen=True, slots=True)
+class TextName:
+    """One version of a profile, a schema or a prompt."""
+
+    kind: TextKind
+    text_id: str
+    version: str
+
+    def __str__(self) -> str:
+        return f"{self.kind} {self.text_id} {self.version}"
+
+    @property
+    def blob_name(self) -> str:
+        """Where the container keeps the text, once the version was used."""
+        return f"catalog/{self.kind}/{self.text_id}/{self.version}.json"
+
+
+def texts_of(catalog: Catalog) -> dict[TextName, bytes]:
+    """The canonical JSON of every version in the catalog; the text of a prompt is a JSON string."""
+    profiles = {TextName(TextKind.PROFILE, p.profile_id, p.version): p.text for p in catalog.profiles.values()}
+    schemas = {TextName(TextKind.SCHEMA, *key): canonical(schema.body) for key, schema in catalog.schemas.items()}
+    prompts = {TextName(TextKind.PROMPT, *key): canonical(prompt.text) for key, prompt in catalog.prompts.items()}
+    return {**profiles, **schemas, **prompts}

@@ -1,0 +1,77 @@
+"""What a proposed text becomes as an entry of an array: the object that the profile's template describes."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any, Final
+
+from memnet.domain.core.scope import Json
+
+ID: Final = "$id"
+TEXT: Final = "$text"
+PLACEHOLDERS: Final = frozenset({ID, TEXT, "$confidence", "$evidence", "$time", "$date"})
+MARK: Final = "$"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Entry:
+    """What the placeholders stand for."""
+
+    id: str
+    text: str
+    confidence: float
+    evidence: Mapping[str, Any]
+    time: str
+    """The source time, as `domain.timestamps` writes it."""
+
+    def values(self) -> dict[str, Json]:
+        """By placeholder."""
+        return {
+            ID: self.id,
+            TEXT: self.text,
+            "$confidence": self.confidence,
+            "$evidence": dict(self.evidence),
+            "$time": self.time,
+            "$date": self.time[: len("2026-02-14")],
+        }
+
+
+def fill(template: Json, entry: Entry) -> Json:
+    """The template with every placeholder, at any depth, replaced by its value."""
+    return _filled(template, entry.values())
+
+
+def renew(old: Json, template: Json, entry: Entry) -> Json:
+    """The entry that takes the place of `old`: it keeps the old one's id, and the members the template is silent on."""
+    new = fill(template, entry)
+    if not (isinstance(old, dict) and isinstance(new, dict)):
+        return new
+    kept_ids = {name: old[name] for name, value in template.items() if value == ID and name in old}
+    return {**old, **new, **kept_ids}
+
+
+def placeholders(template: Json) -> Iterator[str]:
+    """Every text in the template that is a placeholder, or is written like one."""
+    if isinstance(template, str):
+        if template.startswith(MARK):
+            yield template
+    elif isinstance(template, dict):
+        for value in template.values():
+            yield from placeholders(value)
+    elif isinstance(template, list):
+        for value in template:
+            yield from placeholders(value)
+
+
+def kept_by_service(template: Mapping[str, Json]) -> frozenset[str]:
+    """The members of an entry that the service fills and no proposal may set: all with placeholders but the text's."""
+    return frozenset(name for name, value in template.items() if any(found != TEXT for found in placeholders(value)))
+
+
+def _filled(template: Json, values: Mapping[str, Json]) -> Json:
+    if isinstance(template, str):
+        return values.get(template, template)
+    if isinstance(template, dict):
+        return {name: _filled(value, values) for name, value in template.items()}
+    if isinstance(template, list):
+        return [_filled(value, values) for value in template]
+    return template

@@ -1,0 +1,135 @@
+"""A profile: which documents an agent or product sees, what they obey, and what it may write. Data, not code.
+
+The shape is the JSON of profiles/<profile_id>.json. What a profile leaves out is the strictest choice: no writable
+path, no durable section, no redirection.
+"""
+
+from collections.abc import Mapping
+from functools import cached_property
+from typing import Annotated, Any, Literal, Self
+
+from pydantic import Field
+
+from memnet.domain.catalog.document_family import DocumentFamily
+from memnet.domain.catalog.extraction_rules import ExtractionRules
+from memnet.domain.catalog.profile_types import (
+    Confidence,
+    Days,
+    DeniedField,
+    Duration,
+    Identifier,
+    Pointer,
+    ProfilePart,
+)
+from memnet.domain.catalog.sensitive_rules import SensitiveContent
+from memnet.domain.catalog.upkeep_rules import SectionUpkeep, Share
+from memnet.domain.core.canonical_json import canonical, sha256_hex
+
+
+class Binding(DocumentFamily):
+    """One document, or one family of documents by template, and its limits."""
+
+    binding_id: Identifier
+    schema_id: Identifier
+    schema_version: Identifier
+    max_chars: Annotated[int, Field(ge=2)]
+    read_priority: int
+    write_mode: Literal["restricted_patch", "read_only"] = "restricted_patch"
+    initial_content: dict[str, object] | None = None
+
+
+class ConfidenceRules(ProfilePart):
+    """Thresholds in 0..1; a write without a confidence is below every threshold."""
+
+    min_confidence_for_durable_fact: Confidence = 0.0
+    min_confidence_for_auto_apply: Confidence = 0.0
+
+
+class RetentionRules(ProfilePart):
+    """Days that each kind of record is kept; None: as long as the organisation's ceiling allows."""
+
+    snapshots_days: Days | None = None
+    events_days: Days | None = None
+    audit_days: Days | None = None
+    jobs_days: Days | None = None
+
+
+class RoutingRules(ProfilePart):
+    """Where routing finds its entries, what in an entry is an id, an alias, a keyword, and how sure it must be.
+
+    `min_score` is the words'; the similarities of meaning have their own: what the best candidate must reach, by how
+    much it must lead, and, if no words matched at all, what it must reach then (None: meaning is not asked).
+    """
+
+    source_binding: Identifier
+    entries: Pointer
+    id_field: str
+    alias_fields: tuple[str, ...] = ()
+    keyword_fields: tuple[str, ...] = ()
+    description_fields: tuple[str, ...] = ()
+    min_score: Confidence = 0.5
+    semantic_threshold: Confidence = 0.15
+    semantic_margin: Confidence = 0.05
+    semantic_when_unmatched: Confidence | None = None
+
+
+class Profile(ProfilePart):
+    """One agent's or product's view of a user's memory. Maps are keyed by binding_id."""
+
+    profile_id: Identifier
+    version: Identifier = "1.0.0"
+    document_bindings: Annotated[tuple[Binding, ...], Field(min_length=1)]
+    writable_path_rules: dict[str, tuple[Pointer, ...]] = Field(default_factory=dict)
+    denied_fields: tuple[DeniedField, ...] = ()
+    sensitive_content: SensitiveContent = SensitiveContent()
+    durable_sections: dict[str, tuple[Pointer, ...]] = Field(default_factory=dict)
+    pending_sections: dict[str, Pointer] = Field(default_factory=dict)
+    confirmed_by: Literal["another_principal", "anyone"] = "another_principal"
+    durable_writes: Literal["confident", "confirmed_only"] = "confident"
+    max_ops: Annotated[int, Field(ge=1, le=1000)] = 50
+    allowed_principals: tuple[str, ...] | None = None
+    retention_rules: RetentionRules = RetentionRules()
+    confidence_rules: ConfidenceRules = ConfidenceRules()
+    compaction_rules: dict[str, dict[str, Annotated[int, Field(ge=0)]]] = Field(default_factory=dict)
+    routing: RoutingRules | None = None
+    extraction: ExtractionRules | None = None
+    upkeep_rules: dict[str, tuple[SectionUpkeep, ...]] = Field(default_factory=dict)
+    upkeep_fill: Share = 0.8
+    ttl_classes: dict[str, Duration] = Field(default_factory=dict)
+    guidance_sections: dict[str, tuple[Pointer, ...]] = Field(default_factory=dict)
+
+    @cached_property
+    def text(self) -> bytes:
+        """The canonical JSON of the members that the file has: a default is no part of a version's text."""
+        return canonical(self.model_dump(mode="json", exclude_unset=True))
+
+    @cached_property
+    def sha256(self) -> str:
+        """The SHA-256 of `text`, in 64 hexadecimal digits."""
+        return sha256_hex(self.text)
+
+    def model_copy(self, *, update: Mapping[str, Any] | None = None, deep: bool = False) -> Self:
+        """Pydantic's own, which copies cached properties too: a changed copy computes its text again."""
+        copied = super().model_copy(update=update, deep=deep)
+        for name in ("text", "sha256"):
+            copied.__dict__.pop(name, None)
+        return copied
+
+    def binding(self, binding_id: str) -> Binding | None:
+        """The binding of that id, or None."""
+        return next((b for b in self.document_bindings if b.binding_id == binding_id), None)
+
+    def admits(self, principal: str) -> bool:
+        """Whether this principal may use the profile: everyone, unless it lists its principals."""
+        return self.allowed_principals is None or principal in self.allowed_principals
+
+    def upkept_sections(self, binding_id: str) -> tuple[str, ...]:
+        """What upkeep may change: the sections that have rules, and the pending section; nothing without a rule."""
+        sections = tuple(rule.section for rule in self.upkeep_rules.get(binding_id, ()))
+        pending = self.pending_sections.get(binding_id)
+        return (*sections, pending) if sections and pending is not None else sections
+
+    def array_limits(self, binding_id: str) -> dict[str, int]:
+        """Longest allowed array by the name of the top-level member that holds it ("max_<name>": length)."""
+        rules = self.compaction_rules.get(binding_id, {})
+        return {rule.removeprefix("max_"): length for rule, length in rules.items()}

@@ -1,0 +1,204 @@
+"""What a profile must be before it governs anything: every fault at once, with its place in the file."""
+
+from collections.abc import Collection, Iterator, Mapping
+
+from memnet.domain.catalog.binding_check import check_bindings, check_contents, located
+from memnet.domain.catalog.extraction_check import check_extraction
+from memnet.domain.catalog.path_policy import lies_within, touches
+from memnet.domain.catalog.profile import Profile, RoutingRules
+from memnet.domain.catalog.schema import Schema
+from memnet.domain.catalog.upkeep_check import check_upkeep
+from memnet.domain.core.json_patch import pointer, pointer_text
+from memnet.domain.core.problem import Problem
+
+LIMIT_PREFIX = "max_"
+PENDING_MEMBERS = (
+    *("id", "text", "profile_id", "binding_id", "confidence", "evidence", "proposed_at", "proposed_by"),
+    *("on_behalf_of", "proposed_on", "target", "base"),
+)
+"""What a redirected proposal is made of, so what an item of a pending section must have room for."""
+
+
+def check_profile(
+    profile: Profile,
+    schemas: Mapping[tuple[str, str], Schema],
+    prompts: Collection[tuple[str, str]] = (),
+    unusable: frozenset[tuple[str, str]] = frozenset(),
+) -> list[Problem]:
+    """Return every fault of the profile, which may name these `prompts`.
+
+    `unusable` are schemas with faults of their own: not reported again.
+    """
+    by_binding = {
+        b.binding_id: schemas[b.schema_id, b.schema_version]
+        for b in profile.document_bindings
+        if (b.schema_id, b.schema_version) in schemas
+    }
+    return [
+        *check_bindings(profile),
+        *_check_schemas(profile, schemas.keys() | unusable),
+        *_check_rule_bindings(profile),
+        *_check_writable(profile, by_binding),
+        *_check_durable(profile, by_binding),
+        *_check_pending(profile, by_binding),
+        *_check_guidance(profile, by_binding),
+        *_check_array_limits(profile, by_binding),
+        *check_contents(profile, by_binding),
+        *_check_thresholds(profile),
+        *_check_denied(profile),
+        *_check_routing(profile, by_binding),
+        *check_upkeep(profile, by_binding),
+        *check_extraction(profile, by_binding, prompts),
+    ]
+
+
+def _check_schemas(profile: Profile, known: frozenset[tuple[str, str]] | set[tuple[str, str]]) -> Iterator[Problem]:
+    for at, binding in located(profile):
+        if binding.schema_id not in {schema_id for schema_id, _ in known}:
+            yield Problem(f"{at}/schema_id", f"there is no schema {binding.schema_id}")
+        elif (binding.schema_id, binding.schema_version) not in known:
+            yield Problem(f"{at}/schema_version", f"schema {binding.schema_id} has no version {binding.schema_version}")
+
+
+def _check_rule_bindings(profile: Profile) -> Iterator[Problem]:
+    rules = ("writable_path_rules", "durable_sections", "pending_sections", "compaction_rules", "upkeep_rules")
+    for name in (*rules, "guidance_sections"):
+        for binding_id in getattr(profile, name):
+            if profile.binding(binding_id) is None:
+                yield Problem(pointer_text([name, binding_id]), "is a rule for a binding that the profile lacks")
+
+
+def _check_writable(profile: Profile, schemas: Mapping[str, Schema]) -> Iterator[Problem]:
+    for binding_id, rules in profile.writable_path_rules.items():
+        binding = profile.binding(binding_id)
+        at = pointer_text(["writable_path_rules", binding_id])
+        if binding is not None and binding.write_mode == "read_only" and rules:
+            yield Problem(at, "makes a read_only binding writable")
+        yield from _absent(at, rules, schemas.get(binding_id))
+
+
+def _absent(at: str, rules: tuple[str, ...], schema: Schema | None) -> Iterator[Problem]:
+    for index, rule in enumerate(rules):
+        if schema is not None and not schema.has(rule):
+            yield Problem(f"{at}/{index}", f"schema {schema.schema_id} {schema.version} has no {rule}")
+
+
+def _check_durable(profile: Profile, schemas: Mapping[str, Schema]) -> Iterator[Problem]:
+    for binding_id, rules in profile.durable_sections.items():
+        at = pointer_text(["durable_sections", binding_id])
+        yield from _absent(at, rules, schemas.get(binding_id))
+        if profile.durable_writes == "confirmed_only" and rules and binding_id not in profile.pending_sections:
+            yield Problem(at, "takes confirmations only, and the binding has no pending section")
+
+
+def _check_pending(profile: Profile, schemas: Mapping[str, Schema]) -> Iterator[Problem]:
+    for binding_id, section in profile.pending_sections.items():
+        at = pointer_text(["pending_sections", binding_id])
+        if {"*", "-"} & set(pointer(section)):
+            yield Problem(at, "must name one place, without * and -")
+            continue
+        for durable in profile.durable_sections.get(binding_id, ()):
+            if touches(pointer(section), pointer(durable)):
+                yield Problem(at, f'overlaps the durable section "{durable}": nothing short of it could wait there')
+        if profile.array_limits(binding_id).get(section.removeprefix("/")) == 0:
+            yield Problem(at, "can hold nothing: its array limit is 0")
+        if binding_id in schemas:
+            yield from _check_pending_shape(at, section, schemas[binding_id])
+
+
+def _check_pending_shape(at: str, section: str, schema: Schema) -> Iterator[Problem]:
+    if not schema.has_array(section):
+        yield Problem(at, f"schema {schema.schema_id} {schema.version} has no array {section}")
+        return
+    lacking = [name for name in PENDING_MEMBERS if not schema.has(f"{section}/-/{name}")]
+    if lacking:
+        yield Problem(at, f"its items have no room for {', '.join(lacking)}")
+
+
+def _check_guidance(profile: Profile, schemas: Mapping[str, Schema]) -> Iterator[Problem]:
+    for binding_id, sections in profile.guidance_sections.items():
+        at = pointer_text(["guidance_sections", binding_id])
+        yield from _absent(at, sections, schemas.get(binding_id))
+        pending = profile.pending_sections.get(binding_id)
+        for index, section in enumerate(sections):
+            others = [pointer(other) for other in sections[:index]]
+            if not section or {"*", "-"} & set(pointer(section)):
+                yield Problem(f"{at}/{index}", "must name one place below the content, without * and -")
+            elif any(touches(pointer(section), other) for other in others):
+                yield Problem(f"{at}/{index}", "overlaps a section before it")
+            elif pending is not None and touches(pointer(section), pointer(pending)):
+                yield Problem(f"{at}/{index}", f'overlaps the pending section "{pending}"')
+
+
+def _check_array_limits(profile: Profile, schemas: Mapping[str, Schema]) -> Iterator[Problem]:
+    for binding_id, rules in profile.compaction_rules.items():
+        for rule in rules:
+            at = pointer_text(["compaction_rules", binding_id, rule])
+            name = rule.removeprefix(LIMIT_PREFIX)
+            if name in (rule, "", "*", "-"):
+                yield Problem(at, "is not max_<name of an array at the top of the content>")
+            elif binding_id in schemas and not schemas[binding_id].has_array(pointer_text([name])):
+                schema = schemas[binding_id]
+                yield Problem(at, f"schema {schema.schema_id} {schema.version} has no array {pointer_text([name])}")
+
+
+def _check_thresholds(profile: Profile) -> Iterator[Problem]:
+    rules = profile.confidence_rules
+    if profile.durable_sections and rules.min_confidence_for_auto_apply > rules.min_confidence_for_durable_fact:
+        yield Problem(
+            "/confidence_rules/min_confidence_for_auto_apply",
+            "is above min_confidence_for_durable_fact: a durable fact would take less than any other replayed write",
+        )
+
+
+def _check_denied(profile: Profile) -> Iterator[Problem]:
+    for index, denied in enumerate(profile.denied_fields):
+        at = f"/denied_fields/{index}"
+        for binding_id, rules in profile.writable_path_rules.items():
+            for rule in rules:
+                if _denies(denied, rule):
+                    yield Problem(at, f"denies {rule}, which writable_path_rules allow for {binding_id}")
+
+
+def _denies(denied: str, rule: str) -> bool:
+    """Whether nothing at the writable place could ever be written."""
+    place = pointer(rule)
+    if denied.startswith("/"):
+        return lies_within(place, pointer(denied))
+    return denied.casefold() in {segment.casefold() for segment in place}
+
+
+def _check_routing(profile: Profile, schemas: Mapping[str, Schema]) -> Iterator[Problem]:
+    if profile.routing is None:
+        return
+    variables = {b.variable() for b in profile.document_bindings if b.path_template is not None}
+    if not variables:
+        yield Problem("/routing", "has nothing to route to: no binding has a path_template")
+    elif len(variables) > 1:
+        yield Problem("/routing", "cannot fill path templates with different variables")
+    source = profile.binding(profile.routing.source_binding)
+    if source is None:
+        yield Problem("/routing/source_binding", "is no binding of the profile")
+    elif source.path_template is not None:
+        yield Problem("/routing/source_binding", "must have a fixed path: routing comes before a value is known")
+    elif source.binding_id in schemas:
+        yield from _check_entries(profile.routing, schemas[source.binding_id])
+    unmatched = profile.routing.semantic_when_unmatched
+    if unmatched is not None and unmatched < profile.routing.semantic_threshold:
+        yield Problem(
+            "/routing/semantic_when_unmatched",
+            "is below semantic_threshold: meaning alone would need less than meaning after words",
+        )
+
+
+def _check_entries(routing: RoutingRules, schema: Schema) -> Iterator[Problem]:
+    if {"*", "-"} & set(pointer(routing.entries)) or not schema.has_array(routing.entries):
+        reason = f"schema {schema.schema_id} {schema.version} has no array {routing.entries}"
+        yield Problem("/routing/entries", reason)
+        return
+    named = [("/routing/id_field", routing.id_field)]
+    for fields in ("alias_fields", "keyword_fields", "description_fields"):
+        named += [(f"/routing/{fields}/{i}", name) for i, name in enumerate(getattr(routing, fields))]
+    for at, name in named:
+        if not schema.has(routing.entries + "/-" + pointer_text([name])):
+            yield Problem(at, f"the entries at {routing.entries} have no {name}")

@@ -1,0 +1,34 @@
+"""A prompt: what a model that extracts memory is told to do. A file, by id and version, never changed once released."""
+
+from dataclasses import dataclass
+
+from memnet.domain.core.canonical_json import sha256_hex
+from memnet.domain.core.problem import Problem
+
+MAX_PROMPT = 20_000
+"""Characters; every replay pays for them."""
+
+
+@dataclass(frozen=True, slots=True)
+class Prompt:
+    """One version of a prompt. `sha256` is of the file's bytes: in a prompt every character counts."""
+
+    prompt_id: str
+    version: str
+    text: str
+    sha256: str
+
+
+def read_prompt(prompt_id: str, version: str, data: bytes) -> Prompt | Problem:
+    """Make a prompt of a file's bytes, or say why they are none."""
+    try:
+        text = data.decode("utf-8")
+    except UnicodeDecodeError:
+        return Problem("", "The file is not UTF-8.")
+    if not text.strip():
+        return Problem("", "is empty")
+    if len(text) > MAX_PROMPT:
+        return Problem("", f"has {len(text)} characters, more than {MAX_PROMPT}")
+    if any(not (character.isprintable() or character in "\n\t") for character in text):
+        return Problem("", "holds a character that cannot be seen: whoever reviews it would not know what it says")
+    return Prompt(prompt_id, version, text, sha256_hex(data))

@@ -1,0 +1,46 @@
+"""Pointers to where a change or an event comes from."""
+
+from typing import Annotated, Any
+
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
+
+from memnet.domain.core.canonical_json import canonical
+from memnet.domain.core.integers import Integer
+
+MAX_EVIDENCE_BYTES = 8192
+MAX_MESSAGE_IDS = 1024
+
+
+class MessageSpan(BaseModel):
+    """A stretch of a conversation."""
+
+    model_config = ConfigDict(strict=True, extra="forbid", frozen=True)
+
+    start: Integer
+    end: Integer
+
+
+class Evidence(BaseModel):
+    """Pointers to where a change comes from. Other members are kept as they are."""
+
+    model_config = ConfigDict(strict=True, extra="allow", frozen=True)
+
+    conversation_id: str | None = None
+    message_ids: Annotated[list[str], Field(max_length=MAX_MESSAGE_IDS)] | None = None
+    snapshot_uri: str | None = None
+    span: MessageSpan | None = None
+
+    def members(self) -> dict[str, Any]:
+        """What was sent, no more."""
+        return self.model_dump(exclude_unset=True)
+
+
+def _bounded(evidence: Any) -> Any:
+    members = evidence.members() if isinstance(evidence, Evidence) else evidence
+    if len(canonical(members)) > MAX_EVIDENCE_BYTES:
+        raise ValueError(f"must be at most {MAX_EVIDENCE_BYTES} bytes of JSON")
+    return evidence
+
+
+BoundedEvidence = Annotated[Evidence, BeforeValidator(_bounded)]
+"""Evidence of bounded size, which is checked before its members are."""

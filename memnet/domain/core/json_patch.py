@@ -1,0 +1,138 @@
+"""JSON Patch (RFC 6902): checked for form first, then applied; the pointers are RFC 6901."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import jsonpatch
+import jsonpointer
+
+from memnet.domain.core.canonical_json import MAX_DEPTH, children, containers
+from memnet.domain.core.errors import LimitExceeded, PatchMalformed, PatchNotApplicable, PatchTestFailed
+from memnet.domain.core.scope import Json
+
+OPERATIONS = frozenset({"add", "remove", "replace", "move", "copy", "test"})
+WITH_VALUE = frozenset({"add", "replace", "test"})
+WITH_FROM = frozenset({"move", "copy"})
+READING = WITH_FROM | {"test"}
+"""Their outcome tells something about the values that are stored."""
+MAX_POINTER_CHARS = 2048
+MAX_CARRIED = 500_000
+"""Values and characters that the copies and moves of one patch may carry.
+
+Each copy can double a document: without a bound, fifty of them would fill any memory, and as many moves any time.
+"""
+
+Op = dict[str, Any]
+Pointer = tuple[str, ...]
+"""The unescaped segments of a JSON Pointer; () is the whole document."""
+
+
+def pointer(text: object) -> Pointer:
+    """Split a JSON Pointer into its unescaped segments. Raises PatchMalformed if it is none."""
+    if not isinstance(text, str):
+        raise PatchMalformed("A JSON Pointer must be a string.")
+    if len(text) > MAX_POINTER_CHARS:
+        raise PatchMalformed(f"A JSON Pointer is limited to {MAX_POINTER_CHARS} characters.")
+    try:
+        return tuple(jsonpointer.JsonPointer(text).parts)
+    except jsonpointer.JsonPointerException as error:
+        raise PatchMalformed(
+            "A JSON Pointer is '' or starts with '/', and '~' stands only in '~0' and '~1'."
+        ) from error
+
+
+def pointer_text(segments: Sequence[str]) -> str:
+    """Join segments into a JSON Pointer, escaping '~' and '/'."""
+    return "".join("/" + segment.replace("~", "~0").replace("/", "~1") for segment in segments)
+
+
+def check_form(ops: object) -> list[Op]:
+    """Return `ops` if it is a JSON Patch document; raise PatchMalformed with the operation's index otherwise.
+
+    Members that RFC 6902 does not define are ignored, as its section 4 asks.
+    """
+    if not isinstance(ops, list):
+        raise PatchMalformed("The operations must be an array.")
+    for index, op in enumerate(ops):
+        try:
+            _check_op(op)
+        except PatchMalformed as error:
+            raise PatchMalformed(error.message, op_index=index) from error
+    return ops
+
+
+def _check_op(op: object) -> None:
+    if not isinstance(op, dict):
+        raise PatchMalformed("An operation must be an object.")
+    verb = op.get("op")
+    if not isinstance(verb, str) or verb not in OPERATIONS:
+        raise PatchMalformed(f"op must be one of {', '.join(sorted(OPERATIONS))}.")
+    if "path" not in op:
+        raise PatchMalformed("An operation needs a path.")
+    target = pointer(op["path"])
+    if verb in WITH_VALUE and "value" not in op:
+        raise PatchMalformed(f"{verb} needs a value.")
+    if verb in WITH_FROM:
+        if "from" not in op:
+            raise PatchMalformed(f"{verb} needs a from.")
+        source = pointer(op["from"])
+        if verb == "move" and len(source) < len(target) and target[: len(source)] == source:
+            raise PatchMalformed("move cannot put a value into itself.")
+
+
+def apply(document: Json, ops: list[Op]) -> Json:
+    """Apply a well-formed patch to `document`, which is consumed: it may be changed, also when this raises.
+
+    Returns the patched document. Raises PatchNotApplicable, PatchTestFailed or LimitExceeded (copies that explode,
+    a value nested too deep), each with the operation's index.
+    """
+    budget = MAX_CARRIED
+    for index, op in enumerate(ops):
+        try:
+            if op["op"] != "test" and op["op"] != "remove":
+                budget -= _check_growth(document, op, budget)
+            document = jsonpatch.JsonPatch([op]).apply(document, in_place=True)
+        except jsonpatch.JsonPatchTestFailed:
+            # Not chained: the library's message quotes the document, and a traceback would print it.
+            raise PatchTestFailed(op_index=index, path=op["path"]) from None
+        except (jsonpatch.JsonPatchException, jsonpointer.JsonPointerException):
+            raise PatchNotApplicable(op_index=index, path=op["path"]) from None
+        except LimitExceeded as error:
+            raise LimitExceeded(error.message, op_index=index) from error
+    return document
+
+
+def resolve(document: Json, text: str) -> Json:
+    """Return the value at a pointer. Raises PatchNotApplicable if there is none."""
+    try:
+        value = jsonpointer.JsonPointer(text).resolve(document)
+    except jsonpointer.JsonPointerException:
+        raise PatchNotApplicable(path=text) from None
+    if isinstance(value, jsonpointer.EndOfList):
+        raise PatchNotApplicable(path=text)
+    return value
+
+
+def _check_growth(document: Json, op: Op, budget: int) -> int:
+    """Refuse what would nest too deep or carry too much; return how much a copy or move carries."""
+    carries = op["op"] in WITH_FROM
+    value = jsonpointer.JsonPointer(op["from"]).resolve(document) if carries else op["value"]
+    depth, weight, level = len(jsonpointer.JsonPointer(op["path"]).parts), 0, [value]
+    while level:
+        if carries:
+            weight += sum(map(_weight, level))
+        if weight > budget:
+            raise LimitExceeded(f"The copies and moves of one patch are limited to {MAX_CARRIED} characters.")
+        level = containers(level)
+        depth += 1
+        if level and depth > MAX_DEPTH:
+            raise LimitExceeded(f"The document would be nested deeper than {MAX_DEPTH} levels.")
+        level = children(level)
+    return weight
+
+
+def _weight(value: Json) -> int:
+    """One, and the characters of a string or of an object's names."""
+    if isinstance(value, dict):
+        return 1 + sum(map(len, value))
+    return 1 + len(value) if isinstance(value, str) else 1

@@ -1,0 +1,137 @@
+"""What is measured for operators: the name of each metric, and what it may be told apart by.
+
+The labels are a closed list, and their values come from closed lists, too: operations, statuses, outcomes, and the ids
+of profiles and bindings in the catalog. Nothing names a tenant, a user, a document or what is in it.
+"""
+
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Final
+
+LABELS: Final = ("operation", "status", "outcome", "profile_id", "binding_id")
+"""All there are. A new one is a decision: it goes to whoever may read the telemetry."""
+UNKNOWN: Final = "unknown"
+"""Stands for a profile or a binding that is not in the catalog: what a client made up, is told to nobody."""
+
+
+class MetricKind(StrEnum):
+    """How values of a metric are put together: added up, distributed, or replaced by the newest."""
+
+    COUNTER = "counter"
+    HISTOGRAM = "histogram"
+    GAUGE = "gauge"
+
+
+@dataclass(frozen=True, slots=True)
+class Metric:
+    """One metric. Every value comes with exactly its labels."""
+
+    name: str
+    kind: MetricKind
+    unit: str
+    """As in UCUM: s, 1, {something}."""
+    meaning: str
+    labels: tuple[str, ...] = ()
+    bounds: tuple[float, ...] = ()
+    """The upper bounds of a histogram's buckets."""
+
+
+_SECONDS = (0.005, 0.01, 0.025, 0.05, 0.1, 0.15, 0.3, 0.5, 1.0, 2.5, 5.0, 10.0)
+"""With those of the objectives: 0.15 for reads, 0.3 for patches."""
+
+REQUEST_DURATION: Final = Metric(
+    "memnet.request.duration",
+    MetricKind.HISTOGRAM,
+    "s",
+    "How long requests took, by operation and status.",
+    ("operation", "status"),
+    _SECONDS,
+)
+WRITES: Final = Metric(
+    "memnet.write.count",
+    MetricKind.COUNTER,
+    "{write}",
+    "Writes that clients asked for, and what became of them.",
+    ("operation", "outcome", "profile_id", "binding_id"),
+)
+SIZE_RATIO: Final = Metric(
+    "memnet.document.size_ratio",
+    MetricKind.HISTOGRAM,
+    "1",
+    "How much of its binding's `max_chars` a document had when it was written, by whomever.",
+    ("profile_id", "binding_id"),
+    (0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 0.95, 1.0),
+)
+UNREADABLE_DOCUMENTS: Final = Metric(
+    "memnet.documents.unreadable",
+    MetricKind.COUNTER,
+    "{document}",
+    "Documents that were left out of a context because their stored bytes cannot be read.",
+    ("profile_id", "binding_id"),
+)
+REPLAYS: Final = Metric("memnet.replays", MetricKind.COUNTER, "{replay}", "Replays that ended, and how.", ("outcome",))
+REPLAY_DURATION: Final = Metric(
+    "memnet.replay.duration",
+    MetricKind.HISTOGRAM,
+    "s",
+    "How long replays took from the acceptance of the snapshot to their end.",
+    ("outcome",),
+    (1.0, 2.5, 5.0, 10.0, 30.0, 60.0, 120.0, 300.0, 600.0, 1800.0, 3600.0, 14400.0),
+)
+"""With the bound of the objective: 300."""
+REPLAY_PATCHES: Final = Metric(
+    "memnet.replay.patches",
+    MetricKind.COUNTER,
+    "{patch}",
+    "Patches of replays that ended, by their fate.",
+    ("outcome",),
+)
+REPLAY_OLDEST_AGE: Final = Metric(
+    "memnet.replay.oldest_age", MetricKind.GAUGE, "s", "Since when the oldest unfinished replay waits; 0: none does."
+)
+SEARCH_DURATION: Final = Metric(
+    "memnet.search.duration",
+    MetricKind.HISTOGRAM,
+    "s",
+    "How long the index took to answer a search.",
+    ("outcome",),
+    _SECONDS,
+)
+SEARCH_RESULTS: Final = Metric(
+    "memnet.search.results",
+    MetricKind.HISTOGRAM,
+    "{event}",
+    "How many events a search found, up to as many as were asked for.",
+    ("outcome",),
+    (0.0, 1.0, 2.0, 5.0, 10.0, 20.0, 50.0),
+)
+INDEX_LAG: Final = Metric(
+    "memnet.index.lag", MetricKind.GAUGE, "s", "Since when the oldest event waits for the index; 0: none does."
+)
+DEAD_LETTERS: Final = Metric(
+    "memnet.jobs.dead_lettered",
+    MetricKind.COUNTER,
+    "{job}",
+    "Jobs that the workers gave up and put with the dead letters, by the error's code.",
+    ("operation", "outcome"),
+)
+ERASURE_OLDEST_AGE: Final = Metric(
+    "memnet.erasure.oldest_age", MetricKind.GAUGE, "s", "Since when the oldest unfinished erasure waits; 0: none does."
+)
+
+METRICS: Final = (
+    REQUEST_DURATION,
+    WRITES,
+    SIZE_RATIO,
+    UNREADABLE_DOCUMENTS,
+    REPLAYS,
+    REPLAY_DURATION,
+    REPLAY_PATCHES,
+    REPLAY_OLDEST_AGE,
+    SEARCH_DURATION,
+    SEARCH_RESULTS,
+    INDEX_LAG,
+    DEAD_LETTERS,
+    ERASURE_OLDEST_AGE,
+)
+"""Every one of them."""

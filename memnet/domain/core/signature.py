@@ -1,0 +1,97 @@
+"""Signatures by the service's own key: Ed25519 (RFC 8032), verified offline with the public key alone.
+
+What is signed begins with its purpose, so that a signature for one thing is none for another.
+"""
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from cryptography.exceptions import InvalidSignature, UnsupportedAlgorithm
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey, Ed25519PublicKey
+from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat, load_pem_public_key
+
+from memnet.domain.core.canonical_json import sha256_hex
+
+SECRET_BYTES = 32
+_PEM = re.compile(r"-----BEGIN PUBLIC KEY-----.+?-----END PUBLIC KEY-----", re.DOTALL)
+
+
+@dataclass(frozen=True, slots=True)
+class PublicKey:
+    """What verifies: 32 bytes that anybody may have."""
+
+    raw: bytes
+
+    @property
+    def key_id(self) -> str:
+        """The SHA-256 of its bytes: names the key wherever it lies."""
+        return sha256_hex(self.raw)
+
+
+@dataclass(frozen=True, slots=True)
+class SigningKey:
+    """What signs: a version of the service's key, 32 bytes, kept by the vault."""
+
+    version: str
+    secret: bytes = field(repr=False)
+
+    @property
+    def public(self) -> PublicKey:
+        """The other half."""
+        return PublicKey(_private(self).public_key().public_bytes(Encoding.Raw, PublicFormat.Raw))
+
+
+PublicKeys = Mapping[str, PublicKey]
+"""By key id."""
+
+
+def by_id(keys: Iterable[PublicKey]) -> PublicKeys:
+    """Give the keys their names."""
+    return {key.key_id: key for key in keys}
+
+
+def sign(key: SigningKey, purpose: str, payload: bytes) -> bytes:
+    """Sign the purpose, a line feed and the payload; the same input gives the same 64 bytes."""
+    return _private(key).sign(_message(purpose, payload))
+
+
+def holds(key: PublicKey, purpose: str, payload: bytes, signature: bytes) -> bool:
+    """Say whether `signature` is the key's, for this purpose and payload."""
+    try:
+        Ed25519PublicKey.from_public_bytes(key.raw).verify(signature, _message(purpose, payload))
+    except (InvalidSignature, ValueError):
+        return False
+    return True
+
+
+def to_pem(key: PublicKey) -> str:
+    """The key as SubjectPublicKeyInfo (RFC 8410) in PEM, as other tools read it."""
+    public = Ed25519PublicKey.from_public_bytes(key.raw)
+    return public.public_bytes(Encoding.PEM, PublicFormat.SubjectPublicKeyInfo).decode("ascii")
+
+
+def from_pem(text: str) -> Sequence[PublicKey]:
+    """Read the keys of a PEM file, one or many; what stands between them is ignored. Raises ValueError."""
+    found = [_from_pem(block) for block in _PEM.findall(text)]
+    if not found:
+        raise ValueError("there is no public key in it")
+    return found
+
+
+def _from_pem(block: str) -> PublicKey:
+    try:
+        key = load_pem_public_key(block.encode())
+    except (ValueError, UnsupportedAlgorithm) as error:
+        raise ValueError("a public key in it cannot be read") from error
+    if not isinstance(key, Ed25519PublicKey):
+        raise ValueError("a public key in it is not of Ed25519")
+    return PublicKey(key.public_bytes(Encoding.Raw, PublicFormat.Raw))
+
+
+def _private(key: SigningKey) -> Ed25519PrivateKey:
+    return Ed25519PrivateKey.from_private_bytes(key.secret)
+
+
+def _message(purpose: str, payload: bytes) -> bytes:
+    return purpose.encode() + b"\n" + payload

@@ -1,0 +1,53 @@
+"""A user's small records beside the documents: wrapped keys, sealed snapshots, replays, conflicts, accesses, heads."""
+
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from enum import StrEnum
+
+from memnet.domain.core.identifiers import check_path
+from memnet.domain.core.scope import UserScope
+from memnet.domain.core.timestamps import to_text
+
+_MOMENT = "%Y%m%dT%H%M%S.%fZ"
+
+
+class ItemKind(StrEnum):
+    """What a record is; the folder below the user's prefix."""
+
+    KEYS = "keys"
+    SNAPSHOTS = "snapshots"
+    REPLAYS = "replays"
+    CONFLICTS = "conflicts"
+    ACCESSES = "accesses"
+    IMPORTS = "imports"
+    HEADS = "heads"
+
+
+@dataclass(frozen=True, slots=True)
+class ItemKey:
+    """One record of one user; `name` is 1 to 8 segments joined by '/'. Raises InvalidIdentifier."""
+
+    scope: UserScope
+    kind: ItemKind
+    name: str
+
+    def __post_init__(self) -> None:
+        check_path(self.name)
+
+    @property
+    def blob_name(self) -> str:
+        """The name of the record's blob; unique to the user, the kind and the name."""
+        return f"{self.scope.prefix}{self.kind}/{self.name}.json"
+
+
+def dated_key(scope: UserScope, kind: ItemKind, now: datetime, unique: str) -> ItemKey:
+    """Return the key of a record made `now`. Names sort by time; `unique` keeps those of one moment apart."""
+    return ItemKey(scope, kind, f"{now.astimezone(UTC).strftime(_MOMENT)}-{unique}")
+
+
+def dated_at(key: ItemKey) -> str | None:
+    """Return when a record of this key was made, or None if `dated_key` did not make the key."""
+    try:
+        return to_text(datetime.strptime(key.name.partition("-")[0], _MOMENT).replace(tzinfo=UTC))
+    except ValueError:
+        return None

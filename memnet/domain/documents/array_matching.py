@@ -1,0 +1,91 @@
+"""Which element of one version of an array is which of another: by value, else by the member that identifies it."""
+
+from collections.abc import Sequence
+from enum import Enum
+
+from memnet.domain.core.canonical_json import canonical
+from memnet.domain.core.scope import Json
+from memnet.domain.core.text_normalization import normalized_text
+
+ID = "id"
+ID_ENDINGS = ("_id", "-id", "Id", "ID")
+"""How the names of identifying members end; "paid" and "valid" are none."""
+
+
+class Lost(Enum):
+    """Why an element has no counterpart."""
+
+    REMOVED = "removed"
+    """It is not there any more, and it is not there changed either."""
+    REMOVED_OR_CHANGED = "removed or changed"
+    """It is not there as it was, and nothing identifies it: one of the new elements may be what became of it."""
+    AMBIGUOUS = "ambiguous"
+    """Several elements could be it."""
+
+
+def same_json(one: Json, other: Json) -> bool:
+    """Whether two values are equal as JSON: 1, 1.0 and true are three values, and the order of names is none."""
+    return canonical(one) == canonical(other)
+
+
+def count_items(item: Json, elements: Sequence[Json], text_field: str = "text") -> int:
+    """How many of the elements equal `item` or say the same; of an object the text is in its `text_field`."""
+    said = normalized_text(item, text_field)
+    alike = (
+        same_json(item, other) or (said is not None and said == normalized_text(other, text_field))
+        for other in elements
+    )
+    return sum(alike)
+
+
+def find_matching_element(index: int, elements: Sequence[Json], others: Sequence[Json]) -> int | Lost:
+    """Where among `others`, the other version of the array `elements`, the element at `index` is.
+
+    Arrays that are equal as a whole match place by place. An element that stands once in each is itself. One that was
+    changed is known by its `id`; without such a member by those whose names end like one, if they are unique in both
+    versions and agree.
+    """
+    mine, theirs = [canonical(element) for element in elements], [canonical(other) for other in others]
+    if mine == theirs:
+        return index
+    before, now = mine.count(mine[index]), theirs.count(mine[index])
+    if before == 1 and now == 1:
+        return theirs.index(mine[index])
+    names = identifying_members(elements[index], elements)
+    if names:
+        return _by_members(names, elements[index], others)
+    if before > 1 or now > 1:
+        return Lost.AMBIGUOUS
+    return Lost.REMOVED_OR_CHANGED if set(theirs) - set(mine) else Lost.REMOVED
+
+
+def identifying_members(element: Json, elements: Sequence[Json]) -> list[str]:
+    """The names of the element's members that tell it from the others; only `id`, if it has one."""
+    if not isinstance(element, dict):
+        return []
+    names = [ID] if ID in element else [name for name in element if name.endswith(ID_ENDINGS)]
+    return [
+        name for name in names if _is_identifier(element[name]) and len(_holders(name, element[name], elements)) == 1
+    ]
+
+
+def _by_members(names: Sequence[str], element: Json, others: Sequence[Json]) -> int | Lost:
+    places = {name: _holders(name, element[name], others) for name in names}
+    # What several elements of the other version share identified nothing: it was unique by chance.
+    candidates = {tuple(held) for held in places.values() if len(held) <= 1}
+    if len(candidates) != 1:
+        return Lost.AMBIGUOUS
+    (held,) = candidates
+    return held[0] if held else Lost.REMOVED
+
+
+def _holders(name: str, value: Json, elements: Sequence[Json]) -> list[int]:
+    return [
+        index
+        for index, element in enumerate(elements)
+        if isinstance(element, dict) and name in element and same_json(element[name], value)
+    ]
+
+
+def _is_identifier(value: Json) -> bool:
+    return isinstance(value, (str, int)) and not isinstance(value, bool) and value != ""

@@ -1,0 +1,245 @@
+"""Audit records: what one says, how they chain, and what a chain proves.
+
+A record is canonical JSON, so its bytes follow from its members. Each names the hash of the one before it; the
+document's own blob names the last. In storage its values are sealed (memnet.domain.documents.audit_values).
+"""
+
+from dataclasses import dataclass
+from typing import Any
+
+import orjson
+
+from memnet.domain.catalog.path_policy import ROOT
+from memnet.domain.core import json_patch
+from memnet.domain.core.canonical_json import canonical, sha256_hex
+from memnet.domain.core.errors import MemnetError
+from memnet.domain.core.json_types import Record
+from memnet.domain.core.scope import ETag, Json
+from memnet.domain.documents import audit_values
+from memnet.domain.documents.commands import WriteCommand
+from memnet.domain.documents.envelope import Envelope, change_id
+from memnet.domain.documents.write_decision import NO_CONTENT_HASH, Decision
+
+FIRST_HASH = "0" * 64
+"""What the first record of a document names as the hash before it."""
+
+
+def lineage(idempotency_key: str) -> str | None:
+    """The key of the attempt that this one rebases ("<key>#rebase-<n>"); None if it is no rebase."""
+    first, separator, number = idempotency_key.rpartition("#rebase-")
+    return first if separator and first and number.isdecimal() else None
+
+
+def build(
+    command: WriteCommand,
+    draft: Decision,
+    *,
+    doc_id: str,
+    sequence: int,
+    timestamp: str,
+    pre_etag: ETag | None,
+    post_etag: ETag,
+    request_hash: str,
+    previous_record_hash: str,
+    values_salt: bytes,
+) -> Record:
+    """Build the open record of one change; `pre_etag` is None if the change creates the document."""
+    record = {
+        "change_id": change_id(doc_id, sequence),
+        "sequence": sequence,
+        "timestamp": timestamp,
+        "source_time": draft.source_time,
+        "actor": command.actor.principal,
+        "reason": draft.reason.value,
+        "note": draft.note,
+        "tenant_id": command.key.scope.tenant_id,
+        "user_id": command.key.scope.user_id,
+        "doc_id": doc_id,
+        "namespace": command.key.namespace,
+        "path": command.key.path,
+        "binding_id": draft.binding_id,
+        "profile_id": draft.profile_id,
+        "profile_version": draft.profile_version,
+        "profile_sha256": draft.profile_sha256,
+        "schema_id": draft.schema_id,
+        "schema_version": draft.schema_version,
+        "schema_sha256": draft.schema_sha256,
+        "pre_etag": pre_etag,
+        "post_etag": post_etag,
+        "ops": draft.ops,
+        "ops_hash": sha256_hex(canonical(draft.ops)),
+        "content_hash_before": draft.hash_before,
+        "content_hash": draft.hash_after,
+        "evidence": draft.evidence,
+        "confidence": draft.confidence,
+        "redirected": list(draft.redirected),
+        "idempotency_key": command.idempotency_key,
+        "request_hash": request_hash,
+        "lineage": lineage(command.idempotency_key),
+        "previous_record_hash": previous_record_hash,
+    }
+    return audit_values.with_values_hash(record, values_salt)
+
+
+def record_bytes(record: Record) -> bytes:
+    """The bytes of a record, in the form in which it is."""
+    return canonical(record)
+
+
+def read_record(data: bytes) -> Record | None:
+    """Read a record in either form; None for any bytes that `record_bytes` would not have written."""
+    try:
+        record = orjson.loads(data)
+        is_one = isinstance(record, dict) and audit_values.has_form(record) and record_bytes(record) == data
+        return record if is_one else None
+    except (ValueError, TypeError):
+        return None
+
+
+def record_hash(record: Record) -> str:
+    """The hash that the next record names: the same for both forms."""
+    return sha256_hex(canonical(audit_values.hash_input(record)))
+
+
+@dataclass(frozen=True, slots=True)
+class Version:
+    """A document as one change left it: the visible members, or None after a deletion."""
+
+    sequence: int
+    change_id: str
+    etag: ETag
+    timestamp: str
+    document: Json | None
+    created_sequence: int
+    record_hash: str
+    """The hash of the change's record."""
+
+
+class BrokenChain(Exception):
+    """A record does not fit: `change_id` says which is the first, `reason` how, without content."""
+
+    def __init__(self, change: str, reason: str) -> None:
+        """Name the first record that does not fit."""
+        super().__init__(f"{change}: {reason}")
+        self.change_id = change
+        self.reason = reason
+
+
+class BrokenLink(BrokenChain):
+    """A record names another hash than that of the record before it: one of the two was altered."""
+
+
+@dataclass(slots=True)
+class Fold:
+    """Rebuilds a document by taking its records one after the other, checking each link on the way."""
+
+    doc_id: str
+    sequence: int = 0
+    previous_hash: str = FIRST_HASH
+    etag: ETag | None = None
+    content_hash: str = NO_CONTENT_HASH
+    created_at: str = ""
+    created_sequence: int = 0
+    state: Json = None
+    is_vouched: bool = True
+    """False: the fold begins at a baseline, and neither its own record nor the next one was taken yet."""
+
+    def take(self, record: Record) -> Version:
+        """Apply the next record and return the version it made. Raises BrokenChain.
+
+        After a baseline its own record may come first: it is held against what the baseline says.
+        """
+        expected = change_id(self.doc_id, self.sequence + 1)
+        try:
+            return self._take(record, expected)
+        except (KeyError, TypeError, ValueError) as error:
+            raise BrokenChain(expected, "the record lacks a member or has one of another type") from error
+
+    def _take(self, record: Record, expected: str) -> Version:
+        if not self.is_vouched and record["sequence"] == self.sequence:
+            return self._confirm(record, change_id(self.doc_id, self.sequence))
+        own = record["change_id"] == expected and record["doc_id"] == self.doc_id
+        own = own and record["sequence"] == self.sequence + 1
+        _require(own, expected, "the record is missing, another's or out of order")
+        if record["previous_record_hash"] != self.previous_hash:
+            raise BrokenLink(expected, "the link to the record before it is broken")
+        _check_values(record, expected)
+        _require(record["pre_etag"] == self.etag, expected, "pre_etag is not the ETag before it")
+        _require(record["content_hash_before"] == self.content_hash, expected, "content before it differs")
+        _require(record["ops_hash"] == sha256_hex(canonical(record["ops"])), expected, "ops do not match their hash")
+        _require(isinstance(record["timestamp"], str), expected, "its timestamp is no text")
+        self._apply(record, expected)
+        self.sequence += 1
+        self.previous_hash = record_hash(record)
+        self.is_vouched = True
+        if self.etag is None:
+            self.created_at, self.created_sequence = record["timestamp"], self.sequence
+        return self._version(record)
+
+    def _confirm(self, record: Record, own: str) -> Version:
+        _require(record["change_id"] == own and record["doc_id"] == self.doc_id, own, "the record is another's")
+        same = record_hash(record) == self.previous_hash
+        _require(same, own, "the record is not the one that the baseline stands for")
+        _check_values(record, own)
+        _require(record["content_hash"] == self.content_hash, own, "the baseline's content is not the record's")
+        same = self.etag in (None, record["post_etag"])
+        _require(same, own, "the baseline's ETag is not the record's")
+        self.is_vouched = True
+        return self._version(record)
+
+    def _apply(self, record: Record, expected: str) -> None:
+        state = {} if self.content_hash == NO_CONTENT_HASH else {ROOT: self.state}
+        try:
+            patched = json_patch.apply(state, orjson.loads(canonical(record["ops"])))
+        except MemnetError as error:
+            raise BrokenChain(expected, "ops do not apply to the version before") from error
+        deleted = ROOT not in patched
+        self.state = None if deleted else patched[ROOT]
+        self.content_hash = NO_CONTENT_HASH if deleted else sha256_hex(canonical(self.state))
+        _require(record["content_hash"] == self.content_hash, expected, "ops do not give the content hash")
+
+    def _version(self, record: Record) -> Version:
+        deleted = self.content_hash == NO_CONTENT_HASH
+        self.etag = None if deleted else ETag(record["post_etag"])
+        document: dict[str, Any] = {
+            "created_at": self.created_at,
+            "doc_id": self.doc_id,
+            "schema_id": record["schema_id"],
+            "schema_version": record["schema_version"],
+            "updated_at": record["timestamp"],
+            "updated_by": record["actor"],
+            ROOT: None if deleted else orjson.loads(canonical(self.state)),
+        }
+        return Version(
+            sequence=self.sequence,
+            change_id=record["change_id"],
+            etag=ETag(record["post_etag"]),
+            timestamp=record["timestamp"],
+            document=None if deleted else document,
+            created_sequence=self.created_sequence,
+            record_hash=self.previous_hash,
+        )
+
+
+def check_head(fold: Fold, head: Envelope) -> None:
+    """Raise BrokenChain unless the document's own blob is the end of the chain that was folded."""
+    following = change_id(head.doc_id, min(fold.sequence, head.commit.sequence) + 1)
+    _require(fold.sequence >= head.commit.sequence, following, "the record is missing")
+    _require(fold.sequence == head.commit.sequence, following, "the document is older than this record")
+    last = change_id(head.doc_id, fold.sequence)
+    _require(fold.previous_hash == head.commit.record_hash, last, "the document names another last record")
+    _require(fold.is_vouched, last, "the record is missing")
+    stored = NO_CONTENT_HASH if head.deleted else sha256_hex(canonical(head.content))
+    _require(fold.content_hash == stored, last, "the document's content is not what its records give")
+
+
+def _check_values(record: Record, expected: str) -> None:
+    """Require that the record is open, and that its values are those that its hash names."""
+    _require(not audit_values.is_sealed(record), expected, "its values do not open")
+    same = record["values_hash"] == audit_values.values_hash(record)
+    _require(same, expected, "its values are not those that it names")
+
+
+def _require(holds: bool, change: str, reason: str) -> None:
+    if not holds:
+        raise BrokenChain(change, reason)

@@ -1,0 +1,159 @@
+"""How sure a writer must be: what falls short of a threshold waits in a pending section, or is refused.
+
+What waits is a pending item (memnet.domain.documents.pending_item).
+"""
+
+from collections.abc import Collection, Iterator
+from typing import Any
+
+import orjson
+
+from memnet.domain.catalog.path_policy import ROOT, lies_within, touches
+from memnet.domain.catalog.profile import Profile
+from memnet.domain.core.canonical_json import canonical
+from memnet.domain.core.errors import ConfidenceTooLow, EvidenceRequired, PendingItemInvalid
+from memnet.domain.core.json_patch import WITH_FROM, WITH_VALUE, Op, apply, pointer, resolve
+from memnet.domain.core.reason import Reason
+from memnet.domain.core.scope import Json
+from memnet.domain.documents.added_source import source_ops
+from memnet.domain.documents.commands import Evidence, PatchDocument
+from memnet.domain.documents.pending_item import pending_item, proposed_on, written
+
+POINTERS = ("conversation_id", "message_ids", "snapshot_uri", "event_id")
+"""The members of evidence that point somewhere."""
+
+MAX_TEXT = 1000
+"""Characters of a pending item's text; its target holds the whole value."""
+
+Redirection = dict[str, Any]
+
+
+def gate(
+    command: PatchDocument, profile: Profile, ops: list[Op], base: Json, *, proposed_at: str, proposal_id: str
+) -> tuple[list[Op], tuple[Redirection, ...]]:
+    """Return the operations to apply instead, and what was redirected; the same operations if nothing falls short.
+
+    `base` is the content before the patch, to which `ops` apply; it is not changed. Where the profile takes
+    confirmations only, every write to a durable section falls short. Raises ConfidenceTooLow where there is no pending
+    section, PendingItemInvalid where what falls short would change the pending section, and EvidenceRequired where what
+    does not fall short lacks evidence.
+    """
+    pending = profile.pending_sections.get(command.binding_id)
+    # A source says nothing new: what it supports is there already, and stays as it is.
+    sources = _source_ops(command, profile, ops, base)
+    short = {
+        index: lack
+        for index, op in enumerate(ops)
+        if index not in sources and (lack := _shortfall(command, profile, op)) is not None
+    }
+    if short and pending is None:
+        raise ConfidenceTooLow(op_index=min(short), required=short[min(short)])
+    effective = list(ops)
+    redirected: list[Redirection] = []
+    for index, state in _states(ops, short, base):
+        op = ops[index]
+        if any(touches(place, pointer(str(pending))) for place in written(op)):
+            # What waits may not wait to be changed.
+            raise PendingItemInvalid(op_index=index)
+        pending_id = proposal_id if not redirected else f"{proposal_id}-{len(redirected) + 1}"
+        item = pending_item(
+            op,
+            state[ROOT],
+            _text(op, state),
+            pending_id=pending_id,
+            profile_id=command.profile_id,
+            binding_id=command.binding_id,
+            confidence=command.confidence,
+            evidence=command.evidence,
+            proposed_at=proposed_at,
+            proposed_by=command.actor.principal,
+            on_behalf_of=command.on_behalf_of,
+            proposed_on=proposed_on(command),
+        )
+        effective[index] = {"op": "add", "path": f"/{ROOT}{pending}/-", "value": item}
+        redirected.append({"op_index": index, "path": op["path"], "to": f"/{ROOT}{pending}", "pending_id": pending_id})
+    _check_evidence(command, profile, effective)
+    return effective, tuple(redirected)
+
+
+def check_claim(command: PatchDocument, profile: Profile, ops: list[Op]) -> None:
+    """Hold what a confirmation writes to the thresholds. Raises ConfidenceTooLow and EvidenceRequired."""
+    required = profile.confidence_rules.min_confidence_for_durable_fact
+    if any(_is_durable(command, profile, op) for op in ops) and not _reaches(command, required):
+        raise ConfidenceTooLow(
+            "The confidence of the confirmation is below the profile's threshold.", required=required
+        )
+    _check_evidence(command, profile, ops)
+
+
+def _shortfall(command: PatchDocument, profile: Profile, op: Op) -> float | None:
+    """The threshold that this operation does not reach; None if it reaches what applies to it."""
+    rules = profile.confidence_rules
+    places = written(op)
+    if not places:
+        return None
+    if _is_durable(command, profile, op) and (
+        profile.durable_writes == "confirmed_only" or not _reaches(command, rules.min_confidence_for_durable_fact)
+    ):
+        return rules.min_confidence_for_durable_fact
+    section = profile.pending_sections.get(command.binding_id)
+    waits = section is not None and all(lies_within(place, pointer(section)) for place in places)
+    if (
+        command.reason is Reason.REPLAY_UPDATE
+        and not waits
+        and not _reaches(command, rules.min_confidence_for_auto_apply)
+    ):
+        return rules.min_confidence_for_auto_apply
+    return None
+
+
+def _source_ops(command: PatchDocument, profile: Profile, ops: list[Op], base: Json) -> frozenset[int]:
+    """The operations of a replay that only add a source to an entry. A live writer's sources are what it says."""
+    if command.reason is not Reason.REPLAY_UPDATE:
+        return frozenset()
+    rules = profile.upkeep_rules.get(command.binding_id, ())
+    return source_ops(ops, {ROOT: orjson.loads(canonical(base))}, rules)
+
+
+def _reaches(command: PatchDocument, threshold: float) -> bool:
+    return command.confidence is not None and command.confidence >= threshold
+
+
+def _is_durable(command: PatchDocument, profile: Profile, op: Op) -> bool:
+    sections = [pointer(text) for text in profile.durable_sections.get(command.binding_id, ())]
+    return any(touches(place, section) for place in written(op) for section in sections)
+
+
+def _check_evidence(command: PatchDocument, profile: Profile, ops: list[Op]) -> None:
+    needed = command.reason is Reason.REPLAY_UPDATE or any(_is_durable(command, profile, op) for op in ops)
+    if needed and not _points_somewhere(command.evidence):
+        raise EvidenceRequired()
+
+
+def _points_somewhere(evidence: Evidence | None) -> bool:
+    return evidence is not None and any(evidence.get(name) for name in POINTERS)
+
+
+def _states(ops: list[Op], wanted: Collection[int], base: Json) -> Iterator[tuple[int, Json]]:
+    """The document that each of the wanted operations applies to: as the operations before it leave it."""
+    if not wanted:
+        return
+    state = {ROOT: orjson.loads(canonical(base))}
+    for index, op in enumerate(ops):
+        if index in wanted:
+            yield index, state
+        state = apply(state, [op])
+
+
+def _text(op: Op, state: Json) -> str:
+    """What the proposal is about, for the person who confirms it: the value's own text where it has one."""
+    value = op["value"] if op["op"] in WITH_VALUE else resolve(state, op["from" if op["op"] in WITH_FROM else "path"])
+    return text_of(value)
+
+
+def text_of(value: Json) -> str:
+    """What a pending item says of the value: its own text where it has one, else the value itself, cut if too long."""
+    if isinstance(value, dict) and isinstance(value.get("text"), str):
+        value = value["text"]
+    text = value if isinstance(value, str) else canonical(value).decode()
+    return text if len(text) <= MAX_TEXT else f"{text[: MAX_TEXT - 1]}…"

@@ -1,0 +1,206 @@
+"""The decision on a pending item: a confirmation applies its operation to the newest version, a rejection drops it.
+
+Both make one patch, which passes the checks of every patch.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from typing import Any
+
+import orjson
+
+from memnet.domain.catalog.catalog import Catalog
+from memnet.domain.catalog.path_policy import ROOT, check_writable, content_pointer, lies_within
+from memnet.domain.catalog.upkeep_rules import SectionUpkeep
+from memnet.domain.catalog.write_rules import WriteRules
+from memnet.domain.core.access import ROLES
+from memnet.domain.core.canonical_json import canonical
+from memnet.domain.core.errors import BindingMismatch, MalformedRequest, PendingItemNotFound, ProposerCannotConfirm
+from memnet.domain.core.evidence import MAX_EVIDENCE_BYTES
+from memnet.domain.core.json_patch import Op, Pointer, apply, pointer, pointer_text
+from memnet.domain.core.reason import Reason
+from memnet.domain.core.scope import DocumentKey, Json
+from memnet.domain.documents.commands import ConfirmPending, PatchDocument, RejectPending
+from memnet.domain.documents.confidence import check_claim
+from memnet.domain.documents.content_rules import check_remarks
+from memnet.domain.documents.entry import ALSO, confidence_of, entries_at, evidence_of
+from memnet.domain.documents.envelope import Envelope
+from memnet.domain.documents.pending_item import carry, may_confirm, refusal
+from memnet.domain.documents.protected_sections import protected_sections
+from memnet.domain.documents.rebase import ABSENT, Absent, RebaseConflict
+from memnet.domain.documents.write_decision import Decision, decide_within
+
+
+@dataclass(frozen=True, slots=True)
+class Waiting:
+    """A pending item and its place in a document."""
+
+    section: str
+    index: int
+    item: dict[str, Json]
+
+    @property
+    def pointer(self) -> str:
+        """Where it is in the document."""
+        return f"/{ROOT}{self.section}/{self.index}"
+
+
+def waiting(catalog: Catalog, key: DocumentKey, content: Json) -> Iterator[Waiting]:
+    """Yield the pending items of a document, in every section that some profile calls pending."""
+    for section in protected_sections(catalog, key).pending:
+        for index, item in enumerate(entries_at(content, section)):
+            if isinstance(item, dict):
+                yield Waiting(section, index, item)
+
+
+def decide_confirmation(command: ConfirmPending, catalog: Catalog, head: Envelope, *, now: str) -> Decision:
+    """Decide a confirmation on the version `head`: the item goes and its operation is applied, carried over by meaning.
+
+    The entry that is written gets the confirmation's confidence and evidence, and `now` as the time of its
+    verification, where its schema has room for them. If somebody has written the same before, only the item goes.
+    Lifetimes count from when the item was proposed.
+    Raises PendingItemNotFound, ProposerCannotConfirm, PendingTargetChanged (with `base`, `ours` and `theirs` if the
+    actor may read documents), MalformedRequest for a value that the operation does not take, ConfidenceTooLow,
+    EvidenceRequired, what `Catalog.governance` raises, and what `decide_within` raises.
+    """
+    found, rules = _find(command, catalog, head)
+    # The schema decides what the entry has room for: the one that `decide_within` checks with, or refuses.
+    rules = rules.at(head.schema_id, head.schema_version) or rules
+    if not may_confirm(found.item, command.actor.principal, rules.profile):
+        raise ProposerCannotConfirm()
+    value: Json | Absent = command.values[0] if command.values else ABSENT
+    tended = rules.profile.upkeep_rules.get(rules.binding.binding_id, ())
+    carried = carry(found.item, head.content, tended, value)
+    if isinstance(carried, RebaseConflict):
+        error = refusal(found.item, carried)
+        if command.actor.roles & ROLES["get_document"]:
+            error.details |= _versions(found.item, carried)
+        raise error
+    if value is not ABSENT and found.item["target"]["op"] not in ("add", "replace"):
+        raise MalformedRequest("A value is only for an item that adds or replaces.", pending_id=command.pending_id)
+    written = [operation for op in carried.ops for operation in _verified(op, found, command, rules, head.content, now)]
+    patch = _patch(command, rules, found, written, Reason.CONFIRMATION)
+    proposed_at = found.item.get("proposed_at")
+    patch = replace(
+        patch,
+        confidence=command.confidence,
+        evidence={**(command.evidence or {}), "pending_id": command.pending_id},
+        source_time=proposed_at if isinstance(proposed_at, str) else None,
+    )
+    check_claim(patch, rules.profile, written)
+    # What the service adds, the entry's evidence for example, needs no writable rule: only the proposed operation does.
+    writable = rules.profile.writable_path_rules.get(rules.binding.binding_id, ())
+    check_writable(carried.ops, [*writable, found.section])
+    return decide_within(patch, rules, head, [""], confirmed_at=now)
+
+
+def decide_rejection(command: RejectPending, catalog: Catalog, head: Envelope) -> Decision:
+    """Decide a rejection on the version `head`: the item goes. The proposer may reject its own item.
+
+    Raises PendingItemNotFound, FieldDenied for a sensitive note, what `Catalog.governance` raises, and what
+    `decide_within` raises.
+    """
+    found, rules = _find(command, catalog, head)
+    check_remarks({"note": command.note}, rules.profile.sensitive_content)
+    patch = _patch(command, rules, found, [], Reason.REJECTION)
+    return replace(decide_within(patch, rules, head, [found.section]), note=command.note)
+
+
+def _find(command: ConfirmPending | RejectPending, catalog: Catalog, head: Envelope) -> tuple[Waiting, WriteRules]:
+    """The item, and the rules of the profile under which it was proposed."""
+    found = [one for one in waiting(catalog, command.key, head.content) if one.item.get("id") == command.pending_id]
+    if len(found) != 1:
+        raise PendingItemNotFound()
+    item = found[0].item
+    rules = catalog.governance(str(item.get("profile_id")), str(item.get("binding_id")), command.actor, command.key)
+    if rules.profile.pending_sections.get(rules.binding.binding_id) != found[0].section:
+        raise BindingMismatch("The profile of the item has another pending section.")
+    return found[0], rules
+
+
+def _patch(
+    command: ConfirmPending | RejectPending, rules: WriteRules, found: Waiting, ops: list[Op], reason: Reason
+) -> PatchDocument:
+    return PatchDocument(
+        key=command.key,
+        actor=command.actor,
+        precondition=command.precondition,
+        idempotency_key=command.idempotency_key,
+        profile_id=rules.profile.profile_id,
+        binding_id=rules.binding.binding_id,
+        ops=[{"op": "remove", "path": found.pointer}, *ops],
+        reason=reason,
+    )
+
+
+def _versions(item: Json, changed: RebaseConflict) -> dict[str, Json]:
+    """What was there, what is proposed, and what is there now; null where there is nothing."""
+    base, theirs = (None if value is ABSENT else value for value in (changed.base, changed.theirs))
+    return {"base": base, "ours": item.get("target"), "theirs": theirs}
+
+
+def _verified(op: Op, found: Waiting, command: ConfirmPending, rules: WriteRules, content: Json, now: str) -> list[Op]:
+    """The operation, and what makes the entry it writes say who is sure of it, by what, and since when."""
+    after = apply({ROOT: orjson.loads(canonical(content))}, orjson.loads(canonical([op])))
+    place = None if op["op"] == "remove" else _entry_place(op, after[ROOT])
+    if place is None:
+        return [op]
+    parent = after
+    for name in (ROOT, *place[:-1]):
+        parent = parent[name]
+    entry = parent[int(place[-1])]
+    section = pointer_text(place[:-1])
+    for name, candidates in _claims(op, entry, found, command, rules, section, now):
+        for candidate in candidates if rules.schema.has(f"{section}/-{pointer_text([name])}") else ():
+            had = dict(entry)
+            entry[name] = candidate
+            if not rules.schema.violations(after[ROOT]):
+                break
+            entry.clear()
+            entry |= had
+    if op["op"] in ("add", "replace") and len(content_pointer(op["path"])) == len(place):
+        return [{**op, "value": entry}]
+    return [op, {"op": "replace", "path": pointer_text((ROOT, *place)), "value": entry}]
+
+
+def _entry_place(op: Op, after: Json) -> Pointer | None:
+    """Where the entry is that the operation has written, or written in: the object in the first array on the path."""
+    path = content_pointer(op["path"])
+    for depth, name in enumerate(path):
+        if isinstance(after, list):
+            index = len(after) - 1 if name == "-" else int(name)
+            return (*path[:depth], str(index)) if isinstance(after[index], dict) else None
+        after = after.get(name) if isinstance(after, dict) else None
+    return None
+
+
+def _claims(
+    op: Op, entry: Json, found: Waiting, command: ConfirmPending, rules: WriteRules, section: str, now: str
+) -> list[tuple[str, list[Any]]]:
+    """The members of the entry to set, each with its values in the order of preference."""
+    kept_up = rules.profile.upkeep_rules.get(rules.binding.binding_id, ())
+    inside = [rule for rule in kept_up if lies_within(pointer(section), pointer(rule.section))]
+    rule = inside[0] if inside else SectionUpkeep(section=section)
+    # A proposed entry that is there already gives its evidence to that one, and takes no confidence from it.
+    is_there = len(pointer(op["path"])) > len(pointer(found.item["target"]["path"]))
+    known = confidence_of(entry, rule) if is_there else None
+    claims: list[tuple[str, list[Any]]] = [
+        (rule.confidence_field, [max(command.confidence, known or 0.0)]),
+        (rule.verified_field, [now, now[:10]]),
+    ]
+    if command.evidence:
+        given = evidence_of({rule.evidence_field: command.evidence}, rule)
+        proposed = evidence_of({rule.evidence_field: found.item.get("evidence")}, rule)
+        own = {name: value for name, value in command.evidence.items() if name != ALSO}
+        joint = _together(own, [*given, *evidence_of(entry, rule), *proposed])
+        claims.append((rule.evidence_field, [joint, command.evidence]))
+    return claims
+
+
+def _together(own: dict[str, Json], others: list[Json]) -> dict[str, Json]:
+    """The evidence `own` with each of the others in `also`, as far as there is room; earlier ones go first."""
+    also: list[Json] = []
+    for text, other in {canonical(other): other for other in others}.items():
+        if text != canonical(own) and len(canonical({**own, ALSO: [*also, other]})) <= MAX_EVIDENCE_BYTES:
+            also.append(other)
+    return {**own, ALSO: also} if also else own

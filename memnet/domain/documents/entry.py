@@ -1,0 +1,254 @@
+"""An entry of a section, as upkeep sees it: what it says, how sure it is, when it was verified, when it expires."""
+
+import math
+import re
+from collections.abc import Mapping, Sequence
+from datetime import UTC, datetime, timedelta
+
+from memnet.domain.catalog.upkeep_rules import Measure, SectionUpkeep
+from memnet.domain.core.canonical_json import canonical
+from memnet.domain.core.errors import MalformedRequest, PatchMalformed
+from memnet.domain.core.evidence import MAX_EVIDENCE_BYTES
+from memnet.domain.core.json_patch import Pointer, pointer
+from memnet.domain.core.scope import Json
+from memnet.domain.core.text_normalization import normalized_text
+from memnet.domain.core.timestamps import from_text
+
+ALSO = "also"
+"""The member of evidence that holds the evidence of the entries that were merged."""
+_USUAL = SectionUpkeep(section="/any")
+_DATE = re.compile(r"\d{4}-\d\d-\d\d", re.ASCII)
+_EARLIEST = datetime.min.replace(tzinfo=UTC)
+
+
+def entries_at(content: Json, section: str) -> list[Json]:
+    """The entries of a section; none if it is absent or no array."""
+    for segment in pointer(section):
+        content = content.get(segment) if isinstance(content, dict) else None
+    return content if isinstance(content, list) else []
+
+
+def moment(value: Json) -> datetime | None:
+    """A point in time; a date lasts until its end, in UTC. None for anything else: it decides nothing."""
+    if not isinstance(value, str):
+        return None
+    try:
+        if _DATE.fullmatch(value):
+            return from_text(f"{value}T00:00:00Z") + timedelta(days=1)
+        return from_text(value)
+    except (MalformedRequest, OverflowError):
+        return None
+
+
+def is_expired(entry: Json, rule: SectionUpkeep, now: datetime) -> bool:
+    """Whether the entry says that its time has passed."""
+    ends = None if rule.expires_field is None else moment(_member(entry, rule.expires_field))
+    return ends is not None and ends <= now
+
+
+def verified_at(entry: Json, rule: SectionUpkeep) -> datetime | None:
+    """When the entry was last verified, if it says so."""
+    return moment(_member(entry, rule.verified_field))
+
+
+def is_stale(entry: Json, rule: SectionUpkeep, now: datetime) -> bool:
+    """Whether the entry was not verified for longer than it may be. One that does not say when is not stale."""
+    verified = verified_at(entry, rule)
+    return rule.stale_after_days is not None and verified is not None and (now - verified).days >= rule.stale_after_days
+
+
+def confidence_of(entry: Json, rule: SectionUpkeep) -> float | None:
+    """How sure the entry is, if it says so."""
+    value = _member(entry, rule.confidence_field)
+    return float(value) if isinstance(value, (int, float)) and not isinstance(value, bool) else None
+
+
+def value_of(entry: Json, rule: SectionUpkeep) -> tuple[float, ...]:
+    """What the entry is worth by each measure of `trim_by`; minus infinity where it does not say."""
+    return tuple(_measured(_member(entry, measure.field), measure) for measure in rule.trim_by)
+
+
+def _measured(value: Json, measure: Measure) -> float:
+    for candidate in (value, measure.default):
+        if measure.order:
+            if candidate in measure.order:
+                return float(measure.order.index(candidate))
+        elif isinstance(candidate, (int, float)) and not isinstance(candidate, bool):
+            return float(candidate)
+    return -math.inf
+
+
+def evidence_of(entry: Json, rule: SectionUpkeep) -> list[Json]:
+    """The entry's own evidence first, then that of the entries merged into it; empty if it has none."""
+    evidence = _member(entry, rule.evidence_field)
+    if not isinstance(evidence, dict) or not evidence:
+        return []
+    also = evidence.get(ALSO)
+    own = {name: value for name, value in evidence.items() if name != ALSO or not isinstance(also, list)}
+    return [item for item in [own, *(also if isinstance(also, list) else [])] if item]
+
+
+def rank(entry: Json, rule: SectionUpkeep, position: int) -> tuple[float, datetime, bool, int]:
+    """Of entries that say the same the greatest stays: the surer, then the fresher, then the fuller, then the later."""
+    sure, verified = confidence_of(entry, rule), verified_at(entry, rule)
+    return (-1.0 if sure is None else sure, verified or _EARLIEST, isinstance(entry, dict), position)
+
+
+def merge_evidence(kept: Json, merged: Sequence[Json], rule: SectionUpkeep) -> list[Json]:
+    """The entry that stays, with what the merged ones know of where it comes from; better versions first.
+
+    Their newest verification becomes its own, so does the latest time at which they expire, and their evidence stands
+    in its evidence as `also`. Empty: they know nothing that it does not.
+    """
+    if not isinstance(kept, dict):
+        return []
+    verified, ends = kept, rule.expires_field
+    for name in [rule.verified_field, *([ends] if ends and ends in kept else [])]:
+        newest = max([kept, *merged], key=lambda entry: moment(_member(entry, name)) or _EARLIEST)
+        verified = verified if newest is kept else {**verified, name: newest[name]}
+    evidence = joint_evidence(kept, merged, rule)
+    candidates = [verified] if evidence is None else [{**verified, rule.evidence_field: evidence}, verified]
+    return [candidate for candidate in candidates if candidate is not kept]
+
+
+def with_sources_of_targets(kept: Json, merged: Sequence[Json], rules: Sequence[SectionUpkeep]) -> Json:
+    """The pending item that stays: the entry that it proposes gets the evidence of those that the others propose."""
+    target = _member(kept, "target")
+    value = _member(target, "value")
+    try:
+        section = pointer(_member(target, "path"))[1:-1]
+    except PatchMalformed:
+        return kept
+    if not isinstance(value, dict):
+        return kept
+    rule = rule_of(section, rules)
+    evidence = joint_evidence(value, [_member(_member(item, "target"), "value") for item in merged], rule)
+    if evidence is None:
+        return kept
+    return {**kept, "target": {**target, "value": {**value, rule.evidence_field: evidence}}}
+
+
+def joint_evidence(kept: Json, others: Sequence[Json], rule: SectionUpkeep) -> Json:
+    """The evidence of an entry together with that of others, which stands in it as `also`.
+
+    None if the others have none that the entry lacks, or if it would be longer than evidence may be.
+    """
+    every = {canonical(item): item for entry in [kept, *others] for item in evidence_of(entry, rule)}
+    if len(every) <= len(evidence_of(kept, rule)):
+        return None
+    first, *rest = every.values()
+    own, also = (first, rest) if isinstance(first, dict) else ({}, [first, *rest])
+    evidence = {**own, ALSO: also} if also else own
+    return evidence if len(canonical(evidence)) <= MAX_EVIDENCE_BYTES else None
+
+
+def rule_of(section: Pointer, rules: Sequence[SectionUpkeep]) -> SectionUpkeep:
+    """The rule of the array at `section` of the content; without one, a rule with the usual names of members."""
+    return next((rule for rule in rules if pointer(rule.section) == section), _USUAL)
+
+
+def covers(there: Json, entry: Json, rule: SectionUpkeep) -> bool:
+    """Whether `there` has all that `entry` says, its evidence included, so that nothing is lost without `entry`."""
+    if isinstance(entry, str) and normalized_text(entry) is not None:
+        return normalized_text(there, rule.text_field) == normalized_text(entry)
+    said, known = entry_identity(entry, rule), {canonical(item) for item in evidence_of(there, rule)}
+    if said is None or said != entry_identity(there, rule):
+        return canonical(there) == canonical(entry)
+    return known >= {canonical(item) for item in evidence_of(entry, rule)}
+
+
+def names_messages(entry: Json, source: Mapping[str, Json], rule: SectionUpkeep) -> bool:
+    """Whether the entry's evidence names the conversation and the messages of `source` already."""
+    for item in evidence_of(entry, rule):
+        if not isinstance(item, dict) or item.get("conversation_id") != source["conversation_id"]:
+            continue
+        listed = item.get("message_ids")
+        if isinstance(listed, list) and all(message_id in listed for message_id in source["message_ids"]):
+            return True
+    return False
+
+
+def joins(entry: Json, entries: Sequence[Json], rule: SectionUpkeep) -> tuple[int, Json] | None:
+    """Which of the entries the evidence of `entry` joins, and the evidence of that one afterwards.
+
+    It joins one that differs from `entry` in its origin only (`identity`). None: there is none, or it has the evidence,
+    or has no room for it.
+    """
+    if any(covers(there, entry, rule) for there in entries):
+        return None
+    for position in twins(entry, entries, rule):
+        evidence = joint_evidence(entries[position], [entry], rule)
+        if evidence is not None:
+            return position, evidence
+    return None
+
+
+def twins(entry: Json, entries: Sequence[Json], rule: SectionUpkeep) -> list[int]:
+    """Where the objects are that differ from `entry` in their origin only."""
+    said = entry_identity(entry, rule)
+    return [
+        position
+        for position, there in enumerate(entries)
+        if said is not None and isinstance(there, dict) and entry_identity(there, rule) == said
+    ]
+
+
+def entry_identity(entry: Json, rule: SectionUpkeep, proposed: Sequence[SectionUpkeep] | None = None) -> bytes | None:
+    """What makes two entries the same; None: it says nothing, so it is the same as no other.
+
+    It is the text, normalised, and every member that is not about its origin: entries that agree in their words and
+    differ in anything else, such as who said it, are two. Of a pending item the value it proposes is compared so,
+    too, by the rules of the sections it may be `proposed` for.
+    """
+    text = normalized_text(entry, rule.text_field)
+    if text is None:
+        return None
+    rest = _rest(entry, [rule])
+    target = rest.get("target")
+    if proposed is not None:
+        # It makes no difference on which version the same was proposed, nor which entries stood beside a new one.
+        rest.pop("proposed_on", None)
+        if isinstance(target, dict) and _adds_an_entry(target, rest.get("base")):
+            rest.pop("base", None)
+    if proposed is not None and isinstance(target, dict) and "value" in target:
+        rest["target"] = {**target, "value": _proposed(target["value"], [rule, *proposed])}
+    return canonical([text, rest])
+
+
+def _adds_an_entry(target: Json, base: Json) -> bool:
+    """Whether a proposal adds an entry to an array that its path names without an index.
+
+    An index counts in `base` alone, so behind one only `base` says which entry is meant.
+    """
+    try:
+        place = pointer(target.get("path"))[1:-1]
+    except PatchMalformed:
+        return False
+    for name in place:
+        base = base.get(name) if isinstance(base, dict) else None
+    return target.get("op") == "add" and isinstance(base, list)
+
+
+def _proposed(value: Json, rules: Sequence[SectionUpkeep]) -> Json:
+    texts = [text for rule in rules if (text := normalized_text(value, rule.text_field)) is not None]
+    return [texts[0], _rest(value, rules)] if texts else value
+
+
+def _rest(entry: Json, rules: Sequence[SectionUpkeep]) -> dict[str, Json]:
+    """The members that are neither the text nor about where it comes from and when it was verified.
+
+    When an entry expires that names a class is neither: the service sets it, from the time of the source.
+    """
+    if not isinstance(entry, dict):
+        return {}
+    origin = {
+        name
+        for rule in rules
+        for name in (rule.text_field, rule.id_field, rule.confidence_field, rule.evidence_field, rule.verified_field)
+    }
+    set_by_class = {rule.expires_field for rule in rules if rule.ttl_field and entry.get(rule.ttl_field) is not None}
+    return {name: value for name, value in entry.items() if name not in origin | set_by_class}
+
+
+def _member(entry: Json, name: str) -> Json:
+    return entry.get(name) if isinstance(entry, dict) else None

@@ -1,0 +1,79 @@
+"""How long an entry lives: its class sets when it expires, and no write leaves an entry that has expired already."""
+
+from collections import Counter
+from collections.abc import Iterator
+from datetime import datetime
+
+from memnet.domain.catalog.path_policy import ROOT
+from memnet.domain.catalog.profile import Profile
+from memnet.domain.catalog.upkeep_rules import SectionUpkeep
+from memnet.domain.core.canonical_json import canonical
+from memnet.domain.core.errors import EntryExpired, SchemaViolation
+from memnet.domain.core.json_patch import Op, pointer, pointer_text
+from memnet.domain.core.scope import Json
+from memnet.domain.core.timestamps import from_text, later, to_text
+from memnet.domain.documents.array_matching import Lost, find_matching_element
+from memnet.domain.documents.entry import entries_at, is_expired, moment
+
+
+def lifetime_ops(before: Json, after: Json, profile: Profile, binding_id: str, source_time: datetime) -> list[Op]:
+    """The operations that set when entries expire that are new or changed in `after` and name a class.
+
+    The time counts from `source_time`, whatever the entry says in `after`. An entry that names the same class in both
+    never expires earlier than in `before`. Raises SchemaViolation for a class that the profile does not have.
+    """
+    ops: list[Op] = []
+    for rule in profile.upkeep_rules.get(binding_id, ()):
+        if rule.ttl_field is None or rule.expires_field is None:
+            continue
+        for place, entry in _written(before, after, rule):
+            named = entry.get(rule.ttl_field) if isinstance(entry, dict) else None
+            if named is None:
+                continue
+            duration = profile.ttl_classes.get(named) if isinstance(named, str) else None
+            if duration is None:
+                raise SchemaViolation(
+                    "The profile has no such class in ttl_classes.",
+                    path=f"{place}{pointer_text([rule.ttl_field])}",
+                    allowed=sorted(profile.ttl_classes),
+                )
+            expires = to_text(later(source_time, duration))
+            expires = _or_as_before(expires, before, after, rule, int(pointer(place)[-1]))
+            if entry.get(rule.expires_field) != expires:
+                ops.append({"op": "add", "path": f"{place}{pointer_text([rule.expires_field])}", "value": expires})
+    return ops
+
+
+def _or_as_before(expires: str, before: Json, after: Json, rule: SectionUpkeep, index: int) -> str:
+    """The expiry in `before` of the entry at `index` of `after`, if later and by the same class; or `expires`."""
+    had, has = entries_at(before, rule.section), entries_at(after, rule.section)
+    named, ends = has[index][rule.ttl_field], from_text(expires)
+    same = [at for at, one in enumerate(had) if isinstance(one, dict) and one.get(rule.ttl_field) == named]
+    longer = [at for at in same if (moment(had[at].get(rule.expires_field)) or ends) > ends]
+    if not longer:
+        return expires
+    found = find_matching_element(index, has, had)
+    # Nothing identifies it: it is the one in its place, unless entries came or went.
+    if found is Lost.REMOVED_OR_CHANGED and len(had) == len(has):
+        found = index
+    return str(had[found][rule.expires_field]) if found in longer else expires
+
+
+def check_lifetimes(before: Json, after: Json, profile: Profile, binding_id: str, now: datetime) -> None:
+    """Raise EntryExpired, with the place, if an entry that is new or changed in `after` has expired."""
+    for rule in profile.upkeep_rules.get(binding_id, ()):
+        if rule.expires_field is not None:
+            for place, entry in _written(before, after, rule):
+                if is_expired(entry, rule, now):
+                    raise EntryExpired(path=place)
+
+
+def _written(before: Json, after: Json, rule: SectionUpkeep) -> Iterator[tuple[str, Json]]:
+    """The entries of the section that are in `after` and not in `before`, with their places."""
+    had = Counter(canonical(entry) for entry in entries_at(before, rule.section))
+    for index, entry in enumerate(entries_at(after, rule.section)):
+        data = canonical(entry)
+        if had[data] > 0:
+            had[data] -= 1
+        else:
+            yield f"/{ROOT}{rule.section}/{index}", entry

@@ -1,0 +1,209 @@
+"""The blob of a document: what clients see of it, and the `commit` that makes a change durable in one write.
+
+    { doc_id, schema_id, schema_version, created_at, updated_at, updated_by, content, commit: { ... } }
+
+A deleted document keeps its blob, without content, so that its sequence goes on and its ETags never come back. While
+a user's memory is erased, `erased` tombstones stand in the places of the documents, until those are removed as well.
+"""
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+import orjson
+
+from memnet.domain.core.canonical_json import canonical
+from memnet.domain.core.errors import HistoryCorrupt
+from memnet.domain.core.json_types import Record
+from memnet.domain.core.scope import ETag, Json
+
+
+@dataclass(frozen=True, slots=True)
+class AppliedRequest:
+    """What is remembered of an applied request, to answer it again."""
+
+    key_hash: str
+    request_hash: str
+    sequence: int
+    etag: ETag
+    created: bool
+    redirected: tuple[dict[str, Any], ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Commit:
+    """The part of the blob that no client sees."""
+
+    sequence: int
+    etag: ETag
+    record_hash: str
+    created_sequence: int
+    """The change that created the document, or last created it anew."""
+    outbox: tuple[Record, ...]
+    """The newest records, oldest first, that may not stand in audit/ yet."""
+    receipts: tuple[AppliedRequest, ...]
+    """The newest applied requests, oldest first."""
+
+
+@dataclass(frozen=True, slots=True)
+class Envelope:
+    """A version of a document, parsed. `content` is the caller's own copy, to patch in place."""
+
+    doc_id: str
+    schema_id: str
+    schema_version: str
+    created_at: str
+    updated_at: str
+    updated_by: str
+    content: Json
+    commit: Commit
+    deleted: bool = False
+    erased: bool = False
+    """Whether it is the tombstone of an erasure: nobody writes over it."""
+
+    def change_id(self, sequence: int) -> str:
+        """The name of the record of this document's n-th change."""
+        return change_id(self.doc_id, sequence)
+
+
+@dataclass(frozen=True, slots=True)
+class DocumentView:
+    """What a client sees of a version: its ETag, and the canonical JSON of the document without `commit`."""
+
+    etag: ETag
+    document: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class DocumentSummary:
+    """What a listing knows without reading the blob: kept beside it as metadata (ASCII only)."""
+
+    etag: ETag
+    sequence: int
+    updated_at: str
+    size: int
+    """Characters of the canonical JSON of the content; 0 for a deleted document."""
+    deleted: bool
+    outbox: int
+    """How many records the blob carries that may not stand in audit/ yet."""
+
+
+def summarise(envelope: Envelope) -> DocumentSummary:
+    """The summary that goes beside the blob."""
+    return DocumentSummary(
+        etag=envelope.commit.etag,
+        sequence=envelope.commit.sequence,
+        updated_at=envelope.updated_at,
+        size=0 if envelope.deleted else len(canonical(envelope.content).decode()),
+        deleted=envelope.deleted,
+        outbox=len(envelope.commit.outbox),
+    )
+
+
+def change_id(doc_id: str, sequence: int) -> str:
+    """Name a change; name order is history order."""
+    return f"{doc_id}-{sequence:012d}"
+
+
+def visible(envelope: Envelope) -> bytes:
+    """The canonical JSON of the document as clients see it."""
+    return canonical(_members(envelope))
+
+
+def view(envelope: Envelope) -> DocumentView | None:
+    """What a client sees of this version; None if the document is deleted."""
+    return None if envelope.deleted else DocumentView(envelope.commit.etag, visible(envelope))
+
+
+def tombstone(envelope: Envelope) -> Envelope:
+    """What an erasure writes over a document: its id and its place in the history, and nothing of what it held."""
+    emptied = replace(envelope.commit, outbox=(), receipts=())
+    return replace(
+        envelope,
+        schema_id="",
+        schema_version="",
+        updated_by="",
+        content=None,
+        deleted=True,
+        erased=True,
+        commit=emptied,
+    )
+
+
+def dump(envelope: Envelope) -> bytes:
+    """Write the blob."""
+    commit = envelope.commit
+    members = _members(envelope)
+    members["commit"] = {
+        "created_sequence": commit.created_sequence,
+        "etag": commit.etag,
+        "outbox": commit.outbox,
+        "receipts": [_dump_receipt(receipt) for receipt in commit.receipts],
+        "record_hash": commit.record_hash,
+        "sequence": commit.sequence,
+    }
+    return canonical(members)
+
+
+def load(data: bytes) -> Envelope:
+    """Read a blob that `dump` wrote; every call gives fresh, unshared content. Raises HistoryCorrupt for any other."""
+    try:
+        return _load(orjson.loads(data))
+    except (ValueError, KeyError, TypeError, IndexError) as error:
+        raise HistoryCorrupt("The stored document cannot be read; run memnet audit verify.") from error
+
+
+def _load(members: dict[str, Any]) -> Envelope:
+    commit = members["commit"]
+    if not isinstance(commit["sequence"], int) or not all(isinstance(r["change_id"], str) for r in commit["outbox"]):
+        raise TypeError
+    return Envelope(
+        doc_id=members["doc_id"],
+        schema_id=members["schema_id"],
+        schema_version=members["schema_version"],
+        created_at=members["created_at"],
+        updated_at=members["updated_at"],
+        updated_by=members["updated_by"],
+        content=members.get("content"),
+        deleted="content" not in members,
+        erased=members.get("erased", False),
+        commit=Commit(
+            sequence=commit["sequence"],
+            etag=ETag(commit["etag"]),
+            record_hash=commit["record_hash"],
+            created_sequence=commit["created_sequence"],
+            outbox=tuple(commit["outbox"]),
+            receipts=tuple(_load_receipt(row) for row in commit["receipts"]),
+        ),
+    )
+
+
+def _members(envelope: Envelope) -> dict[str, Any]:
+    members: dict[str, Any] = {
+        "created_at": envelope.created_at,
+        "doc_id": envelope.doc_id,
+        "schema_id": envelope.schema_id,
+        "schema_version": envelope.schema_version,
+        "updated_at": envelope.updated_at,
+        "updated_by": envelope.updated_by,
+    }
+    if not envelope.deleted:
+        members["content"] = envelope.content
+    if envelope.erased:
+        members["erased"] = True
+    return members
+
+
+def _dump_receipt(receipt: AppliedRequest) -> list[Any]:
+    row = [receipt.key_hash, receipt.request_hash, receipt.sequence, receipt.etag, int(receipt.created)]
+    return [*row, receipt.redirected] if receipt.redirected else row
+
+
+def _load_receipt(row: list[Any]) -> AppliedRequest:
+    return AppliedRequest(
+        key_hash=row[0],
+        request_hash=row[1],
+        sequence=row[2],
+        etag=ETag(row[3]),
+        created=bool(row[4]),
+        redirected=tuple(row[5]) if len(row) > 5 else (),
+    )

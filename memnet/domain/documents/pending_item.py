@@ -1,0 +1,271 @@
+"""A pending item: one proposed operation that waits until another principal confirms it.
+
+An item is self-sufficient. `base` holds the part of the content that its `target` operation needs, as it was when the
+operation was proposed, and `target` applies to `base`. So the item and the newest content alone decide what a
+confirmation changes: `carry` follows the entry that was meant to where it is now.
+"""
+
+from collections import Counter
+from collections.abc import Sequence
+
+import orjson
+
+from memnet.domain.catalog.path_policy import ROOT, content_pointer, lies_within, touches
+from memnet.domain.catalog.profile import Profile
+from memnet.domain.catalog.upkeep_rules import SectionUpkeep
+from memnet.domain.core.canonical_json import canonical
+from memnet.domain.core.errors import (
+    MemnetError,
+    PatchNotApplicable,
+    PendingItemInvalid,
+    PendingTargetChanged,
+    ProposerCannotConfirm,
+)
+from memnet.domain.core.json_patch import Op, Pointer, apply, check_form, pointer, pointer_text, resolve
+from memnet.domain.core.scope import Json
+from memnet.domain.core.text_normalization import normalized_text
+from memnet.domain.documents.array_matching import ID, ID_ENDINGS, same_json
+from memnet.domain.documents.commands import Evidence, IfMatch, PatchDocument
+from memnet.domain.documents.rebase import ABSENT, Absent, ConflictCause, RebaseConflict, Rebased, RebaseOutcome, rebase
+
+PROVENANCE = "extraction"
+"""The member of a replay's evidence that names model, prompt and profile."""
+
+
+def pending_item(
+    op: Op,
+    state: Json,
+    text: str,
+    *,
+    pending_id: str,
+    profile_id: str,
+    binding_id: str,
+    confidence: float | None,
+    evidence: Evidence | None,
+    proposed_at: str,
+    proposed_by: str,
+    on_behalf_of: str | None,
+    proposed_on: str | None,
+) -> Json:
+    """Return the item for `op`, proposed on the content `state`; `text` says to a person what it is about.
+
+    `proposed_on` is the ETag of the version (None: the document did not exist). `on_behalf_of` is the principal that
+    handed in the conversation behind the proposal (None: there is none).
+    """
+    target, base = narrow(op, state)
+    item = {
+        "id": pending_id,
+        "text": text,
+        "profile_id": profile_id,
+        "binding_id": binding_id,
+        "confidence": confidence,
+        "evidence": _without_provenance(evidence),
+        "proposed_at": proposed_at,
+        "proposed_by": proposed_by,
+        "on_behalf_of": on_behalf_of,
+        "proposed_on": proposed_on,
+        "target": target,
+        "base": base,
+    }
+    # A copy: the content that the item was made of changes.
+    return orjson.loads(canonical(item))
+
+
+def _without_provenance(evidence: Evidence | None) -> Evidence | None:
+    """The evidence without how it was extracted: the record of the change has it, and the room for items is small."""
+    return None if evidence is None else {name: value for name, value in evidence.items() if name != PROVENANCE}
+
+
+def proposed_on(command: PatchDocument) -> str | None:
+    """The ETag of the version that a patch was made for; None: it creates the document."""
+    return command.precondition.etag if isinstance(command.precondition, IfMatch) else None
+
+
+def may_confirm(item: Json, principal: str, profile: Profile) -> bool:
+    """Whether `principal` may confirm the item: neither who proposed it nor on whose behalf it was proposed.
+
+    A profile with `confirmed_by: anyone` lifts the rule.
+    """
+    return profile.confirmed_by == "anyone" or principal not in (item.get("proposed_by"), item.get("on_behalf_of"))
+
+
+def narrow(op: Op, content: Json) -> tuple[Op, Json]:
+    """Return the operation and the content, both reduced to what the operation needs.
+
+    Of the first array on a path, the entry that is meant and every entry that could be mistaken for it are kept, so
+    the index in the returned operation may differ. A copy becomes the addition of the value it copies. A move keeps
+    its arrays whole, because its indices count them before and after. `op` must apply to `content`.
+    """
+    target: Op = {name: op[name] for name in ("op", "path", "from", "value") if name in op}
+    if op["op"] == "copy":
+        target = {"op": "add", "path": op["path"], "value": resolve({ROOT: content}, op["from"])}
+    if op["op"] != "move":
+        target.pop("from", None)
+    base: Json = {}
+    for name in ("from", "path"):
+        place = content_pointer(target[name]) if name in target else None
+        if place == ():
+            return target, content
+        if place is not None:
+            target[name] = pointer_text((ROOT, *_keep(place, content, base, target)))
+    return target, base
+
+
+def carry(item: Json, content: Json, rules: Sequence[SectionUpkeep], value: Json | Absent = ABSENT) -> RebaseOutcome:
+    """Carry the item's operation over to `content`; `value` replaces the proposed one, `rules` are as in `rebase`.
+
+    Returns the operation, no operation if what it makes is there already, or why it cannot be applied. An entry that
+    had an equal beside it, or that is to be removed and is gone, cannot.
+    """
+    target, base = item.get("target"), item.get("base")
+    unusable = RebaseConflict(0, "", ConflictCause.AMBIGUOUS, ABSENT, ABSENT)
+    if not isinstance(target, dict) or not isinstance(base, dict):
+        return unusable
+    op: Op = target if value is ABSENT else {**target, "value": value}
+    try:
+        check_form([op])
+        if _has_an_equal(op, base):
+            return RebaseConflict(0, op["path"], ConflictCause.AMBIGUOUS, base, ABSENT)
+        rebased = rebase([op], base, content, rules)
+    except (MemnetError, ValueError, IndexError):
+        # A PUT can store an item whose path does not exist in its base.
+        return unusable
+    if op["op"] == "remove" and isinstance(rebased, Rebased) and not rebased.ops:
+        return RebaseConflict(0, op["path"], ConflictCause.GONE, resolve({ROOT: base}, op["path"]), ABSENT)
+    return rebased
+
+
+def refusal(item: Json, changed: RebaseConflict) -> PendingTargetChanged:
+    """The error for an item that cannot be carried over. Its details hold no values."""
+    return PendingTargetChanged(pending_id=item.get("id"), why=changed.why.value, path=changed.path)
+
+
+def check_pending(
+    command: PatchDocument, profile: Profile, ops: list[Op], effective: list[Op], before: Json, after: Json
+) -> None:
+    """Hold a patch to the rules of pending items; `effective` are the operations after redirection.
+
+    A patch may take items out, and nothing else. If it takes one out and writes elsewhere, it confirms: each write
+    must be the operation of such an item, carried over to this version; only the value may differ. Raises
+    PendingItemInvalid, ProposerCannotConfirm, PendingTargetChanged.
+    """
+    text = profile.pending_sections.get(command.binding_id)
+    if text is None or not any(touches(place, pointer(text)) for op in effective for place in written(op)):
+        return
+    section = pointer(text)
+    had, has = _items(before, text), _items(after, text)
+    redirected = [op is not sent for op, sent in zip(effective, ops, strict=True)]
+    made = Counter(canonical(op["value"]) for op, is_new in zip(effective, redirected, strict=True) if is_new)
+    if has - had - made:
+        raise PendingItemInvalid()
+    gone = [orjson.loads(item) for item in (had - has).elements()]
+    gone = [item for item in gone if isinstance(item, dict)]
+    if not gone:
+        return
+    state = {ROOT: orjson.loads(canonical(before))}
+    for index, op in enumerate(effective):
+        elsewhere = any(not lies_within(place, section) for place in written(op))
+        if elsewhere and not redirected[index]:
+            if not all(may_confirm(item, command.actor.principal, profile) for item in gone):
+                raise ProposerCannotConfirm()
+            rules = profile.upkeep_rules.get(command.binding_id, ())
+            gone.remove(_proposed(index, op, gone, state[ROOT], section, rules))
+        state = apply(state, orjson.loads(canonical([op])))
+
+
+def written(op: Op) -> list[Pointer]:
+    """The places below /content that an operation changes."""
+    if op["op"] == "test":
+        return []
+    places = [content_pointer(op["path"])]
+    return [*places, content_pointer(op["from"])] if op["op"] == "move" else places
+
+
+def _proposed(
+    index: int, op: Op, gone: list[Json], content: Json, section: Pointer, rules: Sequence[SectionUpkeep]
+) -> Json:
+    """The item whose operation this one is. Raises PendingTargetChanged."""
+    carried = [(item, carry(item, content, rules)) for item in gone]
+    for item, found in carried:
+        if isinstance(found, Rebased) and found.ops and _does(op, section) == _does(found.ops[0], section):
+            return item
+    for item, found in carried:
+        if isinstance(found, RebaseConflict):
+            raise refusal(item, found)
+    raise PendingTargetChanged(
+        "A patch that takes a pending item out may only write what the item proposes.", op_index=index, path=op["path"]
+    )
+
+
+def _does(op: Op, section: Pointer) -> tuple[str, str, str | None]:
+    """What an operation does and where, whatever the value. What comes out of the pending section is added."""
+    source = op.get("from") if op["op"] == "move" else None
+    if op["op"] == "copy" or (source is not None and lies_within(content_pointer(source), section)):
+        return "add", op["path"], None
+    return op["op"], op["path"], source
+
+
+def _keep(place: Pointer, content: Json, base: Json, op: Op) -> Pointer:
+    """Put into `base` what is needed at `place`, and return where that is in it."""
+    for depth, name in enumerate(place):
+        if name not in content:
+            return place
+        child, is_last = content[name], depth == len(place) - 1
+        if is_last or not isinstance(child, (dict, list)):
+            base[name] = child
+            return place
+        if isinstance(child, list):
+            kept, index = _kept(child, place[depth + 1], op, is_added=op["op"] == "add" and depth == len(place) - 2)
+            base[name] = kept
+            return (*place[: depth + 1], index, *place[depth + 2 :])
+        content, base = child, base.setdefault(name, {})
+    return place
+
+
+def _kept(elements: list[Json], segment: str, op: Op, *, is_added: bool) -> tuple[list[Json], str]:
+    """The elements to keep, and the index among them."""
+    if op["op"] == "move":
+        return elements, segment
+    index = len(elements) if segment == "-" else int(segment)
+    meant = [op["value"]] if is_added else []
+    if index < len(elements):
+        # An insertion is placed by its neighbours.
+        meant += elements[max(0, index - 1) : index + 1] if is_added else [elements[index]]
+    kept = [position for position, element in enumerate(elements) if any(_alike(element, one) for one in meant)]
+    own = "-" if index == len(elements) else str(sum(position < index for position in kept))
+    return [elements[position] for position in kept], own
+
+
+def _alike(one: Json, other: Json) -> bool:
+    """Whether one could be mistaken for the other, the one that is meant.
+
+    They are equal, say the same, or have a member in common by which `counterpart` would know the other.
+    """
+    said = normalized_text(other)
+    if same_json(one, other) or (said is not None and said == normalized_text(one)):
+        return True
+    if not isinstance(one, dict) or not isinstance(other, dict):
+        return False
+    names = [ID] if ID in other else [name for name in other if name.endswith(ID_ENDINGS)]
+    return any(name in one and same_json(one[name], other[name]) for name in names)
+
+
+def _has_an_equal(op: Op, base: Json) -> bool:
+    """Whether an entry that the operation changes had an equal in its array: then nothing tells which was meant."""
+    for name in ("from", "path"):
+        place = content_pointer(op[name]) if name in op else ()
+        # The last step of an addition names a gap between entries.
+        is_added = name == "path" and op["op"] in ("add", "move")
+        for depth in range(len(place) - is_added):
+            parent = resolve({ROOT: base}, pointer_text((ROOT, *place[:depth])))
+            if isinstance(parent, list) and sum(same_json(parent[int(place[depth])], one) for one in parent) > 1:
+                return True
+    return False
+
+
+def _items(content: Json, section: str) -> Counter[bytes]:
+    try:
+        items = resolve(content, section)
+    except PatchNotApplicable:
+        return Counter()
+    return Counter(canonical(item) for item in items) if isinstance(items, list) else Counter()

@@ -1,0 +1,34 @@
+"""The sections of a document that some profile declares durable or pending."""
+
+from dataclasses import dataclass
+
+from memnet.domain.catalog.catalog import Catalog
+from memnet.domain.catalog.path_policy import touches
+from memnet.domain.core.json_patch import Pointer, pointer
+from memnet.domain.core.scope import DocumentKey, ETag
+
+
+@dataclass(frozen=True, slots=True)
+class ProtectedSections:
+    """What the profiles that cover a document say of it together: each keeps it up by its own rules, none may harm
+    what is durable to another, or what waits for another's confirmation.
+    """
+
+    durable: tuple[Pointer, ...]
+    pending: tuple[str, ...]
+    etag: ETag | None = None
+    """The version under upkeep."""
+
+    def is_durable(self, section: str) -> bool:
+        """Whether something in the section is durable to some profile."""
+        return any(touches(pointer(section), durable) for durable in self.durable)
+
+
+def protected_sections(catalog: Catalog, key: DocumentKey, etag: ETag | None = None) -> ProtectedSections:
+    """What is durable and what is pending in the document, whichever profile says so."""
+    found = catalog.covering(key)
+    durable = [d for r in found for d in r.profile.durable_sections.get(r.binding.binding_id, ())]
+    pending = [s for r in found if (s := r.profile.pending_sections.get(r.binding.binding_id)) is not None]
+    return ProtectedSections(
+        tuple(pointer(text) for text in dict.fromkeys(durable)), tuple(dict.fromkeys(pending)), etag
+    )

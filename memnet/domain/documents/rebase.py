@@ -1,0 +1,351 @@
+"""A patch that was proposed on one version of a content, carried over to another version by what it means."""
+
+from collections.abc import Sequence
+from copy import deepcopy
+from dataclasses import dataclass
+from enum import Enum, StrEnum
+from typing import Any, Final
+
+from memnet.domain.catalog.path_policy import ROOT
+from memnet.domain.catalog.upkeep_rules import SectionUpkeep
+from memnet.domain.core.json_patch import WITH_VALUE, Op, Pointer, apply, pointer, pointer_text, resolve
+from memnet.domain.core.scope import Json
+from memnet.domain.documents.array_matching import ID, Lost, count_items, find_matching_element, same_json
+from memnet.domain.documents.entry import covers, evidence_of, joins, rule_of, twins
+
+
+class Absent(Enum):
+    """Stands for a value that is not there; null is a value."""
+
+    ABSENT = "absent"
+
+
+ABSENT: Final = Absent.ABSENT
+
+
+class ConflictCause(StrEnum):
+    """Why an operation cannot be carried over."""
+
+    CHANGED = "changed"
+    """Somebody gave another value to what it touches."""
+    GONE = "gone"
+    """What it touches is not there any more."""
+    AMBIGUOUS = "ambiguous"
+    """Several elements of an array could be the one that it touches, or what became of that one."""
+
+
+@dataclass(frozen=True, slots=True)
+class Rebased:
+    """The operations that mean on `theirs` what the proposed ones meant on `base`; maybe none."""
+
+    ops: list[Op]
+    already_there: tuple[int, ...]
+    """The indices of the proposed operations that were dropped, because what they make is there already."""
+    supports: tuple[str, ...] = ()
+    """Where in `theirs` that is: pointers, one for each dropped operation but removals."""
+
+
+@dataclass(frozen=True, slots=True)
+class RebaseConflict:
+    """A true conflict: nothing can be applied without deciding between two values."""
+
+    op_index: int
+    path: str
+    """The pointer, in the version the patch was proposed on, of the place where the versions part."""
+    why: ConflictCause
+    base: Json | Absent
+    """What stood there, after the operations before this one."""
+    theirs: Json | Absent
+    """What stands there now; where that is ambiguous, the whole array."""
+
+    def members(self) -> dict[str, Any]:
+        """What is known of it, by name; what is absent has no member."""
+        named = {
+            "op_index": self.op_index,
+            "path": self.path,
+            "why": str(self.why),
+            "base": self.base,
+            "theirs": self.theirs,
+        }
+        return {name: value for name, value in named.items() if value is not ABSENT}
+
+
+RebaseOutcome = Rebased | RebaseConflict
+
+
+def rebase(ops: Sequence[Op], base: Json, theirs: Json, rules: Sequence[SectionUpkeep] = ()) -> RebaseOutcome:
+    """Carry well-formed `ops`, proposed on the content `base`, over to the content `theirs`.
+
+    Both contents stay as they are. An element of an array is followed to where it is now; what an operation touches
+    must be as it was, or be already as it would become.
+
+    An entry that is added to an array and says the same as one that is there is never dropped with something of its
+    own. If it brings evidence and differs in its origin only, its evidence joins the other entry's. If the other entry
+    has all of it, it is there already. If anything else differs and the other entry is new, they conflict. `rules` name
+    the members that tell the origin (`SectionUpkeep`), by section; a section without a rule has the usual names.
+
+    Raises what `patch.apply` raises if `ops` do not apply to `base`.
+    """
+    apply(_state(base), list(ops))
+    versions = _Versions(_state(base), _state(theirs), rules)
+    translated: list[Op] = []
+    already_there: list[int] = []
+    supports: list[str] = []
+    for index, op in enumerate(ops):
+        try:
+            carried_over, there = versions.step(op)
+        except _Parted as parted:
+            return RebaseConflict(index, pointer_text(parted.path), parted.why, parted.base, parted.theirs)
+        if carried_over is None:
+            already_there.append(index)
+            supports += there
+        else:
+            translated.append(carried_over)
+    return Rebased(translated, tuple(already_there), tuple(supports))
+
+
+def _state(content: Json) -> Json:
+    return {ROOT: deepcopy(content)}
+
+
+class _Parted(Exception):
+    """The versions part at a place that an operation needs."""
+
+    def __init__(self, path: Pointer, why: ConflictCause, base: Json | Absent, theirs: Json | Absent) -> None:
+        super().__init__()
+        self.path, self.why, self.base, self.theirs = path, why, base, theirs
+
+
+@dataclass(slots=True)
+class _Versions:
+    """Both versions side by side, as the operations so far leave them."""
+
+    base: Json
+    theirs: Json
+    rules: Sequence[SectionUpkeep]
+
+    def step(self, op: Op) -> tuple[Op | None, list[str]]:
+        """Take both over one operation and return it as theirs needs it. None: it is there already, and where.
+
+        Raises _Parted.
+        """
+        carried_over = _carried_over(op, self.base, self.theirs, self.rules)
+        there = _stands_at(op, self.base, self.theirs, self.rules) if carried_over is None else []
+        self.base = apply(self.base, [op])
+        if carried_over is not None:
+            self.theirs = apply(self.theirs, [carried_over])
+        return carried_over, there
+
+
+def _carried_over(op: Op, base: Json, theirs: Json, rules: Sequence[SectionUpkeep]) -> Op | None:
+    path = pointer(op["path"])
+    if op["op"] == "move":
+        return _moved(op, path, base, theirs, rules)
+    if op["op"] == "copy":
+        return _copied(op, path, base, theirs, rules)
+    if op["op"] == "add":
+        joined = _joined(op, path, base, theirs, rules)
+        if joined is not None:
+            return joined
+        place = _to_add(path, op["value"], base, theirs, rules)
+    elif op["op"] == "replace":
+        place = _to_replace(path, op["value"], base, theirs)
+    elif op["op"] == "remove":
+        place = _to_remove(path, base, theirs)
+    else:
+        place = _untouched(path, base, theirs)
+    return None if place is None else {**op, "path": pointer_text(place)}
+
+
+def _stands_at(op: Op, base: Json, theirs: Json, rules: Sequence[SectionUpkeep]) -> list[str]:
+    """The pointer in theirs to what an operation need not write any more; none for what takes away or moves."""
+    if op["op"] not in WITH_VALUE:
+        return []
+    path = pointer(op["path"])
+    place, _, now = _located(path[:-1], base, theirs)
+    if not isinstance(now, list):
+        return [pointer_text((*place, *path[-1:]))]
+    rule = rule_of(path[1:-1], rules)
+    found = [index for index, item in enumerate(now) if covers(item, op["value"], rule)]
+    return [pointer_text((*place, str(found[-1])))]
+
+
+def _joined(op: Op, path: Pointer, base: Json, theirs: Json, rules: Sequence[SectionUpkeep]) -> Op | None:
+    """The operation that gives the added entry's evidence to an entry that says the same and lacks it; None: none does.
+
+    Raises _Parted, also if only base has such an entry: to add it would bring back what somebody removed.
+    """
+    rule = rule_of(path[1:-1], rules)
+    if not path or not evidence_of(op["value"], rule):
+        return None
+    place, before, now = _located(path[:-1], base, theirs)
+    if not isinstance(before, list) or not isinstance(now, list):
+        return None
+    if not twins(op["value"], now, rule):
+        for was in twins(op["value"], before, rule):
+            _untouched((*path[:-1], str(was)), base, theirs)
+    found = joins(op["value"], now, rule)
+    if found is None:
+        return None
+    position, evidence = found
+    # Add replaces a member that is there (RFC 6902, 4.1).
+    return {**op, "path": pointer_text((*place, str(position), rule.evidence_field)), "value": evidence}
+
+
+def _copied(op: Op, path: Pointer, base: Json, theirs: Json, rules: Sequence[SectionUpkeep]) -> Op | None:
+    source = _untouched(pointer(op["from"]), base, theirs)
+    target = _to_add(path, resolve(base, op["from"]), base, theirs, rules)
+    return None if target is None else {**op, "from": pointer_text(source), "path": pointer_text(target)}
+
+
+def _moved(op: Op, path: Pointer, base: Json, theirs: Json, rules: Sequence[SectionUpkeep]) -> Op | None:
+    """A move is a removal and then an addition (RFC 6902, 4.4): both are to be done, or both are there already."""
+    start = pointer(op["from"])
+    if start == path:
+        stays = pointer_text(_untouched(path, base, theirs))
+        return {**op, "from": stays, "path": stays}
+    value = resolve(base, op["from"])
+    source = _to_remove(start, base, theirs)
+    rest, their_rest = _without(start, base), theirs if source is None else _without(source, theirs)
+    target = _to_add(path, value, rest, their_rest, rules)
+    if source is None and target is None:
+        return None
+    if source is None:
+        raise _Parted(start, ConflictCause.GONE, value, ABSENT)
+    if target is not None:
+        return {**op, "from": pointer_text(source), "path": pointer_text(target)}
+    if isinstance(_located(path[:-1], rest, their_rest)[2], list):
+        # What says the same there may lack what the entry here has beside its text.
+        raise _Parted(path, ConflictCause.CHANGED, ABSENT, value)
+    return {"op": "remove", "path": pointer_text(source)}
+
+
+def _without(place: Pointer, state: Json) -> Json:
+    return apply(deepcopy(state), [{"op": "remove", "path": pointer_text(place)}])
+
+
+def _to_add(path: Pointer, value: Json, base: Json, theirs: Json, rules: Sequence[SectionUpkeep]) -> Pointer | None:
+    """Where `value` is to be added in theirs; None: it is there already. Raises _Parted."""
+    if not path:
+        return _to_replace(path, value, base, theirs)
+    parent, name = path[:-1], path[-1]
+    place, before, now = _located(parent, base, theirs)
+    _check_kind(parent, before, now)
+    if isinstance(before, list):
+        index = _to_insert(path, value, before, now, rule_of(path[1:-1], rules))
+        return None if index is None else (*place, index)
+    if name in before:
+        return _to_replace(path, value, base, theirs)
+    if name not in now:
+        return (*place, name)
+    if same_json(now[name], value):
+        return None
+    raise _Parted(path, ConflictCause.CHANGED, ABSENT, now[name])
+
+
+def _to_insert(path: Pointer, value: Json, before: list[Json], now: list[Json], rule: SectionUpkeep) -> str | None:
+    """The index, or "-", at which `value` is to be added to an array; None: it is there already. Raises _Parted."""
+    held = sum(covers(item, value, rule) for item in now)
+    if held and (evidence_of(value, rule) or held > sum(covers(item, value, rule) for item in before)):
+        return None
+    if count_items(value, now, rule.text_field) > count_items(value, before, rule.text_field):
+        alike = [item for item in now if count_items(value, [item], rule.text_field)]
+        raise _Parted(path, ConflictCause.CHANGED, ABSENT, alike[-1])
+    # Another entry under the same id: to add would make the id mean two things, to drop would lose what was proposed.
+    namesakes = _by_id(value, now)
+    if namesakes and not _by_id(value, before):
+        raise _Parted(path, ConflictCause.CHANGED, ABSENT, namesakes[0])
+    if path[-1] == "-" or int(path[-1]) == len(before):
+        return "-"
+    return str(_beside_its_neighbour(path, before, now))
+
+
+def _by_id(item: Json, elements: list[Json]) -> list[Json]:
+    if not isinstance(item, dict) or ID not in item:
+        return []
+    return [other for other in elements if isinstance(other, dict) and same_json(other.get(ID), item[ID])]
+
+
+def _beside_its_neighbour(path: Pointer, before: list[Json], now: list[Json]) -> int:
+    """In front of the element that was there; where that has gone, behind the one before it."""
+    index = int(path[-1])
+    follower = find_matching_element(index, before, now)
+    if not isinstance(follower, Lost):
+        return follower
+    if index == 0:
+        return 0
+    predecessor = find_matching_element(index - 1, before, now)
+    if isinstance(predecessor, Lost):
+        raise _Parted(path, ConflictCause.AMBIGUOUS, before, now)
+    return predecessor + 1
+
+
+def _to_replace(path: Pointer, value: Json, base: Json, theirs: Json) -> Pointer | None:
+    """Where the value is to be replaced in theirs; None: `value` stands there already. Raises _Parted."""
+    try:
+        place, before, now = _located(path, base, theirs)
+    except _Parted:
+        if _took_its_place(path, value, base, theirs):
+            return None
+        raise
+    if same_json(now, value):
+        return None
+    if same_json(now, before):
+        return place
+    raise _Parted(path, ConflictCause.CHANGED, before, now)
+
+
+def _took_its_place(path: Pointer, value: Json, base: Json, theirs: Json) -> bool:
+    """Whether the array that lost its element at `path` has since got `value`."""
+    _, before, now = _located(path[:-1], base, theirs)
+    if not isinstance(before, list) or not isinstance(now, list):
+        return False
+    return sum(same_json(value, item) for item in now) > sum(same_json(value, item) for item in before)
+
+
+def _to_remove(path: Pointer, base: Json, theirs: Json) -> Pointer | None:
+    """Where the value is to be removed in theirs; None: it is gone already. Raises _Parted."""
+    try:
+        return _untouched(path, base, theirs)
+    except _Parted as parted:
+        if parted.why is ConflictCause.GONE:
+            return None
+        raise
+
+
+def _untouched(path: Pointer, base: Json, theirs: Json) -> Pointer:
+    """Where the value is in theirs, if it is as it was. Raises _Parted."""
+    place, before, now = _located(path, base, theirs)
+    if not same_json(before, now):
+        raise _Parted(path, ConflictCause.CHANGED, before, now)
+    return place
+
+
+def _located(path: Pointer, base: Json, theirs: Json) -> tuple[Pointer, Json, Json]:
+    """Where in theirs the value is that base has at `path`, and the two values. Raises _Parted."""
+    place: Pointer = ()
+    for depth, name in enumerate(path):
+        _check_kind(path[:depth], base, theirs)
+        own = int(name) if isinstance(base, list) else name
+        found = _followed(path[: depth + 1], own, base, theirs)
+        place, base, theirs = (*place, str(found)), base[own], theirs[found]
+    return place, base, theirs
+
+
+def _check_kind(path: Pointer, base: Json, theirs: Json) -> None:
+    if isinstance(base, dict) is not isinstance(theirs, dict) or isinstance(base, list) is not isinstance(theirs, list):
+        raise _Parted(path, ConflictCause.CHANGED, base, theirs)
+
+
+def _followed(path: Pointer, own: int | str, base: Json, theirs: Json) -> int | str:
+    """The index or name in theirs of what base has under `own`. Raises _Parted."""
+    if isinstance(own, str):
+        if own not in theirs:
+            raise _Parted(path, ConflictCause.GONE, base[own], ABSENT)
+        return own
+    found = find_matching_element(own, base, theirs)
+    if found is Lost.REMOVED:
+        raise _Parted(path, ConflictCause.GONE, base[own], ABSENT)
+    if isinstance(found, Lost):
+        raise _Parted(path, ConflictCause.AMBIGUOUS, base[own], theirs)
+    return found

@@ -1,0 +1,187 @@
+"""The one detector of sensitive content: for live writes, for events and for what a replay proposes.
+
+`kind_of` looks at values and decides about every write. `is_sensitive` is stricter, for what a model or the rules
+extract: there a sentence that only names a password is left out, too.
+
+A list of forms finds what is written plainly, and no more. Every pattern is read once from each place where it can
+begin, over a bounded length, so the cost grows with the text and not faster.
+"""
+
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from functools import lru_cache
+from types import MappingProxyType
+from typing import Final
+
+from memnet.domain.catalog.sensitive_rules import STRICTEST, Kind, SensitiveContent
+from memnet.domain.core.invisible_characters import readings
+from memnet.domain.core.sentences import sentences
+from memnet.domain.documents.stated_secret import stated_kind
+
+_NAMES: Mapping[Kind, tuple[str, ...]] = MappingProxyType(
+    {
+        Kind.PASSWORD: ("password", "passwort", "passwd", "pwd", "passphrase", "passcode"),
+        Kind.SECURITY_CODE: ("pin code", "one time code", "otp", "security code", "cvv", "cvc"),
+        Kind.ACCESS_TOKEN: ("api key", "apikey", "secret key", "access key", "access token", "bearer token"),
+        Kind.PRIVATE_KEY: ("private key",),
+        Kind.CARD_NUMBER: ("credit card", "card number"),
+        Kind.IBAN: ("iban", "account number"),
+        Kind.SOCIAL_SECURITY_NUMBER: ("social security number", "ssn"),
+    }
+)
+_PIN = re.compile(r"\bPIN\b|\b[Pp]in(?:\s+(?:is|was|number)\b|\W{0,3}\d)")
+"""A PIN, which as a word in lower case means other things, too."""
+
+_CARD = re.compile(
+    r"[2-6](?<![^\W_].)(?:"
+    r"(?:(?<=4)\d|(?<=5)[0-8]|(?<=2)[2-7]|(?<=3)5|(?<=6)\d)\d\d[ .-]?\d{4}[ .-]?\d{4}[ .-]?\d{4}(?:[ .-]?\d{3})?"
+    r"|(?<=3)[47]\d\d[ .-]?\d{6}[ .-]?\d{5}"
+    r"|(?<=3)[0689]\d\d[ .-]?\d{6}[ .-]?\d{4}"
+    r")(?![^\W_])",
+    re.ASCII,
+)
+"""Numbers that begin and are as long as those of the card networks (ISO/IEC 7812-1), in groups as on a card. The
+first digit comes before its conditions, because a search for a set of characters is fast.
+"""
+_DOUBLED = bytes.maketrans(b"0123456789", b"0246813579")
+
+_IBAN = re.compile(r"\d\d(?<=[A-Za-z]{2}..)(?<![^\W_]....)(?=((?:[ -]?[A-Za-z0-9]){11,30}))", re.ASCII)
+_COUNTRIES = """
+AD24 AE23 AL28 AT20 AZ28 BA20 BE16 BG22 BH22 BI27 BR29 BY28 CH21 CR22 CY28 CZ24 DE22 DJ27 DK18 DO28 EE20 EG29 ES24
+FI18 FK18 FO18 FR27 GB22 GE22 GI23 GL18 GR27 GT28 HR21 HU28 IE22 IL23 IQ23 IS26 IT27 JO30 KW30 KZ20 LB28 LC32 LI21
+LT20 LU20 LV21 LY25 MC27 MD24 ME22 MK19 MN20 MR27 MT31 MU30 NI28 NL18 NO15 OM23 PK24 PL28 PS29 PT25 QA29 RO24 RS22
+RU33 SA24 SC31 SD18 SE24 SI19 SK24 SM27 SO23 ST25 SV28 TL23 TN24 TR26 UA29 VA22 VG24 XK20 YE30
+"""
+_IBAN_CHARS = MappingProxyType({row[:2]: int(row[2:]) for row in _COUNTRIES.split()})
+"""How long an IBAN is, by country (the IBAN registry of SWIFT, ISO 13616)."""
+_AS_DIGITS = MappingProxyType(
+    {ord(letter): str(value) for value, letter in enumerate("ABCDEFGHIJKLMNOPQRSTUVWXYZ", 10)}
+)
+"""What stands for a letter where the check digits of an IBAN are worked out."""
+_SSN = re.compile(r"\d{3}-(?<![\w-]....)(?<!000-)(?<!666-)(?<!9..-)(?!00)\d\d-(?!0000)\d{4}(?![\w-])", re.ASCII)
+"""US social security numbers that can have been given out."""
+
+_WORD = r"[A-Za-z0-9_-]"
+_TOKENS: Final = tuple(
+    (marker, re.compile(pattern, re.ASCII))
+    for marker, pattern in (
+        ("AKIA", r"\bAKIA[A-Z0-9]{16}\b"),
+        ("ASIA", r"\bASIA[A-Z0-9]{16}\b"),
+        ("AIza", rf"\bAIza{_WORD}{{35}}"),
+        ("ya29.", rf"\bya29\.{_WORD}{{20}}"),
+        ("gh", r"\bgh[pousr]_[A-Za-z0-9]{16}"),
+        ("github_pat_", r"\bgithub_pat_\w{22}"),
+        ("glpat", rf"\bglpat-{_WORD}{{16}}"),
+        ("xox", rf"\bxox[a-z]-{_WORD}{{10}}"),
+        ("hooks.slack.com/services/", r"hooks\.slack\.com/services/\w{6,64}/\w{6,64}/\w{16}"),
+        ("k_", r"\b[prs]k_(?:live|test)_[A-Za-z0-9]{10}"),
+        ("sk-", rf"\bsk-(?=[A-Za-z-]{{0,99}}\d|[a-z]{{20}}){_WORD}{{16}}"),
+        ("npm_", r"\bnpm_[A-Za-z0-9]{36}"),
+        ("pypi-", rf"\bpypi-{_WORD}{{32}}"),
+        ("hf_", r"\bhf_[A-Za-z0-9]{30}"),
+        ("SG.", rf"\bSG\.{_WORD}{{16,64}}\.{_WORD}{{16}}"),
+        ("dop_v1_", r"\bdop_v1_[a-f0-9]{64}"),
+        (":AA", rf"(?<!\d)\d{{8,10}}:AA{_WORD}{{33}}"),
+        ("AGE-SECRET-KEY-1", r"AGE-SECRET-KEY-1[0-9A-Z]{58}"),
+        ("AccountKey=", r"AccountKey=[A-Za-z0-9+/]{40}"),
+        ("sig=", r"[?&]sig=[A-Za-z0-9%+/]{40}"),
+        ("eyJ", rf"(?<!{_WORD})eyJ{_WORD}{{8,4096}}\.{_WORD}{{8}}"),
+        ("earer ", r"\b[Bb]earer [A-Za-z0-9._~+/-]{20}"),
+        ("://", r"://[^/\s:@]{1,256}:[^/\s@]{1,256}@"),
+    )
+)
+"""The forms in which providers give out tokens, each with a text that it always holds; the last one are the
+credentials in a URL (RFC 3986, 3.2.1).
+"""
+
+
+def kind_of(text: str, rules: SensitiveContent = STRICTEST) -> str | None:
+    """The kind of the first sensitive value found in the text (a `Kind`, or the name of a profile's shape), or None."""
+    for reading in readings(text):
+        for kind, is_found in _DETECTORS:
+            if kind not in rules.allow and is_found(reading):
+                return kind.value
+        if (stated := stated_kind(reading, rules.allow)) is not None:
+            return stated.value
+        for name, shape in rules.shapes.items():
+            if _shape(shape).search(reading):
+                return name
+    return None
+
+
+def is_sensitive(text: str, denied: Iterable[str] = (), rules: SensitiveContent = STRICTEST) -> bool:
+    """Whether the text holds a sensitive value or names one; `denied` are a profile's denied member names."""
+    named = _named(frozenset(denied), frozenset(rules.allow))
+    for reading in readings(text):
+        if named.search(reading) or (Kind.SECURITY_CODE not in rules.allow and _PIN.search(reading)):
+            return True
+    return kind_of(text, rules) is not None
+
+
+def redact_secrets(text: str, denied: Iterable[str] = (), rules: SensitiveContent = STRICTEST) -> str:
+    """The sentences of the text that are not sensitive, in one line."""
+    names = frozenset(denied)
+    return " ".join(sentence for sentence in sentences(text) if not is_sensitive(sentence, names, rules))
+
+
+@lru_cache(maxsize=64)
+def _named(denied: frozenset[str], allowed: frozenset[Kind]) -> re.Pattern[str]:
+    """Finds the names as words, in the plural too, their parts joined by anything that joins parts of a name."""
+    known = {name for kind, names in _NAMES.items() if kind not in allowed for name in names}
+    names = {*known, *(re.sub(r"[_-]+", " ", name) for name in denied if not name.startswith("/"))}
+    alternatives = sorted((name.strip() for name in names if name.strip()), key=lambda name: (-len(name), name))
+    joined = "|".join(r"[ _-]?".join(map(re.escape, name.split())) for name in alternatives) or "(?!)"
+    return re.compile(rf"(?<![^\W_])(?:{joined})s?(?![^\W_])", re.IGNORECASE)
+
+
+@lru_cache(maxsize=64)
+def _shape(shape: str) -> re.Pattern[str]:
+    parts = ("[0-9]" if char == "#" else "[A-Za-z]" if char == "@" else re.escape(char) for char in shape)
+    return re.compile(rf"(?<![^\W_]){''.join(parts)}(?![^\W_])")
+
+
+def _holds_card(text: str) -> bool:
+    return any(_has_check_digit(match[0]) for match in _CARD.finditer(text))
+
+
+def _has_check_digit(text: str) -> bool:
+    """Whether the digits have the check digit of a card number (Luhn, ISO/IEC 7812-1, annex B)."""
+    digits = text.encode().translate(None, b" .-")
+    values = digits[-1::-2] + digits[-2::-2].translate(_DOUBLED)
+    return (sum(values) - ord("0") * len(values)) % 10 == 0
+
+
+def _holds_iban(text: str) -> bool:
+    return any(_is_iban(found) for found in _ibans(text))
+
+
+def _ibans(text: str) -> Iterator[str]:
+    for match in _IBAN.finditer(text):
+        head = text[match.start() - 2 : match.end()].upper()
+        length = _IBAN_CHARS.get(head[:2])
+        if length is not None:
+            compact = head + match[1].replace(" ", "").replace("-", "").upper()
+            if len(compact) >= length:
+                yield compact[:length]
+
+
+def _is_iban(compact: str) -> bool:
+    """Whether the check digits are right (ISO 7064, MOD 97-10, as ISO 13616 has it)."""
+    return int((compact[4:] + compact[:4]).translate(_AS_DIGITS)) % 97 == 1
+
+
+def _holds_token(text: str) -> bool:
+    return any(marker in text and pattern.search(text) for marker, pattern in _TOKENS)
+
+
+def _holds_private_key(text: str) -> bool:
+    return "PRIVATE KEY" in text and re.search(r"-----BEGIN [A-Z0-9 ]{0,32}PRIVATE KEY", text) is not None
+
+
+_DETECTORS: tuple[tuple[Kind, Callable[[str], bool]], ...] = (
+    (Kind.CARD_NUMBER, _holds_card),
+    (Kind.IBAN, _holds_iban),
+    (Kind.SOCIAL_SECURITY_NUMBER, lambda text: _SSN.search(text) is not None),
+    (Kind.PRIVATE_KEY, _holds_private_key),
+    (Kind.ACCESS_TOKEN, _holds_token),
+)

@@ -1,0 +1,140 @@
+"""An event: a short, searchable digest of something that happened, with pointers to its evidence.
+
+Its blob is the truth; what stands in the search index is derived from it and can be made again at any time.
+"""
+
+from dataclasses import dataclass
+from hashlib import sha256
+from typing import Annotated, Any
+
+import orjson
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError
+
+from memnet.domain.core.canonical_json import canonical
+from memnet.domain.core.errors import InvalidIdentifier, MalformedRequest
+from memnet.domain.core.evidence import BoundedEvidence
+from memnet.domain.core.identifiers import SEGMENT, check_identifier
+from memnet.domain.core.scope import UserScope
+from memnet.domain.core.timestamps import from_text, to_text
+
+PENDING_MARKERS = "repairs/events/"
+"""Where the events that wait for the index are marked: outside of the users' prefixes, so that listing the marks is
+as long as the repairs that are due and not as long as the memory there is.
+"""
+MAX_DIGEST = 8192
+MAX_WORDS = 64
+"""The most keywords, the most entities and the most projects of one event."""
+
+Word = Annotated[str, Field(min_length=1, max_length=128, pattern=r"^[^\x00-\x1f\x7f]*$")]
+"""A value that is filtered by; any characters but control characters."""
+
+
+def _time(text: str) -> str:
+    try:
+        return to_text(from_text(text))
+    except MalformedRequest as error:
+        raise ValueError("must be an RFC 3339 date-time such as 2026-02-14T20:00:00Z") from error
+
+
+Time = Annotated[str, Field(max_length=64, json_schema_extra={"format": "date-time"}), AfterValidator(_time)]
+"""A point in time, written as `domain.timestamps` does."""
+
+
+@dataclass(frozen=True, slots=True)
+class EventKey:
+    """One event of one user. Raises InvalidIdentifier."""
+
+    scope: UserScope
+    event_id: str
+
+    def __post_init__(self) -> None:
+        check_identifier("event_id", self.event_id)
+
+    @property
+    def blob_name(self) -> str:
+        """The name of the event's blob."""
+        return f"{self.scope.prefix}events/{self.event_id}.json"
+
+    @property
+    def index_key(self) -> str:
+        """The key of the event's document in the index; the parts hold no slash, so no two events share one."""
+        return sha256(f"{self.scope.tenant_id}/{self.scope.user_id}/{self.event_id}".encode()).hexdigest()
+
+
+class Event(BaseModel):
+    """What a client writes. Whose it is, the route says; the body may only repeat it."""
+
+    model_config = ConfigDict(strict=True, extra="forbid", frozen=True)
+
+    event_id: Annotated[str, Field(pattern=f"^{SEGMENT.pattern}$")]
+    tenant_id: str | None = None
+    user_id: str | None = None
+    service_id: Word
+    timestamp: Time
+    source_type: Word
+    digest: Annotated[str, Field(min_length=1, max_length=MAX_DIGEST)]
+    keywords: Annotated[list[Word], Field(max_length=MAX_WORDS)] = []
+    entities: Annotated[list[Word], Field(max_length=MAX_WORDS)] = []
+    """Names of people, organisations, places and things that the event is about."""
+    project_ids: Annotated[list[Word], Field(max_length=MAX_WORDS)] = []
+    snapshot_uri: Annotated[str, Field(max_length=2048)] | None = None
+    evidence: BoundedEvidence | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class StoredEvent:
+    """An event with its place, and the canonical JSON that is stored, searched and answered."""
+
+    key: EventKey
+    event: Event
+    data: bytes
+
+    @property
+    def text(self) -> str:
+        """What an embedding is made of."""
+        return "\n".join([self.event.digest, ", ".join(self.event.keywords)]).strip()
+
+
+@dataclass(frozen=True, slots=True)
+class WrittenEvent:
+    """What a write came to."""
+
+    event_id: str
+    replayed: bool
+    """Whether the same event was stored before."""
+    indexed: bool
+    """Whether the index has confirmed it; if not, it will without the client's doing."""
+
+
+def place(event: Event, scope: UserScope) -> StoredEvent:
+    """Put the event below its user. Raises MalformedRequest if it names another one, InvalidIdentifier."""
+    own = {"tenant_id": scope.tenant_id, "user_id": scope.user_id}
+    for name, value in own.items():
+        if getattr(event, name) not in (None, value):
+            raise MalformedRequest(f"The event's {name} is not the one of the path.", member=name)
+    members: dict[str, Any] = {
+        **own,
+        "event_id": event.event_id,
+        "service_id": event.service_id,
+        "timestamp": event.timestamp,
+        "source_type": event.source_type,
+        "digest": event.digest,
+        "keywords": event.keywords,
+        "entities": event.entities,
+        "project_ids": event.project_ids,
+    }
+    if event.snapshot_uri is not None:
+        members["snapshot_uri"] = event.snapshot_uri
+    if event.evidence is not None:
+        members["evidence"] = event.evidence.members()
+    return StoredEvent(EventKey(scope, event.event_id), event, canonical(members))
+
+
+def load(data: bytes) -> StoredEvent | None:
+    """Read stored bytes; None if they are not an event that `place` wrote."""
+    try:
+        event = Event.model_validate(orjson.loads(data))
+        found = place(event, UserScope(event.tenant_id or "", event.user_id or ""))
+    except (ValueError, ValidationError, InvalidIdentifier):
+        return None
+    return found if found.data == data else None

@@ -1,0 +1,199 @@
+"""What is looked for among a user's events, the filter that confines it, and where the next page begins.
+
+The filter is OData (`$filter` of Azure AI Search). Tenant and user come from the route and are joined with `and` at
+the outermost level; every other value is a literal in it, never a part of its grammar.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from enum import StrEnum
+from typing import Any
+
+import orjson
+
+from memnet.domain.core import cursor as cursors
+from memnet.domain.core.canonical_json import canonical, sha256_hex
+from memnet.domain.core.errors import InvalidCursor
+from memnet.domain.core.scope import UserScope
+from memnet.domain.core.timestamps import to_text
+from memnet.domain.events.event import StoredEvent
+
+MAX_SKIP = 10_000
+"""How deep pages go; the service behind the index allows 100,000."""
+
+Vector = list[float]
+
+_OPERATORS = str.maketrans(dict.fromkeys('+|-"()*\\~', " "))
+"""What the simple query syntax gives a meaning to. The analyzer would drop it anyway."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EventQuery:
+    """What to look for. Without a text: everything, newest first. Times: from `since`, before `until`."""
+
+    scope: UserScope
+    text: str | None
+    top: int
+    skip: int = 0
+    since: datetime | None = None
+    until: datetime | None = None
+    service: str | None = None
+    project: str | None = None
+    source_type: str | None = None
+    entity: str | None = None
+
+    @property
+    def words(self) -> str | None:
+        """The words of the text, none of which the simple query syntax takes for an operator; None without a text."""
+        return None if self.text is None else " ".join(self.text.translate(_OPERATORS).split())
+
+
+class Mode(StrEnum):
+    """How results were ranked."""
+
+    HYBRID = "hybrid"
+    """By words and by meaning."""
+    LEXICAL = "lexical"
+    """By words alone."""
+    NEWEST = "newest"
+    """By time: nothing was asked."""
+
+
+@dataclass(frozen=True, slots=True)
+class FoundEvent:
+    """An event's canonical JSON, and how well it matches."""
+
+    data: bytes
+    score: float
+
+    def members(self) -> dict[str, Any]:
+        """The event's members, its score, and whether its digest is an untrusted quotation.
+
+        It is one if the event points to a conversation: its digest then repeats what somebody said there, whoever wrote
+        the event. What it says is data, and an agent must not follow it as an instruction.
+        """
+        members = orjson.loads(self.data)
+        evidence = members.get("evidence") or {}
+        quotes = "snapshot_uri" in members or "conversation_id" in evidence or "message_ids" in evidence
+        return {**members, "untrusted_quotation": quotes, "score": self.score}
+
+
+@dataclass(frozen=True, slots=True)
+class FoundEvents:
+    """One page of results."""
+
+    items: Sequence[FoundEvent]
+    next_cursor: str | None
+    mode: Mode
+
+
+@dataclass(frozen=True, slots=True)
+class IndexDocument:
+    """An event as it goes into an index."""
+
+    stored: StoredEvent
+    vector: Vector | None = None
+
+    @property
+    def key(self) -> str:
+        """The document's key."""
+        return self.stored.key.index_key
+
+    def fields(self) -> dict[str, Any]:
+        """The document's fields; `event` holds the answer, the others are there to be searched and filtered by."""
+        event, key = self.stored.event, self.stored.key
+        fields: dict[str, Any] = {
+            "id": self.key,
+            "position": position(self.key),
+            "tenant_id": key.scope.tenant_id,
+            "user_id": key.scope.user_id,
+            "event_id": key.event_id,
+            "service_id": event.service_id,
+            "source_type": event.source_type,
+            "timestamp": event.timestamp,
+            "project_ids": event.project_ids,
+            "keywords": event.keywords,
+            "entities": event.entities,
+            "digest": event.digest,
+            "event": self.stored.data.decode(),
+        }
+        if self.vector is not None:
+            fields["digest_vector"] = self.vector
+        return fields
+
+
+def position(key: str) -> int:
+    """The place of a document among all: a number, because strings cannot be compared by order in a filter.
+
+    60 bits of the key, first ones first, so that documents in this order and then in that of their keys are in the
+    order of their keys.
+    """
+    return int(key[:15], 16)
+
+
+def quote(value: str) -> str:
+    """An OData string literal: a single quote inside is doubled."""
+    return "'" + value.replace("'", "''") + "'"
+
+
+def odata_filter(query: EventQuery) -> str:
+    """The filter of a query."""
+    parts = [
+        f"tenant_id eq {quote(query.scope.tenant_id)}",
+        f"user_id eq {quote(query.scope.user_id)}",
+    ]
+    if query.service is not None:
+        parts.append(f"service_id eq {quote(query.service)}")
+    if query.source_type is not None:
+        parts.append(f"source_type eq {quote(query.source_type)}")
+    if query.project is not None:
+        parts.append(f"project_ids/any(p: p eq {quote(query.project)})")
+    if query.entity is not None:
+        parts.append(f"entities/any(e: e eq {quote(query.entity)})")
+    if query.since is not None:
+        parts.append(f"timestamp ge {to_text(query.since)}")
+    if query.until is not None:
+        parts.append(f"timestamp lt {to_text(query.until)}")
+    return " and ".join(parts)
+
+
+def listing(query: EventQuery) -> str:
+    """Names all pages of one search, for its cursors."""
+    asked = [
+        query.text,
+        query.top,
+        query.since and to_text(query.since),
+        query.until and to_text(query.until),
+        query.service,
+        query.project,
+        query.source_type,
+        query.entity,
+    ]
+    return f"{query.scope.prefix}events of {sha256_hex(canonical(asked))}"
+
+
+def encode_cursor(query: EventQuery, *, lexical: bool) -> str | None:
+    """The cursor of the page after this one; None beyond MAX_SKIP.
+
+    It keeps the ranking of the first page: where embeddings fail in between, the order would change under the reader.
+    """
+    following = query.skip + query.top
+    if following > MAX_SKIP:
+        return None
+    return cursors.encode(listing(query), f"{'l' if lexical else 'h'}{following}")
+
+
+def decode_cursor(query: EventQuery, cursor: str) -> tuple[int, bool]:
+    """How many results to skip, and whether the pages before were ranked by words alone. Raises InvalidCursor."""
+    position = cursors.decode(listing(query), cursor)
+    ranking, skip = position[:1], position[1:]
+    if ranking not in ("l", "h") or not (skip.isascii() and skip.isdecimal()) or int(skip) > MAX_SKIP:
+        raise InvalidCursor()
+    return int(skip), ranking == "l"
+
+
+def belongs_to(data: bytes, scope: UserScope) -> bool:
+    """Whether an answered event is this user's: the last check, whatever the index holds or returns."""
+    members = orjson.loads(data)
+    return (members.get("tenant_id"), members.get("user_id")) == (scope.tenant_id, scope.user_id)

@@ -1,0 +1,169 @@
+"""The entries of an archive, one line each: events, snapshots and records."""
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from types import MappingProxyType
+from typing import Any
+
+import orjson
+
+from memnet.domain.core.canonical_json import canonical
+from memnet.domain.core.errors import MemnetError
+from memnet.domain.core.scope import UserScope
+from memnet.domain.core.user_item import ItemKey, ItemKind
+from memnet.domain.events import event as events
+from memnet.domain.events.event import StoredEvent
+from memnet.domain.governance.archive import MAX_ENTRY_BYTES, EntryKind, refuse
+from memnet.domain.replay import conflict as conflicts
+from memnet.domain.replay import replay as replays
+from memnet.domain.replay import snapshot as snapshots
+from memnet.domain.replay.conflict import Conflict, ConflictStatus
+from memnet.domain.replay.replay import Replay
+from memnet.domain.replay.snapshot import Snapshot
+
+ACCESS = frozenset({"access_id", "accessed_at", "principal", "roles", "conversation_id", "snapshot_id", "snapshot_uri"})
+
+
+@dataclass(frozen=True, slots=True)
+class StoredRecord:
+    """A record as it is stored; `closed` is False for a replay or conflict that had not ended."""
+
+    key: ItemKey
+    data: bytes
+    closed: bool = True
+
+
+Entry = StoredEvent | Snapshot | StoredRecord
+
+
+class Lines:
+    """Cuts the chunks of a file into lines. Raises ArchiveInvalid for one that is too long or does not end."""
+
+    def __init__(self, file: str) -> None:
+        """`file` is named in what is refused."""
+        self._file = file
+        self._rest: list[bytes] = []
+        self._length = 0
+
+    def feed(self, chunk: bytes) -> Iterator[bytes]:
+        """Yield the lines that end in this chunk, without their ends."""
+        *ended, rest = chunk.split(b"\n")
+        for part in ended:
+            self._keep(part)
+            yield b"".join(self._rest)
+            self._rest, self._length = [], 0
+        self._keep(rest)
+
+    def close(self) -> None:
+        """Call this after the last chunk."""
+        if self._length:
+            refuse("the last line does not end", self._file)
+
+    def _keep(self, part: bytes) -> None:
+        self._length += len(part)
+        if self._length > MAX_ENTRY_BYTES:
+            refuse(f"a line is longer than {MAX_ENTRY_BYTES} bytes", self._file)
+        self._rest.append(part)
+
+
+def replay_line(data: bytes) -> bytes:
+    """The public part of a stored replay. Raises HistoryCorrupt."""
+    return _public(replays.dump(replays.load(data)))
+
+
+def conflict_line(data: bytes) -> bytes:
+    """The public part of a stored conflict. Raises HistoryCorrupt."""
+    return _public(conflicts.dump(conflicts.load(data)))
+
+
+def is_same(entry: StoredRecord, data: bytes) -> bool:
+    """Whether a stored record is the archived one, sealed parts aside."""
+    if entry.data == data:
+        return True
+    line = {ItemKind.REPLAYS: replay_line, ItemKind.CONFLICTS: conflict_line}.get(entry.key.kind)
+    try:
+        return line is not None and line(entry.data) == line(data)
+    except MemnetError:
+        return False
+
+
+def read_entry(kind: EntryKind, scope: UserScope, line: bytes) -> Entry:
+    """Read a line of the user `scope`. Raises ArchiveInvalid unless it is such an entry in canonical form."""
+    try:
+        entry = READERS[kind](scope, line)
+    except (MemnetError, ValueError, KeyError, TypeError, AttributeError):
+        entry = None
+    if entry is None:
+        refuse(f"a line is none of the user's {kind}", kind.file)
+    return entry
+
+
+def entry_name(entry: Entry) -> str:
+    """The sort key of entries: the end of the blob's name."""
+    if isinstance(entry, StoredEvent):
+        return f"{entry.key.event_id}.json"
+    return f"{entry.key.name}.json"
+
+
+def moved(entry: Entry, scope: UserScope) -> Entry | None:
+    """Return the same entry below another user, or None for a kind that is not moved."""
+    if isinstance(entry, StoredEvent):
+        return events.place(entry.event.model_copy(update={"tenant_id": None, "user_id": None}), scope)
+    if isinstance(entry, Snapshot):
+        return replace(entry, scope=scope)
+    return None
+
+
+def _public(data: bytes) -> bytes:
+    members = orjson.loads(data)
+    del members["sealed"]
+    return canonical(members)
+
+
+def _event(scope: UserScope, line: bytes) -> StoredEvent | None:
+    found = events.load(line)
+    return found if found is not None and found.key.scope == scope else None
+
+
+def _snapshot(scope: UserScope, line: bytes) -> Snapshot | None:
+    found = snapshots.load(scope, line)
+    return found if found.dump() == line else None
+
+
+def _replay(scope: UserScope, line: bytes) -> StoredRecord | None:
+    found: Replay = replays.load(_sealed_away(line))
+    data = replays.dump(found)
+    own = found.scope == scope and _public(data) == line
+    return StoredRecord(found.key, data, closed=found.finished) if own else None
+
+
+def _conflict(scope: UserScope, line: bytes) -> StoredRecord | None:
+    found: Conflict = conflicts.load(_sealed_away(line))
+    data = conflicts.dump(found)
+    own = found.scope == scope and _public(data) == line
+    return StoredRecord(found.key, data, closed=found.status is not ConflictStatus.OPEN) if own else None
+
+
+def _sealed_away(line: bytes) -> bytes:
+    members: dict[str, Any] = orjson.loads(line)
+    return canonical({**members, "sealed": None})
+
+
+def _access(scope: UserScope, line: bytes) -> StoredRecord | None:
+    members = orjson.loads(line)
+    if not isinstance(members, dict) or members.keys() != ACCESS or canonical(members) != line:
+        return None
+    if not all(isinstance(value, list if name == "roles" else str) for name, value in members.items()):
+        return None
+    return StoredRecord(ItemKey(scope, ItemKind.ACCESSES, members["access_id"]), line)
+
+
+READERS: Mapping[EntryKind, Callable[[UserScope, bytes], Entry | None]] = MappingProxyType(
+    {
+        EntryKind.EVENTS: _event,
+        EntryKind.SNAPSHOTS: _snapshot,
+        EntryKind.REPLAYS: _replay,
+        EntryKind.CONFLICTS: _conflict,
+        EntryKind.ACCESSES: _access,
+    }
+)

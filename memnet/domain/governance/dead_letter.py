@@ -1,0 +1,33 @@
+"""Whom a message that nobody will work off is about: the broker's dead letters, and those that the workers wrote."""
+
+import base64
+from typing import Any
+
+import orjson
+
+from memnet.domain.core.errors import MalformedRequest
+from memnet.domain.core.job import load, session_of
+from memnet.domain.governance.erasure import Whose
+
+
+def is_about(scope: Whose, body: bytes, session: str | None) -> bool:
+    """Whether a message is about the user, or about the tenant and none of its users.
+
+    Its job says so or, if it holds no readable one, its session does.
+    """
+    try:
+        job = load(body)
+    except MalformedRequest:
+        return session == session_of(scope.tenant_id, scope.user_id)
+    return (job.tenant_id, job.user_id) == (scope.tenant_id, scope.user_id)
+
+
+def letter_is_about(scope: Whose, letter: bytes) -> bool:
+    """Whether a dead letter of the workers is about the user; of one that is none nobody can tell: False."""
+    try:
+        members: Any = orjson.loads(letter)
+        body = members.get("body")
+        data = base64.b64decode(members.get("body_base64", "")) if body is None else body.encode()
+        return is_about(scope, data, members.get("session_id"))
+    except (ValueError, TypeError, AttributeError):
+        return False

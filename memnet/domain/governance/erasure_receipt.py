@@ -1,0 +1,248 @@
+"""The receipt of an erasure: what was removed and what remains, signed, without a word of what it was.
+
+It is verified offline, with the public keys of the service and, to know whose it is, the ids of the user: of those it
+holds a salted hash alone.
+"""
+
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from datetime import datetime, timedelta
+from enum import StrEnum
+from typing import Annotated, Any, Literal
+
+import orjson
+from pydantic import BaseModel, ConfigDict, Field
+
+from memnet.domain.core import signature
+from memnet.domain.core.canonical_json import canonical, sha256_hex
+from memnet.domain.core.errors import HistoryCorrupt
+from memnet.domain.core.identifiers import check_identifier
+from memnet.domain.core.scope import UserScope
+from memnet.domain.core.signature import PublicKey, SigningKey
+from memnet.domain.core.timestamps import to_text
+from memnet.domain.governance.erasure import Erasure, Found, kind_of
+from memnet.domain.sealing.sealing import from_base64, to_base64
+
+RECEIPTS = "erasures/"
+"""Where the receipts lie: outside of the users' prefixes."""
+RECEIPT_VERSION = 1
+PURPOSE = "memnet-erasure-1"
+"""What a receipt's signature is for."""
+SALT_BYTES = 32
+SIGNATURE_BYTES = 64
+LEGAL_HOLD = "legal_hold"
+SOFT_DELETE = "soft_delete"
+"""Why something remains: an order keeps it, or the storage keeps what was deleted for a while."""
+LATE = "late_writes"
+"""What of a user under a hold may still arrive after the last look."""
+_Count = Annotated[int, Field(ge=0)]
+
+
+class Status(StrEnum):
+    """How an erasure stands. PARTIAL: it is over, and something remains."""
+
+    RUNNING = "running"
+    COMPLETE = "complete"
+    PARTIAL = "partial"
+
+
+@dataclass(frozen=True, slots=True)
+class Remainder:
+    """Something that remains: how much of a kind, why, and until when if that is known."""
+
+    kind: str
+    count: int
+    reason: str
+    covers: str | None
+    """What the hold that keeps it is on: "user" or "tenant"; None: no hold keeps it."""
+    until: str | None = None
+
+
+class _Remainder(BaseModel):
+    model_config = ConfigDict(strict=True, extra="forbid")
+
+    kind: str
+    count: _Count
+    reason: str
+    covers: str | None
+    until: str | None
+
+
+class _Members(BaseModel):
+    """What every receipt says, no more and no less."""
+
+    model_config = ConfigDict(strict=True, extra="forbid")
+
+    receipt_version: Annotated[int, Field(ge=RECEIPT_VERSION, le=RECEIPT_VERSION)]
+    erasure_id: str
+    tenant_id: str
+    user_hash: str
+    salt: str
+    status: Literal["complete", "partial"]
+    requested_by: str
+    accepted_at: str
+    finished_at: str
+    stores: list[str]
+    removed: dict[str, _Count]
+    remains: list[_Remainder]
+    clean_scans: _Count
+    recoverable_until: str | None
+    last_head_sha256: str | None
+    key_id: str
+    signature: str
+
+
+@dataclass(frozen=True, slots=True)
+class Receipt:
+    """A receipt as it was read; `members` are all that it says, `data` its bytes."""
+
+    members: Mapping[str, Any]
+    data: bytes
+
+    @property
+    def status(self) -> Status:
+        """COMPLETE or PARTIAL."""
+        return Status(self.members["status"])
+
+    def is_of(self, scope: UserScope) -> bool:
+        """Whether this user's memory was erased."""
+        salt = from_base64(self.members["salt"])
+        return bool(self.members["user_hash"] == user_hash(scope, salt))
+
+
+@dataclass(frozen=True, slots=True)
+class ErasureStatus:
+    """What is told of an erasure; what has a receipt is over."""
+
+    erasure_id: str
+    status: Status
+    accepted_at: str
+    removed: Mapping[str, int]
+    failing: Mapping[str, str]
+    """The stores that keep it from going on, each with the code of the error."""
+    settled_at: str | None
+    """Not before this it ends: until then something may still arrive. None: it is over, or not known yet."""
+    receipt: Mapping[str, Any] | None
+
+    def members(self) -> dict[str, Any]:
+        """As an answer."""
+        return {**asdict(self), "status": self.status.value}
+
+
+def running(erasure: Erasure, settle: timedelta) -> ErasureStatus:
+    """The status of one whose fence stands."""
+    settled_at = erasure.settled_at(settle)
+    return ErasureStatus(
+        erasure_id=erasure.erasure_id,
+        status=Status.RUNNING,
+        accepted_at=erasure.accepted_at,
+        removed=dict(erasure.removed),
+        failing=dict(erasure.failing),
+        settled_at=None if settled_at is None else to_text(settled_at),
+        receipt=None,
+    )
+
+
+def ended(receipt: Receipt) -> ErasureStatus:
+    """The status of one that has its receipt."""
+    return ErasureStatus(
+        erasure_id=receipt.members["erasure_id"],
+        status=receipt.status,
+        accepted_at=receipt.members["accepted_at"],
+        removed=receipt.members["removed"],
+        failing={},
+        settled_at=None,
+        receipt=receipt.members,
+    )
+
+
+def receipt_name(tenant_id: str, erasure_id: str) -> str:
+    """The name of a receipt's blob. Raises InvalidIdentifier."""
+    return f"{receipts_of(tenant_id)}{check_identifier('erasure_id', erasure_id)}.json"
+
+
+def receipts_of(tenant_id: str) -> str:
+    """Where the receipts of a tenant lie. Raises InvalidIdentifier."""
+    return f"{RECEIPTS}{check_identifier('tenant_id', tenant_id)}/"
+
+
+def user_hash(scope: UserScope, salt: bytes) -> str:
+    """What a receipt says of the user: to compare with, for who knows the ids."""
+    return sha256_hex(salt + canonical([scope.tenant_id, scope.user_id]))
+
+
+def withheld(kept: Mapping[str, int], covers: str) -> Sequence[Remainder]:
+    """What remains because of a hold on `covers`, by kind."""
+    # What was on its way may still arrive after the last look, so that something always may remain.
+    return [Remainder(kind, count, LEGAL_HOLD, covers) for kind, count in sorted(kept.items())] or [
+        Remainder(LATE, 0, LEGAL_HOLD, covers)
+    ]
+
+
+def recoverable(scope: UserScope, found: Iterable[Found]) -> Sequence[Remainder]:
+    """What was deleted and the storage keeps recoverable, by kind, each until the last of it goes."""
+    counts, until = Counter[str](), dict[str, datetime]()
+    for one in found:
+        if one.kept_until is not None:
+            kind = kind_of(scope, one.name)
+            counts[kind] += 1
+            until[kind] = max(until.get(kind, one.kept_until), one.kept_until)
+    return [Remainder(kind, counts[kind], SOFT_DELETE, None, to_text(until[kind])) for kind in sorted(counts)]
+
+
+def make_receipt(
+    erasure: Erasure,
+    remains: Sequence[Remainder],
+    *,
+    finished_at: datetime,
+    salt: bytes,
+    key: SigningKey,
+) -> bytes:
+    """Sign what became of the erasure: PARTIAL if something remains, else COMPLETE."""
+    kept = [one.until for one in remains if one.reason == SOFT_DELETE and one.until is not None]
+    members: dict[str, Any] = {
+        "receipt_version": RECEIPT_VERSION,
+        "erasure_id": erasure.erasure_id,
+        "tenant_id": erasure.scope.tenant_id,
+        "user_hash": user_hash(erasure.scope, salt),
+        "salt": to_base64(salt),
+        "status": (Status.PARTIAL if remains else Status.COMPLETE).value,
+        "requested_by": erasure.requested_by,
+        "accepted_at": erasure.accepted_at,
+        "finished_at": to_text(finished_at),
+        "stores": [store.value for store in erasure.stores],
+        "removed": dict(erasure.removed),
+        "remains": [asdict(one) for one in remains],
+        "clean_scans": erasure.clean_scans,
+        "recoverable_until": max(kept, default=None),
+        "last_head_sha256": erasure.last_head_sha256,
+        "key_id": key.public.key_id,
+    }
+    signed = signature.sign(key, PURPOSE, canonical(members))
+    return canonical(members | {"signature": to_base64(signed)})
+
+
+def read_receipt(data: bytes) -> Receipt:
+    """Read a receipt. Raises HistoryCorrupt for any bytes that `make_receipt` would not have made."""
+    try:
+        members: dict[str, Any] = orjson.loads(data)
+        shape = _Members.model_validate(members)
+        texts = is_whole(shape.salt, SALT_BYTES) and is_whole(shape.signature, SIGNATURE_BYTES)
+        if texts and (shape.status == "partial") == bool(shape.remains) and canonical(members) == data:
+            return Receipt(members, data)
+    except ValueError:  # ValidationError is one, too.
+        pass
+    raise HistoryCorrupt("The receipt of an erasure cannot be read.")
+
+
+def is_whole(text: str, size: int) -> bool:
+    """Whether this is the one text of so many bytes: base64 has bits at its end that it does not look at."""
+    raw = from_base64(text)
+    return len(raw) == size and to_base64(raw) == text
+
+
+def is_signed(receipt: Receipt, key: PublicKey) -> bool:
+    """Say whether the receipt is what the owner of this key signed."""
+    unsigned = {name: value for name, value in receipt.members.items() if name != "signature"}
+    return signature.holds(key, PURPOSE, canonical(unsigned), from_base64(receipt.members["signature"]))

@@ -1,0 +1,216 @@
+"""A baseline: a document as one change left it, kept in place of that change's record and of all before it.
+
+It is made from the records alone, so any process makes the same one. A record always vouches for it: the next one,
+which names the hash of the change, its ETag and the hash of its content, or, if the change is the document's newest,
+the change's own record, which retention keeps. It has two forms, as a record has: open, as archives have it, and
+with its content sealed, as it is stored (memnet.domain.history.baseline_values).
+"""
+
+from dataclasses import dataclass
+from typing import Any
+
+import orjson
+
+from memnet.domain.catalog.path_policy import ROOT
+from memnet.domain.core.canonical_json import canonical, sha256_hex
+from memnet.domain.core.errors import InvalidIdentifier
+from memnet.domain.core.json_types import Record
+from memnet.domain.core.scope import DocumentKey, ETag, Json, UserScope
+from memnet.domain.documents.audit_record import BrokenChain, Fold, Version
+from memnet.domain.documents.envelope import change_id
+from memnet.domain.documents.write_decision import NO_CONTENT_HASH
+
+BASELINE_VERSION = 2
+"""The one version that is written and read."""
+VALUES_DO_NOT_OPEN = "the values of the baseline do not open"
+
+
+@dataclass(frozen=True, slots=True)
+class SealedValues:
+    """The values of a baseline as they are stored: what they have to hash to, and their ciphertext."""
+
+    values_hash: str
+    ciphertext: Json
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Baseline:
+    """The state of a document after one change, and what of that change the chain goes on from."""
+
+    key: DocumentKey
+    doc_id: str
+    sequence: int
+    record_hash: str
+    """The hash of the change's record: what the next record names."""
+    etag: ETag
+    """The ETag that the change gave; a deletion gives one, too."""
+    timestamp: str
+    actor: str
+    schema_id: str
+    schema_version: str
+    schema_sha256: str | None
+    created_at: str
+    created_sequence: int
+    profile_id: str | None
+    """By whose rule the change was kept."""
+    deleted: bool
+    content: Json = None
+    sealed: SealedValues | None = None
+    """The content, if it was not opened: then it is unknown what the document held."""
+
+    @property
+    def change_id(self) -> str:
+        """The name of the change, and so of the baseline."""
+        return change_id(self.doc_id, self.sequence)
+
+    @property
+    def is_sealed(self) -> bool:
+        """Whether its content was not opened."""
+        return self.sealed is not None
+
+    @property
+    def content_hash(self) -> str:
+        """What the next record names as the hash of the content before it."""
+        return NO_CONTENT_HASH if self.deleted else sha256_hex(canonical(self.content))
+
+    def version(self) -> Version:
+        """The version it holds; without a document if its content was not opened."""
+        document: dict[str, Any] = {
+            "created_at": self.created_at,
+            "doc_id": self.doc_id,
+            "schema_id": self.schema_id,
+            "schema_version": self.schema_version,
+            "updated_at": self.timestamp,
+            "updated_by": self.actor,
+            ROOT: self.content,
+        }
+        return Version(
+            sequence=self.sequence,
+            change_id=self.change_id,
+            etag=self.etag,
+            timestamp=self.timestamp,
+            document=None if self.deleted or self.is_sealed else document,
+            created_sequence=self.created_sequence,
+            record_hash=self.record_hash,
+        )
+
+    def fold(self) -> Fold:
+        """A fold that takes the next record. Raises BrokenChain if its content was not opened."""
+        if self.sealed is not None:
+            raise BrokenChain(self.change_id, VALUES_DO_NOT_OPEN)
+        return Fold(
+            self.doc_id,
+            sequence=self.sequence,
+            previous_hash=self.record_hash,
+            etag=None if self.deleted else self.etag,
+            content_hash=self.content_hash,
+            created_at=self.created_at,
+            created_sequence=self.created_sequence,
+            # A copy: a fold patches what it holds.
+            state=None if self.deleted else orjson.loads(canonical(self.content)),
+            is_vouched=False,
+        )
+
+
+def baseline_of(key: DocumentKey, record: Record, version: Version, profile_id: str | None) -> Baseline:
+    """The baseline of the change whose record is given and which made `version`."""
+    document = version.document
+    return Baseline(
+        key=key,
+        doc_id=record["doc_id"],
+        sequence=version.sequence,
+        record_hash=version.record_hash,
+        etag=version.etag,
+        timestamp=version.timestamp,
+        actor=record["actor"],
+        schema_id=record["schema_id"],
+        schema_version=record["schema_version"],
+        schema_sha256=record["schema_sha256"],
+        # Of a deleted document nobody is told when it was created.
+        created_at="" if document is None else document["created_at"],
+        created_sequence=version.created_sequence,
+        profile_id=profile_id,
+        deleted=document is None,
+        content=None if document is None else document[ROOT],
+    )
+
+
+def plaintext_members(baseline: Baseline) -> dict[str, Any]:
+    """What is said of the change in clear, whether the content is sealed or not: who, when, where, by which rule."""
+    return {
+        "baseline_version": BASELINE_VERSION,
+        "change_id": baseline.change_id,
+        "sequence": baseline.sequence,
+        "doc_id": baseline.doc_id,
+        "tenant_id": baseline.key.scope.tenant_id,
+        "user_id": baseline.key.scope.user_id,
+        "namespace": baseline.key.namespace,
+        "path": baseline.key.path,
+        "etag": baseline.etag,
+        "timestamp": baseline.timestamp,
+        "actor": baseline.actor,
+        "schema_id": baseline.schema_id,
+        "schema_version": baseline.schema_version,
+        "schema_sha256": baseline.schema_sha256,
+        "created_at": baseline.created_at,
+        "created_sequence": baseline.created_sequence,
+        "profile_id": baseline.profile_id,
+        "record_hash": baseline.record_hash,
+        "deleted": baseline.deleted,
+    }
+
+
+def dump(baseline: Baseline) -> bytes:
+    """Write it, in the form in which it is."""
+    members = plaintext_members(baseline)
+    if baseline.sealed is not None:
+        of_values = {"values_hash": baseline.sealed.values_hash, "sealed": baseline.sealed.ciphertext}
+        return canonical({**members, **of_values})
+    members["content_hash"] = baseline.content_hash
+    if not baseline.deleted:
+        members[ROOT] = baseline.content
+    return canonical(members)
+
+
+def load(data: bytes) -> Baseline | None:
+    """Read what `dump` wrote, in either form; None for any other bytes."""
+    try:
+        members = orjson.loads(data)
+        baseline = Baseline(
+            key=DocumentKey(UserScope(members["tenant_id"], members["user_id"]), members["namespace"], members["path"]),
+            doc_id=members["doc_id"],
+            sequence=members["sequence"],
+            record_hash=members["record_hash"],
+            etag=ETag(members["etag"]),
+            timestamp=members["timestamp"],
+            actor=members["actor"],
+            schema_id=members["schema_id"],
+            schema_version=members["schema_version"],
+            schema_sha256=members["schema_sha256"],
+            created_at=members["created_at"],
+            created_sequence=members["created_sequence"],
+            profile_id=members["profile_id"],
+            deleted=members["deleted"],
+            content=members.get(ROOT),
+            sealed=_sealed(members),
+        )
+        return baseline if _is_typed(members) and dump(baseline) == data else None
+    except (ValueError, KeyError, TypeError, AttributeError, InvalidIdentifier):
+        return None
+
+
+def _sealed(members: dict[str, Any]) -> SealedValues | None:
+    if "sealed" not in members:
+        return None
+    if not isinstance(members["values_hash"], str):
+        raise TypeError
+    return SealedValues(members["values_hash"], members["sealed"])
+
+
+def _is_typed(members: dict[str, Any]) -> bool:
+    """Whether the members that are only handed on are of their types; the others are, or nothing would come of them."""
+    texts = ("record_hash", "etag", "timestamp", "actor", "schema_id", "schema_version", "created_at", "doc_id")
+    is_text = all(isinstance(members[name], str) for name in texts)
+    is_number = all(type(members[name]) is int for name in ("sequence", "created_sequence"))
+    is_optional = all(isinstance(members[name], str | None) for name in ("profile_id", "schema_sha256"))
+    return is_text and is_number and is_optional and isinstance(members["deleted"], bool)

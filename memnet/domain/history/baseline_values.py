@@ -1,0 +1,81 @@
+"""The values of a baseline: what the document held, and how that is sealed under the user's data key.
+
+In archives a baseline says it in clear. As it is stored, its values are one ciphertext:
+
+    { the clear members, "values_hash": SHA-256 of the values, "sealed": { ciphertext, nonce, … } }
+
+The salt among the values keeps the hash from telling what they are. The clear members' own hash is among them, too:
+what a baseline says of its change cannot be altered without the key.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+import orjson
+
+from memnet.domain.catalog.path_policy import ROOT
+from memnet.domain.core.canonical_json import canonical, sha256_hex
+from memnet.domain.core.errors import DecryptionFailed
+from memnet.domain.core.scope import UserScope
+from memnet.domain.history.baseline import Baseline, SealedValues, plaintext_members
+from memnet.domain.sealing import sealing
+from memnet.domain.sealing.sealing import DataKey, to_base64
+
+VALUES = frozenset({ROOT, "clear_hash", "values_salt"})
+
+
+@dataclass(frozen=True, slots=True)
+class BaselineLocation:
+    """Where a baseline stands, or will stand: what its values open at."""
+
+    scope: UserScope
+    change_id: str
+
+    @property
+    def blob_name(self) -> str:
+        """The name of the baseline's blob."""
+        return f"{self.scope.prefix}baselines/{self.change_id}.json"
+
+
+def seal(baseline: Baseline, place: BaselineLocation, *, data_key: DataKey, salt: bytes, nonce: bytes) -> Baseline:
+    """The form in which an open baseline is stored at `place`."""
+    members = {ROOT: baseline.content, "clear_hash": _clear_hash(baseline), "values_salt": to_base64(salt)}
+    values = canonical(members)
+    ciphertext = orjson.loads(sealing.seal(values, place, data_key=data_key, nonce=nonce))
+    return replace(baseline, content=None, sealed=SealedValues(sha256_hex(values), ciphertext))
+
+
+def opened(baseline: Baseline, place: BaselineLocation, keys: Mapping[str, DataKey]) -> Baseline:
+    """Return the open form of a baseline that is stored at `place`.
+
+    Raises DecryptionFailed if the baseline is not sealed, the key is not among `keys`, the baseline is of another place, or
+    anything in it was altered.
+    """
+    if baseline.sealed is None:
+        raise DecryptionFailed()
+    data = canonical(baseline.sealed.ciphertext)
+    data_key = keys.get(sealing.sealing_key_id(data))
+    if data_key is None:
+        raise DecryptionFailed()
+    text = sealing.unseal(data, place, data_key=data_key)
+    values: Any = orjson.loads(text)
+    if not isinstance(values, dict) or values.keys() != VALUES or sha256_hex(text) != baseline.sealed.values_hash:
+        raise DecryptionFailed()
+    if values["clear_hash"] != _clear_hash(baseline):
+        raise DecryptionFailed()
+    return replace(baseline, content=values[ROOT], sealed=None)
+
+
+def data_key_ids(baseline: Baseline) -> set[str]:
+    """Return the data key that opens it; none if it is not sealed, or cannot be."""
+    if baseline.sealed is None:
+        return set()
+    try:
+        return {sealing.sealing_key_id(canonical(baseline.sealed.ciphertext))}
+    except DecryptionFailed:
+        return set()
+
+
+def _clear_hash(baseline: Baseline) -> str:
+    return sha256_hex(canonical(plaintext_members(baseline)))

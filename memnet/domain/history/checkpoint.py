@@ -1,0 +1,177 @@
+"""A head: the newest change of every document of a user at one moment, signed, and chained to the head before it.
+
+The chains of records show that nothing inside them was altered. Who can write to the storage can still cut off their
+ends and rewrite the documents to match; a head says up to where each chain went.
+
+An entry is the document's sequence and the hash of the record of that change. The record binds the content, and a
+document's newest record is never removed before the document; so a head, which is kept for good and in clear, needs to
+say nothing of contents.
+"""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import orjson
+
+from memnet.domain.core import signature
+from memnet.domain.core.canonical_json import canonical, sha256_hex
+from memnet.domain.core.errors import HistoryCorrupt, InvalidIdentifier
+from memnet.domain.core.json_types import Record
+from memnet.domain.core.scope import DocumentKey, Json, UserScope
+from memnet.domain.core.signature import PublicKey, SigningKey
+from memnet.domain.core.user_item import ItemKey, ItemKind
+from memnet.domain.documents.audit_record import FIRST_HASH, record_hash
+from memnet.domain.documents.envelope import Envelope, change_id
+from memnet.domain.sealing.sealing import from_base64, to_base64
+
+HEAD_VERSION = 3
+"""The one version that is written and read."""
+PURPOSE = "memnet-head-1"
+"""What a head's signature is for."""
+_NUMBERS = frozenset({"head_version", "sequence"})
+_TEXTS = frozenset({"doc_id", "key_id", "namespace", "path", "previous_head_hash", "record_hash", "signed_at"})
+_MEMBERS = ("doc_id", "namespace", "path", "sequence", "record_hash")
+
+
+@dataclass(frozen=True, slots=True)
+class CheckpointEntry:
+    """Up to where the chain of one document goes: its last change and the hash of that record."""
+
+    doc_id: str
+    namespace: str
+    path: str
+    sequence: int
+    record_hash: str
+
+    @property
+    def change_id(self) -> str:
+        """The name of that record."""
+        return change_id(self.doc_id, self.sequence)
+
+
+@dataclass(frozen=True, slots=True)
+class Checkpoint:
+    """A head as it was read: `data` are its bytes, which the next one names by their hash."""
+
+    scope: UserScope
+    sequence: int
+    signed_at: str
+    previous_head_hash: str
+    documents: tuple[CheckpointEntry, ...]
+    key_id: str
+    signature: bytes
+    data: bytes = field(repr=False)
+
+    def place(self, one: CheckpointEntry) -> DocumentKey:
+        """The document that an entry speaks of."""
+        return DocumentKey(self.scope, one.namespace, one.path)
+
+
+def checkpoint_key(scope: UserScope, sequence: int) -> ItemKey:
+    """The record of a user's n-th head; name order is the order of the chain."""
+    return ItemKey(scope, ItemKind.HEADS, f"{sequence:012d}")
+
+
+def checkpoint_entry(key: DocumentKey, envelope: Envelope) -> CheckpointEntry:
+    """What a head says of a document; a deleted one has its place, too."""
+    commit = envelope.commit
+    return CheckpointEntry(envelope.doc_id, key.namespace, key.path, commit.sequence, commit.record_hash)
+
+
+def find_regression(previous: Checkpoint | None, entries: Iterable[CheckpointEntry]) -> HistoryCorrupt | None:
+    """What is to be said if these documents lie behind the head before; None if they do not."""
+    now = {one.doc_id: one for one in entries}
+    for then in previous.documents if previous else ():
+        found = now.get(then.doc_id)
+        if found is None or found.sequence < then.sequence:
+            return HistoryCorrupt(change_id=then.change_id, reason="a signed head has it, and the document does not")
+        if found.sequence == then.sequence and found != then:
+            return HistoryCorrupt(change_id=then.change_id, reason="a signed head has another record there")
+    return None
+
+
+def verify_continuity(
+    previous: CheckpointEntry, records: Iterable[Record], now: CheckpointEntry
+) -> HistoryCorrupt | None:
+    """What is to be said if these records, all since `previous`, do not lead from there to `now`; None if they do."""
+    sequence, newest_hash = previous.sequence, previous.record_hash
+    for record in records:
+        sequence += 1
+        if record.get("previous_record_hash") != newest_hash:
+            return HistoryCorrupt(
+                change_id=change_id(now.doc_id, sequence), reason="it does not follow what was signed"
+            )
+        newest_hash = record_hash(record)
+    if newest_hash != now.record_hash:
+        return HistoryCorrupt(change_id=now.change_id, reason="the document names another last record")
+    return None
+
+
+def next_checkpoint(
+    scope: UserScope,
+    previous: Checkpoint | None,
+    entries: Iterable[CheckpointEntry],
+    *,
+    signed_at: str,
+    key: SigningKey,
+) -> Checkpoint | None:
+    """Sign the head that follows `previous`; None if there is nothing new."""
+    documents = tuple(sorted(entries, key=lambda one: (one.namespace, one.path, one.doc_id)))
+    if documents == (previous.documents if previous else ()):
+        return None
+    sequence = previous.sequence + 1 if previous else 1
+    before = sha256_hex(previous.data) if previous else FIRST_HASH
+    unsigned = Checkpoint(scope, sequence, signed_at, before, documents, key.public.key_id, b"", b"")
+    signed = signature.sign(key, PURPOSE, canonical(_members(unsigned)))
+    data = canonical(_members(unsigned) | {"signature": to_base64(signed)})
+    return replace(unsigned, signature=signed, data=data)
+
+
+def read_checkpoint(data: bytes) -> Checkpoint | None:
+    """Read a stored head; None for any bytes that `next_checkpoint` would not have made."""
+    try:
+        head = _load(orjson.loads(data), data)
+    except (ValueError, KeyError, TypeError, AttributeError, InvalidIdentifier):
+        return None
+    return head if canonical(_members(head) | {"signature": to_base64(head.signature)}) == data else None
+
+
+def is_signed(head: Checkpoint, key: PublicKey) -> bool:
+    """Say whether the head is what the owner of this key signed."""
+    return signature.holds(key, PURPOSE, canonical(_members(head)), head.signature)
+
+
+def _load(members: Json, data: bytes) -> Checkpoint:
+    entries: Sequence[dict[str, Any]] = members["documents"]
+    for row in (members, *entries):
+        numbers, texts = _NUMBERS & row.keys(), _TEXTS & row.keys()
+        if not all(type(row[name]) is int for name in numbers) or not all(type(row[name]) is str for name in texts):
+            raise TypeError
+    head = Checkpoint(
+        scope=UserScope(members["tenant_id"], members["user_id"]),
+        sequence=members["sequence"],
+        signed_at=members["signed_at"],
+        previous_head_hash=members["previous_head_hash"],
+        documents=tuple(CheckpointEntry(**row) for row in entries),
+        key_id=members["key_id"],
+        signature=from_base64(members["signature"]),
+        data=data,
+    )
+    for one in head.documents:
+        head.place(one)
+    return head
+
+
+def _members(head: Checkpoint) -> dict[str, Any]:
+    """What is signed."""
+    return {
+        "documents": [{name: getattr(one, name) for name in _MEMBERS} for one in head.documents],
+        "head_version": HEAD_VERSION,
+        "key_id": head.key_id,
+        "previous_head_hash": head.previous_head_hash,
+        "sequence": head.sequence,
+        "signed_at": head.signed_at,
+        "tenant_id": head.scope.tenant_id,
+        "user_id": head.scope.user_id,
+    }

@@ -1,0 +1,192 @@
+"""Whether a user's heads hold, and whether the histories are still what the heads say.
+
+A history that begins at a baseline says nothing about what was before it: of a head from before that, the signature
+and the place in the chain of heads are all that can be checked. A baseline that is newer than all heads is a fault:
+with one, a storage writer could put any history in the place of a signed one.
+"""
+
+from collections import defaultdict
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from memnet.domain.core.canonical_json import sha256_hex
+from memnet.domain.core.scope import UserScope
+from memnet.domain.core.signature import PublicKeys
+from memnet.domain.documents.audit_record import FIRST_HASH
+from memnet.domain.documents.envelope import change_id
+from memnet.domain.history.checkpoint import Checkpoint, CheckpointEntry, checkpoint_key, is_signed, read_checkpoint
+from memnet.domain.history.reconstruction import VerifiedHistory
+
+
+@dataclass(frozen=True, slots=True)
+class StoredCheckpoint:
+    """What lies where the heads of a user do: the record's name, and its bytes."""
+
+    name: str
+    data: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class CheckpointReport:
+    """What is to be said of a user's heads."""
+
+    count: int
+    newest: Checkpoint | None
+    """The newest of those whose signature holds, or was not checked."""
+    fault: str | None
+    """The first head that does not hold, and how; None if all do."""
+    is_checked: bool
+    """False: there are signatures, and no public key was given to check them with."""
+    since: int
+    """How many changes are newer than the newest head: nobody has signed them yet."""
+
+
+def check_checkpoints(
+    scope: UserScope,
+    stored: Sequence[StoredCheckpoint],
+    histories: Sequence[VerifiedHistory],
+    *,
+    public_keys: PublicKeys | None,
+    expected: bytes | None = None,
+) -> tuple[CheckpointReport, Sequence[VerifiedHistory]]:
+    """Check the heads, in name order, and return the histories with the faults that only the heads show.
+
+    `stored` was read before the histories were; else a head may be ahead of them. `expected` is a head that was
+    kept elsewhere. The histories have the marks of `changes_of` all these. A document that a head has and the storage
+    has not is a history of its own, without versions.
+    """
+    trusted, fault = _chain(scope, stored, public_keys)
+    newest = trusted[-1] if trusted else None
+    if expected is not None:
+        kept, lost = _compare(scope, expected, stored, public_keys)
+        trusted, fault = [*trusted, *kept], fault or lost
+    found = _against(trusted, histories)
+    signed = {one.doc_id: one.sequence for one in newest.documents} if newest else {}
+    is_checked = public_keys is not None or not (stored or expected)
+    since = sum(max(0, one.last - max(signed.get(one.doc_id, 0), one.first - 1)) for one in found)
+    return CheckpointReport(len(stored), newest, fault, is_checked, since), found
+
+
+def changes_of(heads: Iterable[bytes]) -> Mapping[str, Collection[int]]:
+    """The changes that these heads name, by document, whether or not the heads can be trusted."""
+    found: dict[str, set[int]] = defaultdict(set)
+    for head in filter(None, map(read_checkpoint, heads)):
+        for entry in head.documents:
+            found[entry.doc_id].add(entry.sequence)
+    return found
+
+
+def _chain(
+    scope: UserScope, stored: Iterable[StoredCheckpoint], public_keys: PublicKeys | None
+) -> tuple[list[Checkpoint], str | None]:
+    """The heads that can be gone by, and the first fault. A broken link takes nothing from a signature."""
+    trusted, faults = list[Checkpoint](), list[str]()
+    following, previous = 1, FIRST_HASH
+    for one in stored:
+        number = _number(one.name)
+        if number is None:
+            faults.append(_told(one.name, "this is no name of a head"))
+            continue
+        head = read_checkpoint(one.data)
+        reason = _reason(head, scope, number, public_keys)
+        if number != following:
+            faults.append(_told(checkpoint_key(scope, following).name, "the head is missing"))
+        if reason is None and head is not None:
+            trusted.append(head)
+            if number == following and head.previous_head_hash != previous:
+                reason = "the link to the head before it is broken"
+        if reason is not None:
+            faults.append(_told(one.name, reason))
+        following, previous = number + 1, sha256_hex(one.data)
+    return trusted, faults[0] if faults else None
+
+
+def _number(name: str) -> int | None:
+    return int(name) if len(name) == 12 and name.isascii() and name.isdecimal() else None
+
+
+def _reason(head: Checkpoint | None, scope: UserScope, number: int, public_keys: PublicKeys | None) -> str | None:
+    """Why the head cannot be gone by; None if it can. Without keys, signatures are taken as they are."""
+    if head is None:
+        return "the bytes are not those of a head"
+    if head.scope != scope or head.sequence != number:
+        return "the head belongs elsewhere"
+    if public_keys is None:
+        return None
+    key = public_keys.get(head.key_id)
+    if key is None:
+        return f"signed with the key {head.key_id}, which is none of the public keys"
+    return None if is_signed(head, key) else "the signature does not hold"
+
+
+def _compare(
+    scope: UserScope,
+    expected: bytes,
+    stored: Iterable[StoredCheckpoint],
+    public_keys: PublicKeys | None,
+) -> tuple[list[Checkpoint], str | None]:
+    """The head that was kept elsewhere, if it can be gone by, and what is wrong with it or with the stored ones."""
+    head = read_checkpoint(expected)
+    reason = _reason(head, scope, head.sequence if head else 0, public_keys)
+    if head is None or reason is not None:
+        return [], f"the head that was kept elsewhere: {reason}"
+    name = checkpoint_key(scope, head.sequence).name
+    found = {one.name: one.data for one in stored}.get(name)
+    if found is None:
+        return [head], _told(name, "the head is missing, and was kept elsewhere")
+    return [head], None if found == expected else _told(name, "the head is not the one that was kept elsewhere")
+
+
+def _against(trusted: Iterable[Checkpoint], histories: Sequence[VerifiedHistory]) -> Sequence[VerifiedHistory]:
+    """The histories, each with the first fault that a head shows unless it has one of its own."""
+    by_id: dict[str, VerifiedHistory] = {}
+    for one in histories:
+        # A copy of a document elsewhere carries the same id, and is at fault.
+        if one.doc_id not in by_id or by_id[one.doc_id].fault is not None:
+            by_id[one.doc_id] = one
+    faults: dict[str, str] = {}
+    lost: dict[str, VerifiedHistory] = {}
+    seen: set[CheckpointEntry] = set()
+    in_order = sorted(trusted, key=lambda head: head.sequence)
+    for head in in_order:
+        is_newest = head is in_order[-1]
+        for entry in (one for one in head.documents if is_newest or one not in seen):
+            history = by_id.get(entry.doc_id)
+            if history is None:
+                lost.setdefault(entry.doc_id, _lost(entry, head))
+            elif history.fault is None and (fault := _fault(entry, head, history, is_newest)):
+                faults.setdefault(entry.doc_id, fault)
+        seen.update(head.documents)
+    known = [one if one.fault else replace(one, fault=faults.get(one.doc_id)) for one in histories]
+    return [*known, *lost.values()]
+
+
+def _lost(entry: CheckpointEntry, head: Checkpoint) -> VerifiedHistory:
+    reason = f"head {head.sequence} has the document up to {entry.change_id}, and nothing of it is stored"
+    fault = _told_change(entry.doc_id, 1, reason)
+    return VerifiedHistory(entry.doc_id, head.place(entry), 0, fault)
+
+
+def _fault(entry: CheckpointEntry, head: Checkpoint, history: VerifiedHistory, is_newest: bool) -> str | None:
+    """What a head shows of a history that holds in itself. For a baseline, the newest head must vouch."""
+    first, last = history.first, history.last
+    if entry.sequence < first:
+        reason = (
+            f"the history begins here, and head {head.sequence}, the newest, has the document up to {entry.change_id}"
+        )
+        return _told_change(entry.doc_id, first, reason) if is_newest else None
+    if entry.sequence > last:
+        reason = f"the record is missing: head {head.sequence} has the document up to {entry.change_id}"
+        return _told_change(entry.doc_id, last + 1, reason)
+    if history.marks[entry.sequence] != entry.record_hash:
+        reason = f"the history is not the one of head {head.sequence}, which has another record there"
+        return _told_change(entry.doc_id, entry.sequence, reason)
+    return None
+
+
+def _told(name: str, reason: str) -> str:
+    return f"heads/{name}: {reason}"
+
+
+def _told_change(doc_id: str, sequence: int, reason: str) -> str:
+    return f"{change_id(doc_id, sequence)}: {reason}"

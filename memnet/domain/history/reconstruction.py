@@ -1,0 +1,246 @@
+"""Earlier versions of a document, and whether its history holds."""
+
+from collections.abc import Callable, Collection, Iterable, Mapping
+from dataclasses import dataclass, field
+
+from memnet.domain.core.canonical_json import canonical
+from memnet.domain.core.errors import HistoryCorrupt, VersionNotFound
+from memnet.domain.core.json_types import Record
+from memnet.domain.core.scope import DocumentKey
+from memnet.domain.core.timestamps import from_text, to_text
+from memnet.domain.documents.audit_record import BrokenChain, BrokenLink, Fold, Version, check_head, record_hash
+from memnet.domain.documents.envelope import DocumentView, Envelope, change_id, visible
+from memnet.domain.history.baseline import Baseline
+
+Moment = int | str
+"""A sequence, or a time in the form of memnet.domain.core.timestamps."""
+
+Visit = Callable[[Version], None]
+"""Gets the versions of a document in their order."""
+
+
+@dataclass(frozen=True, slots=True)
+class VerifiedHistory:
+    """What was found when one document was rebuilt from its records, up to the first fault."""
+
+    doc_id: str
+    key: DocumentKey | None
+    """None if no record could be read that says which document it was."""
+    changes: int
+    """How many versions were rebuilt, that of a baseline included."""
+    fault: str | None
+    first: int = 1
+    """The number of the first of them."""
+    marks: Mapping[int, str] = field(default_factory=dict)
+    """The hashes of records by the number of the change, for the changes that were asked for."""
+
+    @property
+    def last(self) -> int:
+        """The number of the newest version that was rebuilt; one less than `first` if none was."""
+        return self.first + self.changes - 1
+
+
+def parse_moment(as_of: str, head: Envelope) -> Moment:
+    """Read `as_of`: a change_id of this document, or an RFC 3339 time. Raises VersionNotFound, MalformedRequest."""
+    doc_id, _, number = as_of.rpartition("-")
+    if len(number) == 12 and number.isascii() and number.isdecimal():
+        if doc_id != head.doc_id or not 1 <= int(number) <= head.commit.sequence:
+            raise VersionNotFound()
+        return int(number)
+    return to_text(from_text(as_of))
+
+
+def last_needed(moment: Moment, head: Envelope) -> int:
+    """The last change that has to be read to know the version at `moment`: the one after it vouches for its record."""
+    return min(moment + 1, head.commit.sequence) if isinstance(moment, int) else head.commit.sequence
+
+
+def version_at(
+    moment: Moment, head: Envelope, records: Iterable[Record], baseline: Baseline | None = None
+) -> DocumentView:
+    """Fold `records` (from the first, or the one after `baseline`, to `last_needed`) up to `moment`.
+
+    The newest is held against `head`. Raises VersionNotFound, HistoryCorrupt.
+    """
+    newest = None if baseline is None else baseline.version()
+    if newest is not None and _is_after(newest, moment):
+        raise VersionNotFound("The document's version of then is older than what is kept.")
+    try:
+        chain = Fold(head.doc_id) if baseline is None else baseline.fold()
+        for version in map(chain.take, records):
+            if _is_after(version, moment):
+                break
+            newest = version
+        if chain.sequence >= head.commit.sequence:
+            check_head(chain, head)
+    except BrokenChain as error:
+        raise HistoryCorrupt(change_id=error.change_id, reason=error.reason) from error
+    if newest is None or newest.document is None:
+        raise VersionNotFound()
+    return DocumentView(newest.etag, canonical(newest.document))
+
+
+def _is_after(version: Version, moment: Moment) -> bool:
+    return version.sequence > moment if isinstance(moment, int) else version.timestamp > moment
+
+
+class Rebuilding:
+    """Rebuilds one document from its records, given one after the other, and keeps one version at a time.
+
+    The result is held against the document's own blob. Without a blob (lost, or never read) only the chain itself is
+    checked, and the fault says so.
+    """
+
+    def __init__(
+        self,
+        doc_id: str,
+        key: DocumentKey | None,
+        head: Envelope | None,
+        baseline: Baseline | None = None,
+        *,
+        wanted: Collection[int] = (),
+        visit: Visit | None = None,
+    ) -> None:
+        """Begin with `baseline`, or before the first record. `wanted` are the changes to keep the marks of.
+
+        `visit` gets each version in its order.
+        """
+        self._key, self._head, self._baseline = key, head, baseline
+        self._wanted, self._visit = wanted, visit
+        self._marks: dict[int, str] = {}
+        self._changes = 0
+        self._newest: Version | None = None
+        self._broken: tuple[BrokenLink, str] | None = None
+        self._fault: str | None = None
+        self._chain = Fold(doc_id)
+        if baseline is not None:
+            try:
+                _check_baseline(baseline, doc_id, key)
+                self._chain = baseline.fold()
+                self._keep(baseline.version())
+            except BrokenChain as error:
+                self._fault = str(error)
+
+    @property
+    def is_over(self) -> bool:
+        """Whether there is a fault, so that further records change nothing."""
+        return self._fault is not None
+
+    def take(self, record: Record) -> None:
+        """Check the next record."""
+        if self._broken is not None:
+            self._blame(record.get("previous_record_hash"))
+        if self._fault is not None:
+            return
+        try:
+            version = self._chain.take(record)
+            check_place(record, version, self._key)
+        except BrokenLink as error:
+            # The record after this one tells which of the two was altered.
+            self._broken = error, record_hash(record)
+        except BrokenChain as error:
+            self._fault = str(error)
+        else:
+            if self._newest is None or version.sequence > self._newest.sequence:
+                self._keep(version)
+
+    def finish(self) -> VerifiedHistory:
+        """Hold the end of the chain against the document; return what was found."""
+        if self._broken is not None:
+            self._blame(self._head.commit.record_hash if self._head else None)
+        if self._fault is None:
+            self._fault = self._fault_of_end()
+        return VerifiedHistory(
+            self._chain.doc_id,
+            self._key,
+            self._changes,
+            self._fault,
+            first=1 if self._baseline is None else self._baseline.sequence,
+            marks=self._marks,
+        )
+
+    def _fault_of_end(self) -> str | None:
+        if self._head is None:
+            return "there is no document for these records"
+        try:
+            check_head(self._chain, self._head)
+            _check_visible(self._newest, self._head)
+        except BrokenChain as error:
+            return str(error)
+        return None
+
+    def _keep(self, version: Version) -> None:
+        self._changes += 1
+        self._newest = version
+        if version.sequence in self._wanted:
+            self._marks[version.sequence] = version.record_hash
+        if self._visit is not None:
+            self._visit(version)
+
+    def _blame(self, vouched: object) -> None:
+        """Say which of two records with a broken link was altered: the first, if what follows vouches for the second.
+
+        The first of two can be the baseline. `vouched` is the hash that what follows names for the second.
+        """
+        assert self._broken is not None
+        (error, second), self._broken = self._broken, None
+        begins = 0 if self._baseline is None else self._baseline.sequence
+        if vouched != second or self._chain.sequence == 0:
+            self._fault = str(error)
+        else:
+            first = change_id(self._chain.doc_id, self._chain.sequence)
+            which = "baseline" if self._chain.sequence == begins else "record"
+            self._fault = str(BrokenChain(first, f"the {which} was altered"))
+
+
+def _check_baseline(baseline: Baseline, doc_id: str, key: DocumentKey | None) -> None:
+    if baseline.doc_id != doc_id or baseline.key != key:
+        raise BrokenChain(change_id(doc_id, baseline.sequence), "the baseline speaks of another document")
+
+
+def check_place(record: Record, version: Version, key: DocumentKey | None) -> None:
+    """Raise BrokenChain if the record speaks of another document than the one whose history it stands in."""
+    place = (record.get("tenant_id"), record.get("user_id"), record.get("namespace"), record.get("path"))
+    if key is None or place != (key.scope.tenant_id, key.scope.user_id, key.namespace, key.path):
+        raise BrokenChain(version.change_id, "the record speaks of another document")
+
+
+def _check_visible(newest: Version | None, head: Envelope) -> None:
+    """Raise BrokenChain if the document's own members differ, for which nothing else vouches after a baseline."""
+    if newest is not None and newest.document is not None and canonical(newest.document) != visible(head):
+        raise BrokenChain(newest.change_id, "the document's envelope is not what its records give")
+
+
+def is_covered(change: str, baseline: Baseline) -> bool:
+    """Whether the baseline stands for this change."""
+    number = change.removeprefix(f"{baseline.doc_id}-")
+    return len(number) == 12 and number.isascii() and number.isdecimal() and 1 <= int(number) <= baseline.sequence
+
+
+class Remains:
+    """Checks the records that a baseline stands for and that retention has not removed yet.
+
+    Some may be gone. What lies side by side must be linked, and the newest of them to the baseline.
+    """
+
+    def __init__(self, doc_id: str, baseline: Baseline) -> None:
+        """Begin before the first record."""
+        self.fault: str | None = None
+        self._doc_id, self._baseline = doc_id, baseline
+        self._before: tuple[int, str, str] | None = None
+
+    def take(self, change: str, record: Record) -> None:
+        """Check the next record, in the order of the changes' names."""
+        if self.fault is not None:
+            return
+        sequence = record.get("sequence")
+        is_own = record.get("change_id") == change and record.get("doc_id") == self._doc_id
+        if not is_own or type(sequence) is not int or change_id(self._doc_id, sequence) != change:
+            self.fault = f"{change}: the record is another's or cannot be read"
+            return
+        own_hash, named = record_hash(record), record.get("previous_record_hash")
+        if self._before is not None and sequence == self._before[0] + 1 and named != self._before[1]:
+            self.fault = f"{self._before[2]}: the record was altered, or the one after it"
+        elif sequence == self._baseline.sequence and own_hash != self._baseline.record_hash:
+            self.fault = f"{change}: the record is not the one that the baseline stands for"
+        self._before = sequence, own_hash, change

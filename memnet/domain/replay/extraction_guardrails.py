@@ -1,0 +1,225 @@
+"""What of an answer is let through: every proposal is held to the same rules, whatever made the model propose it.
+
+A proposal may add to what is there and say it anew; it may not take away, reach another document or section, set what
+the service keeps, or be surer than the profile trusts a replay to be. A bad patch is refused with its code and stops
+no other. Whatever is let through here passes the gates of every write again when it is applied.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+from memnet.domain.catalog.catalog import Catalog
+from memnet.domain.catalog.profile import Profile
+from memnet.domain.context.routing import read_entries
+from memnet.domain.core.error_code import ErrorCode
+from memnet.domain.core.invisible_characters import strip_invisible
+from memnet.domain.core.sentences import traces
+from memnet.domain.documents.sensitive import is_sensitive, redact_secrets
+from memnet.domain.events.event import MAX_WORDS
+from memnet.domain.replay import injected_context
+from memnet.domain.replay.extraction import Digest, KnownPatch, ProposedPatch, RejectedPatch, SourceDocument
+from memnet.domain.replay.extraction_output import ModelOutput, OutputDigest, OutputPatch, read_patch
+from memnet.domain.replay.prompt_input import writable
+from memnet.domain.replay.proposed_ops import RejectedOp, Source, Target, admit_ops
+from memnet.domain.replay.snapshot import Message, Snapshot
+
+MAX_OPS: Final = 20
+"""Operations of one proposed patch."""
+MAX_CITED: Final = 32
+"""Messages that one patch may cite."""
+MAX_REJECTED: Final = 50
+"""Refusals that are told."""
+MAX_DIGEST_TEXT: Final = 2000
+MAX_KEYWORDS: Final = 12
+"""Also the most entities."""
+MAX_KEYWORD: Final = 80
+UNSUPPORTED_MARGIN: Final = 0.01
+"""How far below what a replay may apply by itself a proposal is put that none of the cited words bear out."""
+UNKNOWN: Final = "unknown"
+"""Stands for a name in the answer that is not one of the profile's: it may be anything."""
+
+
+@dataclass(frozen=True, slots=True)
+class ExtractionContext:
+    """What an answer is about."""
+
+    snapshot: Snapshot
+    messages: Sequence[Message]
+    """Those that were quoted, without what was injected into them: no other can be cited."""
+    shown: Sequence[SourceDocument]
+    profile: Profile
+    catalog: Catalog
+
+
+@dataclass(frozen=True, slots=True)
+class FilteredExtraction:
+    """What was let through, and what was not."""
+
+    digest: Digest | None
+    patches: Sequence[ProposedPatch]
+    rejected: Sequence[RejectedPatch]
+    known: Sequence[KnownPatch]
+
+
+def filter_extraction(answer: ModelOutput, subject: ExtractionContext) -> FilteredExtraction:
+    """Hold every part of an answer to the rules. Raises nothing: what is bad is refused."""
+    rules = subject.profile.extraction
+    most = 0 if rules is None else rules.max_patches
+    patches: list[ProposedPatch] = []
+    rejected: list[RejectedPatch] = []
+    known: list[KnownPatch] = []
+    for number, members in enumerate(answer.patches):
+        read = read_patch(members)
+        try:
+            if number >= most:
+                raise RejectedOp(ErrorCode.LIMIT_EXCEEDED, f"One replay proposes at most {most} patches.")
+            if read is None:
+                raise RejectedOp(ErrorCode.PATCH_MALFORMED, "It is not a patch of scalars by add and replace.")
+            _judge_patch(read, subject, patches, known)
+        except RejectedOp as refusal:
+            rejected.append(_rejection(read, refusal, subject))
+    return FilteredExtraction(filter_digest(answer.digest, subject), patches, rejected[:MAX_REJECTED], known)
+
+
+def filter_digest(digest: OutputDigest | None, subject: ExtractionContext) -> Digest | None:
+    """The digest without secrets, markers and what cannot be seen, of bounded size; None if nothing is left of it.
+
+    Of the ids, those remain that the shown documents know.
+    """
+    if digest is None:
+        return None
+    denied, rules = subject.profile.denied_fields, subject.profile.sensitive_content
+    # Before invisible characters become spaces: none may split a name.
+    text = _clean(redact_secrets(injected_context.strip(digest.text), denied, rules))
+    if not text:
+        return None
+    keywords, entities = _words(digest.keywords, subject.profile), _words(digest.entities, subject.profile)
+    known = _known_ids(subject)
+    ids = [named for named in dict.fromkeys(digest.project_ids) if named in known]
+    return Digest(_clip(text), keywords, ids[:MAX_WORDS], entities)
+
+
+def _words(answered: Sequence[str], profile: Profile) -> list[str]:
+    """The words as they may stand in a digest: none twice, none too long, none that looks like a secret."""
+    words = {word.casefold(): word for one in answered if not _is_secret(one, profile) and (word := _clean(one))}
+    return [w for w in words.values() if len(w) <= MAX_KEYWORD and not _is_secret(w, profile)][:MAX_KEYWORDS]
+
+
+def _is_secret(text: str, profile: Profile) -> bool:
+    return is_sensitive(text, profile.denied_fields, profile.sensitive_content)
+
+
+def routed_ids(subject: ExtractionContext) -> list[str]:
+    """The ids that fill the path templates of shown documents: what the conversation was routed to."""
+    found = []
+    for document in subject.shown:
+        binding = subject.profile.binding(document.binding_id)
+        if binding is not None and binding.path_template is not None:
+            before, _, rest = binding.path_template.partition("{")
+            found.append(document.key.path.removeprefix(before).removesuffix(rest.partition("}")[2]))
+    return list(dict.fromkeys(found))
+
+
+def _known_ids(subject: ExtractionContext) -> set[str]:
+    """These, and the ids that a shown document routes by."""
+    routing = subject.profile.routing
+    sources = [d for d in subject.shown if routing is not None and d.binding_id == routing.source_binding]
+    entries = [entry.id for d in sources if routing is not None for entry in read_entries(d.content, routing)]
+    return {*routed_ids(subject), *entries}
+
+
+def _judge_patch(
+    read: OutputPatch, subject: ExtractionContext, patches: list[ProposedPatch], known: list[KnownPatch]
+) -> None:
+    """Append what is let through to `patches`, and what is known already to `known`. Raises Refused."""
+    document = _document(read, subject)
+    cited = _cited(read, subject)
+    confidence = _confidence(read, cited, subject.profile)
+    if len(read.ops) > min(MAX_OPS, subject.profile.max_ops):
+        raise RejectedOp(ErrorCode.LIMIT_EXCEEDED, "It has too many operations.")
+    message_ids = [message.message_id for message in cited]
+    source = Source(
+        subject.snapshot.replay_id,
+        confidence,
+        evidence(subject.snapshot, message_ids),
+        max(message.timestamp for message in cited if message.role == "user"),
+    )
+    others = [op for patch in patches if patch.key == document.key for op in patch.ops]
+    admitted = admit_ops(read.ops, _target(document, subject), source, others)
+    place = (document.binding_id, document.key, document.etag)
+    if admitted.ops:
+        patches.append(ProposedPatch(*place, admitted.ops, confidence, message_ids))
+    if admitted.known:
+        known.append(KnownPatch(*place, admitted.known, confidence, message_ids))
+
+
+def evidence(snapshot: Snapshot, message_ids: Sequence[str]) -> dict[str, Any]:
+    """The pointers to where a proposal comes from."""
+    return {
+        "conversation_id": snapshot.conversation_id,
+        "message_ids": list(message_ids),
+        "snapshot_uri": snapshot.uri,
+    }
+
+
+def _document(read: OutputPatch, subject: ExtractionContext) -> SourceDocument:
+    if subject.profile.binding(read.target_binding_id) is None:
+        raise RejectedOp(ErrorCode.BINDING_NOT_FOUND, "The profile has no such binding.")
+    for document in subject.shown:
+        if (document.binding_id, document.key.path) == (read.target_binding_id, read.target_path):
+            return document
+    raise RejectedOp(ErrorCode.DOCUMENT_NOT_FOUND, "It names a document that was not shown.")
+
+
+def _target(document: SourceDocument, subject: ExtractionContext) -> Target:
+    binding = subject.profile.binding(document.binding_id)
+    assert binding is not None
+    rules = subject.catalog.rules(subject.profile, binding)
+    of_version = rules if document.schema is None else rules.at(*document.schema)
+    schema = None if of_version is None else of_version.schema
+    return Target(document, subject.profile, schema, writable(subject.profile, document.binding_id))
+
+
+def _cited(read: OutputPatch, subject: ExtractionContext) -> list[Message]:
+    """The messages it cites, in the order of the conversation."""
+    quoted = {message.message_id: message for message in subject.messages}
+    cited = set(read.message_ids)
+    if not cited <= quoted.keys():
+        raise RejectedOp(ErrorCode.EVIDENCE_REQUIRED, "It cites a message that is not in the conversation as quoted.")
+    if len(cited) > MAX_CITED:
+        raise RejectedOp(ErrorCode.LIMIT_EXCEEDED, f"A patch cites at most {MAX_CITED} messages.")
+    found = [message for message_id, message in quoted.items() if message_id in cited]
+    if not any(message.role == "user" for message in found):
+        raise RejectedOp(ErrorCode.EVIDENCE_REQUIRED, "It cites nothing that the user said.")
+    return found
+
+
+def _confidence(read: OutputPatch, cited: Sequence[Message], profile: Profile) -> float:
+    """What is left of the claimed confidence: the cap of the profile and, without a word of the user's, less."""
+    cap = 0.0 if profile.extraction is None else profile.extraction.max_confidence
+    said = traces("\n".join(message.content for message in cited if message.role == "user"))
+    proposed = [traces(op.value) for op in read.ops if isinstance(op.value, str)]
+    if any(words and not words & said for words in proposed):
+        cap = min(cap, round(max(profile.confidence_rules.min_confidence_for_auto_apply - UNSUPPORTED_MARGIN, 0.0), 6))
+    return min(read.confidence, cap)
+
+
+def _rejection(read: OutputPatch | None, refusal: RejectedOp, subject: ExtractionContext) -> RejectedPatch:
+    binding_id = path = UNKNOWN
+    if read is not None:
+        if subject.profile.binding(read.target_binding_id) is not None:
+            binding_id = read.target_binding_id
+        if read.target_path in {document.key.path for document in subject.shown}:
+            path = read.target_path
+    return RejectedPatch(binding_id, path, refusal.code, refusal.reason)
+
+
+def _clean(text: str) -> str:
+    return strip_invisible(injected_context.neutral(injected_context.strip(text)))
+
+
+def _clip(text: str) -> str:
+    if len(text) <= MAX_DIGEST_TEXT:
+        return text
+    return text[: MAX_DIGEST_TEXT - 2].rpartition(" ")[0] + " …"

@@ -1,0 +1,181 @@
+"""Extraction without a model: the sentences that tell most of a conversation, and what its user says in so many words.
+
+The same every time, and it knows no meaning: its candidates claim so little confidence that they wait for somebody's
+confirmation. The ways of saying that it knows are English; of other languages it makes a digest.
+"""
+
+import re
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from memnet.domain.catalog.extraction_rules import RULES_CONFIDENCE, TriggerPhrase
+from memnet.domain.catalog.path_policy import ROOT
+from memnet.domain.core.invisible_characters import strip_invisible
+from memnet.domain.core.json_patch import pointer, pointer_text
+from memnet.domain.core.sentences import names, sentences, words
+from memnet.domain.documents.sensitive import is_sensitive
+from memnet.domain.replay.extraction_guardrails import ExtractionContext, routed_ids
+from memnet.domain.replay.extraction_output import ModelOutput, OutputDigest
+from memnet.domain.replay.snapshot import Message
+
+MAX_DIGEST_CHARS: Final = 320
+MAX_SENTENCE_CHARS: Final = 240
+MAX_TEXT_CHARS: Final = 300
+MIN_SENTENCE_CHARS: Final = 4
+"""Words; what is shorter tells little by itself."""
+MAX_SENTENCES: Final = 4_000
+"""Of a longer conversation the last ones are looked at."""
+MAX_KEYWORDS: Final = 5
+MAX_ENTITIES: Final = 5
+MIN_KEYWORD_CHARS: Final = 5
+MAX_KEYWORD_CHARS: Final = 40
+MAX_PER_MESSAGE: Final = 2
+STATED: Final = 3
+"""A sentence in which the user says something worth proposing counts like so many keywords more."""
+
+_LEAD = (
+    r"^(?:(?:and|also|but|so|oh|ok|okay|well|yeah|yes|btw|by the way|please|since then),? "
+    r"|(?:hey|hi|hello|thanks|wow)\b[\w ]{0,20}, "
+    r"|(?:yesterday|recently|last \w+|this \w+),? ){0,4}"
+)
+"""What may stand before a statement without making it another."""
+
+
+@dataclass(frozen=True, slots=True)
+class Pattern:
+    """A way of saying something; the group `text` is what is proposed."""
+
+    says: str
+    confidence: float
+    found: re.Pattern[str]
+
+
+def _pattern(says: str, confidence: float, pattern: str) -> Pattern:
+    return Pattern(says, min(confidence, RULES_CONFIDENCE), re.compile(pattern, re.IGNORECASE))
+
+
+PATTERNS: Final = (
+    _pattern("statement", 0.5, _LEAD + r"remember that (?P<text>.+)"),
+    _pattern("wish", 0.5, r"\b(?P<text>I (?:really |much |usually |generally |always |now )?prefer .+)"),
+    _pattern("wish", 0.5, r"\b(?P<text>please (?:always|never) .+)"),
+    _pattern("wish", 0.5, _LEAD + r"(?P<text>(?:just )?call me [A-Z].*)"),
+    _pattern("decision", 0.5, r"\b(?P<text>we(?:'ve| have)?(?: just| also| now)? (?:decided|agreed) .+)"),
+    _pattern(
+        "statement",
+        0.4,
+        _LEAD + r"(?P<text>(?:I|we)(?:'ve| have)?(?: just| recently| now| also| finally)? "
+        r"(?:live|work|worked|volunteer|volunteered|moved|joined|adopted|bought|started|passed|graduated|grew up"
+        r"|signed up)\b.+)",
+    ),
+    _pattern("statement", 0.4, _LEAD + r"(?P<text>my (?:\w+ ){1,3}(?:is|are) .+)"),
+    _pattern("statement", 0.3, _LEAD + r"(?P<text>I (?:really )?(?:love|enjoy) \w+ing\b.+)"),
+)
+"""In the order of precedence: a sentence is taken in one way."""
+
+
+@dataclass(frozen=True, slots=True)
+class Match:
+    """One sentence, by whom, and what it proposes if the user says it in a way that is known."""
+
+    text: str
+    message: Message
+    match: tuple[Pattern, str] | None
+
+
+def answer_by_rules(subject: ExtractionContext) -> ModelOutput:
+    """What the rules make of a conversation, in the form of a model's answer, to be judged like one."""
+    said = list(_said(subject))[-MAX_SENTENCES:]
+    keywords = _keywords(said)
+    chosen = _choose(said, keywords)
+    rules = subject.profile.extraction
+    found = [] if rules is None else [patch for cue in rules.cues for patch in _candidates(said, cue, subject)]
+    patches = found[: 0 if rules is None else rules.max_patches]
+    if not chosen:
+        return ModelOutput(None, patches)
+    text = " ".join(one.text for one in chosen)
+    entities = list(dict.fromkeys(name for one in chosen for name in names(one.text)))[:MAX_ENTITIES]
+    digest = OutputDigest(text=text, keywords=keywords, entities=entities, project_ids=routed_ids(subject))
+    return ModelOutput(digest, patches)
+
+
+def _said(subject: ExtractionContext) -> Iterator[Match]:
+    """What was said aloud: what systems and tools put into a conversation is neither told nor learnt from."""
+    denied, rules = subject.profile.denied_fields, subject.profile.sensitive_content
+    for message in subject.messages:
+        if message.role not in ("user", "assistant"):
+            continue
+        for sentence in sentences(message.content):
+            text = strip_invisible(sentence)
+            # Asked of the sentence as it was said: what is invisible in it must not split a name.
+            if text and len(text) <= MAX_SENTENCE_CHARS and not is_sensitive(sentence, denied, rules):
+                yield Match(text, message, _match(text) if message.role == "user" else None)
+
+
+def _match(sentence: str) -> tuple[Pattern, str] | None:
+    if sentence.endswith("?"):
+        return None
+    for pattern in PATTERNS:
+        match = pattern.found.search(sentence)
+        if match:
+            return pattern, _clip(match["text"])
+    return None
+
+
+def _candidates(said: Sequence[Match], cue: TriggerPhrase, subject: ExtractionContext) -> Iterator[dict[str, object]]:
+    per_message: Counter[str] = Counter()
+    for one in said:
+        if one.match is None or one.match[0].says != cue.says:
+            continue
+        per_message[one.message.message_id] += 1
+        if per_message[one.message.message_id] > MAX_PER_MESSAGE:
+            continue
+        pattern, text = one.match
+        for document in subject.shown:
+            if document.binding_id == cue.binding_id:
+                path = pointer_text((ROOT, *pointer(cue.section), "-"))
+                yield {
+                    "target_binding_id": cue.binding_id,
+                    "target_path": document.key.path,
+                    "ops": [{"op": "add", "path": path, "value": text}],
+                    "confidence": pattern.confidence,
+                    "message_ids": [one.message.message_id],
+                }
+
+
+def _keywords(said: Sequence[Match]) -> list[str]:
+    counts = Counter(word for one in said for word in _long_words(one.text))
+    ordered = sorted(counts, key=lambda word: (-counts[word], -len(word), word))
+    return ordered[:MAX_KEYWORDS]
+
+
+def _choose(said: Sequence[Match], keywords: Sequence[str]) -> list[Match]:
+    """The best sentences that fit, in the order in which they were said."""
+    worth = {number: _worth(one, keywords) for number, one in enumerate(said)}
+    if any(worth.values()):
+        worth = {number: value for number, value in worth.items() if value}
+    taken: list[int] = []
+    left = MAX_DIGEST_CHARS
+    for number in sorted(worth, key=lambda number: (-worth[number], number)):
+        length = len(said[number].text) + 1
+        if length <= left and said[number].text not in (said[other].text for other in taken):
+            taken.append(number)
+            left -= length
+    return [said[number] for number in sorted(taken)]
+
+
+def _worth(one: Match, keywords: Sequence[str]) -> int:
+    if len(one.text.split()) < MIN_SENTENCE_CHARS:
+        return 0
+    return len(_long_words(one.text) & set(keywords)) + (STATED if one.match else 0)
+
+
+def _long_words(text: str) -> set[str]:
+    return {word for word in words(text) if MIN_KEYWORD_CHARS <= len(word) <= MAX_KEYWORD_CHARS}
+
+
+def _clip(text: str) -> str:
+    text = text.rstrip(" .!")
+    text = text[:1].upper() + text[1:]
+    return text if len(text) <= MAX_TEXT_CHARS else text[:MAX_TEXT_CHARS].rpartition(" ")[0] + " …"

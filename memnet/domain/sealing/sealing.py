@@ -1,0 +1,142 @@
+"""Sealed records: AES-256-GCM under the user's data key, which is itself sealed by the tenant's key.
+
+What is sealed opens in its own place alone: the associated data (NIST SP 800-38D) names the blob and the key, so
+that altered, moved and exchanged bytes are refused. Nonces and keys are given in; 96 random bits a nonce are good for
+2**32 records of one data key (SP 800-38D, section 8.3).
+"""
+
+from base64 import b64decode, b64encode
+from dataclasses import dataclass, field
+from typing import Any, Protocol
+
+import orjson
+from cryptography.exceptions import InvalidTag
+from cryptography.hazmat.primitives.ciphers.aead import AESGCM
+
+from memnet.domain.core.canonical_json import canonical
+from memnet.domain.core.errors import DecryptionFailed
+from memnet.domain.core.scope import Json, UserScope
+
+VERSION = 1
+KEY_BYTES = 32
+NONCE_BYTES = 12
+
+
+class Place(Protocol):
+    """Where something sealed lies: it opens there and nowhere else."""
+
+    @property
+    def blob_name(self) -> str:
+        """The name of the blob, which says whose it is."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class DataKey:
+    """The key that a user's records are sealed with, in the clear: it is never stored like this, nor kept for long."""
+
+    key_id: str
+    secret: bytes = field(repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class WrappedKey:
+    """A data key as it is stored: sealed by one version of the tenant's key, worthless without the vault."""
+
+    key_id: str
+    tenant_key_version: str
+    created_at: str
+    """When the data key was made; a new wrapping does not change it."""
+    nonce: bytes
+    ciphertext: bytes
+
+
+def wrap(
+    data_key: DataKey, scope: UserScope, *, tenant_key: bytes, tenant_key_version: str, created_at: str, nonce: bytes
+) -> WrappedKey:
+    """Seal a data key with the tenant's key, for this user alone."""
+    context = _key_context(scope, data_key.key_id, tenant_key_version, created_at)
+    ciphertext = _cipher(tenant_key).encrypt(nonce, data_key.secret, context)
+    return WrappedKey(data_key.key_id, tenant_key_version, created_at, nonce, ciphertext)
+
+
+def unwrap(wrapped: WrappedKey, scope: UserScope, *, tenant_key: bytes) -> DataKey:
+    """Open a wrapped data key. Raises DecryptionFailed if it is another user's, was altered, or the key is another one."""
+    context = _key_context(scope, wrapped.key_id, wrapped.tenant_key_version, wrapped.created_at)
+    return DataKey(wrapped.key_id, _opened(tenant_key, wrapped.nonce, wrapped.ciphertext, context))
+
+
+def seal(plaintext: bytes, place: Place, *, data_key: DataKey, nonce: bytes) -> bytes:
+    """Return the JSON of the sealed bytes, which open in `place` and nowhere else."""
+    ciphertext = _cipher(data_key.secret).encrypt(nonce, plaintext, _record_context(place, data_key.key_id))
+    return _dump(data_key.key_id, nonce, ciphertext)
+
+
+def sealing_key_id(data: bytes) -> str:
+    """Which data key opens these bytes. Raises DecryptionFailed if they are not a sealed record."""
+    return _load(data)[0]
+
+
+def is_sealed(data: bytes) -> bool:
+    """Whether these bytes have the form of something sealed."""
+    try:
+        sealing_key_id(data)
+    except DecryptionFailed:
+        return False
+    return True
+
+
+def unseal(data: bytes, place: Place, *, data_key: DataKey) -> bytes:
+    """Return the plaintext of what lies in `place`. Raises DecryptionFailed for anything but what `seal` wrote for it."""
+    key_id, nonce, ciphertext = _load(data)
+    return _opened(data_key.secret, nonce, ciphertext, _record_context(place, key_id))
+
+
+def to_base64(data: bytes) -> str:
+    """Bytes as a JSON string."""
+    return b64encode(data).decode("ascii")
+
+
+def from_base64(text: Any) -> bytes:
+    """What `to_base64` wrote. Raises ValueError or TypeError for what cannot be such."""
+    return b64decode(text, validate=True)
+
+
+def _dump(key_id: str, nonce: bytes, ciphertext: bytes) -> bytes:
+    members = {"sealed": VERSION, "key_id": key_id, "nonce": to_base64(nonce), "ciphertext": to_base64(ciphertext)}
+    return canonical(members)
+
+
+def _load(data: bytes) -> tuple[str, bytes, bytes]:
+    """The parts. Only the one form that `_dump` writes is read, so that no bit is outside of what is checked."""
+    try:
+        members: Json = orjson.loads(data)
+        parts = members["key_id"], from_base64(members["nonce"]), from_base64(members["ciphertext"])
+    except (ValueError, KeyError, TypeError) as error:
+        raise DecryptionFailed() from error
+    if not isinstance(parts[0], str) or _dump(*parts) != data:
+        raise DecryptionFailed()
+    return parts
+
+
+def _opened(secret: bytes, nonce: bytes, ciphertext: bytes, context: bytes) -> bytes:
+    try:
+        return _cipher(secret).decrypt(nonce, ciphertext, context)
+    except (InvalidTag, ValueError) as error:
+        # ValueError: a nonce or a key of another length, so not what was written.
+        raise DecryptionFailed() from error
+
+
+def _cipher(secret: bytes) -> AESGCM:
+    """The library takes shorter keys, too, which are not AES-256. Raises ValueError."""
+    if len(secret) != KEY_BYTES:
+        raise ValueError(f"a key has {KEY_BYTES} bytes")
+    return AESGCM(secret)
+
+
+def _record_context(place: Place, key_id: str) -> bytes:
+    return canonical(["record", VERSION, place.blob_name, key_id])
+
+
+def _key_context(scope: UserScope, key_id: str, tenant_key_version: str, created_at: str) -> bytes:
+    return canonical(["data key", VERSION, scope.tenant_id, scope.user_id, key_id, tenant_key_version, created_at])

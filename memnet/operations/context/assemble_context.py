@@ -1,0 +1,146 @@
+"""Give an agent the documents its profile shows it, for one user and one conversation."""
+
+import asyncio
+from collections.abc import Sequence
+
+from memnet.domain.catalog.profile import Binding, Profile
+from memnet.domain.context import context, routing
+from memnet.domain.context.context import AssembleContext, AssembledContext, Candidate, ContextDocument, ContextEvents
+from memnet.domain.context.routing import Route, RoutingReason
+from memnet.domain.core.errors import HistoryCorrupt, MemnetError, ProfileForbidden, SearchUnavailable, Unavailable
+from memnet.domain.core.identifiers import check_identifier
+from memnet.domain.core.scope import Json
+from memnet.domain.documents import envelope
+from memnet.domain.events.event_search import EventQuery, FoundEvent
+from memnet.operations.events.search_events import search_events
+from memnet.ports import SemanticRouter
+from memnet.service import Service
+from memnet.stores import DocumentStore, Search
+
+EVENTS_SECONDS = 5.0
+"""How long the documents wait for the events that go with them."""
+EVENTS_TEXT = 1_000
+"""Characters of the conversation's text that events are looked for by, from its beginning."""
+
+
+async def assemble_context(command: AssembleContext, service: Service, *, as_stored: bool = False) -> AssembledContext:
+    """Fetch the profile's documents in one parallel wave, a second one for what the first one routes to, and pack them.
+
+    Each document is as an agent is shown it, or with `as_stored` as it is stored, which a replay needs.
+
+    Events, if the command includes them and `search` is given, are fetched along with the second wave. If that fails
+    the answer says so; the documents are answered all the same. A document whose stored bytes cannot be read is left
+    out, with its reason.
+    Raises ProfileNotFound, ProfileForbidden, InvalidIdentifier for an explicit id, Unavailable.
+    """
+    profile = service.catalog.profile(command.profile_id)
+    if not profile.admits(command.actor.principal):
+        raise ProfileForbidden()
+    bindings = context.by_priority(profile)
+    selected = _explicit(command, bindings)
+    first = [b for b in bindings if b.variable() is None or b.variable() in selected]
+    fetched = await _fetch(command, first, selected, service.documents)
+
+    decision = await _route(command, profile, selected, fetched, service.semantic_router)
+    variable = context.routed_variable(profile)
+    second: list[Binding] = []
+    if decision.id is not None and variable is not None and variable not in selected:
+        selected = {**selected, variable: decision.id}
+        second = [b for b in bindings if b.variable() == variable]
+    more, found = await asyncio.gather(
+        _fetch(command, second, selected, service.documents), _find_events(command, selected, service.search)
+    )
+    fetched |= more
+
+    candidates = [fetched[b.binding_id] for b in bindings if b.binding_id in fetched]
+    if not as_stored:
+        candidates = [context.as_shown(candidate, profile, service.clock.now()) for candidate in candidates]
+    packed, dropped = context.pack(candidates, max_docs=command.max_docs, max_chars_total=command.max_chars_total)
+    unrouted = [context.not_routed(b) for b in bindings if b.binding_id not in fetched]
+    kept = [candidate for candidate in candidates if candidate.found in packed]
+    events = _pack_events(command, found, kept)
+    return AssembledContext(selected, packed, [*dropped, *unrouted], decision.debug(), events)
+
+
+async def _find_events(
+    command: AssembleContext, selected: dict[str, str], search: Search | None
+) -> Sequence[FoundEvent] | MemnetError:
+    """The events the conversation has to do with, best first; or why none can be had."""
+    wish = command.include_events
+    if wish is None or search is None:
+        return ()
+    query = EventQuery(
+        scope=command.scope,
+        text=command.text[:EVENTS_TEXT].strip() or None,
+        top=wish.top_k,
+        project=selected.get(wish.within or ""),
+    )
+    try:
+        async with asyncio.timeout(EVENTS_SECONDS):
+            return (await search_events(query, cursor=None, search=search)).items
+    except (SearchUnavailable, Unavailable) as error:
+        return error
+    except TimeoutError:
+        return SearchUnavailable()
+
+
+def _pack_events(
+    command: AssembleContext, found: Sequence[FoundEvent] | MemnetError, documents: Sequence[Candidate]
+) -> ContextEvents | None:
+    if command.include_events is None:
+        return None
+    if isinstance(found, MemnetError):
+        return ContextEvents(error={"code": found.code.value, "message": found.message})
+    return context.pack_events(
+        found, command.include_events, documents=documents, max_chars_total=command.max_chars_total
+    )
+
+
+def _explicit(command: AssembleContext, bindings: Sequence[Binding]) -> dict[str, str]:
+    """The given ids that fill a variable of the profile; what else the orchestrator hints at is not for us."""
+    variables = {b.variable() for b in bindings}
+    return {n: check_identifier(n, value) for n, value in command.explicit_ids.items() if n in variables}
+
+
+async def _fetch(
+    command: AssembleContext, bindings: Sequence[Binding], selected: dict[str, str], documents: DocumentStore
+) -> dict[str, Candidate]:
+    found = await asyncio.gather(*(_fetch_one(command, binding, selected, documents) for binding in bindings))
+    return {candidate.binding.binding_id: candidate for candidate in found}
+
+
+async def _fetch_one(
+    command: AssembleContext, binding: Binding, selected: dict[str, str], documents: DocumentStore
+) -> Candidate:
+    key = binding.resolve(command.scope, selected.get(binding.variable() or ""))
+    stored = await documents.get(key)
+    try:
+        head = envelope.load(stored.data) if stored else None
+    except HistoryCorrupt:
+        return Candidate(binding, key, None, is_readable=False)
+    if head is None or head.deleted:
+        return Candidate(binding, key, None)
+    document = ContextDocument(binding.binding_id, key.namespace, key.path, head.commit.etag, envelope.visible(head))
+    return Candidate(binding, key, document, head.content)
+
+
+async def _route(
+    command: AssembleContext,
+    profile: Profile,
+    selected: dict[str, str],
+    fetched: dict[str, Candidate],
+    semantic_router: SemanticRouter,
+) -> Route:
+    if profile.routing is None:
+        return Route(None, RoutingReason.NO_ROUTING)
+    if (chosen := selected.get(context.routed_variable(profile) or "")) is not None:
+        return Route(chosen, RoutingReason.EXPLICIT, 1.0)
+    source = fetched.get(profile.routing.source_binding)
+    content: Json = source.content if source else None
+    entries = routing.read_entries(content, profile.routing)
+    decision = routing.route(command.text, entries, profile.routing)
+    asked = routing.candidates(decision, entries, profile.routing)
+    if not asked:
+        return decision
+    scores = await semantic_router.score(command.text[: routing.MAX_TEXT], list(asked.values()))
+    return routing.disambiguate(decision, list(asked), scores, profile.routing)

@@ -1,0 +1,75 @@
+"""Store an event and make it searchable."""
+
+import asyncio
+import logging
+
+from memnet.domain.core.errors import EventExists, Unavailable
+from memnet.domain.core.scope import UserScope
+from memnet.domain.documents import content_rules
+from memnet.domain.events.event import Event, StoredEvent, WrittenEvent, place
+from memnet.operations.events.index_events import index_events
+from memnet.ports import StoreConflict
+from memnet.service import Service
+from memnet.stores import EventStore
+
+INDEXING_SECONDS = 2.0
+"""How long an answer waits for the index; what takes longer is left to the reconciliation."""
+log = logging.getLogger(__name__)
+
+
+async def write_event(
+    scope: UserScope,
+    event: Event,
+    service: Service,
+    *,
+    is_live: bool = False,
+    index: bool = True,
+    patience: float = INDEXING_SECONDS,
+) -> WrittenEvent:
+    """Create the event's blob and a durable mark that it has to be indexed, then index it if that works at once.
+
+    With `index` False the event waits for the reconciliation. The content of a live event is checked. What a replay,
+    upkeep or an archive brings was checked before. The same event again is answered as replayed, and indexed again.
+    Raises EventExists for another event under its id, FieldDenied for sensitive content, MalformedRequest if the body
+    names another tenant or user, InvalidIdentifier, Unavailable.
+    """
+    if is_live:
+        content_rules.check_event(event)
+    stored, mark_id = place(event, scope), service.ids.new()
+    created, marked = await asyncio.gather(
+        _create(stored, service.events), service.events.mark(stored.key, mark_id), return_exceptions=True
+    )
+    for outcome in (created, marked):
+        if isinstance(outcome, BaseException):
+            raise outcome
+    indexed = index and await _index(stored, patience, service)
+    if indexed:
+        service.background.start("unmark event", service.events.unmark(stored.key, mark_id))
+    return WrittenEvent(stored.key.event_id, replayed=created is False, indexed=indexed)
+
+
+async def _create(stored: StoredEvent, events: EventStore) -> bool:
+    """Say whether this call has created the event. Raises EventExists, Unavailable."""
+    try:
+        await events.create(stored.key, stored.data)
+    except StoreConflict:
+        found = await events.get(stored.key)
+        if found is None:
+            raise Unavailable(dependency="blob_storage") from None
+        if found != stored.data:
+            # Its mark stays, and the reconciliation finds the event that stands there.
+            raise EventExists(event_id=stored.key.event_id) from None
+        return False
+    return True
+
+
+async def _index(stored: StoredEvent, patience: float, service: Service) -> bool:
+    """Whatever goes wrong here, the event is stored and marked: nothing may turn that into a failure."""
+    try:
+        async with asyncio.timeout(patience):
+            return stored.key in await index_events([stored], service)
+    except (Unavailable, TimeoutError, StoreConflict):
+        return False
+    except Exception:
+        log.exception("an event could not be indexed")
+        return False

@@ -1,0 +1,261 @@
+"""Export a user's memory into one archive."""
+
+import asyncio
+from collections.abc import AsyncIterator, Callable, Sequence
+from dataclasses import dataclass, field
+from hashlib import sha256
+
+from memnet.domain.core.canonical_json import sha256_hex
+from memnet.domain.core.errors import HistoryCorrupt, LimitExceeded, SnapshotNotFound, Unavailable, VaultUnavailable
+from memnet.domain.core.scope import Actor, UserScope
+from memnet.domain.core.timestamps import to_text
+from memnet.domain.core.user_item import ItemKey, ItemKind
+from memnet.domain.documents import envelope
+from memnet.domain.documents.audit_record import BrokenChain, check_head
+from memnet.domain.documents.envelope import Envelope
+from memnet.domain.governance.archive import (
+    FORMAT_VERSION,
+    MANIFEST,
+    MAX_DOCUMENTS,
+    MAX_MANIFEST_BYTES,
+    ArchivedDocument,
+    ArchivedFile,
+    EntryKind,
+    Manifest,
+    Source,
+    UsedProfile,
+    UsedSchema,
+    audit_file,
+    document_file,
+    files_digest,
+)
+from memnet.domain.governance.archive_chain import Chain, Texts
+from memnet.domain.governance.archive_entry import conflict_line, replay_line
+from memnet.operations.events.read_events import read_events
+from memnet.operations.history.audit_records import read_records
+from memnet.operations.history.baselines import read_baseline
+from memnet.operations.replay.read_snapshot import read_snapshot
+from memnet.ports import ArchiveWriter
+from memnet.service import Service
+from memnet.stores import AuditLog, DocumentStore, EventStore, ListedDocument, RecordStore, Vault
+
+PAGE = 1000
+PARALLEL = 16
+BATCH = 64
+"""So many records are in memory at a time."""
+REMOVED = "Retention removed old records while they were exported; run it again."
+LINES: dict[ItemKind, Callable[[bytes], bytes]] = {
+    ItemKind.REPLAYS: replay_line,
+    ItemKind.CONFLICTS: conflict_line,
+    ItemKind.ACCESSES: bytes,
+}
+"""What of a record is exported."""
+
+
+@dataclass(frozen=True, slots=True)
+class ExportReport:
+    """The manifest that was written, and its SHA-256, which names the archive."""
+
+    manifest: Manifest
+    sha256: str
+
+
+@dataclass
+class _Files:
+    """The files that were written, with their sizes and hashes."""
+
+    archive: ArchiveWriter
+    written: list[ArchivedFile] = field(default_factory=list)
+    counts: dict[str, int] = field(default_factory=dict)
+
+    async def add(self, name: str, lines: AsyncIterator[bytes]) -> int:
+        """Write a file of lines; return how many there were."""
+        hashed, size, count = sha256(), 0, 0
+
+        async def measured() -> AsyncIterator[bytes]:
+            nonlocal size, count
+            async for line in lines:
+                part = line + b"\n"
+                hashed.update(part)
+                size, count = size + len(part), count + 1
+                yield part
+
+        await self.archive.write(name, measured())
+        self.written.append(ArchivedFile(name=name, bytes=size, sha256=hashed.hexdigest()))
+        return count
+
+
+async def export_user(
+    scope: UserScope, service: Service, *, archive: ArchiveWriter, snapshots_read_by: Actor | None
+) -> ExportReport:
+    """Write the archive that docs/export.md describes, in bounded memory, and change nothing.
+
+    Records are written open. Each document is one version with the records up to it, all checked; the manifest says if
+    the user was written to meanwhile. Snapshots are opened only for `snapshots_read_by`, and every reading leaves its
+    access record.
+
+    Raises HistoryCorrupt, LimitExceeded, DecryptionFailed, VaultUnavailable, Unavailable, OSError.
+    """
+    if snapshots_read_by is not None and service.vault is None:
+        raise VaultUnavailable()
+    started = to_text(service.clock.now())
+    files = _Files(archive)
+    rows, profiles, schemas = await _documents(scope, files, service)
+    files.counts["documents"] = len(rows)
+    await _entries(scope, files, snapshots_read_by, service)
+    manifest = Manifest(
+        format="memnet-export",
+        format_version=FORMAT_VERSION,
+        source=Source(tenant_id=scope.tenant_id, user_id=scope.user_id),
+        started_at=started,
+        finished_at=to_text(service.clock.now()),
+        actor=None if snapshots_read_by is None else snapshots_read_by.principal,
+        documents=sorted(rows, key=lambda row: f"{row.namespace}/{row.path}"),
+        changed_meanwhile=await _changed(scope, rows, service.documents),
+        profiles=[
+            UsedProfile(profile_id=name, version=version, sha256=sha256)
+            for (name, version), sha256 in sorted(profiles.items())
+        ],
+        schemas=[
+            UsedSchema(schema_id=name, version=version, sha256=sha256)
+            for (name, version), sha256 in sorted(schemas.items())
+        ],
+        counts=files.counts,
+        files=sorted(files.written, key=lambda file: file.name),
+        files_sha256=files_digest(sorted(files.written, key=lambda file: file.name)),
+    )
+    data = manifest.dump()
+    if len(data) > MAX_MANIFEST_BYTES:
+        raise LimitExceeded(limit="max_manifest_bytes", allowed=MAX_MANIFEST_BYTES, found=len(data))
+    await archive.write(MANIFEST, _one(data))
+    return ExportReport(manifest, sha256_hex(data))
+
+
+async def _documents(scope: UserScope, files: _Files, service: Service) -> tuple[list[ArchivedDocument], Texts, Texts]:
+    """The documents that were written, and the profiles and schemas that their records name."""
+    rows, seen, written = list[ArchivedDocument](), set[str](), 0
+    profiles, schemas = Texts(), Texts()
+    async for listed in _rows(scope, service.documents):
+        key = listed.key
+        stored = await service.documents.get(key)
+        if stored is None:
+            continue
+        if len(rows) == MAX_DOCUMENTS:
+            raise LimitExceeded(limit="max_documents", allowed=MAX_DOCUMENTS, found=len(rows) + 1)
+        head = envelope.load(stored.data)
+        if head.doc_id in seen:
+            raise HistoryCorrupt(change_id=head.change_id(head.commit.sequence), reason="two documents have one id")
+        seen.add(head.doc_id)
+        chain = Chain(key, head.doc_id, profiles, schemas)
+        try:
+            written += await files.add(audit_file(head.doc_id), _records(head, chain, service.audit))
+            check_head(chain.fold, head)
+            rows.append(chain.row())
+            await files.add(document_file(head.doc_id), _one(chain.document()))
+        except BrokenChain as error:
+            raise HistoryCorrupt(change_id=error.change_id, reason=error.reason) from error
+    files.counts["records"] = written
+    return rows, profiles, schemas
+
+
+async def _rows(scope: UserScope, documents: DocumentStore) -> AsyncIterator[ListedDocument]:
+    cursor: str | None = None
+    while True:
+        page = await documents.list(scope, "", limit=PAGE, cursor=cursor)
+        for row in page.items:
+            yield row
+        cursor = page.next_cursor
+        if cursor is None:
+            return
+
+
+async def _records(head: Envelope, chain: Chain, audit: AuditLog) -> AsyncIterator[bytes]:
+    """The history up to the version that was read: the newest baseline, and the records after it wherever they are."""
+    scope, last = chain.key.scope, head.commit.sequence
+    baseline = await read_baseline(scope, head.doc_id, audit=audit)
+    if baseline is not None:
+        if baseline.sequence > last:
+            raise Unavailable(REMOVED)
+        yield chain.begin(baseline)
+    for start in range(min(chain.fold.sequence + 1, last), last + 1, BATCH):
+        try:
+            records = await read_records(scope, head, start, min(start + BATCH - 1, last), audit=audit)
+        except HistoryCorrupt as error:
+            if await read_baseline(scope, head.doc_id, audit=audit) == baseline:
+                raise
+            raise Unavailable(REMOVED) from error
+        for record in records:
+            yield chain.take(record)
+
+
+async def _entries(scope: UserScope, files: _Files, reader: Actor | None, service: Service) -> None:
+    lines: dict[EntryKind, AsyncIterator[bytes]] = {EntryKind.EVENTS: _events(scope, service.events)}
+    if reader is not None and service.vault is not None:
+        # Before the accesses: the readings are among them.
+        lines[EntryKind.SNAPSHOTS] = _snapshots(scope, reader, service.vault)
+    for kind in LINES:
+        lines[EntryKind(kind.value)] = _stored(scope, kind, service.records)
+    for entry_kind, found in lines.items():
+        files.counts[entry_kind.value] = await files.add(entry_kind.file, found)
+
+
+async def _events(scope: UserScope, events: EventStore) -> AsyncIterator[bytes]:
+    cursor: str | None = None
+    while True:
+        page = await events.list_of_user(scope, limit=PAGE, cursor=cursor)
+        for start in range(0, len(page.items), BATCH):
+            batch = [row.key for row in page.items[start : start + BATCH]]
+            found = await read_events(batch, events=events)
+            for key in batch:
+                event = found.get(key)
+                if event is not None:
+                    yield event.data
+                elif key in found:
+                    raise HistoryCorrupt("A stored event cannot be read.", event_id=key.event_id)
+        cursor = page.next_cursor
+        if cursor is None:
+            return
+
+
+async def _snapshots(scope: UserScope, reader: Actor, vault: Vault) -> AsyncIterator[bytes]:
+    async for page in _pages(scope, ItemKind.SNAPSHOTS, vault.records):
+        for key in page:
+            conversation_id, _, snapshot_id = key.name.partition("/")
+            try:
+                snapshot = await read_snapshot(scope, conversation_id, snapshot_id, actor=reader, vault=vault)
+            except SnapshotNotFound:
+                continue
+            yield snapshot.dump()
+
+
+async def _stored(scope: UserScope, kind: ItemKind, records: RecordStore) -> AsyncIterator[bytes]:
+    async for page in _pages(scope, kind, records):
+        for start in range(0, len(page), PARALLEL):
+            batch = page[start : start + PARALLEL]
+            found = await asyncio.gather(*(records.read(key) for key in batch))
+            for stored in found:
+                if stored is not None:
+                    yield LINES[kind](stored.data)
+
+
+async def _pages(scope: UserScope, kind: ItemKind, records: RecordStore) -> AsyncIterator[Sequence[ItemKey]]:
+    cursor: str | None = None
+    while True:
+        page = await records.list(scope, kind, limit=PAGE, cursor=cursor)
+        yield page.items
+        cursor = page.next_cursor
+        if cursor is None:
+            return
+
+
+async def _changed(scope: UserScope, rows: Sequence[ArchivedDocument], documents: DocumentStore) -> int:
+    """Count the documents that have changed or appeared since they were exported."""
+    written = {(row.namespace, row.path): row.etag for row in rows}
+    changed = 0
+    async for row in _rows(scope, documents):
+        changed += written.get((row.key.namespace, row.key.path)) != row.summary.etag
+    return changed
+
+
+async def _one(part: bytes) -> AsyncIterator[bytes]:
+    yield part

@@ -1,0 +1,131 @@
+"""The data keys of users: wrapped in storage by their tenant's key, opened here, and used to seal."""
+
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass
+
+from memnet.domain.core.errors import DecryptionFailed, Unavailable
+from memnet.domain.core.scope import StorageETag, UserScope
+from memnet.domain.core.timestamps import to_text
+from memnet.domain.core.user_item import ItemKey
+from memnet.domain.sealing import data_keys, sealing
+from memnet.domain.sealing.data_keys import DataKeys, data_keys_key
+from memnet.domain.sealing.sealing import KEY_BYTES, NONCE_BYTES, DataKey, WrappedKey
+from memnet.ports import StoreConflict
+from memnet.stores import RecordStore, Vault
+
+ATTEMPTS = 4
+"""A lost race is settled at the second look: the winner's key is there."""
+
+
+async def read_data_keys(scope: UserScope, *, records: RecordStore) -> tuple[DataKeys, StorageETag] | None:
+    """Return a user's wrapped data keys and the tag that guards their next write, or None if there are none yet.
+
+    Nothing is unwrapped, so the vault is not called. Raises DecryptionFailed, Unavailable.
+    """
+    stored = await records.read(data_keys_key(scope))
+    return None if stored is None else (data_keys.load(stored.data), stored.storage_etag)
+
+
+@dataclass(frozen=True, slots=True)
+class KeyRing:
+    """The data keys of users.
+
+    Each method raises DecryptionFailed if the user's keys do not open, VaultUnavailable, and Unavailable.
+    """
+
+    vault: Vault
+
+    async def read(self, scope: UserScope) -> tuple[DataKeys, StorageETag] | None:
+        """Return what `read_data_keys` returns."""
+        return await read_data_keys(scope, records=self.vault.records)
+
+    async def current(self, scope: UserScope) -> DataKey | None:
+        """Read the key that seals new records, and cache it; None if the user has none yet."""
+        found = await self.read(scope)
+        if found is None:
+            return None
+        return self._cached(scope, await self.unwrap(scope, found[0].current), is_current=True)
+
+    async def get_or_create(self, scope: UserScope) -> DataKey:
+        """Return the cached key, else the stored one, else a new one once it is stored.
+
+        A key that lost the race to be the first seals nothing.
+        """
+        known = None if self.vault.cache is None else self.vault.cache.current(scope)
+        if known is not None:
+            return known
+        for _ in range(ATTEMPTS):
+            found = await self.current(scope)
+            if found is not None:
+                return found
+            try:
+                return await self.add(scope, None, None)
+            except StoreConflict:
+                continue
+        raise Unavailable(dependency="blob_storage")
+
+    async def add(self, scope: UserScope, after: DataKeys | None, tag: StorageETag | None) -> DataKey:
+        """Append a new key to the keys `after`, which were read with `tag`, and return it.
+
+        Raises StoreConflict if they are not the newest any more.
+        """
+        tenant_key = await self.vault.keys.newest(scope.tenant_id)
+        data_key = DataKey(self.vault.ids.new(), self.vault.ids.secret(KEY_BYTES))
+        wrapped = sealing.wrap(
+            data_key,
+            scope,
+            tenant_key=tenant_key.secret,
+            tenant_key_version=tenant_key.version,
+            created_at=to_text(self.vault.clock.now()),
+            nonce=self.vault.ids.secret(NONCE_BYTES),
+        )
+        grown = DataKeys([wrapped]) if after is None else after.followed_by(wrapped)
+        await self.vault.records.write(data_keys_key(scope), data_keys.dump(grown), replaces=tag)
+        return self._cached(scope, data_key, is_current=True)
+
+    async def find(self, scope: UserScope, key_ids: Collection[str]) -> Mapping[str, DataKey]:
+        """Return by id those of the keys that exist and open. Cached ones are not read again."""
+        cache = self.vault.cache
+        known = {key_id: cache.find(scope, key_id) for key_id in key_ids} if cache else {}
+        found = {key_id: key for key_id, key in known.items() if key is not None}
+        missing = sorted(set(key_ids) - found.keys())
+        if not missing:
+            return found
+        try:
+            stored = await self.read(scope)
+        except DecryptionFailed:
+            return found
+        for wrapped in filter(None, map(stored[0].find, missing) if stored else ()):
+            try:
+                key = await self.unwrap(scope, wrapped)
+            except DecryptionFailed:
+                continue
+            found[key.key_id] = self._cached(scope, key, is_current=False)
+        return found
+
+    async def unwrap(self, scope: UserScope, wrapped: WrappedKey) -> DataKey:
+        """Open a wrapped key with the tenant's key."""
+        tenant_key = await self.vault.keys.version(scope.tenant_id, wrapped.tenant_key_version)
+        return sealing.unwrap(wrapped, scope, tenant_key=tenant_key.secret)
+
+    async def seal(self, key: ItemKey, plaintext: bytes) -> bytes:
+        """Encrypt a record with the user's current key. The result opens as the record `key` and nowhere else."""
+        data_key = await self.get_or_create(key.scope)
+        return sealing.seal(plaintext, key, data_key=data_key, nonce=self.vault.ids.secret(NONCE_BYTES))
+
+    async def unseal(self, key: ItemKey, data: bytes) -> bytes:
+        """Decrypt what `seal` made for the record `key`, with any of the user's keys.
+
+        The cache is not used: a key that was removed from storage opens nothing.
+        """
+        key_id = sealing.sealing_key_id(data)
+        found = await self.read(key.scope)
+        wrapped = found and found[0].find(key_id)
+        if not wrapped:
+            raise DecryptionFailed()
+        return sealing.unseal(data, key, data_key=await self.unwrap(key.scope, wrapped))
+
+    def _cached(self, scope: UserScope, key: DataKey, *, is_current: bool) -> DataKey:
+        if self.vault.cache is not None:
+            self.vault.cache.remember(scope, key, is_current=is_current)
+        return key

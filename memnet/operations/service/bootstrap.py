@@ -1,0 +1,80 @@
+"""See whether everything the service needs is there, and make what it can make itself."""
+
+from memnet.domain.catalog.catalog import Catalog
+from memnet.domain.core.errors import CatalogConflict, Unavailable
+from memnet.domain.core.prerequisite import BootstrapReport, Finding, PrerequisiteStatus
+from memnet.domain.events.index_layout import mismatch
+from memnet.operations.catalog.register_catalog import register_catalog
+from memnet.operations.events.ensure_index import ensure_index
+from memnet.ports import IndexMissing, Prerequisites, StoreConflict
+from memnet.service import Service
+from memnet.stores import CatalogTexts, Search
+
+INDEX = "search: index of events"
+CATALOG = "catalog: versions used before"
+
+
+async def bootstrap(
+    service: Service, *, apply: bool, prerequisites: Prerequisites, texts: CatalogTexts
+) -> BootstrapReport:
+    """Look at everything; with `apply`, first make the container and the first index if they are missing.
+
+    Nothing is ever removed or altered, so it can be run at any time and any number of times. Raises nothing: what
+    could not be made is in the findings as it then is.
+    """
+    created: list[str] = []
+    container = await prerequisites.container.check()
+    if apply and _can_be_made(container):
+        try:
+            await prerequisites.container.create()
+            created.append(container.subject)
+        except Unavailable:
+            pass  # the look that follows says why
+        container = await prerequisites.container.check()
+    findings = [container, *[await prerequisite.check() for prerequisite in prerequisites.others]]
+    findings.append(await _catalog(service.catalog, texts))
+    index = await _index(service.search)
+    if apply and _can_be_made(index):
+        try:
+            await ensure_index(service)
+            created.append(index.subject)
+        except (Unavailable, StoreConflict):
+            pass
+        index = await _index(service.search)
+    findings.append(index)
+    return BootstrapReport(tuple(findings), tuple(created))
+
+
+async def _catalog(catalog: Catalog, texts: CatalogTexts) -> Finding:
+    """Whether each version of the catalog that was used before still has its text; a process registers new ones."""
+    try:
+        await register_catalog(catalog, texts=texts, create=False)
+    except CatalogConflict as error:
+        return Finding(CATALOG, PrerequisiteStatus.WRONG, error.message)
+    except Unavailable:
+        return Finding(CATALOG, PrerequisiteStatus.UNKNOWN, "the storage has to answer first")
+    return Finding(CATALOG, PrerequisiteStatus.READY)
+
+
+def _can_be_made(finding: Finding) -> bool:
+    return finding.creatable and finding.standing is PrerequisiteStatus.MISSING
+
+
+async def _index(search: Search) -> Finding:
+    """What the register says of the serving index, and whether that is what the search service has."""
+    try:
+        layout = await search.register.recent()
+        if layout is None:
+            return Finding(INDEX, PrerequisiteStatus.MISSING, "no event has been indexed yet", creatable=True)
+        if problem := mismatch(layout, search.model, search.dimensions):
+            return Finding(INDEX, PrerequisiteStatus.WRONG, problem)
+        is_current = await search.index.matches(layout.serving)
+    except IndexMissing:
+        return Finding(INDEX, PrerequisiteStatus.WRONG, "the serving index is gone: run memnet search reindex")
+    except Unavailable as error:
+        silent = "search service" if error.details.get("dependency") == "search" else "storage"
+        return Finding(INDEX, PrerequisiteStatus.UNKNOWN, f"the {silent} has to answer first")
+    if not is_current:
+        told = f"{layout.serving.name} is not as this version makes it: run memnet search reindex"
+        return Finding(INDEX, PrerequisiteStatus.WRONG, told)
+    return Finding(INDEX, PrerequisiteStatus.READY, layout.serving.name)

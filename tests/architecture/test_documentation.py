@@ -1,0 +1,177 @@
+"""What is documented exists, and what exists is documented."""
+
+import json
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import click
+import pytest
+from click.core import Context
+from pydantic import BaseModel
+from pydantic_core import PydanticUndefined
+
+from cli.main import main
+from memnet.domain.catalog.extraction_rules import ExtractionRules, TriggerPhrase
+from memnet.domain.catalog.profile import Binding, ConfidenceRules, Profile, RetentionRules, RoutingRules
+from memnet.domain.catalog.sensitive_rules import SensitiveContent
+from memnet.domain.catalog.upkeep_rules import SectionUpkeep
+from memnet.domain.core.metric import METRICS
+from tests.architecture import settings_page
+from tests.architecture.source_tree import PACKAGES, ROOT, texts
+
+PAGES = {name: text for name, text in texts().items() if name == "README.md" or re.fullmatch(r"docs/.*\.md", name)}
+EVERY_PAGE = "\n".join(PAGES.values())
+CODE = [block or span for block, span in re.findall(r"^```\w*\n(.*?)^```|`([^`\n]+)`", EVERY_PAGE, re.M | re.S)]
+DECISIONS = sorted(name for name in PAGES if re.fullmatch(r"docs/decisions/\d{4}-.*\.md", name))
+
+
+def commands(command: click.Command, path: str) -> Iterator[str]:
+    """Every command that does something, as it is typed."""
+    if not isinstance(command, click.Group):
+        yield path
+        return
+    context = Context(command)
+    for name in command.list_commands(context):
+        found = command.get_command(context, name)
+        assert found is not None
+        yield from commands(found, f"{path} {name}")
+
+
+def anchors(page: str) -> set[str]:
+    """The fragments by which the headings of a page are linked."""
+    headings = re.findall(r"^#+ +(.*)$", texts()[page], re.MULTILINE)
+    return {re.sub(r"[^\w -]", "", heading).strip().lower().replace(" ", "-") for heading in headings}
+
+
+def table(heading: str, page: str) -> dict[str, str]:
+    """Member -> default, as the guide's section tells them."""
+    section = page.partition(f"\n## {heading}\n")[2].partition("\n## ")[0]
+    rows = re.findall(r"^\| `(\w+)` \| (.*?) \| .+ \|$", section, re.MULTILINE)
+    assert len(rows) == len(dict(rows))
+    return dict(rows)
+
+
+def default(value: Any) -> str:
+    if value is PydanticUndefined:
+        return "required"
+    if value is None:
+        return "none"
+    if isinstance(value, BaseModel):
+        return "none set"
+    return f'`"{value}"`' if isinstance(value, str) else f"`{list(value) if isinstance(value, tuple) else value}`"
+
+
+def defaults(model: type[BaseModel]) -> dict[str, str]:
+    """Member -> default, as the code has them."""
+    fields = model.model_fields.items()
+    return {name: default(field.get_default(call_default_factory=True)) for name, field in fields}
+
+
+GUIDES = {
+    **{
+        (model, model.__name__): "docs/profiles.md"
+        for model in (
+            Profile,
+            Binding,
+            ConfidenceRules,
+            RoutingRules,
+            RetentionRules,
+            ExtractionRules,
+            TriggerPhrase,
+            SensitiveContent,
+        )
+    },
+    (SectionUpkeep, "Rules"): "docs/upkeep.md",
+}
+
+
+@pytest.mark.parametrize(("model", "heading"), GUIDES)
+def test_the_profile_guide_tells_every_member_and_its_default(model: type[BaseModel], heading: str) -> None:
+    assert table(heading, texts()[GUIDES[model, heading]]) == defaults(model)
+
+
+def test_the_page_of_telemetry_tells_every_metric() -> None:
+    section = texts()["docs/telemetry.md"].partition("\n## Metrics\n")[2].partition("\n## ")[0]
+    rows = re.findall(r"^\| `(memnet\..+?)` \| (\w+) \| `(.+?)` \| (.+?) \| (.+) \|$", section, re.MULTILINE)
+    labels = {metric.name: ", ".join(f"`{label}`" for label in metric.labels) or "none" for metric in METRICS}
+    assert rows == [(m.name, m.kind.value, m.unit, labels[m.name], m.meaning) for m in METRICS]
+
+
+def test_the_page_of_settings_is_what_its_generator_makes() -> None:
+    is_current = settings_page.PAGE.read_text("utf-8") == settings_page.render()
+    assert is_current, "run `python -m tests.architecture.settings_page`"
+
+
+def test_every_alert_has_its_section_in_the_runbook_and_every_section_its_alert() -> None:
+    runbook = texts()["docs/runbook.md"]
+    sections = {title.lower().replace(" ", "-") for title in re.findall(r"^## (.*)$", runbook, re.MULTILINE)}
+    assert sections == set(json.loads(texts()["infra/alerts.json"]))
+    parts = ("Meaning", "Look", "Causes", "Do", "Call somebody")
+    found = {section[:20]: [p for p in parts if f"\n**{p}" not in section] for section in runbook.split("\n## ")[1:]}
+    assert {title: missing for title, missing in found.items() if missing} == {}
+
+
+def test_the_runbook_names_every_query() -> None:
+    queries = {name for name in texts() if re.fullmatch(r"infra/queries/.*\.kql", name)}
+    assert queries
+    assert [query for query in sorted(queries) if query not in texts()["docs/runbook.md"]] == []
+
+
+def test_every_command_is_documented() -> None:
+    assert [command for command in commands(main, "memnet") if command not in EVERY_PAGE] == []
+
+
+def test_every_documented_command_exists() -> None:
+    known = set(commands(main, "memnet"))
+    named = {name for code in CODE for name in re.findall(r"(?:^|[\s/(])(memnet(?: [a-z]+(?:-[a-z]+)*)+)", code)}
+    assert [name for name in sorted(named) if not any(f"{c} ".startswith(f"{name} ") for c in known)] == []
+
+
+def test_every_target_has_help_and_is_documented() -> None:
+    targets = dict(re.findall(r"^([a-z][\w-]*):(?!=)[^#\n]*(?:## *(.*))?$", texts()["Makefile"], re.MULTILINE))
+    assert targets
+    assert [name for name, told in targets.items() if not told] == []
+    assert [name for name in targets if not re.search(rf"\bmake {name}\b", EVERY_PAGE)] == []
+
+
+def test_every_documented_target_exists() -> None:
+    named = {name for code in CODE for name in re.findall(r"^make ([a-z][\w-]*)", code, re.MULTILINE)}
+    assert [name for name in sorted(named) if not re.search(rf"^{name}:", texts()["Makefile"], re.MULTILINE)] == []
+
+
+def test_decisions_are_numbered_without_gaps_and_listed() -> None:
+    numbers = [int(Path(name).name[:4]) for name in DECISIONS]
+    assert numbers == list(range(1, len(DECISIONS) + 1))
+    assert [name for name in DECISIONS if f"]({Path(name).name})" not in PAGES["docs/decisions/README.md"]] == []
+
+
+@pytest.mark.parametrize("name", DECISIONS)
+def test_a_decision_has_its_title_and_three_parts(name: str) -> None:
+    assert PAGES[name].startswith(f"# {Path(name).name[:4]} ")
+    assert re.findall(r"^## (.*)$", PAGES[name], re.MULTILINE) == ["Context", "Decision", "Consequences"]
+
+
+@pytest.mark.parametrize("name", PAGES)
+def test_links_lead_somewhere(name: str) -> None:
+    broken = []
+    for target, fragment in re.findall(r"\]\((?!https?:)([^)#\s]*)(?:#([^)\s]*))?\)", PAGES[name]):
+        page = (ROOT / name).parent / target if target else ROOT / name
+        if not page.exists():
+            broken.append(target)
+        elif fragment and fragment not in anchors(page.resolve().relative_to(ROOT).as_posix()):
+            broken.append(f"{target}#{fragment}")
+    assert broken == []
+
+
+@pytest.mark.parametrize("name", PAGES)
+def test_files_that_are_named_exist(name: str) -> None:
+    first = "|".join((*PACKAGES, "docs", "profiles", "schemas", "tests"))
+    named = re.findall(rf"`((?:{first})/[\w./-]*)`", PAGES[name])
+    assert [path for path in named if not (ROOT / path).exists()] == []
+
+
+def test_the_changelog_tells_of_this_version() -> None:
+    (version,) = re.findall(r'^version = "(.*)"$', texts()["pyproject.toml"], re.MULTILINE)
+    assert version in re.findall(r"^## \[(.*?)\]", texts()["CHANGELOG.md"], re.MULTILINE)

@@ -1,0 +1,329 @@
+"""The rules hold because breaking one fails: each is broken on purpose in a copy, and the real tool must name it."""
+
+import re
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable, Iterable
+from pathlib import Path
+
+import pytest
+
+from tests.architecture.source_tree import ROOT, files
+
+TOOLS = Path(sys.executable).parent
+INIT = '"""A package."""\n'
+
+
+class Copy:
+    """The project's own files in another place, to be spoiled."""
+
+    def __init__(self, root: Path) -> None:
+        self.root = root
+        for path in files():
+            target = root / path.relative_to(ROOT)
+            target.parent.mkdir(parents=True, exist_ok=True)
+            shutil.copy2(path, target)
+
+    def write(self, name: str, text: str) -> None:
+        """Make a file."""
+        (self.root / name).parent.mkdir(parents=True, exist_ok=True)
+        (self.root / name).write_text(text, "utf-8")
+
+    def append(self, name: str, text: str) -> None:
+        """Add to the end of a file."""
+        self.replace(name, lambda before: before + text)
+
+    def replace(self, name: str, change: Callable[[str], str]) -> None:
+        """Change a file. Fails if the change is none."""
+        before = (self.root / name).read_text("utf-8")
+        after = change(before)
+        assert after != before
+        (self.root / name).write_text(after, "utf-8")
+
+    def run(self, *command: str) -> str:
+        """Run a tool of this environment in the copy; it must refuse. Returns what it said."""
+        return refused(self.root, *command)
+
+
+def refused(root: Path, *command: str) -> str:
+    """Run a tool in `root` with the copy first on its path; it must refuse. Returns what it said."""
+    environment = {
+        "PATH": str(TOOLS),
+        "PYTHONPATH": str(root),
+        "PYTHONDONTWRITEBYTECODE": "1",
+        "NO_COLOR": "1",
+        "CI": "true",  # pytest then shortens nothing
+    }
+    done = subprocess.run(
+        [str(TOOLS / command[0]), *command[1:]],
+        cwd=root,
+        env=environment,
+        capture_output=True,
+        text=True,
+        timeout=300,
+        check=False,
+    )
+    assert done.returncode == 1, done.stdout + done.stderr
+    return done.stdout
+
+
+@pytest.fixture
+def copy(tmp_path: Path) -> Copy:
+    return Copy(tmp_path / "project")
+
+
+def failed_tests(output: str) -> set[str]:
+    return set(re.findall(r"^FAILED tests/architecture/test_\w+\.py::(\w+)", output, re.MULTILINE))
+
+
+BANNED = {
+    "memnet/operations/documents/get_document.py": (
+        "datetime.datetime.now",
+        "import datetime\n\nX = datetime.datetime.now()\n",
+    ),
+    "memnet/domain/core/json_patch.py": ("uuid.uuid4", "from uuid import uuid4\n\nX = uuid4()\n"),
+    "memnet/domain/documents/write_decision.py": ("random", "import random\n\nX = random.random()\n"),
+    "memnet/catalog.py": ("time.time", "import time\n\nX = time.time()\n"),
+    "api/app.py": ("os.environ", "import os\n\nX = os.environ\n"),
+    "cli/token.py": ("os.getenv", 'import os\n\nX = os.getenv("X")\n'),
+    "memnet/adapters/azure/blob_storage.py": ("secrets", "import secrets\n\nX = secrets.token_hex()\n"),
+}
+
+
+def test_ruff_refuses_the_clock_entropy_and_the_environment(copy: Copy) -> None:
+    for name, (_, text) in BANNED.items():
+        copy.write(name, text)
+    output = copy.run("ruff", "check", "--no-cache", "--select", "TID251", "--output-format", "concise")
+    named = re.findall(r"^([\w/]+\.py):\d+:\d+: TID251 `([\w.]+)`", output, re.MULTILINE)
+    assert set(named) == {(name, banned) for name, (banned, _) in BANNED.items()}
+
+
+COMPLEX = "\n".join(["def tangled(x: int) -> int:", *(f"    if x == {n}:\n        x += {n}" for n in range(10))])
+
+
+def test_ruff_refuses_what_is_unformatted_or_tangled_or_relative(copy: Copy) -> None:
+    copy.write("memnet/domain/core/timestamps.py", "X = { 'a':1 }\n")
+    copy.write("memnet/domain/core/cursor.py", f"{COMPLEX}\n    return x\n")
+    copy.write("memnet/domain/history/reconstruction.py", "from .document import ETag\n\nX = ETag\n")
+    output = copy.run("ruff", "format", "--no-cache", "--check", "--output-format", "concise")
+    assert "memnet/domain/core/timestamps.py:1:" in output
+    output = copy.run("ruff", "check", "--no-cache", "--output-format", "concise")
+    assert re.search(r"^memnet/domain/core/cursor\.py:1:\d+: C901 ", output, re.MULTILINE)
+    assert re.search(r"^memnet/domain/history/reconstruction\.py:1:1: TID252 ", output, re.MULTILINE)
+
+
+IMPORTS = {
+    "memnet/domain/history/reconstruction.py": ("memnet.ports", "Dependencies point inward"),
+    "memnet/operations/documents/get_document.py": ("memnet.adapters.memory.clock", "Dependencies point inward"),
+    "memnet/ports/work.py": ("memnet.operations.history.list_audit", "Dependencies point inward"),
+    "memnet/stores/events.py": ("memnet.operations.history.list_audit", "Dependencies point inward"),
+    "memnet/adapters/memory/blob_storage.py": ("memnet.stores", "Adapters know no stores"),
+    "memnet/operations/documents/list_documents.py": ("fastapi", "The core knows no framework and no cloud"),
+    "memnet/domain/core/json_patch.py": ("azure.storage.blob", "The core knows no framework and no cloud"),
+    "api/app.py": ("azure.storage.blob", "Entry points reach the cloud only through wiring"),
+    "cli/token.py": ("memnet.adapters.system", "Only wiring composes"),
+    "memnet/adapters/azure/key_vault.py": ("memnet.adapters.memory.ids", "Adapter families do not know each other"),
+}
+
+
+def test_import_linter_refuses_every_way_out_of_the_layers(copy: Copy) -> None:
+    for name, (imported, _) in IMPORTS.items():
+        copy.append(name, f"\nimport {imported}\n")
+    output = copy.run("lint-imports", "--no-cache")
+    told = {part.split("\n", 1)[0]: part for part in re.split(r"\n(?=[^\n]+\n-+\n\n)", output)}
+    for name, (imported, contract) in IMPORTS.items():
+        importer = name.removesuffix(".py").replace("/", ".")
+        package = imported if imported.startswith("memnet") else imported.partition(".")[0]
+        assert re.search(rf"^{contract} BROKEN", output, re.MULTILINE)
+        assert re.search(rf"{importer} -> {package}\b", told[contract]), (importer, contract, output)
+
+
+def test_mypy_refuses_what_is_untyped(tmp_path: Path) -> None:
+    shutil.copy(ROOT / "pyproject.toml", tmp_path)
+    for package in ("memnet", "api", "cli", "local", "workers"):
+        (tmp_path / package).mkdir()
+        (tmp_path / package / "__init__.py").write_text(INIT)
+    (tmp_path / "memnet" / "untyped.py").write_text("def double(x):\n    return 2 * x\n")
+    (tmp_path / "cli" / "wrong.py").write_text('X: int = "1"\n')
+    output = refused(tmp_path, "mypy", "--no-incremental")
+    named = re.findall(r"^([\w/]+\.py):\d+: error: .*\[([\w-]+)\]$", output, re.MULTILINE)
+    assert sorted(named) == [("cli/wrong.py", "assignment"), ("memnet/untyped.py", "no-untyped-def")]
+
+
+def spoil_code(copy: Copy) -> None:
+    """Break every house rule about code once."""
+    copy.append("memnet/adapters/system.py", "\n" * 400)
+    copy.write("memnet/domain/utils.py", '"""What nobody could name."""\n')
+    copy.append("memnet/operations/replay/get_replay.py", "\n\nasync def get_document() -> None:\n    '''Twice.'''\n")
+    copy.append("memnet/operations/documents/list_documents.py", "\n\ndef undocumented() -> None: ...\n")
+    copy.write("memnet/operations/forget_user.py", '"""New."""\n\n\nasync def forget_user() -> None:\n    """New."""\n')
+    copy.append(
+        "memnet/domain/core/cursor.py", "\n\nasync def _wait() -> None:\n    import socket\n\n    open(socket)\n"
+    )
+    copy.append("memnet/domain/context/routing.py", '\nSECTION = "/preferences"\n')
+    copy.append("api/console/views/history.js", '\nconst SECTION = "preferences";\n')
+    copy.append("api/query.py", '\nBINDING = "user_dynamic"\n')
+    code = '    UNAVAILABLE = "UNAVAILABLE"\n'
+    codes = "memnet/domain/core/error_code.py"
+    copy.replace(codes, lambda text: text.replace(code, f'{code}    UNHEARD_OF = "UNHEARD_OF"\n'))
+    copy.append("memnet/domain/core/errors.py", "\n\nclass UnheardOf(MemnetError):\n    code = ErrorCode.UNHEARD_OF\n")
+
+
+CODE_RULES = {
+    "test_a_file_has_at_most_400_lines": ["memnet/adapters/system.py"],
+    "test_no_file_directory_or_class_has_a_vague_name": ["utils"],
+    "test_everything_public_has_a_docstring": ["undocumented", "UnheardOf"],
+    "test_an_operation_is_a_public_async_function": ["memnet/operations/documents/list_documents.py"],
+    "test_no_operation_is_in_two_modules": ["get_document"],
+    "test_every_operation_is_one_route_and_every_route_one_operation": ["forget_user"],
+    "test_every_routed_operation_says_which_roles_it_takes": ["forget_user"],
+    "test_every_module_of_operations_has_its_test_file": ["memnet/operations/forget_user.py"],
+    "test_the_domain_is_synchronous": ["memnet/domain/core/cursor.py"],
+    "test_the_domain_imports_only_itself_and_what_computes": ["memnet/domain/core/cursor.py: socket"],
+    "test_the_domain_calls_nothing_that_reads_or_writes": ["memnet/domain/core/cursor.py"],
+    "test_no_memory_category_stands_in_the_core": ["memnet/domain/context/routing.py", "preferences"],
+    "test_no_memory_category_stands_in_the_api_or_the_command_but_in_the_examples": ["api/query.py", "user_dynamic"],
+    "test_no_memory_category_stands_in_the_console": ["api/console/views/history.js", "preferences"],
+    "test_every_class_has_a_message": ["UnheardOf"],
+    "test_every_code_has_a_status": ["UNHEARD_OF"],
+    "test_the_error_page_is_what_its_generator_makes": [],
+}
+
+
+def spoil_texts(copy: Copy) -> None:
+    """Break every house rule about what surrounds the code once."""
+    host, mark = "https://packages" + ".of-somebody.org/x", "TO" + "DO"
+    copy.append("README.md", f"\n{host} ../../elsewhere {copy.root}/x `make sense` `memnet forget` [x](docs/none.md)\n")
+    copy.append("docs/concepts.md", "\n`memnet/domain/none.py`\n")
+    copy.append("memnet/domain/core/cursor.py", f"\n# {mark} more\n")
+    copy.append("Makefile", "\nsecret-target:\n\ttrue\n")
+    copy.write("docs/decisions/0099-unlisted.md", "# 0099 x\n\n## Context\n")
+    copy.append("docs/settings.md", "x")
+    copy.append("docs/api.md", "x")
+    copy.replace("docs/telemetry.md", lambda text: text.replace("| `memnet.write.count` |", "| `memnet.written` |"))
+    copy.replace("docs/profiles.md", lambda text: text.replace("| `max_ops` | `50` |", "| `max_ops` | `51` |"))
+    copy.append("docs/runbook.md", "\n## Unheard of\n\n**Meaning.** None.\n")
+    copy.write("infra/queries/unheard.kql", "AppMetrics\n")
+    copy.replace("CHANGELOG.md", lambda text: text.replace("## [", "## "))
+    copy.replace("pyproject.toml", lambda text: text.replace('"orjson>=3.11"', '"orjson>=3.11", "left-pad>=1"'))
+    copy.append("requirements.lock", "unneeded==1.0 \\\n    --hash=sha256:" + "0" * 64 + "\n")
+    copy.append("local/emulators/azurite/.npmrc", f"registry={host}\n")
+    copy.replace(
+        "local/emulators/azurite/package-lock.json",
+        lambda text: text.replace('"integrity"', f'"resolved": "{host}",\n"was"', 1),
+    )
+    copy.write(
+        "cli/forget.py", '"""Undocumented."""\n\nimport click\n\n\n@click.command()\ndef forget() -> None: ...\n'
+    )
+    copy.replace(
+        "cli/main.py", lambda text: text.replace('    "token"', '    "unheard": "cli.forget:forget",\n    "token"')
+    )
+    copy.write(
+        "tests/domain/test_hiding.py",
+        "import time\nfrom unittest import mock\n\nimport pytest\n\n"
+        "pytestmark = [pytest.mark.xfail, pytest.mark.skip, mock]\nassert time.perf_counter() - 1 < 5\n",
+    )
+
+
+TEXT_RULES = {
+    "test_the_api_page_is_what_its_generator_makes": [],
+    "test_no_unknown_host_is_named": ["packages.of-somebody.org"],
+    "test_no_file_names_the_place_where_the_project_lies": ["README.md"],
+    "test_no_file_names_anything_outside_of_the_project": ["elsewhere"],
+    "test_nothing_is_left_to_be_done_in_a_comment": ["memnet/domain/core/cursor.py"],
+    "test_every_target_has_help_and_is_documented": ["secret-target"],
+    "test_every_documented_target_exists": ["sense"],
+    "test_every_command_is_documented": ["memnet unheard"],
+    "test_every_documented_command_exists": ["memnet forget"],
+    "test_decisions_are_numbered_without_gaps_and_listed": ["99"],
+    "test_a_decision_has_its_title_and_three_parts": ["0099-unlisted"],
+    "test_links_lead_somewhere": ["docs/none.md"],
+    "test_files_that_are_named_exist": ["memnet/domain/none.py"],
+    "test_the_page_of_settings_is_what_its_generator_makes": [],
+    "test_the_page_of_telemetry_tells_every_metric": ["memnet.written"],
+    "test_the_profile_guide_tells_every_member_and_its_default": ["max_ops"],
+    "test_every_alert_has_its_section_in_the_runbook_and_every_section_its_alert": ["unheard-of"],
+    "test_the_runbook_names_every_query": ["unheard.kql"],
+    "test_the_changelog_tells_of_this_version": [],
+    "test_every_declared_dependency_is_locked_at_a_version_it_allows": ["left-pad"],
+    "test_the_lock_holds_what_is_needed_and_nothing_else": [],
+    "test_no_lock_or_setting_says_where_packages_come_from": [".npmrc"],
+    "test_npm_packages_are_locked_by_hash_and_without_a_host": ["node_modules/"],
+    "test_an_expected_failure_is_strict_and_has_a_reason": ["tests/domain/test_hiding.py"],
+    "test_a_skip_says_why": ["tests/domain/test_hiding.py"],
+    "test_our_own_code_is_never_mocked": ["tests/domain/test_hiding.py"],
+    "test_nothing_must_be_done_within_a_time": ["tests/domain/test_hiding.py"],
+}
+
+
+def spoil_security(copy: Copy) -> None:
+    """Break every house rule about the workflow and the page of threats once."""
+    unshown = "| it tries | what stops it | test |\n|---|---|---|\n| all of it | nobody knows | none |\n"
+    copy.replace("docs/security.md", lambda text: text.replace("::test_", "::test_unheard_of_", 1))
+    copy.append("docs/security.md", f"\n## A new attacker\n{unshown}")
+    workflow = ".github/workflows/ci.yml"
+    copy.replace(workflow, lambda text: text.replace("contents: read", "contents: write"))
+    copy.replace(workflow, lambda text: text.replace("run: .ci/run", "run: make test ${{ github.head_ref }}"))
+    copy.replace(workflow, lambda text: text.replace("actions/setup-node@v4", "of-somebody/setup-node@v4"))
+    copy.replace(workflow, lambda text: text.replace("timeout-minutes: 15", "timeout-minutes: 600"))
+    copy.replace(workflow, lambda text: text.replace("path: build/site", "path: build"))
+    copy.replace(workflow, lambda text: text.replace(" -r local/emulators/functions/requirements.lock", ""))
+    copy.append(".github/dependabot.yml", "# registry.of-somebody\n")
+
+
+SECURITY_RULES = {
+    "test_the_site_is_made_and_kept": [],
+    "test_every_attacker_is_there": [],
+    "test_every_named_test_exists": ["test_unheard_of_"],
+    "test_every_row_says_where_and_shows_it": ["A-new-attacker"],
+    "test_every_attacker_is_told_what_is_not_stopped": ["A-new-attacker"],
+    "test_they_may_read_the_code_and_nothing_else": ["write"],
+    "test_a_stranger_s_pull_request_gets_no_secret_and_puts_no_text_into_a_command": ["github.head_ref"],
+    "test_every_action_is_one_of_the_platform_s_own_at_a_named_version": ["of-somebody/setup-node@v4"],
+    "test_every_job_ends": ["600"],
+    "test_the_gate_is_the_one_that_runs_here_on_the_oldest_python_and_on_that_of_azure": ["make test"],
+    "test_every_lock_is_audited": ["local/emulators/functions/requirements.lock"],
+    "test_no_file_says_where_packages_come_from": ["registry."],
+}
+
+
+SLOW_TO_START = ("cacheprovider", "hypothesispytest", "schemathesis")
+"""Plugins that the house tests do not need."""
+
+
+@pytest.mark.parametrize(
+    ("spoil", "rules"), [(spoil_code, CODE_RULES), (spoil_texts, TEXT_RULES), (spoil_security, SECURITY_RULES)]
+)
+def test_the_house_tests_refuse_each_violation(
+    copy: Copy, spoil: Callable[[Copy], None], rules: dict[str, Iterable[str]]
+) -> None:
+    spoil(copy)
+    without = [option for name in SLOW_TO_START for option in ("-p", f"no:{name}")]
+    own = "--ignore=tests/architecture/test_enforcement.py"
+    named = ["-k", " or ".join(rules)]
+    output = copy.run("pytest", "-n0", "-vv", "--tb=short", *without, "tests/architecture", own, *named)
+    assert rules.keys() - failed_tests(output) == set()
+    reports = re.split(r"^_+ (test_\w+\S*) _+$", output.rpartition("short test summary")[0], flags=re.MULTILINE)
+    told: dict[str, str] = {}
+    for header, report in zip(reports[1::2], reports[2::2], strict=True):
+        name = header.partition("[")[0]
+        told[name] = told.get(name, "") + header + report
+    assert {(name, word) for name, words in rules.items() for word in words if word not in told[name]} == set()
+
+
+def test_every_house_test_is_broken_by_one_of_the_violations() -> None:
+    tests = {
+        name
+        for path in (ROOT / "tests" / "house").glob("test_*.py")
+        if path.name != Path(__file__).name
+        for name in re.findall(r"^def (test_\w+)", path.read_text("utf-8"), re.MULTILINE)
+    }
+    about_the_tests = {
+        "test_the_shipped_names_are_known",
+        "test_the_internal_verbs_exist",
+        "test_every_code_has_exactly_one_class",
+        "test_a_code_is_its_class_in_capitals",
+        "test_the_canonical_form_and_its_digest_do_not_change",
+    }
+    assert tests - about_the_tests == CODE_RULES.keys() | TEXT_RULES.keys() | SECURITY_RULES.keys()

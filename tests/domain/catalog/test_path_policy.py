@@ -1,0 +1,298 @@
+"""The allowlist and the denylist hold against every spelling, and against what several operations do together."""
+
+import copy
+from typing import Any
+
+import orjson
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from memnet.domain.catalog.path_policy import check_content, check_denied, check_writable, lies_within, touches
+from memnet.domain.core.canonical_json import canonical
+from memnet.domain.core.errors import FieldDenied, MemnetError, PathNotWritable
+from memnet.domain.core.json_patch import apply, check_form, pointer, pointer_text
+from tests.domain.samples import EVIDENCE, draft, op, patch_command, shipped_command, shipped_rules, small_rules
+
+ALLOWED = ("/preferences", "/facets/*/text", "/a~1b", "/m~0n", "/empty/")
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        "/content/preferences",
+        "/content/preferences/0",
+        "/content/preferences/-",
+        "/content/preferences/x/y/z",
+        "/content/preferences/",
+        "/content/facets/one/text",
+        "/content/facets/*/text",
+        "/content/facets//text",
+        "/content/facets/~1/text/deeper",
+        "/content/a~1b/c",
+        "/content/m~0n",
+        "/content/empty/",
+        "/content/empty//x",
+    ],
+)
+def test_writable(path):
+    check_writable([op("add", path, value=1), op("remove", path)], ALLOWED)
+
+
+NOT_WRITABLE = [
+    "",
+    "/",
+    "/content",
+    "/content/",
+    "//content/preferences",
+    "/contentX",
+    "/contentX/preferences",
+    "/Content/preferences",
+    "/content~0/preferences",
+    "/content~1preferences",
+    "/content~1preferences/0",
+    "/content/preferencesX",
+    "/content/preferences~1x",
+    "/content/preferences~0",
+    "/content/Preferences",
+    "/content/preferences ",
+    "/content//preferences",
+    "/content/-/preferences",
+    "/content/../content/preferences",
+    "/content/preferences%2F0",
+    "/content/facets",
+    "/content/facets/one",
+    "/content/facets/text",
+    "/content/facets/one/two/text",
+    "/content/facets/one/textX",
+    "/content/facets/one~1text",
+    "/content/a",
+    "/content/a/b",
+    "/content/a~01b",
+    "/content/m~n".replace("~n", "~01n"),
+    "/content/m",
+    "/content/empty",
+    "/content/empty/x",
+    "/commit/etag",
+    "/doc_id",
+    "/updated_by",
+    "/schema_id",
+]
+
+
+@pytest.mark.parametrize("path", NOT_WRITABLE)
+def test_not_writable(path):
+    fine = op("add", "/content/preferences/0", value=1)
+    for operation in [
+        op("add", path, value=1),
+        op("replace", path, value=1),
+        op("remove", path),
+        op("copy", path, from_="/content/preferences/0"),
+        op("move", path, from_="/content/preferences/0"),
+        op("copy", "/content/preferences/0", from_=path),
+        op("move", "/content/preferences/0", from_=path),
+    ]:
+        with pytest.raises(PathNotWritable) as refusal:
+            check_writable([fine, operation], ALLOWED)
+        assert refusal.value.details == {"op_index": 1, "path": path}
+
+
+def test_a_test_looks_anywhere_below_the_content_and_nowhere_else():
+    check_writable([op("test", "/content", value=1), op("test", "/content/facets/x", value=1)], ())
+    for path in ["", "/", "/commit", "/contentX", "/doc_id"]:
+        with pytest.raises(PathNotWritable):
+            check_writable([op("test", path, value=1)], ("",))
+
+
+def test_without_rules_nothing_is_writable():
+    with pytest.raises(PathNotWritable):
+        check_writable([op("add", "/content/x", value=1)], ())
+
+
+def test_a_rule_for_everything_covers_the_content_itself_and_not_more():
+    check_writable([op("replace", "/content", value={}), op("remove", "/content/a")], ("",))
+    for path in ["", "/doc_id", "/commit/etag"]:
+        with pytest.raises(PathNotWritable):
+            check_writable([op("add", path, value={})], ("",))
+
+
+@pytest.mark.parametrize(
+    ("target", "rule", "within", "touching"),
+    [
+        ((), (), True, True),
+        (("a",), (), True, True),
+        ((), ("a",), False, True),
+        (("a",), ("a",), True, True),
+        (("a",), ("a", "b"), False, True),
+        (("a", "b"), ("a",), True, True),
+        (("a", "x"), ("a", "b"), False, False),
+        (("a", "x", "c"), ("a", "*", "c"), True, True),
+        (("a", "x"), ("a", "*", "c"), False, True),
+        (("*",), ("a",), False, False),
+    ],
+)
+def test_segments_are_compared_whole(target, rule, within, touching):
+    assert lies_within(target, rule) is within
+    assert touches(target, rule) is touching
+
+
+# The denylist.
+
+DENIED = ("password", "Api_Key", "/timeline/*/internal", "/first/0/hidden")
+
+
+def check(before: Any, ops: Any) -> None:
+    after = apply({"content": copy.deepcopy(before)}, check_form(ops))["content"]
+    # The rule about one element is left out where it does not matter: it alone would have the outcome looked at.
+    check_denied(ops, DENIED if "first" in before else DENIED[:-1], before, after)
+
+
+@pytest.mark.parametrize(
+    ("before", "ops"),
+    [
+        ({}, [op("add", "/content/password", value="s3cret")]),
+        ({}, [op("add", "/content/PassWord", value=None)]),
+        ({}, [op("add", "/content/pa\u017f\u017fword", value="long s")]),
+        ({}, [op("add", "/content/API_KEY", value="s3cret")]),
+        ({"a": {}}, [op("add", "/content/a/password", value=1)]),
+        ({}, [op("add", "/content/a", value={"b": [{"c": {"password": "s3cret"}}]})]),
+        ({"a": 1}, [op("replace", "/content/a", value=[[[{"Password": "s3cret"}]]])]),
+        ({"password": {}}, [op("add", "/content/password/x", value="s3cret")]),
+        ({"password": "old"}, [op("replace", "/content/password", value="s3cret")]),
+        ({"a": {"password": "s3cret"}}, [op("replace", "/content/a", value={"password": "s3cret"})]),
+        ({"a": "s3cret"}, [op("move", "/content/password", from_="/content/a")]),
+        ({"a": "s3cret"}, [op("copy", "/content/password", from_="/content/a")]),
+        ({"a": {"password": "s3cret"}}, [op("copy", "/content/b", from_="/content/a")]),
+        ({"a": {"b": 1}}, [op("copy", "/content/password", from_="/content/a"), op("remove", "/content/a")]),
+        ({"timeline": []}, [op("add", "/content/timeline/-", value={"internal": "s3cret"})]),
+        ({"timeline": [{}]}, [op("add", "/content/timeline/0/internal", value="s3cret")]),
+        ({}, [op("add", "/content/timeline", value=[{}, {"internal": {"x": "s3cret"}}])]),
+        ({}, [op("add", "/content/timeline", value={"any": {"internal": 1}})]),
+        ({"t": [{"internal": "s3cret"}]}, [op("move", "/content/timeline", from_="/content/t")]),
+        ({"t": {"internal": "s3cret"}, "timeline": []}, [op("copy", "/content/timeline/-", from_="/content/t")]),
+        ({"timeline": [{"x": "s3cret"}]}, [op("move", "/content/timeline/0/internal", from_="/content/timeline/0/x")]),
+        ({"timeline": [{"internal": {}}]}, [op("add", "/content/timeline/0/internal/deep", value="s3cret")]),
+        ({}, [op("replace", "/content", value={"timeline": [{"internal": "s3cret"}]})]),
+        ({"first": []}, [op("add", "/content/first/-", value={"hidden": "s3cret"})]),
+        ({"first": [{}, {"hidden": "s3cret"}]}, [op("remove", "/content/first/0")]),
+        ({"first": [{"hidden": "s3cret"}]}, [op("add", "/content/first/0", value={"hidden": 1})]),
+    ],
+)
+def test_denied(before, ops):
+    with pytest.raises(FieldDenied) as refusal:
+        check(before, ops)
+    assert "s3cret" not in repr((refusal.value.message, refusal.value.details))
+
+
+@pytest.mark.parametrize(
+    ("before", "ops"),
+    [
+        ({}, [op("add", "/content/passwords", value="a list of names")]),
+        ({}, [op("add", "/content/a", value="password")]),
+        ({}, [op("add", "/content/a", value=["password", "api_key"])]),
+        ({"password": "old"}, [op("remove", "/content/password")]),
+        ({"password": "old"}, [op("test", "/content/password", value="old")]),
+        ({"password": "old"}, [op("add", "/content/a", value=1)]),
+        ({"a": {"password": "old"}}, [op("move", "/content/b", from_="/content/a")]),
+        ({"a": [{"password": "old"}, 1]}, [op("remove", "/content/a/1")]),
+        ({}, [op("add", "/content/internal", value=1)]),
+        ({"timeline": [{}]}, [op("add", "/content/timeline/0/x", value={"internal": 1})]),
+        ({"timeline": [{"internal": "old"}]}, [op("remove", "/content/timeline/0/internal")]),
+        ({"timeline": [{"internal": "old"}, {}]}, [op("move", "/content/timeline/1", from_="/content/timeline/0")]),
+        ({"first": [{}]}, [op("add", "/content/first/-", value={"hidden": "not the first"})]),
+    ],
+)
+def test_not_denied(before, ops):
+    check(before, ops)
+
+
+def test_a_whole_content_is_searched_and_the_place_named():
+    check_content({"a": [{"b": "password"}]}, DENIED)
+    with pytest.raises(FieldDenied) as refusal:
+        check_content({"a/b": [{"Password": "s3cret"}]}, DENIED)
+    assert refusal.value.details == {"path": "/content/a~1b/0/Password"}
+    with pytest.raises(FieldDenied) as refusal:
+        check_content({"timeline": [{}, {"internal": "s3cret"}]}, DENIED)
+    assert refusal.value.details == {"path": "/content/timeline/1/internal"}
+
+
+@pytest.mark.parametrize("name", ["password", "iban", "SSN", "Client_Secret"])
+def test_the_shipped_profiles_deny_names_at_any_depth(name):
+    rules = shipped_rules("project-copilot-v1", "project_doc")
+    command = shipped_command("project-copilot-v1", "project_doc", op("add", f"/content/facets/{name}", value="s3cret"))
+    with pytest.raises(FieldDenied) as refusal:
+        draft(rules, command)
+    assert "s3cret" not in repr((refusal.value.message, refusal.value.details))
+
+
+def test_a_proposal_does_not_smuggle_a_denied_field_in():
+    """The pending item carries the operation's value and the writer's evidence into the document."""
+    rules = shipped_rules("project-copilot-v1", "user_dynamic")
+    fact = {"id": "f", "text": "t", "confidence": 0.1, "evidence": {}, "last_verified_at": "2026-01-01T00:00:00Z"}
+    for value, evidence in [(fact | {"evidence": {"password": "x"}}, EVIDENCE), (fact, EVIDENCE | {"password": "x"})]:
+        command = shipped_command(
+            "project-copilot-v1", "user_dynamic", op("add", "/content/durable_facts/-", value=value), evidence=evidence
+        )
+        with pytest.raises(FieldDenied):
+            draft(rules, command)
+
+
+# Any operations on any document: nothing outside the rules changes, and nothing denied appears.
+
+NAME = st.sampled_from(["a", "b", "open", "shut", "secret", "Secret", "0", "-", "", "*", "a/b", "~"])
+VALUE = st.recursive(
+    st.sampled_from([None, 1, True, "x", "secret"]),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(NAME, inner, max_size=3),
+    max_leaves=8,
+)
+BRANCH = st.dictionaries(NAME, VALUE, max_size=4)
+DOCUMENT = st.fixed_dictionaries(
+    {"open": BRANCH | st.lists(VALUE, max_size=3), "shut": VALUE, "a": st.lists(BRANCH, max_size=2) | BRANCH},
+    optional={"": VALUE, "b": BRANCH},
+)
+ENTRANCE = st.sampled_from([["open"]] * 6 + [["a", "0", "b"], ["a", "a", "b"], ["b", "open"], [""], []])
+PLACE = st.builds(
+    lambda entrance, tail: pointer_text(["content", *entrance, *tail]), ENTRANCE, st.lists(NAME, max_size=2)
+)
+OP = st.one_of(
+    st.fixed_dictionaries({"op": st.sampled_from(["add", "replace"]), "path": PLACE, "value": VALUE}),
+    st.fixed_dictionaries({"op": st.sampled_from(["move", "copy"]), "path": PLACE, "from": PLACE}),
+    st.fixed_dictionaries({"op": st.just("remove"), "path": PLACE}),
+)
+OPEN = ["/open", "/a/*/b", "/b/open", "/"]
+RULES = small_rules(writable_path_rules={"b": OPEN}, denied_fields=["secret"])
+
+
+def outside(value: Any, place: tuple[str, ...] = ()) -> Any:
+    """The document without what the rules let a writer change; a writable member leaves no trace."""
+    if any(lies_within(place, pointer(rule)) for rule in OPEN):
+        return None
+    if isinstance(value, dict):
+        found = {name: outside(child, (*place, name)) for name, child in value.items()}
+        return {
+            name: child
+            for name, child in found.items()
+            if not any(lies_within((*place, name), pointer(rule)) for rule in OPEN)
+        }
+    if isinstance(value, list):
+        return [outside(child, (*place, str(index))) for index, child in enumerate(value)]
+    return value
+
+
+def denied_count(value: Any) -> int:
+    if isinstance(value, dict):
+        return sum((name.casefold() == "secret") + denied_count(child) for name, child in value.items())
+    return sum(map(denied_count, value)) if isinstance(value, list) else 0
+
+
+@settings(max_examples=250)
+@given(DOCUMENT, st.lists(OP, min_size=1, max_size=4))
+def test_no_patch_reaches_outside_the_rules_or_brings_in_what_is_denied(document, ops):
+    before = orjson.loads(canonical(document))
+    try:
+        outcome = draft(RULES, patch_command(*ops), document).content
+    except MemnetError:
+        outcome = before
+    assert canonical(document) == canonical(before)
+    assert canonical(outside(outcome)) == canonical(outside(before))
+    assert denied_count(outcome) <= denied_count(before)

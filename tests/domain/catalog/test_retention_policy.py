@@ -1,0 +1,167 @@
+"""How long what is kept: rules between floors and ceilings, and chains without gaps."""
+
+from datetime import UTC, datetime, timedelta
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from pydantic import ValidationError
+
+from memnet.domain.catalog.profile import RetentionRules
+from memnet.domain.catalog.retention_check import check_ceilings, check_rules
+from memnet.domain.catalog.retention_policy import (
+    Ceilings,
+    Kind,
+    Limits,
+    RetentionPolicy,
+    RetentionReport,
+    Tally,
+    count_expired,
+)
+from memnet.domain.core.timestamps import to_text
+from tests.domain.samples import small_rules
+
+NOW = datetime(2026, 1, 1, tzinfo=UTC)
+DAYS = st.none() | st.integers(1, 36_500)
+
+
+def policy(limits: Limits | None = None, **rules: dict[str, int | None]) -> RetentionPolicy:
+    """Profiles by id with these rules."""
+    profiles = {name: small_rules(profile_id=name, retention_rules=members).profile for name, members in rules.items()}
+    return RetentionPolicy(profiles, limits or Limits())
+
+
+def test_a_rule_holds_and_without_one_the_ceiling_does():
+    limits = Limits(events_max_days=100)
+    found = policy(limits, a={"events_days": 30}, b={})
+    assert [found.days(Kind.EVENTS, name) for name in ("a", "b")] == [30, 100]
+    assert found.days(Kind.AUDIT, "a") is None
+    assert found.last_due(Kind.AUDIT, "a", NOW) == ""
+    assert found.last_due(Kind.EVENTS, "a", NOW) == to_text(NOW - timedelta(days=30))
+
+
+def test_what_names_no_profile_goes_by_the_longest_rule():
+    found = policy(None, a={"events_days": 30}, b={"events_days": 60})
+    assert [found.days(Kind.EVENTS, name) for name in (None, "gone", "a")] == [60, 60, 30]
+    assert policy(None, a={"events_days": 30}, b={}).days(Kind.EVENTS, None) is None
+    assert policy(Limits(events_max_days=9)).days(Kind.EVENTS, None) == 9
+
+
+def test_a_tenants_limits_take_the_place_of_the_organisations():
+    ceilings = Ceilings.model_validate_json(
+        b'{"audit_max_days":700,"audit_min_days":365,"events_max_days":365,'
+        b'"tenants":{"strict":{"events_max_days":30},"long":{"audit_max_days":4000,"audit_min_days":3650},'
+        b'"free":{"events_max_days":null}}}'
+    )
+    rules = {"a": {"events_days": 200, "audit_days": 400}}
+
+    def days(tenant: str) -> tuple[int | None, int | None]:
+        found = policy(ceilings.of(tenant), **rules)
+        return found.days(Kind.EVENTS, "a"), found.days(Kind.AUDIT, "a")
+
+    assert (days("other"), days("strict"), days("long")) == ((200, 400), (30, 400), (200, 3650))
+    assert (ceilings.of("free").most(Kind.EVENTS), ceilings.of("other").most(Kind.EVENTS)) == (None, 365)
+
+
+@given(rule=DAYS, least=DAYS, most=DAYS)
+def test_days_are_never_outside_the_limits(rule, least, most):
+    if least is not None and most is not None and least > most:
+        least, most = most, least
+    limits = Limits(jobs_min_days=least, jobs_max_days=most)
+    days = policy(limits, a={"jobs_days": rule}).days(Kind.JOBS, "a")
+    assert days is None or ((least is None or days >= least) and (most is None or days <= most))
+    assert (days is None) == (rule is None and most is None)
+
+
+@given(as_of=st.datetimes(timezones=st.just(UTC)), days=st.integers(1, 36_500))
+def test_no_moment_is_too_early(as_of, days):
+    policy(None, a={"events_days": days}).last_due(Kind.EVENTS, "a", as_of)
+
+
+def record(days_ago: float, profile_id: str | None = "a"):
+    return {"timestamp": to_text(NOW - timedelta(days=days_ago)), "profile_id": profile_id}
+
+
+@pytest.mark.parametrize(
+    ("records", "due"),
+    [
+        ([], 0),
+        ([record(9)], 0),
+        ([record(10)], 1),
+        ([record(12), record(11), record(9)], 2),
+        # Not itself over: one of a longer rule, which keeps the one after it.
+        ([record(12), record(11, "long"), record(11)], 1),
+        ([record(12), record(11, None), record(9)], 2),
+        ([record(30, "long"), record(11, None), record(11)], 1),
+        ([record(11, None)], 1),
+        ([record(11, "gone")], 0),
+    ],
+)
+def test_how_many_records_are_over(records, due):
+    found = policy(None, a={"audit_days": 10}, long={"audit_days": 20})
+    assert count_expired(records, "a", found, NOW) == due
+
+
+@given(st.lists(st.tuples(st.integers(0, 3000), st.sampled_from(["a", "long", None])), max_size=8))
+def test_no_record_outlives_the_longest_rule_and_none_goes_before_its_own(rows):
+    rows = sorted(rows, key=lambda row: row[0], reverse=True)
+    records = [record(days, profile_id) for days, profile_id in rows]
+    found = policy(None, a={"audit_days": 1000}, long={"audit_days": 2000})
+    due = count_expired(records, "a", found, NOW)
+    before = "a"
+    for index, (days, profile_id) in enumerate(rows):
+        before = profile_id or before
+        if index < due:
+            assert days >= (1000 if before == "a" else 2000)
+        else:
+            assert days < 2000
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        b'{"snapshots_max_days":0}',
+        b'{"snapshots_max_days":1.5}',
+        b'{"snapshot_max_days":5}',
+        b'{"audit_max_days":36501}',
+        b'{"tenants":{"../t":{}}}',
+        b'{"tenants":{"t":{"tenants":{}}}}',
+    ],
+)
+def test_a_limit_that_cannot_be_is_refused(body):
+    with pytest.raises(ValidationError):
+        Ceilings.model_validate_json(body)
+
+
+def test_a_floor_above_its_ceiling_is_told_also_where_a_tenant_makes_it_so():
+    ceilings = Ceilings.model_validate_json(
+        b'{"audit_min_days":365,"audit_max_days":700,"jobs_min_days":9,"jobs_max_days":8,'
+        b'"tenants":{"t1":{"audit_max_days":100}}}'
+    )
+    assert [(problem.pointer, problem.reason) for problem in check_ceilings(ceilings)] == [
+        ("/jobs_min_days", "is above jobs_max_days, 8"),
+        ("/tenants/t1/audit_min_days", "is above audit_max_days, 100"),
+        ("/tenants/t1/jobs_min_days", "is above jobs_max_days, 8"),
+    ]
+
+
+def test_a_profile_outside_the_limits_is_told():
+    profile = small_rules(retention_rules={"events_days": 9, "audit_days": 5, "jobs_days": 7}).profile
+    limits = Limits(events_max_days=8, audit_min_days=6, jobs_min_days=7, jobs_max_days=7)
+    assert [(problem.pointer, problem.reason) for problem in check_rules(profile, limits)] == [
+        ("/retention_rules/events_days", "is above the organisation's ceiling of 8 days"),
+        ("/retention_rules/audit_days", "is below the organisation's floor of 6 days"),
+    ]
+    assert set(RetentionRules.model_fields) == {f"{kind}_days" for kind in Kind}
+
+
+def test_reports_add_up():
+    one, other = RetentionReport(), RetentionReport()
+    one.tallies["events"] = Tally(1, 2, 3, 4, 5)
+    other.tallies["events"] = Tally(10, 20, 30, 0, 50)
+    other.baselines, other.broken["audit"] = 2, 1
+    assert not RetentionReport().unfinished
+    assert other.unfinished
+    one.add(other)
+    assert one.members()["counts"]["events"] == {"removed": 11, "held": 22, "waiting": 33, "postponed": 4, "kept": 55}
+    assert (one.baselines, one.broken.total(), one.unfinished) == (2, 1, True)

@@ -1,0 +1,60 @@
+"""The role table: closed, and strict about reasons."""
+
+import pytest
+
+from memnet.domain.core.access import ROLE_OF_REASON, ROLES, Role, permit, permit_anywhere
+from memnet.domain.core.errors import RoleRequired, TenantForbidden
+from memnet.domain.core.reason import Reason
+from memnet.domain.core.scope import Actor
+
+
+def actor(*roles: str) -> Actor:
+    return Actor("svc-a", frozenset(roles))
+
+
+@pytest.mark.parametrize("operation", ROLES)
+@pytest.mark.parametrize("role", Role)
+def test_one_of_an_operations_roles_is_enough_and_needed(operation: str, role: Role) -> None:
+    if role in ROLES[operation]:
+        permit(operation, actor(role.value), ["t1"], "t1")
+    else:
+        with pytest.raises(RoleRequired) as refusal:
+            permit(operation, actor(role.value), ["t1"], "t1")
+        assert refusal.value.details == {"roles": sorted(ROLES[operation])}
+
+
+@pytest.mark.parametrize("operation", ["get_profile", "get_statistics"])
+@pytest.mark.parametrize("role", Role)
+def test_without_a_tenant_the_role_alone_decides(operation: str, role: Role) -> None:
+    if role in ROLES[operation]:
+        permit_anywhere(operation, actor(role.value))
+    else:
+        with pytest.raises(RoleRequired) as refusal:
+            permit_anywhere(operation, actor(role.value))
+        assert refusal.value.details == {"roles": sorted(ROLES[operation])}
+
+
+@pytest.mark.parametrize("reason", Reason)
+@pytest.mark.parametrize("role", Role)
+def test_a_reason_takes_its_own_role_and_no_other(reason: Reason, role: Role) -> None:
+    if role is ROLE_OF_REASON.get(reason):
+        permit("patch_document", actor(role.value), ["t1"], "t1", reason)
+    else:
+        with pytest.raises(RoleRequired):
+            permit("patch_document", actor(role.value), ["t1"], "t1", reason)
+
+
+def test_only_the_administrator_replaces_and_deletes() -> None:
+    assert ROLES["replace_document"] == ROLES["delete_document"] == {Role.ADMIN}
+
+
+@pytest.mark.parametrize("tenants", [(), ("t2",), ("T1",), ("t1 ",), ("t",)])
+def test_the_tenant_is_compared_whole_and_before_the_role(tenants: tuple[str, ...]) -> None:
+    with pytest.raises(TenantForbidden):
+        permit("get_document", actor(), tenants, "t1")
+
+
+def test_every_reason_that_a_patch_can_claim_has_a_role() -> None:
+    service_only = {Reason.COMPACTION, Reason.FRESHNESS, Reason.CONFIRMATION, Reason.REJECTION}
+    assert set(ROLE_OF_REASON) == set(Reason) - service_only
+    assert set(ROLE_OF_REASON.values()) == ROLES["patch_document"]

@@ -1,0 +1,70 @@
+"""Jobs: how they are named, and written as messages."""
+
+import pytest
+
+from memnet.domain.core.errors import InvalidIdentifier, MalformedRequest
+from memnet.domain.core.job import MAX_ID, QUEUES, Job, JobKind, dump, load, message_id, session_id
+
+REPLAY = Job(JobKind.REPLAY, "t1", "u1", "r1")
+REINDEX = Job(JobKind.REINDEX, "t1", None, "i1")
+
+
+def test_every_kind_has_its_queue() -> None:
+    assert QUEUES.keys() == set(JobKind)
+    assert len(set(QUEUES.values())) == len(JobKind)
+
+
+@pytest.mark.parametrize("job", [REPLAY, REINDEX])
+def test_what_is_written_is_read(job: Job) -> None:
+    assert load(dump(job)) == job
+
+
+def test_a_job_is_readable_in_the_queue() -> None:
+    assert dump(REPLAY) == b'{"job_id":"r1","kind":"replay","tenant_id":"t1","user_id":"u1"}'
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        b"",
+        b"{",
+        b"[]",
+        b"{}",
+        b'{"kind":"erase","tenant_id":"t","user_id":"u","job_id":"j"}',
+        b'{"kind":"replay","tenant_id":"../t","user_id":"u","job_id":"j"}',
+        b'{"kind":"replay","tenant_id":7,"user_id":"u","job_id":"j"}',
+        b'{"kind":"replay","tenant_id":"t","user_id":"u"}',
+    ],
+)
+def test_what_is_no_job_is_said(data: bytes) -> None:
+    with pytest.raises(MalformedRequest):
+        load(data)
+
+
+def test_a_tenants_job_is_about_no_user() -> None:
+    assert REINDEX.session == session_id(REINDEX) == "t1"
+    with pytest.raises(InvalidIdentifier):
+        _ = REINDEX.scope
+
+
+def test_a_message_is_named_by_all_that_tells_a_job_apart() -> None:
+    assert message_id(REPLAY, 2) == "replay:t1/u1:r1:2"
+    others = [
+        Job(JobKind.CONFLICT, "t1", "u1", "r1"),
+        Job(JobKind.REPLAY, "t2", "u1", "r1"),
+        Job(JobKind.REPLAY, "t1", "u2", "r1"),
+        Job(JobKind.REPLAY, "t1", "u1", "r2"),
+    ]
+    names = {message_id(job, attempt) for job in [REPLAY, *others] for attempt in (0, 1)}
+    assert len(names) == 10
+
+
+def test_long_names_are_told_apart_by_their_hashes() -> None:
+    longest = [Job(JobKind.REPLAY, "t" * 128, "u" * 128, "j" * 127 + end) for end in "ab"]
+    assert session_id(longest[0]) == session_id(longest[1])
+    assert len({message_id(job, 0) for job in longest}) == 2
+    for job in longest:
+        assert len(session_id(job)) <= MAX_ID
+        assert len(message_id(job, 0)) <= MAX_ID
+    fits = Job(JobKind.REPLAY, "t" * 64, "u" * 63, "j")
+    assert session_id(fits) == fits.session

@@ -1,0 +1,339 @@
+"""JSON Patch: cases for every rule of RFC 6902 and 6901, an oracle that knows nothing of the library, and bounds."""
+
+import copy
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from memnet.domain.core.canonical_json import MAX_DEPTH, canonical
+from memnet.domain.core.errors import LimitExceeded, MemnetError, PatchMalformed, PatchNotApplicable, PatchTestFailed
+from memnet.domain.core.json_patch import (
+    MAX_CARRIED,
+    MAX_POINTER_CHARS,
+    apply,
+    check_form,
+    pointer,
+    pointer_text,
+    resolve,
+)
+from tests.domain import rfc6902_cases as cases
+from tests.domain.samples import op
+
+BY_NAME = [*cases.OPERATIONS, *cases.WHOLE, *cases.NAMES]
+
+
+def patched(document: Any, ops: Any) -> Any:
+    return apply(copy.deepcopy(document), check_form(ops))
+
+
+@pytest.mark.parametrize(("document", "ops", "outcome"), [case[1:] for case in BY_NAME], ids=[c[0] for c in BY_NAME])
+def test_situation(document, ops, outcome):
+    if not isinstance(outcome, tuple):
+        assert canonical(patched(document, ops)) == canonical(outcome)
+        return
+    with pytest.raises(outcome[0]) as refusal:
+        patched(document, ops)
+    assert refusal.type is outcome[0]
+    assert refusal.value.details["op_index"] == outcome[1]
+
+
+MALFORMED = {name: ops_and_index for name, *ops_and_index in cases.MALFORMED_PATCHES}
+
+
+@pytest.mark.parametrize("name", MALFORMED)
+def test_what_is_no_patch_is_malformed(name):
+    ops, index = MALFORMED[name]
+    with pytest.raises(PatchMalformed) as refusal:
+        check_form(ops)
+    assert refusal.value.details.get("op_index") == index
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda at: op("add", at, value=0),
+        lambda at: op("remove", at),
+        lambda at: op("replace", at, value=0),
+        lambda at: op("test", at, value=10),
+        lambda at: op("copy", at, from_="/q/0"),
+        lambda at: op("copy", "/x", from_=at),
+        lambda at: op("move", at, from_="/y"),
+        lambda at: op("move", "/x", from_=at),
+        lambda at: op("add", at + "/deeper", value=0),
+        lambda at: op("test", at + "/deeper", value=0),
+    ],
+)
+@pytest.mark.parametrize("index", cases.BAD_INDICES)
+def test_an_array_has_no_such_index(make, index):
+    with pytest.raises((PatchNotApplicable, PatchTestFailed)):
+        patched({"q": [10, 11], "y": 1}, [make("/q/" + pointer_text([index])[1:])])
+
+
+@pytest.mark.parametrize("index", cases.FAR_INDICES)
+def test_an_index_beyond_the_end(index):
+    document = {"q": [10, 11], "y": 1}
+    at = f"/q/{index}"
+    for operation in [
+        op("remove", at),
+        op("replace", at, value=0),
+        op("test", at, value=0),
+        op("copy", "/x", from_=at),
+    ]:
+        with pytest.raises((PatchNotApplicable, PatchTestFailed)):
+            patched(document, [operation])
+    if index == "2":
+        assert patched(document, [op("add", at, value=12)])["q"] == [10, 11, 12]
+    else:
+        with pytest.raises(PatchNotApplicable):
+            patched(document, [op("add", at, value=12)])
+
+
+@pytest.mark.parametrize(("value", "other", "equal"), cases.EQUALITY)
+def test_equality_is_that_of_json(value, other, equal):
+    for found, wanted in [(value, other), (other, value)]:
+        if equal:
+            patched({"a": found}, [op("test", "/a", value=wanted)])
+        else:
+            with pytest.raises(PatchTestFailed):
+                patched({"a": found}, [op("test", "/a", value=wanted)])
+
+
+def test_members_that_the_rfc_does_not_define_are_ignored():
+    ops = [{"op": "add", "path": "/a", "value": 1, "from": 5, "comment": {"deep": []}, "xpath": "/b"}]
+    assert patched({}, ops) == {"a": 1}
+    assert patched({"a": 1}, [{"op": "remove", "path": "/a", "value": "x", "from": "no pointer"}]) == {}
+
+
+def test_the_operations_stay_as_they_were():
+    ops = [op("add", "/a", value={"x": []}), op("add", "/a/x/-", value=1), op("copy", "/b", from_="/a")]
+    ops.append(op("add", "/b/x/-", value=2))
+    before = copy.deepcopy(ops)
+    assert patched({}, ops) == {"a": {"x": [1]}, "b": {"x": [1, 2]}}
+    assert ops == before
+
+
+def test_no_word_of_the_document_is_in_a_refusal():
+    secret = "the-secret-of-the-user"
+    for ops in [
+        [op("test", "/a", value="a-guess-of-the-client")],
+        [op("add", "/a/b", value=1)],
+        [op("remove", "/a/0")],
+        [op("replace", "/q/7", value=1)],
+    ]:
+        with pytest.raises(MemnetError) as refusal:
+            patched({"a": secret, "q": [secret]}, ops)
+        error = refusal.value
+        assert secret not in repr((error.message, error.details, str(error)))
+        assert "a-guess" not in repr((error.message, error.details))
+        assert error.__suppress_context__, "a traceback would print the library's message, which quotes the document"
+
+
+# Bounds.
+
+
+def nested(depth: int) -> Any:
+    value: Any = []
+    for _ in range(depth - 1):
+        value = [value]
+    return value
+
+
+def test_a_value_may_nest_as_deep_as_the_limit_and_no_deeper():
+    assert patched({}, [op("add", "/a", value=nested(MAX_DEPTH - 1))])
+    with pytest.raises(LimitExceeded) as refusal:
+        patched({}, [op("test", "", value={}), op("add", "/a", value=nested(MAX_DEPTH))])
+    assert refusal.value.details["op_index"] == 1
+
+
+def test_moves_and_copies_do_not_deepen_beyond_the_limit():
+    document = {"deep": nested(40), "other": nested(40)}
+    below = "/other" + "/0" * 39 + "/0"
+    for verb in ("move", "copy"):
+        with pytest.raises(LimitExceeded):
+            patched(document, [op(verb, below, from_="/deep")])
+    steps = [op("copy", "/a/a", from_="/a") for _ in range(MAX_DEPTH)]
+    with pytest.raises(LimitExceeded):
+        patched({"a": {}}, steps)
+
+
+def test_a_scalar_may_stand_at_the_deepest_place():
+    document = {"a": nested(MAX_DEPTH - 1)}
+    assert patched(document, [op("add", "/a" + "/0" * (MAX_DEPTH - 2) + "/-", value=1)])
+
+
+def test_copies_that_double_a_document_are_stopped():
+    doubling = [op("copy", "/a/0", from_="/a")] * 50
+    with pytest.raises(LimitExceeded) as refusal:
+        patched({"a": [1]}, doubling)
+    assert refusal.value.details["op_index"] <= MAX_CARRIED.bit_length()
+
+
+def test_copies_of_long_strings_and_names_are_stopped_though_they_are_few_values():
+    for value in ["x" * 10_000, {"n" * 10_000: 1}]:
+        with pytest.raises(LimitExceeded) as refusal:
+            patched({"a": [value]}, [op("copy", "/a/0", from_="/a")] * 12)
+        assert str(MAX_CARRIED) in refusal.value.message
+
+
+def test_moves_of_a_large_value_are_stopped_before_they_cost_much():
+    ops = [op("move", "/b", from_="/a"), op("move", "/a", from_="/b")] * 50
+    with pytest.raises(LimitExceeded):
+        patched({"a": [0] * 50_000}, ops)
+
+
+def test_ordinary_moves_of_a_whole_document_are_not():
+    ops = [op("move", "/b", from_="/a"), op("move", "/a", from_="/b")] * 8
+    assert patched({"a": "x" * 30_000}, ops) == {"a": "x" * 30_000}
+
+
+def test_a_pointer_has_a_length_limit():
+    assert len(pointer("/a" * (MAX_POINTER_CHARS // 2))) == MAX_POINTER_CHARS // 2
+    with pytest.raises(PatchMalformed, match="limited to"):
+        pointer("/" + "a" * MAX_POINTER_CHARS)
+
+
+# Pointers.
+
+
+@given(st.lists(st.text(), max_size=6))
+def test_a_pointer_written_is_the_pointer_read(segments):
+    text = pointer_text(segments)
+    assert pointer(text) == tuple(segments)
+    document: Any = "there"
+    for segment in reversed(segments):
+        document = {segment: document}
+    assert resolve(document, text) == "there"
+
+
+@pytest.mark.parametrize("text", ["/a/-", "/a/2", "/a/x", "/b", "/a/0/x", "/s/0"])
+def test_resolve_finds_nothing_there(text):
+    with pytest.raises(PatchNotApplicable):
+        resolve({"a": [1, 2], "s": "text"}, text)
+
+
+# An oracle of our own: slow, plain, never shares a value.
+
+NAME = st.sampled_from(["a", "b", "0", "1", "-", "", "~", "/", "01"])
+SCALAR = st.sampled_from([None, True, False, 0, 1, 1.0, "", "1", "x"])
+VALUE = st.recursive(
+    SCALAR, lambda inner: st.lists(inner, max_size=3) | st.dictionaries(NAME, inner, max_size=3), max_leaves=6
+)
+POINTER = st.lists(NAME, max_size=3).map(pointer_text)
+WITH_VALUE = st.fixed_dictionaries({"op": st.sampled_from(["add", "replace", "test"]), "path": POINTER, "value": VALUE})
+WITH_FROM = st.fixed_dictionaries({"op": st.sampled_from(["move", "copy"]), "path": POINTER, "from": POINTER})
+REMOVAL = st.fixed_dictionaries({"op": st.just("remove"), "path": POINTER})
+OP = WITH_VALUE | WITH_FROM | REMOVAL
+
+
+class Refused(Exception):
+    """The oracle's no."""
+
+
+def oracle(document: Any, operation: dict[str, Any]) -> Any:
+    verb, path = operation["op"], split(operation["path"])
+    if verb in ("add", "replace"):
+        return put(document, path, operation["value"], anew=verb == "add")
+    if verb == "remove":
+        if not path:
+            raise Refused
+        return without(document, path)
+    if verb == "test":
+        if not same(find(document, path), operation["value"]):
+            raise Refused
+        return document
+    source = split(operation["from"])
+    value = find(document, source)
+    if verb == "move" and source == path:
+        return document
+    if verb == "move":
+        if path[: len(source)] == source:
+            raise Refused
+        document = without(document, source)
+    return put(document, path, value, anew=True)
+
+
+def split(text: str) -> list[str]:
+    return [part.replace("~1", "/").replace("~0", "~") for part in text.split("/")[1:]]
+
+
+def step(node: Any, name: str, end: int) -> Any:
+    """The key of a member or the number of an element, which must be below `end`."""
+    if isinstance(node, dict):
+        return name
+    if not isinstance(node, list) or name not in {str(number) for number in range(end)}:
+        raise Refused
+    return int(name)
+
+
+def find(node: Any, path: list[str]) -> Any:
+    for name in path:
+        key = step(node, name, len(node) if isinstance(node, list) else 0)
+        if isinstance(node, dict) and key not in node:
+            raise Refused
+        node = node[key]
+    return copy.deepcopy(node)
+
+
+def put(node: Any, path: list[str], value: Any, *, anew: bool) -> Any:
+    if not path:
+        return copy.deepcopy(value)
+    node = copy.deepcopy(node)
+    if len(path) > 1:
+        child = find(node, path[:1])
+        node[step(node, path[0], 99)] = put(child, path[1:], value, anew=anew)
+        return node
+    if not anew:
+        find(node, path)
+        node[step(node, path[0], 99)] = copy.deepcopy(value)
+    elif isinstance(node, list):
+        at = len(node) if path[0] == "-" else step(node, path[0], len(node) + 1)
+        node = [*node[:at], copy.deepcopy(value), *node[at:]]
+    else:
+        node[step(node, path[0], 0)] = copy.deepcopy(value)
+    return node
+
+
+def without(node: Any, path: list[str]) -> Any:
+    find(node, path)
+    node = copy.deepcopy(node)
+    key = step(node, path[0], 99)
+    if len(path) > 1:
+        node[key] = without(node[key], path[1:])
+    else:
+        del node[key]
+    return node
+
+
+def same(a: Any, b: Any) -> bool:
+    numbers = (int, float)
+    if isinstance(a, bool) or isinstance(b, bool) or not (isinstance(a, numbers) and isinstance(b, numbers)):
+        if type(a) is not type(b):
+            return False
+        if isinstance(a, list):
+            return len(a) == len(b) and all(map(same, a, b))
+        if isinstance(a, dict):
+            return a.keys() == b.keys() and all(same(a[name], b[name]) for name in a)
+    return bool(a == b)
+
+
+@settings(max_examples=400)
+@given(VALUE, st.lists(OP, min_size=1, max_size=5))
+def test_any_patch_does_what_the_oracle_does(document, ops):
+    expected: Any = copy.deepcopy(document)
+    failed_at = None
+    for index, operation in enumerate(ops):
+        try:
+            expected = oracle(expected, operation)
+        except Refused:
+            failed_at = index
+            break
+    if failed_at is None:
+        assert canonical(patched(document, ops)) == canonical(expected)
+        return
+    with pytest.raises((PatchMalformed, PatchNotApplicable, PatchTestFailed)) as refusal:
+        patched(document, ops)
+    index = refusal.value.details["op_index"]
+    # The form of all operations is checked before the first is applied.
+    assert index == failed_at or (refusal.type is PatchMalformed and index > failed_at)

@@ -1,0 +1,81 @@
+"""When two texts say the same."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from memnet.domain.core.text_normalization import normalize, normalized_text
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ("Likes tea.", "likes  TEA"),
+        ("Likes tea.", " \t“Likes tea” !\n"),
+        ("Don't!", "don\u2019t"),
+        ("e-mail", "E mail"),
+        ("snake_case", "snake case"),
+        ("covid-19", "Covid 19"),
+        ("Done.Next", "done next"),
+        ("\u1fb3\u0301", "\u1fb4"),
+        ("STRASSE", "straße"),
+        ("\ufb01ne \uff11\uff12", "fine 12"),
+        ("É", "e\u0301"),
+        ("co\u00adop\u200berate\ufeff", "cooperate"),
+        ("İ", "i\u0307"),
+        ("Yes (really), please…", "yes really please"),
+        ("お茶が、好き。", "お茶が 好き"),
+    ],
+)
+def test_the_same_is_said(one: str, other: str) -> None:
+    assert normalize(one) == normalize(other)
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ("C", "C#"),
+        ("C", "C++"),
+        ("net", ".NET"),
+        ("1.5 kg", "15 kg"),
+        ("1.5 kg", "1 5 kg"),
+        ("1-5", "1/5"),
+        ("at -5", "at 5"),
+        ("100%", "100"),
+        ("5 €", "5 $"),
+        ("a/b", "a b"),
+        ("x < y", "x > y"),
+        ("resume", "résumé"),
+        ("हिन्दी", "हिनदी"),
+        ("👩‍💻", "👩💻"),
+        ("?", "!"),
+        ("therapist", "the rapist"),
+        ("Likes tea", "Does not like tea"),
+    ],
+)
+def test_something_else_is_said(one: str, other: str) -> None:
+    assert normalize(one) != normalize(other)
+
+
+@given(st.text())
+def test_a_normal_form_is_its_own(text: str) -> None:
+    assert normalize(normalize(text)) == normalize(text)
+
+
+@pytest.mark.parametrize(
+    ("item", "field", "said"),
+    [
+        ("Likes tea.", "text", "likes tea"),
+        ({"text": "Likes tea."}, "text", "likes tea"),
+        ({"note": "Likes tea."}, "note", "likes tea"),
+        ({"note": "Likes tea."}, "text", None),
+        ({"text": 5}, "text", None),
+        ({"text": " "}, "text", None),
+        ("!", "text", "!"),
+        (5, "text", None),
+        (None, "text", None),
+        (["Likes tea."], "text", None),
+    ],
+)
+def test_what_an_entry_says(item: object, field: str, said: str | None) -> None:
+    assert normalized_text(item, field) == said

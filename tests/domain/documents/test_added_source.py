@@ -1,0 +1,61 @@
+"""A replay adds a source to an entry without a confirmation; nothing else gets in that way."""
+
+from copy import deepcopy
+from typing import Any
+
+import pytest
+
+from memnet.domain.core.reason import Reason
+from memnet.domain.documents.added_source import source_ops
+from tests.domain.samples import NOW, draft, op, shipped_command, shipped_rules
+
+RULES = shipped_rules("project-copilot-v1", "user_dynamic")
+E1, E2 = {"conversation_id": "c1"}, {"conversation_id": "c2"}
+BOTH = {**E1, "also": [E2]}
+FACT = {"id": "f1", "text": "Works from Utrecht.", "confidence": 0.9, "evidence": E1, "last_verified_at": NOW}
+AT = "/content/durable_facts/0/evidence"
+
+
+def redirected(*ops: Any, **members: Any) -> bool:
+    chosen = {"reason": Reason.REPLAY_UPDATE, "confidence": 0.1, "evidence": E2} | members
+    content = {"preferences": [], "durable_facts": [deepcopy(FACT)], "pending_confirmations": []}
+    return bool(draft(RULES, shipped_command("project-copilot-v1", "user_dynamic", *ops, **chosen), content).redirected)
+
+
+def test_a_replay_adds_a_source_however_unsure_it_is() -> None:
+    assert not redirected(op("add", AT, value=BOTH))
+    assert not redirected(op("add", AT, value=BOTH), op("add", AT, value={**BOTH, "also": [E2, {"event_id": "e"}]}))
+
+
+def test_a_live_writer_does_not() -> None:
+    assert redirected(op("add", AT, value=BOTH), reason=Reason.LIVE_UPDATE)
+
+
+@pytest.mark.parametrize(
+    "made",
+    [
+        op("add", AT, value=E2),
+        op("add", AT, value={}),
+        op("remove", f"{AT}/conversation_id"),
+        op("replace", "/content/durable_facts/0/text", value="Owes 10,000."),
+        op("add", "/content/durable_facts/0/confidence", value=1.0),
+        op("replace", "/content/durable_facts/0", value={**FACT, "evidence": BOTH}),
+        op("add", "/content/durable_facts/-", value=FACT),
+    ],
+)
+def test_what_takes_a_source_away_or_says_something_waits(made: Any) -> None:
+    assert redirected(made)
+
+
+@pytest.mark.parametrize(
+    "made",
+    [
+        op("add", "/content/a/0/other", value=BOTH),
+        {"op": "copy", "from": "/content/a/0/evidence", "path": "/content/a/0/evidence"},
+        op("add", "/content/evidence", value=BOTH),
+        op("add", "/content/o/0/evidence", value=BOTH),
+    ],
+)
+def test_only_the_evidence_of_an_entry_of_an_array_takes_sources(made: Any) -> None:
+    state = deepcopy({"content": {"a": [FACT], "o": {"0": FACT}, "evidence": E1}})
+    assert source_ops([made], state, ()) == frozenset()

@@ -1,0 +1,320 @@
+"""Is a request new, a repetition or too late; and what the one blob that commits it holds."""
+
+import dataclasses
+from typing import Any
+
+import orjson
+import pytest
+
+from memnet.domain.core.canonical_json import canonical
+from memnet.domain.core.errors import DocumentExists, DocumentNotFound, ETagMismatch, IdempotencyKeyReused
+from memnet.domain.core.reason import Reason
+from memnet.domain.core.scope import Actor, ETag
+from memnet.domain.documents import commit
+from memnet.domain.documents.audit_record import FIRST_HASH, record_hash
+from memnet.domain.documents.commands import IfAbsent, IfMatch
+from memnet.domain.documents.commit import MAX_RECEIPTS, OlderThanReceipts, match_request, request_from_record
+from memnet.domain.documents.envelope import dump, load, summarise, visible
+from tests.domain.samples import (
+    BOB,
+    NOW,
+    SEALING,
+    History,
+    delete_command,
+    op,
+    patch_command,
+    small_rules,
+)
+
+SET = op("add", "/content/n", value=1)
+
+
+def changes(count: int, history: History | None = None) -> History:
+    """A history of `count` more changes under the keys k1, k2, …"""
+    history = history or History()
+    for _ in range(count):
+        history.patch(op("add", "/content/n", value=len(history.versions)))
+    return history
+
+
+def repeated(history: History, sequence: int, **members: Any) -> Any:
+    """The command that became change `sequence`, once more."""
+    before = load(history.versions[sequence - 2]) if sequence > 1 else None
+    precondition = IfMatch(before.commit.etag) if before and not before.deleted else IfAbsent()
+    chosen = {"precondition": precondition, "idempotency_key": f"k{sequence}"}
+    return patch_command(op("add", "/content/n", value=sequence - 1), **chosen | members)
+
+
+# Settling.
+
+
+def test_a_new_request_is_to_be_decided():
+    head = changes(3).head
+    assert match_request(None, patch_command(SET)) is None
+    assert (
+        match_request(head, patch_command(SET, precondition=IfMatch(head.commit.etag), idempotency_key="new")) is None
+    )
+
+
+def test_refusals_before_a_word_is_said_of_the_content():
+    head = changes(3).head
+    stale, weak = load(changes(3).versions[0]).commit.etag, ETag("W/" + head.commit.etag)
+    for command, error, details in [
+        (patch_command(precondition=IfMatch(stale), idempotency_key="x"), ETagMismatch, head.commit.etag),
+        (patch_command(precondition=IfMatch(ETag('"nonsense"')), idempotency_key="x"), ETagMismatch, head.commit.etag),
+        (patch_command(precondition=IfMatch(weak), idempotency_key="x"), ETagMismatch, head.commit.etag),
+        (patch_command(precondition=IfAbsent(), idempotency_key="x"), DocumentExists, head.commit.etag),
+    ]:
+        with pytest.raises(error) as refusal:
+            match_request(head, command)
+        assert refusal.value.details == {"latest_etag": details}
+    with pytest.raises(DocumentNotFound):
+        match_request(None, patch_command(precondition=IfMatch(stale)))
+
+
+def test_a_repetition_has_its_receipt_whatever_it_demands_by_now():
+    history = changes(5)
+    for sequence in range(1, 6):
+        original = repeated(history, sequence)
+        for precondition in [
+            original.precondition,
+            IfMatch(history.head.commit.etag),
+            IfAbsent(),
+            IfMatch(ETag('"x"')),
+        ]:
+            receipt = match_request(history.head, dataclasses.replace(original, precondition=precondition))
+            assert (receipt.sequence, receipt.created) == (sequence, sequence == 1)
+            assert receipt.etag == load(history.versions[sequence - 1]).commit.etag
+
+
+def test_a_key_with_another_request_is_refused_even_with_the_right_etag():
+    head = changes(2).head
+    for etag in [head.commit.etag, ETag('"x"')]:
+        with pytest.raises(IdempotencyKeyReused):
+            match_request(head, patch_command(SET, precondition=IfMatch(etag), idempotency_key="k1"))
+
+
+def test_the_ring_remembers_exactly_as_many_requests_as_it_says():
+    history = changes(MAX_RECEIPTS + 1)
+    assert len(history.head.commit.receipts) == MAX_RECEIPTS == 64
+    assert match_request(history.head, repeated(history, 2)).sequence == 2
+    elsewhere = match_request(history.head, repeated(history, 1))
+    assert isinstance(elsewhere, OlderThanReceipts)
+    assert elsewhere.change_id == history.records[0]["change_id"]
+
+
+def test_beyond_the_ring_only_the_change_after_the_named_one_is_asked():
+    history = changes(MAX_RECEIPTS + 10)
+    for sequence in range(1, 11):
+        elsewhere = match_request(history.head, repeated(history, sequence))
+        assert elsewhere.change_id == history.records[sequence - 1]["change_id"]
+        receipt = request_from_record(history.records[sequence - 1], elsewhere, repeated(history, sequence))
+        first = load(history.versions[sequence - 1]).commit.receipts[-1]
+        assert receipt == first
+        with pytest.raises(IdempotencyKeyReused):
+            request_from_record(
+                history.records[sequence - 1], elsewhere, repeated(history, sequence, reason=Reason.ADMIN_MIGRATION)
+            )
+        for record in [None, history.records[sequence]]:
+            with pytest.raises((ETagMismatch, DocumentExists)):
+                request_from_record(record, elsewhere, repeated(history, sequence))
+
+
+def test_another_principal_s_request_is_another_one_within_the_ring_and_beyond():
+    stranger = Actor("svc-other", frozenset())
+    near, far = changes(3), changes(MAX_RECEIPTS + 3)
+    for history, repeats in [(near, 2), (far, 1)]:
+        command = dataclasses.replace(repeated(history, repeats), actor=stranger)
+        with pytest.raises((ETagMismatch, DocumentExists)):
+            request_from_record(history.records[repeats - 1], match_request(history.head, command), command)
+    newest = IfMatch(near.head.commit.etag)
+    assert match_request(near.head, dataclasses.replace(repeated(near, 2), actor=stranger, precondition=newest)) is None
+
+
+def test_a_made_up_etag_is_refused_without_a_look():
+    head = changes(MAX_RECEIPTS + 5).head
+    numbers = ["999999999999999", "70", "-1", "0x1", "\u0661", ""]
+    for etag in ['"x"', *(f'"{number}-0123456789abcdef"' for number in numbers)]:
+        with pytest.raises(ETagMismatch):
+            match_request(head, patch_command(SET, precondition=IfMatch(ETag(etag)), idempotency_key="x"))
+
+
+def test_a_replayed_answer_is_the_first_one_redirections_and_all():
+    rules = small_rules(
+        binding={"initial_content": {"facts": [], "pending": []}},
+        durable_sections={"b": ["/facts"]},
+        pending_sections={"b": "/pending"},
+        confidence_rules={"min_confidence_for_durable_fact": 0.8},
+    )
+    history = History(rules)
+    command = patch_command(op("add", "/content/facts/-", value={"text": "\u00e9"}), confidence=0.5)
+    head = history.write(command)
+    first = commit.result(head.doc_id, head.commit.receipts[-1], replayed=False)
+    assert first.redirected
+    from_ring = commit.result(head.doc_id, match_request(head, command), replayed=True)
+    from_audit = request_from_record(history.records[0], OlderThanReceipts(first.change_id, None), command)
+    for again in [from_ring, commit.result(head.doc_id, from_audit, replayed=True)]:
+        assert dataclasses.replace(again, replayed=False) == first
+        assert canonical(list(again.redirected)) == canonical(list(first.redirected))
+
+
+# Deleted documents.
+
+
+def test_a_deleted_document_can_be_created_and_nothing_else():
+    history = changes(2)
+    etag = history.head.commit.etag
+    head = history.delete()
+    for command in [
+        patch_command(SET, precondition=IfMatch(head.commit.etag), idempotency_key="x"),
+        patch_command(SET, precondition=IfMatch(etag), idempotency_key="x"),
+        delete_command(IfMatch(head.commit.etag), idempotency_key="x"),
+    ]:
+        with pytest.raises(DocumentNotFound):
+            match_request(head, command)
+    assert match_request(head, patch_command(SET, idempotency_key="x")) is None
+
+
+def test_a_deletion_is_repeated_after_the_document_was_created_anew():
+    history = changes(2)
+    deletion = delete_command(IfMatch(history.head.commit.etag), idempotency_key="gone")
+    history.write(deletion)
+    assert match_request(history.head, deletion).sequence == 3
+    changes(1, history)
+    assert match_request(history.head, deletion).sequence == 3
+    changes(MAX_RECEIPTS, history)
+    elsewhere = match_request(history.head, deletion)
+    assert request_from_record(history.records[2], elsewhere, deletion).sequence == 3
+
+
+def test_a_late_retry_of_a_creation_does_not_bring_a_deleted_document_back():
+    history = changes(MAX_RECEIPTS + 6)
+    history.delete()
+    creation = repeated(history, 1)
+    elsewhere = match_request(history.head, creation)
+    assert elsewhere.refusal is None
+    assert request_from_record(history.records[0], elsewhere, creation).sequence == 1
+    another = dataclasses.replace(creation, idempotency_key="another")
+    assert request_from_record(history.records[0], match_request(history.head, another), another) is None
+
+
+def test_a_creation_is_found_by_its_own_sequence_after_an_earlier_life():
+    history = changes(2)
+    history.delete()
+    changes(MAX_RECEIPTS + 1, history)
+    elsewhere = match_request(history.head, repeated(history, 4))
+    assert elsewhere.change_id.endswith("-000000000004")
+    assert request_from_record(history.records[3], elsewhere, repeated(history, 4)).created
+
+
+# The next version.
+
+
+def test_etags_never_repeat_not_even_for_the_same_content_after_deletion_and_creation():
+    history = History()
+    for _ in range(3):
+        history.patch(SET, idempotency_key=f"a{len(history.versions)}")
+        history.patch(op("remove", "/content/n"), idempotency_key=f"b{len(history.versions)}")
+        history.patch(SET, idempotency_key=f"c{len(history.versions)}")
+        history.delete(idempotency_key=f"d{len(history.versions)}")
+    etags = [load(version).commit.etag for version in history.versions]
+    assert len(set(etags)) == len(etags) == 12
+    assert all(commit.ETAG.fullmatch(etag) for etag in etags)
+
+
+def test_rivals_for_one_version_have_different_etags():
+    head = changes(1).head
+    made = set()
+    others = [{"idempotency_key": "x"}, {"confidence": 0.5}, {"actor": Actor("svc-other", frozenset())}]
+    for members in [{}, *others, {"ops": [op("add", "/content/n", value=2)]}]:
+        command = patch_command(SET, **{"precondition": IfMatch(head.commit.etag)} | members)
+        draft = History().decide(command, head)
+        made.add(
+            commit.next_version(head, command, draft, now=NOW, new_doc_id="x", carried=(), sealing=SEALING).commit.etag
+        )
+    assert len(made) == 5
+
+
+def test_recorded_time_never_runs_back():
+    history = History()
+    for hour in ["20", "09", "21", "10"]:
+        history.patch(SET, now=f"2026-02-14T{hour}:00:00.000000Z")
+    hours = [record["timestamp"][11:13] for record in history.records]
+    assert hours == ["20", "20", "21", "21"]
+    assert [load(version).updated_at[11:13] for version in history.versions] == hours
+
+
+def test_the_life_of_an_envelope():
+    history = changes(1)
+    born = history.head
+    history.patch(SET, now="2026-02-15T00:00:00.000000Z", actor=BOB)
+    assert (history.head.doc_id, history.head.created_at) == (born.doc_id, NOW)
+    assert (history.head.updated_at, history.head.updated_by) == ("2026-02-15T00:00:00.000000Z", "svc-bob")
+    gone = history.delete()
+    assert (gone.deleted, gone.content, gone.commit.sequence) == (True, None, 3)
+    again = history.patch(SET, now="2026-02-16T00:00:00.000000Z")
+    assert (again.doc_id, again.created_at, again.commit.created_sequence) == (
+        born.doc_id,
+        "2026-02-16T00:00:00.000000Z",
+        4,
+    )
+    assert [record["pre_etag"] is None for record in history.records] == [True, False, False, True]
+    assert [receipt.created for receipt in again.commit.receipts] == [True, False, False, True]
+
+
+def test_the_records_chain():
+    history = changes(4)
+    previous = FIRST_HASH
+    for version, record in zip(history.versions, history.records, strict=True):
+        assert record["previous_record_hash"] == previous
+        previous = record_hash(record)
+        assert load(version).commit.record_hash == previous
+
+
+def test_the_outbox_carries_what_is_not_known_to_stand():
+    history = changes(3)
+    [third] = history.head.commit.outbox
+    command = patch_command(SET, precondition=IfMatch(history.head.commit.etag), idempotency_key="x")
+    carried = commit.unflushed(history.head, lambda _: False)
+    assert carried == (third,)
+    draft = history.decide(command, history.head)
+    made = commit.next_version(history.head, command, draft, now=NOW, new_doc_id="x", carried=carried, sealing=SEALING)
+    assert [record["sequence"] for record in made.commit.outbox] == [3, 4]
+    assert commit.unflushed(load(dump(made)), lambda change_id: change_id.endswith("3")) == made.commit.outbox[1:]
+    assert commit.unflushed(None, lambda _: False) == ()
+
+
+def test_the_outbox_is_full_by_number_or_by_size():
+    record = {"change_id": "x"}
+    assert not commit.outbox_is_full(())
+    assert not commit.outbox_is_full((record,) * (commit.OUTBOX_RECORDS - 1))
+    assert commit.outbox_is_full((record,) * commit.OUTBOX_RECORDS)
+    large = {"ops": "x" * commit.OUTBOX_BYTES}
+    assert commit.outbox_is_full((large,))
+    assert not commit.outbox_is_full(({"ops": "x" * (commit.OUTBOX_BYTES - 100)},))
+
+
+def test_trimming_leaves_the_version_as_it_is():
+    head = changes(3).head
+    trimmed = commit.with_empty_outbox(head)
+    assert trimmed.commit.outbox == ()
+    assert visible(trimmed) == visible(head)
+    assert dataclasses.replace(trimmed.commit, outbox=head.commit.outbox) == head.commit
+    assert summarise(trimmed) == dataclasses.replace(summarise(head), outbox=0)
+
+
+def test_a_dry_run_shows_the_document_and_no_more():
+    history = changes(1)
+    preview = commit.preview(history.head)
+    assert preview.dry_run
+    assert not preview.replayed
+    assert orjson.loads(preview.document) == {
+        "doc_id": "doc-1",
+        "schema_id": "any",
+        "schema_version": "1.0.0",
+        "created_at": NOW,
+        "updated_at": NOW,
+        "updated_by": "svc-alice",
+        "content": {"n": 0},
+    }
+    assert commit.preview(history.delete()).document is None

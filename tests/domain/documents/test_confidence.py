@@ -1,0 +1,389 @@
+"""Thresholds, redirection and the rule that who proposes does not confirm, on the shipped profiles."""
+
+import copy
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from memnet.domain.core.canonical_json import canonical
+from memnet.domain.core.errors import (
+    ConfidenceTooLow,
+    EvidenceRequired,
+    LimitExceeded,
+    MemnetError,
+    PatchNotApplicable,
+    PendingItemInvalid,
+    ProposerCannotConfirm,
+)
+from memnet.domain.core.json_patch import apply
+from memnet.domain.core.reason import Reason
+from memnet.domain.core.scope import ETag
+from memnet.domain.documents.commands import IfMatch
+from tests.domain.samples import (
+    ALICE,
+    BOB,
+    EVIDENCE,
+    NOW,
+    History,
+    draft,
+    op,
+    patch_command,
+    shipped_command,
+    shipped_rules,
+    small_rules,
+)
+
+COPILOT, DESK = "project-copilot-v1", "support-desk-v1"
+RULES = shipped_rules(COPILOT, "user_dynamic")
+FACT = {"id": "f1", "text": "Works from Utrecht.", "confidence": 0.9, "evidence": EVIDENCE, "last_verified_at": NOW}
+ADD_FACT = op("add", "/content/durable_facts/-", value=FACT)
+ADD_PREFERENCE = op("add", "/content/preferences/-", value="Short answers.")
+PENDING = "/content/pending_confirmations"
+FIRST = f"{PENDING}/0"
+DROP = op("remove", FIRST)
+
+
+def item(**members: Any) -> dict[str, Any]:
+    """A pending item of Alice's."""
+    return {
+        "id": "p1",
+        "text": "Works from Utrecht.",
+        "confidence": 0.5,
+        "evidence": EVIDENCE,
+        "proposed_at": NOW,
+        "proposed_by": ALICE.principal,
+        "profile_id": COPILOT,
+        "binding_id": "user_dynamic",
+        "on_behalf_of": None,
+        "proposed_on": None,
+        "target": ADD_FACT,
+        "base": {"durable_facts": []},
+    } | members
+
+
+def content(**members: Any) -> dict[str, Any]:
+    sections = ("preferences", "user_instructions", "durable_facts", "pending_confirmations")
+    return {name: [] for name in sections} | copy.deepcopy(members)
+
+
+def decide(*ops: Any, on: Any = None, **members: Any) -> Any:
+    return draft(RULES, shipped_command(COPILOT, "user_dynamic", *ops, **members), on or content())
+
+
+# Thresholds.
+
+
+@pytest.mark.parametrize("confidence", [0.8, 0.80000001, 1, 1.0])
+@pytest.mark.parametrize("reason", list(Reason))
+def test_enough_confidence_and_evidence_write_a_durable_fact(confidence, reason):
+    made = decide(ADD_FACT, confidence=confidence, evidence=EVIDENCE, reason=reason)
+    assert made.content["durable_facts"] == [FACT]
+    assert made.redirected == ()
+
+
+@pytest.mark.parametrize("confidence", [None, 0, 0.0, 0.79999])
+@pytest.mark.parametrize("reason", list(Reason))
+def test_too_little_confidence_waits_whoever_writes(confidence, reason):
+    version = IfMatch(ETag('"7-0"'))
+    made = decide(ADD_FACT, confidence=confidence, evidence=EVIDENCE, reason=reason, precondition=version)
+    assert made.content["durable_facts"] == []
+    [waiting] = made.content["pending_confirmations"]
+    assert waiting == item(id="proposal", confidence=confidence, proposed_on='"7-0"')
+    assert made.redirected == (
+        {"op_index": 0, "path": "/content/durable_facts/-", "to": PENDING, "pending_id": "proposal"},
+    )
+
+
+@pytest.mark.parametrize(
+    ("confidence", "reason", "waits"),
+    [
+        (None, Reason.LIVE_UPDATE, False),
+        (None, Reason.ADMIN_MIGRATION, False),
+        (None, Reason.REPLAY_UPDATE, True),
+        (0.69, Reason.REPLAY_UPDATE, True),
+        (0.7, Reason.REPLAY_UPDATE, False),
+    ],
+)
+def test_what_is_not_durable_needs_confidence_only_on_replay(confidence, reason, waits):
+    made = decide(ADD_PREFERENCE, confidence=confidence, evidence=EVIDENCE, reason=reason)
+    assert (made.content["preferences"] == []) is waits
+    assert bool(made.redirected) is waits
+
+
+POINTS_NOWHERE = [None, {}, {"span": {"start": 1, "end": 2}}, {"message_ids": []}, {"conversation_id": ""}, {"a": "x"}]
+
+
+@pytest.mark.parametrize("evidence", POINTS_NOWHERE)
+def test_evidence_that_points_nowhere_is_none(evidence):
+    for ops, reason in [([ADD_FACT], Reason.LIVE_UPDATE), ([ADD_PREFERENCE], Reason.REPLAY_UPDATE)]:
+        with pytest.raises(EvidenceRequired):
+            decide(*ops, confidence=1.0, evidence=evidence, reason=reason)
+
+
+@pytest.mark.parametrize("name", ["conversation_id", "snapshot_uri", "event_id"])
+def test_one_pointer_is_enough(name):
+    assert decide(ADD_FACT, confidence=1.0, evidence={name: "x"}).content["durable_facts"]
+
+
+def test_a_live_proposal_needs_no_evidence_and_a_replayed_one_does():
+    assert decide(ADD_FACT).redirected
+    with pytest.raises(EvidenceRequired):
+        decide(ADD_FACT, reason=Reason.REPLAY_UPDATE)
+
+
+def test_without_a_pending_section_too_little_confidence_is_refused_with_what_is_needed():
+    rules = shipped_rules(COPILOT, "project_doc")
+    command = shipped_command(
+        COPILOT,
+        "project_doc",
+        op("test", "/content/summary", value=""),
+        op("add", "/content/summary", value="A plan."),
+        confidence=0.5,
+        reason=Reason.REPLAY_UPDATE,
+        evidence=EVIDENCE,
+    )
+    with pytest.raises(ConfidenceTooLow) as refusal:
+        draft(rules, command)
+    assert refusal.value.details == {"op_index": 1, "required": 0.7}
+
+
+# Redirection.
+
+HELD = content(durable_facts=[FACT, FACT | {"id": "f2", "text": "Speaks Dutch."}], preferences=["Tables."])
+
+
+@pytest.mark.parametrize(
+    ("operation", "text"),
+    [
+        (op("add", "/content/durable_facts/0", value=FACT), "Works from Utrecht."),
+        (op("replace", "/content/durable_facts/0/text", value="Works from Delft."), "Works from Delft."),
+        (op("replace", "/content/durable_facts/0", value=FACT | {"text": "Works from Gouda."}), "Works from Gouda."),
+        (op("replace", "/content/durable_facts/0/confidence", value=0.99), "0.99"),
+        (op("remove", "/content/durable_facts/1"), "Speaks Dutch."),
+        (op("move", "/content/durable_facts/0", from_="/content/durable_facts/1"), "Speaks Dutch."),
+        (op("move", "/content/preferences/-", from_="/content/durable_facts/1/text"), None),
+        (op("copy", "/content/durable_facts/0/text", from_="/content/durable_facts/1/text"), "Speaks Dutch."),
+        (op("replace", "/content/durable_facts", value=[]), "[]"),
+    ],
+)
+def test_every_kind_of_operation_is_redirected_whole(operation, text):
+    if text is None:
+        # It would leave a fact without its text: what could never be applied is no proposal.
+        with pytest.raises(MemnetError):
+            decide(operation, on=HELD)
+        return
+    made = decide(operation, on=HELD)
+    [waiting] = made.content["pending_confirmations"]
+    assert waiting["text"] == text
+    # What waits is the operation on its own base: there it does what was proposed.
+    proposed, alone = draft_ops(HELD, operation), draft_ops(waiting["base"], waiting["target"])
+    section = "preferences" if "preferences" in waiting["target"]["path"] else "durable_facts"
+    assert all(entry in proposed[section] for entry in alone[section])
+    assert len(canonical(waiting["base"])) <= len(canonical(HELD))
+    assert made.content | {"pending_confirmations": []} == HELD
+
+
+def draft_ops(on, operation):
+    return apply({"content": copy.deepcopy(on)}, [copy.deepcopy(operation)])["content"]
+
+
+def test_a_test_is_never_redirected_and_holds_for_what_is():
+    passing = op("test", "/content/durable_facts/0/id", value="f1")
+    assert len(decide(passing, op("remove", "/content/durable_facts/0"), on=HELD).redirected) == 1
+    with pytest.raises(MemnetError):
+        decide(op("test", "/content/durable_facts/0/id", value="f9"), op("remove", "/content/durable_facts/0"), on=HELD)
+
+
+def test_two_operations_of_one_patch_wait_apart_and_the_rest_is_applied():
+    made = decide(ADD_FACT, ADD_PREFERENCE, op("remove", "/content/durable_facts/0"), on=HELD)
+    assert [row["op_index"] for row in made.redirected] == [0, 2]
+    assert [row["pending_id"] for row in made.redirected] == ["proposal", "proposal-2"]
+    assert [waiting["id"] for waiting in made.content["pending_confirmations"]] == ["proposal", "proposal-2"]
+    assert made.content["preferences"] == ["Tables.", "Short answers."]
+    assert made.content["durable_facts"] == HELD["durable_facts"]
+
+
+def test_each_text_says_what_its_operation_means_after_those_before_it():
+    """The second removal takes what has moved up: whoever confirms it must read that."""
+    first = op("remove", "/content/durable_facts/0")
+    made = decide(first, first, on=HELD)
+    assert [waiting["text"] for waiting in made.content["pending_confirmations"]] == [
+        "Works from Utrecht.",
+        "Speaks Dutch.",
+    ]
+
+
+def test_a_text_may_come_from_what_the_same_patch_makes():
+    made = decide(ADD_FACT, op("copy", "/content/durable_facts/-", from_="/content/durable_facts/0"))
+    assert [waiting["text"] for waiting in made.content["pending_confirmations"]] == ["Works from Utrecht."] * 2
+
+
+def test_a_long_text_is_shortened_and_the_target_keeps_it():
+    facts = [FACT | {"text": "x" * 1900, "id": f"f{n}"} for n in range(3)]
+    made = decide(op("replace", "/content/durable_facts", value=facts))
+    [waiting] = made.content["pending_confirmations"]
+    assert len(waiting["text"]) == 1000
+    assert waiting["text"].endswith("…")
+    assert waiting["target"]["value"] == facts
+
+
+def test_the_target_holds_the_members_of_an_operation_and_no_others():
+    made = decide(ADD_FACT | {"comment": "x", "from": "/content/preferences/0"})
+    assert made.content["pending_confirmations"][0]["target"] == ADD_FACT
+
+
+def test_the_record_holds_what_was_applied():
+    made = decide(ADD_FACT)
+    assert [operation["path"] for operation in made.ops] == [f"{PENDING}/-"]
+
+
+def test_a_full_pending_section_takes_no_more():
+    full = content(pending_confirmations=[item(id=f"p{n}", proposed_by="svc-x") for n in range(30)])
+    with pytest.raises(LimitExceeded) as refusal:
+        decide(ADD_FACT, on=full)
+    assert refusal.value.details["limit"] == "max_pending_confirmations"
+    assert decide(DROP, on=full).content["pending_confirmations"][0]["id"] == "p1"
+
+
+def test_a_section_that_takes_confirmations_only_takes_no_live_write_however_sure():
+    profile = RULES.profile.model_copy(update={"durable_writes": "confirmed_only"})
+    strict = replace(RULES, profile=profile)
+    for reason in (Reason.LIVE_UPDATE, Reason.REPLAY_UPDATE, Reason.ADMIN_MIGRATION):
+        command = shipped_command(
+            COPILOT, "user_dynamic", ADD_FACT, ADD_PREFERENCE, confidence=1.0, evidence=EVIDENCE, reason=reason
+        )
+        made = draft(strict, command, content())
+        assert (made.content["durable_facts"], made.content["preferences"]) == ([], ["Short answers."])
+        assert [row["op_index"] for row in made.redirected] == [0]
+
+
+def test_a_document_without_the_pending_array_cannot_hold_a_proposal():
+    rules = small_rules(
+        durable_sections={"b": ["/facts"]},
+        pending_sections={"b": "/pending"},
+        confidence_rules={"min_confidence_for_durable_fact": 0.8},
+    )
+    proposal = op("add", "/content/facts", value=[])
+    for before in [{}, {"pending": "text"}, {"pending": None}]:
+        with pytest.raises(PatchNotApplicable) as refusal:
+            draft(rules, patch_command(op("add", "/content/x", value=1), proposal), before)
+        assert refusal.value.details == {"op_index": 1, "path": "/content/pending/-"}
+
+
+def test_what_would_change_the_pending_section_does_not_wait():
+    rules = small_rules(
+        durable_sections={"b": ["/facts"]},
+        pending_sections={"b": "/pending"},
+        confidence_rules={"min_confidence_for_durable_fact": 0.8},
+    )
+    content = {"facts": [], "pending": [item()]}
+    for operation in [
+        op("move", "/content/facts/-", from_="/content/pending/0/text"),
+        op("replace", "/content", value={"facts": [], "pending": []}),
+    ]:
+        with pytest.raises(PendingItemInvalid):
+            draft(rules, patch_command(operation), content)
+
+
+def test_the_other_profile_has_its_own_thresholds_and_places():
+    rules = shipped_rules(DESK, "customer")
+    account = op("add", "/content/account/contact_channel", value="chat")
+    language = op("add", "/content/account/language", value="nl")
+    made = draft(rules, shipped_command(DESK, "customer", account, language, confidence=0.89, evidence=EVIDENCE))
+    assert [row["to"] for row in made.redirected] == ["/content/to_verify"]
+    assert made.content["account"] == {"language": "nl"}
+
+
+# Who proposes does not confirm. What a patch takes out and writes is in test_pending.
+
+WAITING = content(pending_confirmations=[item()])
+CONFIRM = [op("copy", "/content/durable_facts/-", from_=f"{FIRST}/target/value"), DROP]
+SURE: dict[str, Any] = {"confidence": 0.95, "evidence": EVIDENCE}
+
+
+def test_another_principal_confirms():
+    made = decide(*CONFIRM, on=WAITING, actor=BOB, **SURE)
+    assert made.content == content(durable_facts=[FACT])
+
+
+CIRCUMVENTIONS = {
+    "plainly": CONFIRM,
+    "with the fact written anew": [ADD_FACT, DROP],
+    "in the other order": [DROP, ADD_FACT],
+    "by a move": [op("move", "/content/durable_facts/-", from_=f"{FIRST}/target/value"), DROP],
+    "by clearing the section": [CONFIRM[0], op("replace", PENDING, value=[])],
+    "into what is not durable": [op("move", "/content/preferences/-", from_=f"{FIRST}/text"), DROP],
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("by", [{"proposed_by": ALICE.principal}, {"proposed_by": "w", "on_behalf_of": "svc-alice"}])
+@pytest.mark.parametrize("how", CIRCUMVENTIONS)
+def test_the_proposer_cannot_confirm(how, by):
+    with pytest.raises(ProposerCannotConfirm):
+        decide(*CIRCUMVENTIONS[how], on=content(pending_confirmations=[item(**by)]), actor=ALICE, **SURE)
+
+
+def test_a_profile_with_a_single_identity_lets_anyone_confirm():
+    profile = RULES.profile.model_copy(update={"confirmed_by": "anyone"})
+    command = shipped_command(COPILOT, "user_dynamic", *CONFIRM, actor=ALICE, **SURE)
+    assert draft(replace(RULES, profile=profile), command, WAITING).content == content(durable_facts=[FACT])
+
+
+@pytest.mark.parametrize("actor", [ALICE, BOB])
+@pytest.mark.parametrize(
+    "ops",
+    [
+        [op("replace", f"{FIRST}/proposed_by", value=BOB.principal)],
+        [op("replace", f"{FIRST}/text", value="Works from Delft.")],
+        [op("replace", f"{FIRST}/on_behalf_of", value="svc-x")],
+        [op("replace", f"{FIRST}/base", value={})],
+        [op("replace", f"{FIRST}/id", value="p9"), *CONFIRM[:1]],
+        [op("add", f"{PENDING}/-", value=item(id="p2"))],
+        [op("copy", f"{PENDING}/-", from_=FIRST)],
+        [op("copy", f"{PENDING}/1", from_=FIRST), op("replace", f"{PENDING}/1/id", value="p2"), *CONFIRM],
+        [op("replace", PENDING, value=[item(proposed_by=BOB.principal)])],
+        [DROP, op("add", f"{FIRST}", value=item(proposed_by="SVC-ALICE"))],
+    ],
+)
+def test_nobody_makes_or_edits_a_pending_item(ops, actor):
+    with pytest.raises(PendingItemInvalid):
+        decide(*ops, on=WAITING, actor=actor, **SURE)
+
+
+@pytest.mark.parametrize(
+    ("ops", "actor"),
+    [
+        ([DROP], ALICE),
+        ([DROP], BOB),
+        ([DROP, op("add", f"{PENDING}/-", value=item()), ADD_PREFERENCE], ALICE),
+        ([ADD_PREFERENCE], ALICE),
+        ([op("test", f"{FIRST}/id", value="p1"), ADD_FACT], ALICE),
+    ],
+)
+def test_withdrawing_rejecting_and_what_has_nothing_to_do_with_it_are_free(ops, actor):
+    decide(*ops, on=WAITING, actor=actor, **SURE)
+
+
+def test_only_the_own_items_bind_a_writer():
+    both = content(pending_confirmations=[item(), item(id="p2", proposed_by=BOB.principal)])
+    decide(*CONFIRM, on=both, actor=BOB, **SURE)
+    with pytest.raises(ProposerCannotConfirm):
+        decide(*CONFIRM, on=both, actor=ALICE, **SURE)
+
+
+def test_of_two_equal_items_each_counts():
+    twice = content(pending_confirmations=[item(), item()])
+    with pytest.raises(ProposerCannotConfirm):
+        decide(*CONFIRM, on=twice, actor=ALICE, **SURE)
+
+
+def test_a_proposal_is_confirmed_along_its_own_history():
+    history = History(RULES)
+    told: dict[str, Any] = {"key": shipped_command(COPILOT, "user_dynamic").key, "profile_id": COPILOT}
+    told["binding_id"] = "user_dynamic"
+    history.patch(ADD_FACT, confidence=0.5, evidence=EVIDENCE, **told)
+    with pytest.raises(ProposerCannotConfirm):
+        history.patch(*CONFIRM, **SURE, **told)
+    head = history.patch(*CONFIRM, actor=BOB, **SURE, **told)
+    assert head.content == content(durable_facts=[FACT])

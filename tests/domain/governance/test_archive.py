@@ -1,0 +1,165 @@
+"""What an archive must be, as far as it can be told without reading all of it."""
+
+from dataclasses import replace
+from typing import Any
+
+import orjson
+import pytest
+
+from memnet.domain.core.canonical_json import canonical
+from memnet.domain.core.errors import ArchiveInvalid
+from memnet.domain.core.scope import UserScope
+from memnet.domain.documents.audit_record import BrokenChain, Fold, record_bytes
+from memnet.domain.documents.envelope import dump
+from memnet.domain.governance.archive import ArchiveMember, EntryKind, audit_file, check_members, document_file, refuse
+from memnet.domain.governance.archive_chain import Chain, is_valid
+from memnet.domain.governance.archive_entry import read_entry
+from memnet.domain.history import baseline as baselines
+from memnet.domain.history.baseline import baseline_of
+from memnet.domain.history.baseline_values import BaselineLocation, seal
+from memnet.domain.sealing.sealing import DataKey
+from tests.domain.samples import CATALOG, KEY, LENIENT, SCOPE, History, op
+
+
+def history(changes: int = 5, *, deleted: bool = False) -> History:
+    """A document of so many changes, perhaps deleted and made anew."""
+    made = History()
+    for number in range(changes):
+        made.patch(op("add", "/content/n", value=number))
+        if deleted and number == 1:
+            made.delete()
+    return made
+
+
+def test_the_files_of_a_document_are_named_by_its_id() -> None:
+    assert (document_file("d-1"), audit_file("d-1")) == ("documents/d-1.json", "audit/d-1.jsonl")
+
+
+def test_a_directory_has_one_manifest_and_nothing_twice() -> None:
+    manifest = ArchiveMember("manifest.json", 10)
+    check_members([manifest, ArchiveMember("x", 0)])
+    for members in ([], [ArchiveMember("x", 0)], [manifest, manifest], [ArchiveMember("manifest.json", 1 << 40)]):
+        with pytest.raises(ArchiveInvalid):
+            check_members(members)
+
+
+def test_a_name_out_of_an_archive_is_shown_without_what_a_terminal_obeys() -> None:
+    with pytest.raises(ArchiveInvalid) as caught:
+        refuse("why", "\x1b[2J" + "x" * 1000)
+    shown = caught.value.details["member"]
+    assert (shown.isprintable(), shown.startswith("\\x1b"), len(shown) < 200) == (True, True, True)
+
+
+@pytest.mark.parametrize("deleted", [False, True])
+def test_a_chain_gives_the_blob_as_it_was_without_what_waited(deleted: bool) -> None:
+    made = history(deleted=deleted)
+    chain = Chain(KEY, "doc-1")
+    for record, version in zip(made.records, made.versions, strict=True):
+        assert chain.read(record_bytes(record)) == record
+        stored = canonical({**_loaded(version), "commit": {**_loaded(version)["commit"], "outbox": []}})
+        assert dump(chain.envelope()) == stored
+    assert chain.records == len(made.records)
+
+
+def test_a_chain_that_begins_with_a_baseline_gives_the_same_but_for_older_receipts() -> None:
+    made = history()
+    fold = Fold("doc-1")
+    versions = [fold.take(record) for record in made.records]
+    baseline = baseline_of(KEY, made.records[2], versions[2], None)
+    chain, whole = Chain(KEY, "doc-1"), Chain(KEY, "doc-1")
+    for record in made.records:
+        whole.read(record_bytes(record))
+    assert chain.read(baselines.dump(baseline)) == baseline
+    assert chain.document()
+    for record in made.records[3:]:
+        chain.read(record_bytes(record))
+    assert chain.document() == whole.document()
+    assert chain.row() == whole.row()
+    assert chain.envelope().commit.receipts == whole.envelope().commit.receipts[3:]
+
+
+def test_a_baseline_is_only_believed_at_the_beginning_and_of_its_own_document() -> None:
+    made = history()
+    fold = Fold("doc-1")
+    versions = [fold.take(record) for record in made.records]
+    baseline = baselines.dump(baseline_of(KEY, made.records[2], versions[2], None))
+    chain = Chain(KEY, "doc-1")
+    chain.read(record_bytes(made.records[0]))
+    with pytest.raises(BrokenChain):
+        chain.read(baseline)
+    with pytest.raises(BrokenChain, match="another document"):
+        Chain(KEY, "doc-2").read(baseline)
+    for sequence in (0, -1):
+        with pytest.raises(BrokenChain, match="of no change"):
+            Chain(KEY, "doc-1").begin(replace(baseline_of(KEY, made.records[2], versions[2], None), sequence=sequence))
+    following = Chain(KEY, "doc-1")
+    following.read(baseline)
+    with pytest.raises(BrokenChain):
+        following.read(record_bytes(made.records[4]))
+
+
+def test_a_sealed_baseline_is_none_of_an_archive() -> None:
+    made = history()
+    baseline = baseline_of(KEY, made.records[0], Fold("doc-1").take(made.records[0]), None)
+    place, data_key = BaselineLocation(KEY.scope, baseline.change_id), DataKey("key-1", bytes(32))
+    sealed = seal(baseline, place, data_key=data_key, salt=bytes(32), nonce=bytes(12))
+    with pytest.raises(BrokenChain, match="do not open"):
+        Chain(KEY, "doc-1").read(baselines.dump(sealed))
+
+
+def test_a_version_that_has_another_text_in_another_chain_breaks_the_chain() -> None:
+    record = history(1).records[0]
+    first = Chain(KEY, "doc-1")
+    first.read(record_bytes(record))
+    Chain(KEY, "doc-1", first.profiles, first.schemas).read(record_bytes(record))
+    ((profile, _),), ((schema, _),) = first.profiles.items(), first.schemas.items()
+    for profiles, schemas in ({profile: "0" * 64}, {}), ({}, {schema: "0" * 64}):
+        with pytest.raises(BrokenChain, match="two texts"):
+            Chain(KEY, "doc-1", profiles, schemas).read(record_bytes(record))
+
+
+def test_a_chain_without_a_record_is_no_document() -> None:
+    with pytest.raises(BrokenChain, match="missing"):
+        Chain(KEY, "doc-1").row()
+
+
+def test_a_content_that_no_client_could_have_written_is_not_valid() -> None:
+    deep: Any = {}
+    for _ in range(70):
+        deep = {"d": deep}
+    assert is_valid({"n": 1}, LENIENT.schema)
+    assert not is_valid(deep, LENIENT.schema)
+    assert not is_valid([], LENIENT.schema)
+    assert not is_valid({}, CATALOG.schema("memory.project", "1.0.0"))
+
+
+@pytest.mark.parametrize("kind", EntryKind)
+@pytest.mark.parametrize("line", [b"", b"null", b"1", b"{}", b"[]", b"\xff", b'{"a":1,"a":2}', b"[" * 100_000])
+def test_a_line_that_is_no_entry_is_refused(kind: EntryKind, line: bytes) -> None:
+    with pytest.raises(ArchiveInvalid) as caught:
+        read_entry(kind, SCOPE, line)
+    assert caught.value.details["member"] == kind.file
+
+
+def test_an_event_of_another_user_is_refused() -> None:
+    line = canonical(
+        {
+            "tenant_id": "t1",
+            "user_id": "u1",
+            "event_id": "e",
+            "service_id": "s",
+            "source_type": "x",
+            "timestamp": "2026-01-01T00:00:00.000000Z",
+            "digest": "d",
+            "keywords": [],
+            "entities": [],
+            "project_ids": [],
+        }
+    )
+    assert read_entry(EntryKind.EVENTS, UserScope("t1", "u1"), line)
+    with pytest.raises(ArchiveInvalid):
+        read_entry(EntryKind.EVENTS, UserScope("t1", "u2"), line)
+
+
+def _loaded(data: bytes) -> Any:
+    return orjson.loads(data)

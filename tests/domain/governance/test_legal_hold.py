@@ -1,0 +1,126 @@
+"""Where holds lie and what is read of them."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+
+import pytest
+
+from memnet.domain.core.canonical_json import sha256_hex
+from memnet.domain.core.errors import HistoryCorrupt, InvalidIdentifier
+from memnet.domain.core.scope import UserScope
+from memnet.domain.governance import legal_hold
+from memnet.domain.governance.legal_hold import (
+    FIRST_HASH,
+    HoldAction,
+    HoldChange,
+    HoldKey,
+    HoldTarget,
+    check_row,
+    key_of,
+    places_over,
+)
+
+KEY = HoldKey(HoldTarget("t1", "u1"), 3)
+AT = "2026-01-01T00:00:00.000000Z"
+CHANGE = HoldChange(KEY, HoldAction.PLACED, 'case "1", naïve', "svc-legal", AT, "a" * 64)
+TENANT = HoldTarget("t1")
+
+
+@pytest.mark.parametrize("key", [KEY, HoldKey(HoldTarget("t1"), 1), HoldKey(HoldTarget("t1", "tenant"), 12)])
+def test_a_key_and_its_name(key):
+    assert key_of(key.blob_name) == key
+    # Outside of every user's prefix.
+    assert not key.blob_name.startswith("tenants/")
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "holds/t1/tenant/1.json",
+        "holds/t1/tenant/00000000000x.json",
+        "holds/t1/others/u1/000000000001.json",
+        "holds/t1/users/u1/more/000000000001.json",
+        "holds/t1/users/../000000000001.json",
+        "holds/t1",
+        "tenants/t1/users/u1/documents/a/b",
+    ],
+)
+def test_other_names_are_none(name):
+    assert key_of(name) is None
+
+
+def test_what_covers_a_user():
+    assert places_over(UserScope("t1", "u1")) == (HoldTarget("t1", "u1"), HoldTarget("t1"))
+    with pytest.raises(InvalidIdentifier):
+        HoldTarget("t1", "a/b")
+
+
+def test_what_is_written_is_read_and_nothing_else():
+    data = legal_hold.dump(CHANGE)
+    assert legal_hold.load(KEY, data) == CHANGE
+    for other in (b"", b"{}", b"[]", b"\xff", data + b" ", data.replace(b"placed", b"removed"), data[:-1]):
+        with pytest.raises(HistoryCorrupt):
+            legal_hold.load(KEY, other)
+    for moved in (HoldKey(HoldTarget("t1", "u2"), 3), HoldKey(HoldTarget("t1"), 3), HoldKey(KEY.place, 4)):
+        with pytest.raises(HistoryCorrupt):
+            legal_hold.load(moved, data)
+
+
+def row(*actions: HoldAction, place: HoldTarget = KEY.place) -> list[HoldChange]:
+    """Changes of one place as they are made."""
+    found: list[HoldChange] = []
+    for number, action in enumerate(actions):
+        key, previous = legal_hold.following(found[-1] if found else None, place)
+        found.append(HoldChange(key, action, f"case {number}", "svc-legal", AT, previous))
+    return found
+
+
+PLACED, RELEASED = HoldAction.PLACED, HoldAction.RELEASED
+FOUR = (PLACED, RELEASED, PLACED, RELEASED)
+
+
+@pytest.mark.parametrize("place", [KEY.place, TENANT])
+def test_a_row_as_it_is_made_holds(place):
+    changes = row(*FOUR, place=place)
+    assert [change.key.number for change in changes] == [1, 2, 3, 4]
+    for length in range(5):
+        check_row(changes[:length])
+    assert row(*FOUR)[0].previous == FIRST_HASH
+    assert row(*FOUR)[1].previous == sha256_hex(legal_hold.dump(row(*FOUR)[0]))
+
+
+def test_the_oldest_may_be_gone():
+    for place in (KEY.place, TENANT):
+        for gone in range(4):
+            check_row(row(*FOUR, place=place)[gone:])
+
+
+def _altered(number: int, **members: str) -> Callable[[list[HoldChange]], Sequence[HoldChange]]:
+    return lambda changes: [*changes[:number], replace(changes[number], **members), *changes[number + 1 :]]  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda changes: [changes[0], *changes[2:]],
+        lambda changes: [*changes[:2], changes[3]],
+        lambda changes: [changes[0], changes[2], changes[1], changes[3]],
+        lambda changes: [changes[0], changes[0], *changes[1:]],
+        lambda changes: [*changes[:2], replace(changes[2], key=HoldKey(TENANT, 3)), changes[3]],
+        lambda changes: [*changes[:2], replace(changes[3], key=changes[2].key)],
+        _altered(0, reason="another case"),
+        _altered(1, actor="somebody else"),
+        _altered(2, action=RELEASED),
+        _altered(0, previous="b" * 64),
+        _altered(2, previous="b" * 64),
+        _altered(2, previous=FIRST_HASH),
+    ],
+)
+def test_one_that_is_missing_moved_or_altered_is_told(change):
+    with pytest.raises(HistoryCorrupt):
+        check_row(change(row(*FOUR)))
+
+
+def test_a_row_cannot_begin_in_the_middle_with_the_hash_of_a_first_change():
+    with pytest.raises(HistoryCorrupt):
+        check_row([replace(CHANGE, previous=FIRST_HASH)])

@@ -1,0 +1,183 @@
+"""Who keeps a document up, what protects it, what upkeep may write, and when a plan counts as losing something."""
+
+import dataclasses
+from typing import Any
+
+import pytest
+
+from memnet.domain.catalog.catalog import Catalog
+from memnet.domain.catalog.profile import Profile
+from memnet.domain.catalog.write_rules import WriteRules
+from memnet.domain.core.errors import FieldDenied, LimitExceeded, MemnetError, PathNotWritable, SchemaViolation
+from memnet.domain.core.reason import Reason
+from memnet.domain.core.scope import DocumentKey, Json
+from memnet.domain.documents.commands import IfMatch
+from memnet.domain.documents.protected_sections import protected_sections
+from memnet.domain.documents.write_decision import decide_maintenance
+from memnet.domain.upkeep.compaction import plan_compaction
+from memnet.domain.upkeep.maintenance import MaintenancePlan, lost, profiles_maintaining
+from tests.domain.samples import CATALOG, KEY, SCOPE, op, patch_command, version_with
+from tests.domain.upkeep_samples import FACTS, LIKES, NOTES, NOW, ago, around, fact, proposal, rules
+
+
+def catalog(*made: WriteRules) -> Catalog:
+    """Profiles that all cover the small document, under the ids p0, p1, …"""
+    profiles = {f"p{n}": r.profile.model_copy(update={"profile_id": f"p{n}"}) for n, r in enumerate(made)}
+    return Catalog(profiles, {("any", "1.0.0"): made[0].schema})
+
+
+# Who keeps it up.
+
+
+def test_every_profile_with_rules_for_the_document_keeps_it_up_in_the_order_of_ids():
+    found = profiles_maintaining(catalog(rules(NOTES), rules(), rules(LIKES)), KEY)
+    assert [(r.profile.profile_id, r.binding.binding_id) for r in found] == [("p0", "b"), ("p2", "b")]
+    assert found[1].schema.schema_id == "any"
+
+
+@pytest.mark.parametrize("key", [DocumentKey(SCOPE, "n", "e.json"), DocumentKey(SCOPE, "m", "d.json")])
+def test_a_document_that_no_profile_covers_is_nobody_s(key):
+    assert profiles_maintaining(catalog(rules(NOTES)), key) == []
+
+
+def test_the_shipped_profiles_keep_their_documents_up():
+    project = DocumentKey(SCOPE, "projects", "alpha.json")
+    assert [r.binding.binding_id for r in profiles_maintaining(CATALOG, project)] == ["project_doc"]
+    assert profiles_maintaining(CATALOG, DocumentKey(SCOPE, "user", "user_static.json")) == []
+
+
+def test_what_one_profile_calls_durable_or_pending_is_so_to_all():
+    one = rules(NOTES, durable_sections={"b": ["/notes/*/text"]}, pending_sections={"b": "/waiting"})
+    other = rules(LIKES, durable_sections={"b": ["/facts", "/title"]}, pending_sections={})
+    third = rules(durable_sections={}, pending_sections={"b": "/likes"})
+    found = protected_sections(catalog(one, other, third), KEY)
+    assert found.pending == ("/waiting", "/likes")
+    assert [found.is_durable(section) for section in ("/notes", "/facts", "/title", "/waiting", "/likes")] == [
+        True, True, True, False, False
+    ]  # fmt: skip
+
+
+# What it may write.
+
+
+def tend(*ops: Any, content: Json, by: WriteRules) -> Json:
+    head = version_with(by, content)
+    command = patch_command(*ops, precondition=IfMatch(head.commit.etag), reason=Reason.COMPACTION)
+    return decide_maintenance(command, by, head)
+
+
+def test_it_writes_durable_and_pending_sections_without_confidence_or_evidence():
+    content = {"facts": [fact("x")], "waiting": []}
+    item = proposal("x", proposed_by="svc-bob")
+    ops = [op("remove", "/content/facts/0"), op("add", "/content/waiting/-", value=item)]
+    made = tend(*ops, content=content, by=rules(FACTS))
+    assert (made.content, made.ops, made.redirected) == ({"facts": [], "waiting": [item]}, ops, ())
+    assert (made.reason, made.profile_id, made.confidence) == (Reason.COMPACTION, "p", None)
+
+
+@pytest.mark.parametrize(
+    "path", ["/content/title", "/content/likes/0", "/content/notesx/0", "/content", "/notes/0", "/content/waiting/-"]
+)
+def test_it_writes_nowhere_else_whatever_clients_may_write(path):
+    governance = rules(NOTES, pending_sections={}, writable_path_rules={"b": [""]})
+    with pytest.raises(PathNotWritable):
+        tend(op("add", path, value="x"), content={"notes": [], "likes": []}, by=governance)
+
+
+def test_without_rules_it_writes_nothing_not_even_to_the_pending_section():
+    with pytest.raises(PathNotWritable):
+        tend(op("add", "/content/waiting/-", value=proposal("x")), content={"waiting": []}, by=rules())
+
+
+@pytest.mark.parametrize(
+    ("ops", "members", "error"),
+    [
+        ([op("add", "/content/notes/-", value=5)], {}, SchemaViolation),
+        ([op("add", "/content/notes/-", value="x" * 50)], {"max_chars": 40}, LimitExceeded),
+        ([op("add", "/content/notes/-", value="x")], {"compaction_rules": {"b": {"max_notes": 1}}}, LimitExceeded),
+        ([op("add", "/content/notes/-", value={"pin": 1})], {"denied_fields": ["pin"]}, FieldDenied),
+        ([op("test", "/content/notes/0", value="a")] * 3, {"max_ops": 2}, LimitExceeded),
+    ],
+)
+def test_every_other_check_is_its_own_too(ops, members, error):
+    with pytest.raises(error):
+        tend(*ops, content={"notes": ["a"]}, by=rules(NOTES, **members))
+
+
+def test_a_read_only_binding_stays_as_it_is():
+    governance = rules(NOTES)
+    binding = governance.binding.model_copy(update={"write_mode": "read_only"})
+    with pytest.raises(MemnetError):
+        tend(
+            op("remove", "/content/notes/0"),
+            content={"notes": ["a"]},
+            by=dataclasses.replace(governance, binding=binding),
+        )
+
+
+# What counts as a loss.
+
+BEFORE = {"title": "t", "notes": ["n"], "facts": [fact("x"), fact("y", expires_at=ago(1))], "waiting": []}
+
+
+def missing(after: Json, *, by: WriteRules | None = None, told: Any = (), before: Json = BEFORE) -> tuple[str, ...]:
+    governance = by or rules(NOTES, FACTS)
+    return lost(before, MaintenancePlan([], (), (), 0, after), governance, around(governance), told=told)
+
+
+def content(**members: Any) -> Json:
+    return {**BEFORE, **members}
+
+
+@pytest.mark.parametrize(
+    ("facts", "waiting", "told"),
+    [
+        (BEFORE["facts"], [], []),
+        (BEFORE["facts"][::-1], [], []),
+        ([fact("X!", confidence=0.1), BEFORE["facts"][1]], [], []),
+        ([BEFORE["facts"][0]], [], [BEFORE["facts"][1]]),
+        ([BEFORE["facts"][1]], [], [fact("X.", evidence={"conversation_id": "c"})]),
+        ([BEFORE["facts"][1]], [proposal("x", target={"op": "add", "path": "/p", "value": fact("x")})], []),
+        ([], [], BEFORE["facts"]),
+    ],
+)
+def test_a_durable_entry_is_there_still_or_said_by_another_or_waiting_or_told(facts, waiting, told):
+    assert missing(content(facts=facts, waiting=waiting), told=told) == ()
+
+
+@pytest.mark.parametrize(
+    ("facts", "waiting", "told"),
+    [
+        ([BEFORE["facts"][0]], [], []),
+        ([BEFORE["facts"][0], fact("y")], [], []),
+        ([BEFORE["facts"][0], fact("y", expires_at=ago(-1))], [], []),
+        ([BEFORE["facts"][0]], [proposal("y")], []),
+        ([BEFORE["facts"][0]], [proposal("x", target={"op": "remove", "path": "/content/facts/1"})], [fact("y")]),
+    ],
+)
+def test_anything_else_is_a_loss_even_of_what_has_expired(facts, waiting, told):
+    assert missing(content(facts=facts, waiting=waiting), told=told) == ("/facts",)
+
+
+def test_a_change_beside_the_sections_is_a_loss():
+    assert missing(content(title="other")) == ("",)
+    assert missing({**BEFORE, "likes": ["new"]}) == ("",)
+    assert missing(content(facts=[]), by=rules(NOTES)) == ("",)
+
+
+def test_what_is_not_durable_may_go():
+    assert missing(content(notes=[])) == ()
+
+
+def test_what_is_durable_to_another_profile_may_not_go_untold():
+    governance = rules(NOTES)
+    plan = plan_compaction({"notes": ["a", "b", "c"]}, rules(NOTES, max_chars=5), around(governance), NOW)
+    both = protected_sections(catalog(governance, rules(durable_sections={"b": ["/notes"]})), KEY)
+    assert lost({"notes": ["a", "b", "c"]}, plan, governance, both, told=[]) == ("/notes",)
+    assert lost({"notes": ["a", "b", "c"]}, plan, governance, both, told=["a"]) == ()
+
+
+def test_the_profile_s_own_rules_are_frozen():
+    assert isinstance(rules(NOTES).profile, Profile)
+    assert rules(NOTES).profile.upkept_sections("b") == ("/notes", "/waiting")
+    assert rules().profile.upkept_sections("b") == ()

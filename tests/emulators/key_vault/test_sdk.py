@@ -1,0 +1,167 @@
+"""The unchanged SDK against the stand-in, synchronous and asynchronous."""
+
+from datetime import UTC, datetime
+from uuid import uuid4
+
+import pytest
+from azure.core.exceptions import (
+    ClientAuthenticationError,
+    HttpResponseError,
+    ResourceExistsError,
+    ResourceNotFoundError,
+)
+from azure.keyvault.secrets import ApiVersion, SecretClient
+
+from local.stack.key_vault_server import KeyVault
+from tests.emulators.key_vault.vault_client import async_client_of, client_of
+
+
+@pytest.fixture
+def client(key_vault: KeyVault) -> SecretClient:
+    return client_of(key_vault)
+
+
+@pytest.fixture
+def name() -> str:
+    return f"s-{uuid4().hex}"
+
+
+def test_a_secret_comes_back_with_all_that_was_said_of_it(client: SecretClient, key_vault: KeyVault, name: str) -> None:
+    before = datetime.now(UTC).replace(microsecond=0)
+    start, end = datetime(2026, 1, 1, tzinfo=UTC), datetime(2030, 1, 1, tzinfo=UTC)
+    written = client.set_secret(
+        name, "ß 💡", tags={"owner": "ä"}, content_type="text", not_before=start, expires_on=end
+    )
+    read = client.get_secret(name)
+    assert (read.value, read.id) == ("ß 💡", written.id)
+    found = read.properties
+    assert (found.name, found.tags, found.content_type, found.enabled) == (name, {"owner": "ä"}, "text", True)
+    assert (found.not_before, found.expires_on) == (start, end)
+    assert found.created_on is not None
+    assert before <= found.created_on <= datetime.now(UTC)
+    assert (found.recovery_level, found.recoverable_days) == ("Recoverable+Purgeable", 90)
+    assert (found.vault_url, len(found.version or "")) == (key_vault.url, 32)
+
+
+def test_the_newest_version_is_read_and_the_older_ones_stay(client: SecretClient, name: str) -> None:
+    versions = [client.set_secret(name, f"value {n}").properties.version for n in range(3)]
+    assert client.get_secret(name).value == "value 2"
+    assert [client.get_secret(name, version).value for version in versions] == ["value 0", "value 1", "value 2"]
+    assert [found.version for found in client.list_properties_of_secret_versions(name)] == versions
+
+
+def test_names_are_the_same_in_upper_and_lower_case(client: SecretClient, name: str) -> None:
+    client.set_secret(name, "1")
+    assert client.get_secret(name.upper()).value == "1"
+
+
+def test_what_is_missing_is_not_found(client: SecretClient, name: str) -> None:
+    with pytest.raises(ResourceNotFoundError) as raised:
+        client.get_secret(name)
+    assert raised.value.error is not None
+    assert raised.value.error.code == "SecretNotFound"
+    client.set_secret(name, "1")
+    with pytest.raises(ResourceNotFoundError):
+        client.get_secret(name, uuid4().hex)
+    with pytest.raises(ResourceNotFoundError):
+        client.get_deleted_secret(name)
+    assert list(client.list_properties_of_secret_versions(f"{name}-other")) == []
+
+
+def test_lists_come_in_pages_without_values(client: SecretClient, name: str) -> None:
+    names = [f"{name}-{n}" for n in range(7)]
+    for one in names:
+        client.set_secret(one, "old")
+        client.set_secret(one, "new")
+    found = [
+        one.name for one in client.list_properties_of_secrets(max_page_size=2) if (one.name or "").startswith(name)
+    ]
+    assert found == names
+    assert len(list(next(client.list_properties_of_secret_versions(names[0], max_page_size=1).by_page()))) == 1
+
+
+def test_a_disabled_version_is_not_read(client: SecretClient, name: str) -> None:
+    version = client.set_secret(name, "1", tags={"a": "b"}).properties.version
+    changed = client.update_secret_properties(name, version, enabled=False)
+    assert (changed.enabled, changed.tags) == (False, {"a": "b"})
+    with pytest.raises(HttpResponseError) as raised:
+        client.get_secret(name)
+    assert raised.value.status_code == 403
+    client.update_secret_properties(name, enabled=True)
+    assert client.get_secret(name).value == "1"
+
+
+def test_a_deleted_secret_can_be_recovered_or_purged(client: SecretClient, name: str) -> None:
+    versions = [client.set_secret(name, value).properties.version for value in ("1", "2")]
+    gone = client.begin_delete_secret(name).result()
+    assert gone.deleted_date is not None
+    assert gone.scheduled_purge_date is not None
+    assert (gone.scheduled_purge_date - gone.deleted_date).days == 90
+    for call in (lambda: client.get_secret(name), lambda: client.get_secret(name, versions[0])):
+        with pytest.raises(ResourceNotFoundError):
+            call()
+    assert name in [one.name for one in client.list_deleted_secrets()]
+    assert name not in [one.name for one in client.list_properties_of_secrets()]
+    with pytest.raises(ResourceExistsError) as raised:
+        client.set_secret(name, "3")
+    assert raised.value.status_code == 409
+    client.begin_recover_deleted_secret(name).wait()
+    assert [client.get_secret(name, version).value for version in versions] == ["1", "2"]
+    client.begin_delete_secret(name).wait()
+    client.purge_deleted_secret(name)
+    with pytest.raises(ResourceNotFoundError):
+        client.get_deleted_secret(name)
+    assert client.set_secret(name, "again").properties.version not in versions
+    assert len(list(client.list_properties_of_secret_versions(name))) == 1
+
+
+def test_a_wrong_token_is_not_let_in(key_vault: KeyVault, name: str) -> None:
+    with pytest.raises(ClientAuthenticationError):
+        client_of(key_vault, "another").set_secret(name, "1")
+
+
+@pytest.mark.parametrize("version", [ApiVersion.V7_4, ApiVersion.V7_6, ApiVersion.V2025_07_01, ApiVersion.V2026_04_01])
+def test_several_versions_of_the_api_are_there(key_vault: KeyVault, name: str, version: ApiVersion) -> None:
+    assert client_of(key_vault, api_version=version).set_secret(name, "1").value == "1"
+
+
+def test_an_old_version_of_the_api_is_refused(key_vault: KeyVault, name: str) -> None:
+    with pytest.raises(HttpResponseError, match="not recognized"):
+        client_of(key_vault, api_version=ApiVersion.V2016_10_01).set_secret(name, "1")
+
+
+@pytest.mark.parametrize("bad", ["a_b", "a.b", "ä", "a" * 128, "a b", "a%2Fb"])
+def test_a_name_that_azure_does_not_take_is_refused(client: SecretClient, bad: str) -> None:
+    with pytest.raises(HttpResponseError) as raised:
+        client.set_secret(bad, "1")
+    assert raised.value.status_code in (400, 404)
+
+
+def test_limits(client: SecretClient, name: str) -> None:
+    client.set_secret(name, "a" * 25_600, tags={f"t{n}": "v" * 256 for n in range(15)})
+    for call in (
+        lambda: client.set_secret(name, "a" * 25_601),
+        lambda: client.set_secret(name, "a", tags={f"t{n}": "v" for n in range(16)}),
+        lambda: client.set_secret(name, "a", tags={"t": "v" * 257}),
+        lambda: list(client.list_properties_of_secrets(max_page_size=26)),
+    ):
+        with pytest.raises(HttpResponseError) as raised:
+            call()  # type: ignore[no-untyped-call]
+        assert raised.value.status_code == 400
+    assert len(list(client.list_properties_of_secret_versions(name))) == 1
+
+
+async def test_the_asynchronous_client(key_vault: KeyVault, name: str) -> None:
+    async with async_client_of(key_vault) as client:
+        version = (await client.set_secret(name, "1")).properties.version
+        await client.set_secret(name, "2")
+        assert (await client.get_secret(name)).value == "2"
+        assert (await client.get_secret(name, version)).value == "1"
+        assert len([one async for one in client.list_properties_of_secret_versions(name)]) == 2
+        assert name in [one.name async for one in client.list_properties_of_secrets(max_page_size=3)]
+        await client.delete_secret(name)
+        with pytest.raises(ResourceNotFoundError):
+            await client.get_secret(name)
+        await client.recover_deleted_secret(name)
+        await client.delete_secret(name)
+        await client.purge_deleted_secret(name)

@@ -1,0 +1,71 @@
+"""The unchanged SDK's clients for a vault, and a way to ask it without them."""
+
+import http.client
+import json
+import ssl
+from typing import Any
+from urllib.parse import urlsplit
+
+from azure.core.credentials import AccessToken
+from azure.keyvault.secrets import SecretClient
+from azure.keyvault.secrets.aio import SecretClient as AsyncSecretClient
+
+from local.stack.key_vault_server import KeyVault
+
+FAR = 2**33
+"""Seconds since 1970 that no test lives to see."""
+NEWEST_API = "2026-04-01"
+
+
+class FixedCredential:
+    """A token for the synchronous client."""
+
+    def __init__(self, token: str) -> None:
+        self._token = token
+
+    def get_token(self, *_scopes: str, **_options: Any) -> AccessToken:
+        return AccessToken(self._token, FAR)
+
+
+class AsyncFixedCredential(FixedCredential):
+    """The same for the asynchronous one."""
+
+    async def get_token(self, *scopes: str, **options: Any) -> AccessToken:  # type: ignore[override]
+        return super().get_token(*scopes, **options)
+
+    async def close(self) -> None:
+        pass
+
+    async def __aenter__(self) -> "AsyncFixedCredential":
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        pass
+
+
+def client_of(vault: KeyVault, token: str | None = None, **options: Any) -> SecretClient:
+    return SecretClient(vault.url, FixedCredential(token or vault.token), **_options(vault), **options)
+
+
+def async_client_of(vault: KeyVault, token: str | None = None, **options: Any) -> AsyncSecretClient:
+    return AsyncSecretClient(vault.url, AsyncFixedCredential(token or vault.token), **_options(vault), **options)
+
+
+def _options(vault: KeyVault) -> dict[str, Any]:
+    return {"verify_challenge_resource": False, "connection_verify": str(vault.ca_file), "retry_total": 0}
+
+
+def ask(
+    vault: KeyVault, method: str, path: str, body: object = None, *, token: str | None = None, version: str = NEWEST_API
+) -> tuple[int, dict[str, str], Any]:
+    """Send a request as it is; return status, headers in lower case, and the body's JSON."""
+    parts = urlsplit(vault.url)
+    context = ssl.create_default_context(cafile=vault.ca_file)
+    connection = http.client.HTTPSConnection(parts.hostname or "", parts.port, timeout=30, context=context)
+    content = body if isinstance(body, bytes | None) else json.dumps(body).encode()
+    query = f"?api-version={version}" if version else ""
+    connection.request(method, path + query, content, {} if token is None else {"Authorization": f"Bearer {token}"})
+    answer = connection.getresponse()
+    text = answer.read()
+    connection.close()
+    return answer.status, {name.lower(): value for name, value in answer.getheaders()}, json.loads(text or b"null")

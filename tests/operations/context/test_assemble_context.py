@@ -1,0 +1,234 @@
+"""Assembling: one wave of reads, a second one for what is routed to, the most important first."""
+
+from typing import Any
+
+import orjson
+import pytest
+
+from memnet.adapters.process.no_semantic_router import NoSemanticRouter
+from memnet.domain.catalog.catalog import Catalog
+from memnet.domain.context.context import AssembleContext
+from memnet.domain.core.errors import InvalidIdentifier, ProfileForbidden, ProfileNotFound
+from memnet.domain.core.scope import DocumentKey, UserScope
+from memnet.operations.context.assemble_context import assemble_context
+from tests.domain.samples import CATALOG
+from tests.memory_blobs import storage_of
+from tests.operations.service_scenario import ALICE, ALPHA, BOB, DYNAMIC, PROFILE, SCOPE, STATIC, Service, note
+from tests.services import service_of
+
+INDEX = [
+    {"project_id": "alpha", "aliases": ["Apollo"], "keywords": ["retrieval"]},
+    {"project_id": "beta", "aliases": ["Borealis"], "keywords": ["retrieval"]},
+    {"project_id": "gone", "aliases": ["Vanished"]},
+]
+
+
+class Similarities:
+    """Gives the scores it was told to give."""
+
+    def __init__(self, *scores: float) -> None:
+        self.scores = scores
+        self.asked: list[Any] = []
+
+    async def score(self, text, candidates):
+        self.asked.append((text, tuple(candidates)))
+        return self.scores
+
+
+@pytest.fixture
+async def filled(service):
+    """What a user of the starter profile has: both documents about the user, two projects."""
+    content = {"profile": {}, "projects_index": INDEX}
+    await service.replace(content, key=STATIC, binding_id="user_static", schema_id="memory.user.static")
+    await service.patch({"op": "add", "path": "/content/preferences/-", "value": "Short answers."}, key=DYNAMIC)
+    for name in ("alpha", "beta"):
+        await service.patch(note(f"about {name}"), key=DocumentKey(SCOPE, "projects", f"{name}.json"))
+    await service.background.drain()
+    service.documents.calls.clear()
+    service.documents.most_in_flight = 0
+    return service
+
+
+async def assemble(service: Service, text: str = "", *, router: Any = None, catalog: Catalog = CATALOG, **members: Any):
+    chosen = {"scope": SCOPE, "actor": ALICE, "profile_id": PROFILE, "text": text, "explicit_ids": {}} | members
+    return await assemble_context(
+        AssembleContext(**chosen),
+        service_of(documents=service.documents, catalog=catalog, semantic_router=router or NoSemanticRouter()),
+    )
+
+
+def bindings(answer) -> list[str]:
+    return [document.binding_id for document in answer.documents]
+
+
+def dropped(answer) -> dict[str, str]:
+    return {row["binding_id"]: row["reason"] for row in answer.dropped_bindings}
+
+
+async def test_without_a_project_one_wave(filled):
+    answer = await assemble(filled, "hello")
+    assert bindings(answer) == ["user_static", "user_dynamic"]
+    assert dropped(answer) == {"project_doc": "not_routed"}
+    assert answer.selected == {}
+    assert answer.routing_debug["reason"] == "no_match"
+    assert (filled.documents.calls, filled.documents.most_in_flight) == ({"get": 2}, 2)
+
+
+async def test_with_an_explicit_project_one_wave_and_no_routing(filled):
+    answer = await assemble(filled, "about Borealis", explicit_ids={"project_id": "alpha"})
+    assert bindings(answer) == ["user_static", "user_dynamic", "project_doc"]
+    assert answer.selected == {"project_id": "alpha"}
+    assert answer.routing_debug == {"deterministic_score": 1.0, "semantic_score": None, "reason": "explicit_id"}
+    assert (filled.documents.calls, filled.documents.most_in_flight) == ({"get": 3}, 3)
+
+
+async def test_a_routed_project_takes_a_second_wave(filled):
+    answer = await assemble(filled, "How is apollo going?")
+    assert bindings(answer) == ["user_static", "user_dynamic", "project_doc"]
+    assert answer.selected == {"project_id": "alpha"}
+    assert answer.routing_debug["reason"] == "alias_match"
+    assert b"about alpha" in answer.documents[2].document
+    assert (filled.documents.calls, filled.documents.most_in_flight) == ({"get": 3}, 2)
+
+
+async def test_the_document_is_that_of_a_read(filled):
+    answer = await assemble(filled, "apollo")
+    head = await filled.head(ALPHA)
+    document = answer.documents[2]
+    assert (document.namespace, document.path, document.etag) == ("projects", "alpha.json", head.commit.etag)
+    assert b"commit" not in document.document
+
+
+async def test_unsure_means_no_project(filled):
+    answer = await assemble(filled, "retrieval is slow")
+    assert (answer.selected, dropped(answer)) == ({}, {"project_doc": "not_routed"})
+    assert answer.routing_debug["reason"] == "ambiguous"
+    assert answer.routing_debug["candidates"] == ["alpha", "beta"]
+
+
+async def test_meaning_is_asked_only_where_words_are_not_enough(filled):
+    router = Similarities(0.1, 0.9)
+    answer = await assemble(filled, "retrieval is slow", router=router)
+    assert answer.selected == {"project_id": "beta"}
+    assert answer.routing_debug["semantic_score"] == 0.9
+    assert router.asked == [("retrieval is slow", ("alpha, Apollo, retrieval", "beta, Borealis, retrieval"))]
+    for text in ["apollo", "hello", ""]:
+        await assemble(filled, text, router=router)
+    assert len(router.asked) == 1
+    assert (await assemble(filled, "retrieval", router=Similarities(0.5, 0.5))).selected == {}
+
+
+async def test_a_project_without_a_document_is_selected_and_not_found(filled):
+    answer = await assemble(filled, "the vanished one")
+    assert answer.selected == {"project_id": "gone"}
+    assert list(answer.dropped_bindings) == [
+        {"binding_id": "project_doc", "namespace": "projects", "path": "gone.json", "reason": "document_not_found"}
+    ]
+
+
+async def test_a_deleted_document_is_not_found(filled):
+    await filled.delete((await filled.head(ALPHA)).commit.etag)
+    assert dropped(await assemble(filled, "apollo")) == {"project_doc": "document_not_found"}
+
+
+async def test_an_unreadable_document_is_left_out_and_the_others_are_there(filled):
+    storage = storage_of(filled.documents)
+    for key in (DYNAMIC, ALPHA):
+        storage.overwrite(key.blob_name, b"{")
+    answer = await assemble(filled, explicit_ids={"project_id": "alpha"})
+    assert bindings(answer) == ["user_static"]
+    assert dropped(answer) == dict.fromkeys(("user_dynamic", "project_doc"), "document_unreadable")
+    # Nothing is routed by a document that cannot be read.
+    storage.overwrite(STATIC.blob_name, b"[]")
+    assert (await assemble(filled, "apollo")).selected == {}
+
+
+async def test_a_new_user_has_nothing_and_that_is_no_error(service):
+    answer = await assemble(service, "apollo")
+    assert bindings(answer) == []
+    assert dropped(answer) == {
+        "user_static": "document_not_found",
+        "user_dynamic": "document_not_found",
+        "project_doc": "not_routed",
+    }
+
+
+@pytest.mark.parametrize(
+    ("limits", "kept"),
+    [
+        ({"max_docs": 2}, ["user_static", "user_dynamic"]),
+        ({"max_docs": 1}, ["user_static"]),
+        ({"max_docs": 4}, ["user_static", "user_dynamic", "project_doc"]),
+        ({"max_chars_total": 1}, []),
+        ({"max_chars_total": 10_000}, ["user_static", "user_dynamic", "project_doc"]),
+    ],
+)
+async def test_what_does_not_fit_is_dropped_from_the_end(filled, limits, kept):
+    answer = await assemble(filled, "apollo", **limits)
+    assert bindings(answer) == kept
+    assert len(answer.documents) + len(answer.dropped_bindings) == 3
+    assert answer.selected == {"project_id": "alpha"}
+
+
+async def test_exactly_as_many_characters_as_allowed(filled):
+    sizes = [len(content_of(document.document)) for document in (await assemble(filled, "apollo")).documents]
+    assert len((await assemble(filled, "apollo", max_chars_total=sum(sizes))).documents) == 3
+    fewer = await assemble(filled, "apollo", max_chars_total=sum(sizes) - 1)
+    assert dropped(fewer) == {"project_doc": "max_chars_total"}
+    assert fewer.dropped_bindings[0]["size"] == sizes[2]
+
+
+def content_of(document: bytes) -> str:
+    return orjson.dumps(orjson.loads(document)["content"]).decode()
+
+
+@pytest.mark.parametrize("value", ["../beta", "a/b", "", ".", "a\n", "{project_id}", "a" * 129])
+async def test_an_explicit_id_cannot_leave_its_place(filled, value):
+    with pytest.raises(InvalidIdentifier):
+        await assemble(filled, explicit_ids={"project_id": value})
+    assert filled.documents.calls == {}
+
+
+async def test_hints_that_are_no_variable_are_not_for_us(filled):
+    answer = await assemble(filled, "apollo", explicit_ids={"channel": "e mail / chat", "ticket_id": "../x"})
+    assert answer.selected == {"project_id": "alpha"}
+
+
+async def test_the_profile_must_exist_and_admit(filled):
+    with pytest.raises(ProfileNotFound):
+        await assemble(filled, profile_id="nobody")
+    closed = CATALOG.profile(PROFILE).model_copy(update={"allowed_principals": ("svc-bob",)})
+    catalog = Catalog({PROFILE: closed}, CATALOG.schemas)
+    with pytest.raises(ProfileForbidden):
+        await assemble(filled, catalog=catalog)
+    assert bindings(await assemble(filled, catalog=catalog, actor=BOB)) == ["user_static", "user_dynamic"]
+
+
+async def test_nothing_of_another_user(filled):
+    for scope in [UserScope("t1", "u2"), UserScope("t2", "u1")]:
+        answer = await assemble(filled, "apollo", scope=scope, explicit_ids={"project_id": "alpha"})
+        assert bindings(answer) == []
+
+
+async def test_a_profile_without_routing(filled):
+    plain = CATALOG.profile(PROFILE).model_copy(update={"routing": None})
+    answer = await assemble(filled, "apollo", catalog=Catalog({PROFILE: plain}, CATALOG.schemas))
+    assert (answer.selected, answer.routing_debug["reason"]) == ({}, "profile_has_no_routing")
+
+
+async def test_the_other_profile_routes_by_its_own_documents(service):
+    customer = {
+        "account": {},
+        "agreements": [],
+        "to_verify": [],
+        "open_tickets": [{"ticket_id": "T-7", "nicknames": ["the printer thing"], "subject_words": ["toner"]}],
+    }
+    desk = {"profile_id": "support-desk-v1", "schema_id": "support.customer", "binding_id": "customer"}
+    await service.replace(customer, key=DocumentKey(SCOPE, "support", "customer.json"), **desk)
+    ticket = {"op": "replace", "path": "/content/subject", "value": "Printer"}
+    key = DocumentKey(SCOPE, "support", "tickets/T-7.json")
+    await service.patch(ticket, key=key, profile_id="support-desk-v1", binding_id="ticket")
+    answer = await assemble(service, "again the printer thing!", profile_id="support-desk-v1")
+    assert answer.selected == {"ticket_id": "T-7"}
+    assert bindings(answer) == ["ticket", "customer"]
+    assert dropped(answer) == {"entitlements": "document_not_found"}

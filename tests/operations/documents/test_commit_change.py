@@ -1,0 +1,267 @@
+"""The commit itself, against stores that fail in between: the outbox, the flush behind the answer, the unknown."""
+
+import logging
+from datetime import timedelta
+
+import pytest
+
+from memnet.domain.core.canonical_json import canonical
+from memnet.domain.core.errors import ErasureRunning, ETagMismatch, HistoryCorrupt, MemnetError, Unavailable
+from memnet.domain.documents import commit, envelope
+from memnet.operations.documents.commit_change import ATTEMPTS, commit_change
+from memnet.operations.documents.sweep_outboxes import sweep_outboxes
+from memnet.operations.history.list_audit import list_audit
+from memnet.ports import StoreConflict
+from tests.memory_blobs import storage_of
+from tests.operations.service_scenario import ALPHA, SCOPE, CountingDocuments, Service, note
+from tests.services import service_of
+
+
+class FaultyDocuments(CountingDocuments):
+    """Its writes meet the faults that are told, one each: before or after they are applied."""
+
+    def __init__(self, *faults: str) -> None:
+        super().__init__()
+        self.faults = list(faults)
+
+    async def put(self, key, data, summary, *, replaces):
+        fault = self.faults.pop(0) if self.faults else ""
+        if fault == "lost":
+            self.calls["put"] += 1
+            raise Unavailable(dependency="documents")
+        await super().put(key, data, summary, replaces=replaces)
+        if fault == "answer lost":
+            raise Unavailable(dependency="documents")
+        if fault == "reported as a conflict":
+            raise StoreConflict
+
+
+@pytest.mark.parametrize("fault", ["lost", "answer lost", "reported as a conflict"])
+@pytest.mark.parametrize("creates", [True, False])
+async def test_one_failed_write_is_made_good_within_the_request(fault, creates):
+    service = Service(documents=FaultyDocuments(*([] if creates else [""]), fault))
+    over = None if creates else (await service.patch(note("first"))).etag
+    result = await service.patch(note("once"), over=over)
+    await service.background.drain()
+    assert result.sequence == (1 if creates else 2)
+    assert result.replayed is (fault != "lost")
+    assert (await service.head()).commit.sequence == result.sequence
+    assert (await service.head()).commit.etag == result.etag
+
+
+async def test_a_store_that_keeps_failing_is_unavailable_and_the_same_key_finds_out():
+    service = Service(documents=FaultyDocuments(*["lost"] * (ATTEMPTS - 1), "answer lost"))
+    with pytest.raises(Unavailable):
+        await service.patch(note("once"), idempotency_key="k")
+    assert service.documents.calls["put"] == ATTEMPTS
+    result = await service.patch(note("once"), idempotency_key="k")
+    assert (result.replayed, result.sequence) == (True, 1)
+    await service.background.drain()
+
+
+async def test_a_refusal_is_never_told_from_what_the_store_answered():
+    """The first try was applied, its answer lost, and a rival has written since: the request was not refused."""
+    service = Service(documents=FaultyDocuments("", "answer lost"))
+    first = await service.patch(note("first"))
+    put = service.documents.put
+
+    async def with_rival(key, data, summary, *, replaces):
+        try:
+            await put(key, data, summary, replaces=replaces)
+        finally:
+            service.documents.put = put
+            head = await service.head()
+            if head.content["summary"] == "mine":
+                await service.patch(note("rival"), over=head.commit.etag)
+
+    service.documents.put = with_rival
+    result = await service.patch(note("mine"), over=first.etag)
+    assert (result.replayed, result.sequence) == (True, 2)
+    assert (await service.read())["content"]["summary"] == "rival"
+    await service.background.drain()
+
+
+async def test_after_a_conflict_nothing_remembered_is_trusted(service):
+    """What this process remembers has the right ETag, but a sweeper has trimmed the blob since."""
+    [first] = await service.count_up(1)
+    remembered = await service.documents.get(ALPHA)
+    service.clock.advance(timedelta(minutes=5))
+    await sweep_outboxes(service_of(documents=service.documents, audit=service.audit, clock=service.clock))
+    service.documents.recall = lambda key: remembered
+    service.documents.calls.clear()
+    result = await service.patch(note("since"), over=first.etag)
+    assert (result.sequence, result.replayed) == (2, False)
+    assert service.documents.calls == {"put": 2, "get": 1}
+
+
+async def test_no_record_stands_before_its_change_is_committed():
+    service = Service(documents=FaultyDocuments(*["lost"] * ATTEMPTS))
+    with pytest.raises(Unavailable):
+        await service.patch(note("never"))
+    await service.background.drain()
+    assert service.audit.calls["append"] == 0
+
+
+# The outbox.
+
+
+async def test_a_flush_that_fails_does_not_fail_the_write(service, caplog):
+    service.audit.down = True
+    with caplog.at_level(logging.ERROR):
+        result = await service.patch(note("a secret"))
+        await service.background.drain()
+    assert result.sequence == 1
+    assert "flush_outbox" in caplog.text
+    assert "a secret" not in caplog.text
+
+
+async def test_the_next_writer_carries_and_flushes_what_was_left(service):
+    service.audit.down = True
+    result = await service.patch(note("first"))
+    await service.background.drain()
+    result = await service.patch(note("second"), over=result.etag)
+    await service.background.drain()
+    assert [record["sequence"] for record in (await service.head()).commit.outbox] == [1, 2]
+    service.audit.down = False
+    result = await service.patch(note("third"), over=result.etag)
+    await service.background.drain()
+    await service.patch(note("fourth"), over=result.etag)
+    assert [record["sequence"] for record in (await service.head()).commit.outbox] == [4]
+    await service.background.drain()
+    page = await audit_of(service)
+    assert len(page) == 4
+
+
+async def audit_of(service):
+    page = await list_audit(
+        SCOPE,
+        service_of(documents=service.documents, audit=service.audit),
+        namespace=None,
+        path=None,
+        limit=1000,
+        cursor=None,
+    )
+    return page.items
+
+
+async def test_a_full_outbox_is_flushed_before_the_next_change(service):
+    service.audit.down = True
+    etag = None
+    for number in range(commit.OUTBOX_RECORDS):
+        etag = (await service.patch(note(f"note {number}"), over=etag)).etag
+        await service.background.drain()
+    before = await service.documents.get(ALPHA)
+    with pytest.raises(Unavailable):
+        await service.patch(note("one too many"), over=etag, idempotency_key="k")
+    assert await service.documents.get(ALPHA) == before
+    assert len(await audit_of(service)) == commit.OUTBOX_RECORDS
+    with pytest.raises(Unavailable):
+        await service.patch(note("dry"), over=etag, dry_run=True)
+    service.audit.down = False
+    service.audit.calls.clear()
+    result = await service.patch(note("one too many"), over=etag, idempotency_key="k")
+    assert not result.replayed
+    assert service.audit.calls["append"] == commit.OUTBOX_RECORDS
+    assert [record["sequence"] for record in (await service.head()).commit.outbox] == [commit.OUTBOX_RECORDS + 1]
+
+
+async def test_an_outbox_of_large_records_is_full_sooner(service):
+    service.audit.down = True
+    etag = (await service.patch(note("x"))).etag
+    while not commit.outbox_is_full((await service.head()).commit.outbox):
+        etag = (await service.patch(note("x" * 7900), over=etag)).etag
+        await service.background.drain()
+    assert len((await service.head()).commit.outbox) < commit.OUTBOX_RECORDS
+    with pytest.raises(Unavailable):
+        await service.patch(note("x"), over=etag)
+
+
+async def test_a_known_record_is_not_flushed_again(service):
+    await service.count_up(3)
+    assert service.audit.calls["append"] == 3
+
+
+async def test_a_record_that_stands_with_other_bytes_stops_the_writer_who_must_flush(service):
+    service.audit.down = True
+    etag = None
+    for number in range(commit.OUTBOX_RECORDS):
+        result = await service.patch(note(f"note {number}"), over=etag)
+        etag = result.etag
+        await service.background.drain()
+    service.audit.down = False
+    # As if another process had seen the record; this one does not know it yet.
+    forged = canonical({"forged": True})
+    storage_of(service.audit).overwrite(f"{SCOPE.prefix}audit/{result.change_id}.json", forged)
+    service.audit.stands = lambda scope, change_id: False
+    with pytest.raises(HistoryCorrupt) as refusal:
+        await service.patch(note("x"), over=etag)
+    assert refusal.value.details == {"change_id": result.change_id}
+
+
+async def test_a_damaged_record_beyond_the_ring_is_told_as_such(service):
+    results = await service.count_up(70)
+    service.audit.tamper(SCOPE, results[2].change_id, b"{")
+    with pytest.raises(HistoryCorrupt):
+        await service.patch(note("note 2"), over=results[1].etag, idempotency_key="key-3")
+    service.audit.down = True
+    with pytest.raises(Unavailable):
+        await service.patch(note("note 3"), over=results[2].etag, idempotency_key="key-4")
+
+
+async def test_recorded_time_does_not_run_back_with_the_clock(service):
+    first = await service.patch(note("first"))
+    service.clock.advance(timedelta(days=-1))
+    second = await service.patch(note("second"), over=first.etag)
+    service.clock.advance(timedelta(days=1, seconds=1))
+    await service.patch(note("third"), over=second.etag)
+    times = [(await service.record(number))["timestamp"] for number in (1, 2, 3)]
+    assert times == ["2026-01-01T00:00:00.000000Z"] * 2 + ["2026-01-01T00:00:01.000000Z"]
+
+
+async def test_what_the_decision_refuses_is_not_tried_again(service):
+    [first] = await service.count_up(1)
+    decided = []
+
+    def decide(head):
+        decided.append(head)
+        raise MemnetError("no")
+
+    command = service.patch_command(note("x"), over=first.etag)
+    with pytest.raises(MemnetError, match="no"):
+        await commit_change(command, decide, service_of(**service.ports(catalog=False)))
+    # Once on what this process remembers, and once on what there is.
+    assert [head.commit.etag for head in decided] == [first.etag] * 2
+    decided.clear()
+    service.documents.recall = lambda key: None
+    with pytest.raises(MemnetError, match="no"):
+        await commit_change(command, decide, service_of(**service.ports(catalog=False)))
+    assert len(decided) == 1
+
+
+async def test_no_refusal_is_worked_out_of_what_is_remembered(service):
+    """Another process has changed the document, or erased it: what was in it must not be found out by guessing."""
+    [first] = await service.count_up(1)
+    remembered = await service.documents.get(ALPHA)
+    head = envelope.load(remembered.data)
+    empty = envelope.tombstone(head)
+    await service.documents.put(
+        ALPHA, envelope.dump(empty), envelope.summarise(empty), replaces=remembered.storage_etag
+    )
+    service.documents.recall = lambda key: remembered
+    for guess in (head.content["summary"], "something else"):
+        ops = [{"op": "test", "path": "/content/summary", "value": guess}, *note("x")]
+        with pytest.raises(ErasureRunning):
+            await service.patch(ops, over=first.etag)
+
+
+async def test_nothing_is_decided_on_a_version_that_the_client_did_not_name(service):
+    [first] = await service.count_up(1)
+    await service.patch(note("rival"), over=first.etag)
+
+    def decide(head):
+        raise AssertionError(head.commit.sequence)
+
+    with pytest.raises(ETagMismatch):
+        await commit_change(
+            service.patch_command(note("x"), over=first.etag), decide, service_of(**service.ports(catalog=False))
+        )

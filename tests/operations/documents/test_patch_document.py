@@ -1,0 +1,306 @@
+"""Patching: exactly once whatever races or repeats, and nothing at all when it is refused."""
+
+import asyncio
+import dataclasses
+import random
+
+import orjson
+import pytest
+
+from memnet.domain.catalog.catalog import Catalog
+from memnet.domain.core.errors import (
+    BindingMismatch,
+    BindingNotFound,
+    DocumentExists,
+    DocumentNotFound,
+    ETagMismatch,
+    FieldDenied,
+    IdempotencyKeyReused,
+    MemnetError,
+    PathNotWritable,
+    ProfileForbidden,
+    ProfileNotFound,
+)
+from memnet.domain.core.scope import DocumentKey, ETag
+from memnet.operations.documents.patch_document import patch_document
+from memnet.operations.history.rebuild_documents import rebuild_documents
+from tests.domain.samples import CATALOG
+from tests.operations.service_scenario import ALICE, ALPHA, BOB, DYNAMIC, PROFILE, SCOPE, Service, note
+from tests.services import service_of
+
+
+async def repeat(service: Service, command, times: int):
+    return await asyncio.gather(*(patch_document(command, service_of(**service.ports())) for _ in range(times)))
+
+
+async def test_create_and_change(service):
+    created = await service.patch(note("first"))
+    changed = await service.patch(note("second"), over=created.etag)
+    assert (created.created, created.sequence, changed.created, changed.sequence) == (True, 1, False, 2)
+    assert (await service.read())["content"]["summary"] == "second"
+
+
+async def test_thirty_two_at_once_with_one_key_make_one_change_and_get_one_answer(service):
+    [first] = await service.count_up(1)
+    for command in [
+        service.patch_command(note("once"), over=first.etag),
+        service.patch_command(note("created once"), key=DocumentKey(SCOPE, "projects", "beta.json")),
+    ]:
+        answers = await repeat(service, command, 32)
+        assert {dataclasses.replace(answer, replayed=False) for answer in map(_hashable, answers)} == {
+            dataclasses.replace(_hashable(answers[0]), replayed=False)
+        }
+        assert sum(not answer.replayed for answer in answers) == 1
+        assert (await service.head(command.key)).commit.sequence == answers[0].sequence
+
+
+def _hashable(answer):
+    return dataclasses.replace(answer, redirected=orjson.dumps(answer.redirected))
+
+
+async def test_twenty_strangers_on_one_version_have_one_winner(service):
+    [first] = await service.count_up(1)
+    commands = [service.patch_command(note(f"stranger {n}"), over=first.etag) for n in range(20)]
+    outcomes = await asyncio.gather(
+        *(patch_document(c, service_of(**service.ports())) for c in commands), return_exceptions=True
+    )
+    winners = [outcome for outcome in outcomes if not isinstance(outcome, Exception)]
+    assert len(winners) == 1
+    assert all(isinstance(o, ETagMismatch) for o in outcomes if o not in winners)
+    assert {o.details["latest_etag"] for o in outcomes if isinstance(o, ETagMismatch)} == {winners[0].etag}
+    assert (await service.head()).commit.sequence == 2
+
+
+async def test_twenty_strangers_create_one_document(service):
+    commands = [service.patch_command(note(f"stranger {n}")) for n in range(20)]
+    outcomes = await asyncio.gather(
+        *(patch_document(c, service_of(**service.ports())) for c in commands), return_exceptions=True
+    )
+    assert sorted(type(outcome).__name__ for outcome in outcomes) == ["DocumentExists"] * 19 + ["WriteResult"]
+
+
+async def test_sixty_four_clients_count_to_sixteen_hundred(service):
+    """Each reads, adds one and insists; what the answers say happened is what happened."""
+    await service.patch({"op": "add", "path": "/content/facets/n", "value": 0})
+
+    chance, lost = random.Random(64), 0
+
+    async def client(number: int) -> None:
+        nonlocal lost
+        for turn in range(25):
+            attempt = 0
+            while True:
+                head = await service.head()
+                count = head.content["facets"]["n"]
+                step = {"op": "replace", "path": "/content/facets/n", "value": count + 1}
+                key = f"{number}.{turn}.{attempt}"
+                try:
+                    await service.patch(step, over=head.commit.etag, idempotency_key=key)
+                    break
+                except ETagMismatch:
+                    attempt, lost = attempt + 1, lost + 1
+                    # As a client would: wait longer after each loss, and not all the same time.
+                    for _ in range(chance.randrange(256 * min(attempt, 4))):
+                        await asyncio.sleep(0)
+
+    await asyncio.gather(*map(client, range(64)))
+    await service.background.drain()
+    assert (await service.read())["content"]["facets"]["n"] == 64 * 25
+    [history] = await rebuild_documents(SCOPE, service_of(documents=service.documents, audit=service.audit))
+    assert (history.changes, history.fault) == (64 * 25 + 1, None)
+    assert lost > 100, "without lost races this would prove nothing"
+
+
+async def test_a_retry_gets_its_answer_after_the_next_change_and_after_a_hundred(service):
+    first = await service.patch(note("mine"), idempotency_key="mine")
+    results = [first]
+    for number in range(100):
+        results.append(await service.patch(note(f"note {number}"), over=results[-1].etag, idempotency_key=f"n{number}"))
+        if number in (0, 1, 62, 63, 64, 99):
+            await service.background.drain()
+            again = await service.patch(note("mine"), idempotency_key="mine")
+            assert again == dataclasses.replace(first, replayed=True)
+    later = service.patch_command(note("note 4"), over=results[4].etag, idempotency_key="n4")
+    assert (await patch_document(later, service_of(**service.ports()))).replayed
+    assert (await service.head()).commit.sequence == 101
+
+
+async def test_a_redirected_answer_is_replayed_word_for_word_from_ring_and_audit(service):
+    fact = {
+        "id": "f",
+        "text": "Works from Utrecht.",
+        "confidence": 0.4,
+        "evidence": {},
+        "last_verified_at": "2026-01-01T00:00:00Z",
+    }
+    proposal = {"op": "add", "path": "/content/durable_facts/-", "value": fact}
+    command = service.patch_command(proposal, key=DYNAMIC, confidence=0.4)
+    first = await patch_document(command, service_of(**service.ports()))
+    assert [row["pending_id"] for row in first.redirected]
+    for number in range(70):
+        if number in (0, 69):
+            again = await patch_document(command, service_of(**service.ports()))
+            assert again == dataclasses.replace(first, replayed=True)
+        head = await service.head(DYNAMIC)
+        step = {"op": "add", "path": "/content/preferences", "value": [f"p{number}"]}
+        await service.patch(step, over=head.commit.etag, key=DYNAMIC)
+        await service.background.drain()
+    assert len((await service.head(DYNAMIC)).content["pending_confirmations"]) == 1
+
+
+async def test_a_key_with_another_body_is_refused_whatever_the_etag(service):
+    results = await service.count_up(3)
+    for over in [None, results[0].etag, results[-1].etag, ETag('"made up"')]:
+        with pytest.raises(IdempotencyKeyReused):
+            await service.patch(note("other"), over=over, idempotency_key="key-2")
+    assert (await service.read())["content"]["summary"] == "note 2"
+
+
+async def test_beyond_the_ring_a_key_is_remembered_with_the_etag_it_came_with(service):
+    results = await service.count_up(70)
+    with pytest.raises(IdempotencyKeyReused):
+        await service.patch(note("other"), over=results[1].etag, idempotency_key="key-3")
+    with pytest.raises(ETagMismatch):
+        await service.patch(note("other"), over=results[5].etag, idempotency_key="key-3")
+    # With the newest ETag a client says that it knows of the change its old key made: the key is new again.
+    assert not (await service.patch(note("other"), over=results[-1].etag, idempotency_key="key-3")).replayed
+
+
+async def test_a_refused_write_leaves_no_trace_and_its_key_is_free(service):
+    [first] = await service.count_up(1)
+    before = await service.documents.get(ALPHA)
+    refused = [
+        (service.patch_command({"op": "remove", "path": "/content/nothing"}, over=first.etag), PathNotWritable),
+        (service.patch_command(note(5), over=first.etag), MemnetError),  # type: ignore[arg-type]
+        (
+            service.patch_command({"op": "add", "path": "/content/facets/iban", "value": 1}, over=first.etag),
+            FieldDenied,
+        ),
+        (service.patch_command(note("x"), over=ETag('"1-0000000000000000"')), ETagMismatch),
+        (service.patch_command(note("x")), DocumentExists),
+    ]
+    for command, error in refused:
+        with pytest.raises(error):
+            await patch_document(dataclasses.replace(command, idempotency_key="tried"), service_of(**service.ports()))
+    await service.background.drain()
+    assert await service.documents.get(ALPHA) == before
+    assert service.audit.calls["append"] == 1
+    assert not (await service.patch(note("x"), over=first.etag, idempotency_key="tried")).replayed
+
+
+async def test_a_stale_etag_is_told_before_anything_is_said_of_the_patch(service):
+    await service.count_up(2)
+    for ops in [{"op": "spam"}, {"op": "add", "path": "/doc_id", "value": 1}]:
+        with pytest.raises(ETagMismatch):
+            await service.patch(ops, over=ETag('"1-0000000000000000"'))
+
+
+async def test_what_does_not_exist_is_not_found(service):
+    with pytest.raises(DocumentNotFound):
+        await service.patch(note("x"), over=ETag('"1-0000000000000000"'))
+
+
+async def test_profile_and_binding_must_exist_and_be_about_the_document(service):
+    for members, error in [
+        ({"profile_id": "nobody"}, ProfileNotFound),
+        ({"binding_id": "nothing"}, BindingNotFound),
+        ({"binding_id": "user_dynamic"}, BindingMismatch),
+        ({"key": DYNAMIC, "binding_id": "project_doc"}, BindingMismatch),
+    ]:
+        with pytest.raises(error):
+            await service.patch(note("x"), **members)
+    assert service.documents.calls == {}
+
+
+# Round trips.
+
+
+async def test_a_cold_patch_reads_once_and_writes_once(service):
+    [first] = await service.count_up(1)
+    other = Service(documents=service.documents, audit=service.audit)
+    other.documents._cache.forget(ALPHA)
+    other.documents.calls.clear()
+    service.audit.calls.clear()
+    await other.patch(note("cold"), over=first.etag, idempotency_key="cold")
+    assert other.documents.calls == {"get": 1, "put": 1}
+    assert service.audit.calls == {}
+    await other.background.drain()
+
+
+async def test_a_warm_patch_writes_once_and_reads_nothing(service):
+    [first] = await service.count_up(1)
+    service.documents.calls.clear()
+    service.audit.calls.clear()
+    await service.patch(note("warm"), over=first.etag)
+    assert service.documents.calls == {"put": 1}
+    assert service.audit.calls == {}
+
+
+async def test_a_creation_reads_once_and_writes_once(service):
+    await service.patch(note("new"))
+    assert service.documents.calls == {"get": 1, "put": 1}
+
+
+async def test_a_warm_version_that_is_not_the_newest_is_found_out(service):
+    """Another process wrote meanwhile; this one still remembers what the client names."""
+    [first] = await service.count_up(1)
+    remembered = service.documents.recall(ALPHA)
+    await service.patch(note("another process"), over=first.etag)
+    service.documents._cache.remember(ALPHA, remembered)
+    with pytest.raises(ETagMismatch):
+        await service.patch(note("stale"), over=first.etag)
+    assert (await service.read())["content"]["summary"] == "another process"
+
+
+# Dry runs.
+
+
+async def test_a_dry_run_shows_everything_and_writes_nothing(service):
+    [first] = await service.count_up(1)
+    before = await service.documents.get(ALPHA)
+    for over, key in [(first.etag, ALPHA), (None, DYNAMIC)]:
+        ops = [note("dry")] if key == ALPHA else [{"op": "add", "path": "/content/preferences/-", "value": "dry"}]
+        result = await service.patch(*ops, over=over, key=key, dry_run=True, idempotency_key="dry")
+        assert (result.dry_run, result.replayed, result.created) == (True, False, over is None)
+        assert b"dry" in result.document
+        assert b"commit" not in result.document
+    assert (service.documents.calls["put"], await service.documents.get(ALPHA)) == (1, before)
+    assert await service.documents.get(DYNAMIC) is None
+    await service.background.drain()
+    assert service.audit.calls["append"] == 1
+    # Its key is as good as new, and the write does what was shown.
+    result = await service.patch(note("dry"), over=first.etag, idempotency_key="dry")
+    assert not result.replayed
+
+
+async def test_a_dry_run_of_what_was_applied_is_told_as_both(service):
+    first = await service.patch(note("once"), idempotency_key="same")
+    again = await service.patch(note("once"), idempotency_key="same", dry_run=True)
+    assert again == dataclasses.replace(first, replayed=True, dry_run=True)
+
+
+async def test_a_dry_run_is_refused_as_the_write_would_be(service):
+    [first] = await service.count_up(1)
+    with pytest.raises(PathNotWritable):
+        await service.patch({"op": "remove", "path": "/doc_id"}, over=first.etag, dry_run=True)
+    with pytest.raises(ETagMismatch):
+        await service.patch(note("x"), over=ETag('"0-0000000000000000"'), dry_run=True)
+
+
+async def test_the_actor_is_recorded_as_the_token_says(service):
+    first = await service.patch(note("a"), actor=ALICE)
+    await service.patch(note("b"), over=first.etag, actor=BOB)
+    head = await service.head()
+    assert head.updated_by == "svc-bob"
+    assert [record["actor"] for record in head.commit.outbox] == ["svc-alice", "svc-bob"]
+
+
+async def test_a_profile_admits_whom_it_lists_and_nobody_else(service):
+    shared = CATALOG.profile(PROFILE)
+    closed = shared.model_copy(update={"profile_id": "closed", "allowed_principals": ("svc-bob",)})
+    ports = service.ports() | {"catalog": Catalog({"closed": closed}, CATALOG.schemas)}
+    with pytest.raises(ProfileForbidden):
+        await patch_document(service.patch_command(note("x"), profile_id="closed"), service_of(**ports))
+    assert (
+        await patch_document(service.patch_command(note("x"), profile_id="closed", actor=BOB), service_of(**ports))
+    ).created

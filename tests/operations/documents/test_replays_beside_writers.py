@@ -1,0 +1,168 @@
+"""A replay whose keys and facts other writers used before it."""
+
+from collections.abc import Awaitable, Callable
+from dataclasses import replace
+from typing import Any
+
+from memnet.adapters.memory.models import ScriptedModels
+from memnet.domain.core.scope import Actor
+from memnet.domain.documents.commands import ConfirmPending, IfExists
+from memnet.domain.replay.replay import PatchStatus, Replay, ReplayStatus
+from memnet.operations.documents.confirm_pending import confirm_pending
+from memnet.operations.documents.patch_document import patch_document
+from memnet.operations.replay.get_replay import get_replay
+from memnet.operations.replay.replay_snapshot import replay_snapshot
+from tests.operations.replay_scenario import (
+    ALPHA,
+    DEADLINE,
+    DYNAMIC,
+    FACT,
+    MESSAGES,
+    PREFERENCE,
+    SCOPE,
+    Call,
+    World,
+    add,
+    answer,
+)
+from tests.services import service_of
+
+
+async def test_a_key_that_somebody_else_has_used_does_not_stop_it():
+    world = World(models=ScriptedModels([answer(PREFERENCE)]))
+    job = await world.store()
+    command = world.live_command(DYNAMIC, None, add("/preferences/-", "Prefers answers in verse"))
+    await patch_document(replace(command, idempotency_key=f"{job.job_id}-1"), service_of(**world.writing()))
+    replay = await world.replay(job)
+    assert (replay.status, [fate.status for fate in replay.patches]) == (ReplayStatus.SUCCEEDED, [PatchStatus.APPLIED])
+    assert [record["idempotency_key"] for record in await world.history(DYNAMIC)] == [f"{job.job_id}-1"] * 2
+    assert (await world.content(DYNAMIC))["preferences"] == ["Prefers answers in verse", "Prefers concise answers"]
+
+
+# What is said in two conversations.
+
+
+LATER = [("m0", "user", "Good morning."), *MESSAGES]
+"""The same messages at other times."""
+
+
+async def twice(world: World, *, between: Callable[[], Awaitable[Any]] | None = None) -> list[Replay]:
+    """Two conversations are handed in and replayed, and something happens between the replays."""
+    jobs = [await world.store(), await world.store("s2", LATER, "c2")]
+    first = await world.replay(jobs[0])
+    if between:
+        await between()
+    return [first, await world.replay(jobs[1])]
+
+
+def conversations(entry: Any) -> list[str]:
+    evidence = entry["evidence"]
+    return [evidence["conversation_id"], *(other["conversation_id"] for other in evidence.get("also", []))]
+
+
+def saying(*patches: Any) -> ScriptedModels:
+    return ScriptedModels([answer(*patches)] * 2)
+
+
+async def test_an_entry_said_twice_has_two_sources():
+    world = World(models=saying(DEADLINE))
+    await world.create_project()
+    replays = await twice(world)
+    assert [fate.status for replay in replays for fate in replay.patches] == [PatchStatus.APPLIED] * 2
+    (note,) = (await world.content(ALPHA))["recent_notes"]
+    assert conversations(note) == ["c1", "c2"]
+    last = (await world.history(ALPHA))[-1]
+    assert last["change_id"] == replays[1].patches[0].change_id
+    assert (last["ops"][0]["path"], last["evidence"]["conversation_id"]) == ("/content/recent_notes/0/evidence", "c2")
+
+
+async def test_a_confirmed_fact_said_again_has_two_sources_without_another_confirmation():
+    world = World(models=saying(FACT))
+
+    async def confirm() -> None:
+        content = await world.content(DYNAMIC)
+        (item,) = content["pending_confirmations"]
+        facts = [item["target"]["value"]]
+        await world.replace(DYNAMIC, {**content, "durable_facts": facts, "pending_confirmations": []})
+
+    first, second = await twice(world, between=confirm)
+    assert [fate.status for fate in (*first.patches, *second.patches)] == ["redirected", "applied"]
+    content = await world.content(DYNAMIC)
+    (fact,) = content["durable_facts"]
+    assert (conversations(fact), fact["confidence"]) == (["c1", "c2"], 0.75)
+    assert content["pending_confirmations"] == []
+
+
+async def test_a_fact_said_twice_before_its_confirmation_waits_with_each_source():
+    world = World(models=saying(FACT))
+    await twice(world)
+    content = await world.content(DYNAMIC)
+    items = content["pending_confirmations"]
+    assert [conversations(item["target"]["value"]) for item in items] == [["c1"], ["c2"]]
+    # How it was extracted is in the record of the change alone.
+    assert ["extraction" in item["evidence"] for item in items] == [False, False]
+    assert "extraction" in (await world.history(DYNAMIC))[-1]["evidence"]
+
+    for number, item in enumerate(items):
+        asked = ConfirmPending(
+            key=DYNAMIC,
+            actor=Actor("svc-reviewer", frozenset({"Memory.Write"})),
+            precondition=IfExists(),
+            idempotency_key=f"confirm-{number}",
+            pending_id=item["id"],
+            confidence=0.95,
+            evidence={"conversation_id": f"c{number + 8}"},
+        )
+        await confirm_pending(asked, service_of(**world.writing()))
+    content = await world.content(DYNAMIC)
+    (fact,) = content["durable_facts"]
+    assert set(conversations(fact)) == {"c1", "c2", "c8", "c9"}
+    assert content["pending_confirmations"] == []
+
+
+async def test_a_text_said_twice_stands_once_and_the_second_replay_says_what_it_supports():
+    world = World(models=saying(PREFERENCE))
+    _, second = await twice(world)
+    assert (await world.content(DYNAMIC))["preferences"] == ["Prefers concise answers"]
+    told = await get_replay(SCOPE, second.replay_id, records=world.records)
+    (fate,) = told["patches"]
+    assert (fate["status"], fate["reason"], fate["message_ids"]) == ("applied", "already_there", ["m1"])
+    etag = (await world.history(DYNAMIC))[-1]["post_etag"]
+    assert (fate["supports"], fate["etag"]) == (["/content/preferences/0"], etag)
+
+
+async def test_what_another_replay_writes_meanwhile_gets_both_sources():
+    world = World(models=saying(DEADLINE, PREFERENCE))
+    await world.create_project()
+    other = await world.store("s2", LATER, "c2")
+    meddled = []
+
+    async def meddle(name: str, call: Call) -> Any:
+        if name == "documents.put" and not meddled:
+            meddled.append(await world.replay(other))
+        return await call()
+
+    replay = await replay_snapshot(await world.store(), service_of(**world.ports(meddle)))
+    await world.background.drain()
+    (note,) = (await world.content(ALPHA))["recent_notes"]
+    assert conversations(note) == ["c2", "c1"]
+    joined, there = replay.patches
+    assert (joined.status, joined.reason) == (PatchStatus.APPLIED, None)
+    assert (there.reason, there.supports, there.message_ids) == ("already_there", ("/content/preferences/0",), ("m1",))
+
+
+async def test_a_fact_that_somebody_gave_an_expiry_meanwhile_is_a_conflict():
+    world = World(models=saying(DEADLINE))
+    await world.create_project()
+    note = {"text": "The deadline is Friday", "expires_at": "2026-03-01T00:00:00Z"}
+    meddled = []
+
+    async def meddle(name: str, call: Call) -> Any:
+        if name == "documents.put" and not meddled:
+            meddled.append(await world.live(ALPHA, add("/recent_notes/-", note)))
+        return await call()
+
+    replay = await replay_snapshot(await world.store(), service_of(**world.ports(meddle)))
+    await world.background.drain()
+    assert [fate.status for fate in replay.patches] == [PatchStatus.CONFLICT]
+    assert (await world.content(ALPHA))["recent_notes"] == [note]

@@ -1,0 +1,190 @@
+"""Two users on memory adapters, with something in every store, and an erasure of one of them, watched or not."""
+
+from collections import Counter
+from dataclasses import dataclass, field, replace
+from datetime import timedelta
+from typing import Any
+
+from memnet.domain.core.access import Role
+from memnet.domain.core.job import Job, JobKind
+from memnet.domain.core.reason import Reason
+from memnet.domain.core.scope import Actor, DocumentKey, UserScope
+from memnet.domain.core.user_item import ItemKey, ItemKind
+from memnet.domain.documents.commands import IfAbsent, IfMatch, PatchDocument, Precondition, WriteResult
+from memnet.domain.events.event import Event, EventKey
+from memnet.domain.governance.erasure import INDEXED, MESSAGES, is_of, kind_of
+from memnet.domain.governance.erasure_receipt import ErasureStatus
+from memnet.domain.governance.legal_hold import HoldTarget
+from memnet.domain.replay.snapshot import Conversation
+from memnet.operations.documents.list_stored import list_stored
+from memnet.operations.documents.patch_document import patch_document
+from memnet.operations.events.write_event import write_event
+from memnet.operations.governance.erase_user import Erased, erase_user
+from memnet.operations.governance.get_erasure import get_erasure
+from memnet.operations.governance.legal_holds import get_hold, place_hold, release_hold
+from memnet.operations.governance.request_erasure import request_erasure
+from memnet.operations.history.sign_checkpoints import sign_checkpoints
+from memnet.operations.replay.store_snapshot import store_snapshot
+from memnet.service import Service
+from memnet.wiring import in_memory
+from tests.domain.samples import CATALOG
+from tests.memory_blobs import storage_of
+from tests.operations.replay_scenario import Watch, Watched
+from tests.sample_settings import sample_settings
+from tests.services import arguments
+
+U1, U10, OTHER = UserScope("t1", "u1"), UserScope("t1", "u10"), UserScope("t10", "u1")
+ON_U1, ON_T1 = HoldTarget("t1", "u1"), HoldTarget("t1")
+ADMIN = Actor("svc-privacy", frozenset({Role.ADMIN}))
+LIVE = Actor("svc-live", frozenset())
+SETTLE = timedelta(seconds=960)
+SETTINGS = sample_settings()
+
+
+def put(path: str, value: Any) -> dict[str, Any]:
+    return {"op": "replace", "path": f"/content{path}", "value": value}
+
+
+def alpha(scope: UserScope) -> DocumentKey:
+    return DocumentKey(scope, "projects", "alpha.json")
+
+
+@dataclass
+class ErasureWorld:
+    """The services of one process; every process of the test shares their stores."""
+
+    services: Service = field(default_factory=lambda: in_memory(SETTINGS, CATALOG))
+    keys: int = 0
+
+    def advance(self, step: timedelta = SETTLE) -> None:
+        clock: Any = self.services.clock
+        clock.advance(step)
+
+    async def patch(self, scope: UserScope, text: str, over: Precondition | None = None) -> WriteResult:
+        """Write the summary of the user's project; without `over` it is created."""
+        self.keys += 1
+        services = self.services
+        command = PatchDocument(
+            key=alpha(scope),
+            actor=LIVE,
+            precondition=over or IfAbsent(),
+            idempotency_key=f"key-{self.keys}",
+            profile_id="project-copilot-v1",
+            binding_id="project_doc",
+            ops=[put("/summary", text)],
+            reason=Reason.LIVE_UPDATE,
+            evidence=None,
+            confidence=None,
+            source_time=None,
+            dry_run=False,
+        )
+        return await patch_document(command, services)
+
+    async def event(self, scope: UserScope, event_id: str) -> None:
+        services = self.services
+        event = Event.model_validate(
+            {
+                "event_id": event_id,
+                "service_id": "svc-chat",
+                "timestamp": "2026-01-01T00:00:00Z",
+                "source_type": "chat",
+                "digest": "What happened.",
+            }
+        )
+        await write_event(scope, event, services)
+
+    async def snapshot(self, scope: UserScope, snapshot_id: str) -> None:
+        services = self.services
+        conversation = Conversation.model_validate(
+            {
+                "snapshot_id": snapshot_id,
+                "profile_id": "project-copilot-v1",
+                "messages": [
+                    {"message_id": "m1", "role": "user", "content": "Hello.", "timestamp": "2026-01-01T00:00:00Z"}
+                ],
+            }
+        )
+        await store_snapshot(scope, "c1", conversation, services, actor=LIVE)
+
+    async def live(self, scope: UserScope) -> None:
+        """Something in every store."""
+        first = await self.patch(scope, "first")
+        await self.patch(scope, "second", IfMatch(first.etag))
+        for number in range(5):
+            await self.event(scope, f"evt-{number}")
+        await self.snapshot(scope, "s1")
+        await self.services.background.drain()
+        await sign_checkpoints(self.services)
+        await self.services.audit.append_baseline(scope, "doc-1-000000000001", b"{}")
+        await self.services.records.write(ItemKey(scope, ItemKind.IMPORTS, "run-1"), b"{}", replaces=None)
+        await self.services.marks.mark(Job(JobKind.CONFLICT, scope.tenant_id, scope.user_id, "c-1"))
+        await self.services.events.mark(EventKey(scope, "evt-0"), "mark-1")
+
+    async def drop(self, name: str) -> None:
+        """Take a blob of the user away behind everybody's back."""
+        storage = self.services.user_storage
+        (found,) = [one for one in await list_stored(U1, storage=storage) if one.name == name]
+        await storage.delete(U1, found, known_at=self.services.clock.now())
+
+    @property
+    def holding(self) -> dict[str, Any]:
+        """The ports that placing and releasing a hold take."""
+        services = self.services
+        return {"actor": ADMIN, "holds": services.holds, "erasures": services.erasures, "clock": services.clock}
+
+    async def hold(self, place: HoldTarget = ON_U1, reason: str = "litigation") -> None:
+        await place_hold(place, reason, **arguments(**self.holding))
+
+    async def release(self, place: HoldTarget = ON_U1) -> None:
+        await release_hold(place, "settled", **arguments(**self.holding))
+
+    async def is_held(self, place: HoldTarget = ON_U1) -> bool:
+        status = await get_hold(place, self.services)
+        return bool(status.covering)
+
+    def erasing(self, watch: Watch | None = None) -> Service:
+        """What an erasure takes, each call through `watch`."""
+        erasing = self.services
+        if watch is None:
+            return erasing
+        search = erasing.search
+        index: Any = Watched("index", search.index, watch)
+        watched: dict[str, Any] = {
+            name: Watched(name.removeprefix("user_"), getattr(erasing, name), watch)
+            for name in ("erasures", "user_storage", "documents", "holds", "queue", "signing")
+        }
+        return replace(erasing, **watched, search=replace(search, index=index))
+
+    async def request(self, key: str = "forget-1", scope: UserScope = U1, watch: Watch | None = None) -> ErasureStatus:
+        return await request_erasure(scope, self.erasing(watch), idempotency_key=key, actor=ADMIN)
+
+    async def run(self, scope: UserScope = U1, watch: Watch | None = None) -> Erased:
+        return await erase_user(scope, self.erasing(watch))
+
+    async def status(self, erasure_id: str, scope: UserScope = U1) -> ErasureStatus:
+        return await get_erasure(scope, erasure_id, self.services)
+
+    def stored(self, scope: UserScope) -> dict[str, int]:
+        """What there is of a user by kind, looked up in the storage itself."""
+        names = storage_of(self.services.user_storage).names()
+        return dict(Counter(kind_of(scope, name) for name in names if is_of(scope, name)))
+
+    async def indexed(self, scope: UserScope) -> int:
+        search = self.services.search
+        layout = await search.register.recent()
+        if layout is None:
+            return 0
+        hits = await search.index.list(layout.serving.name, scope.tenant_id, limit=999, after=None)
+        return sum(f'"user_id":"{scope.user_id}"'.encode() in hit.data for hit in hits)
+
+    async def finish(self) -> None:
+        """Whatever happened before: time passes, and a timer comes by until it is over."""
+        for _ in range(8):
+            self.advance()
+            if await self.run() in (Erased.FINISHED, Erased.NOTHING):
+                return
+        raise AssertionError("the erasure does not end")
+
+    async def expected(self) -> dict[str, int]:
+        """What the receipt of `live` has to count."""
+        return self.stored(U1) | {INDEXED: await self.indexed(U1), MESSAGES: 1}

@@ -1,0 +1,160 @@
+"""An erasure beside those who index: what they have read before the fence, they do not bring back after it."""
+
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+import pytest
+
+from memnet.domain.core.errors import ErasureRunning
+from memnet.domain.core.scope import UserScope
+from memnet.domain.events.index_layout import Phase, Reindexing, dump_reindexing, tenant_record
+from memnet.operations.events.count_indexed import count_indexed
+from memnet.operations.events.rebuild_index import rebuild_index
+from memnet.operations.events.reconcile_events import reconcile_events
+from memnet.operations.events.reindex_tenant import reindex_tenant
+from memnet.operations.governance.erase_index import erase_index
+from tests.domain.event_samples import SCOPE, stored_event
+from tests.operations.event_scenario import TwoNumbers, World
+from tests.services import service_of
+
+OTHER = UserScope("t1", "u2")
+STRANGER = UserScope("t2", "u1")
+
+
+@dataclass
+class Racing(World):
+    """Between the reading of events and their upload, `erase` is called once: the embeddings are made then."""
+
+    erase: Callable[[], Awaitable[None]] | None = None
+    erased: int = field(default=0)
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        world = self
+
+        class Interrupted(TwoNumbers):
+            async def embed(self, texts: Any) -> Any:
+                then, world.erase = world.erase, None
+                if then is not None:
+                    await then()
+                return await super().embed(texts)
+
+        self.embedder = Interrupted()
+
+    async def erase_user(self) -> None:
+        """Put the fence up, and remove everything that is there of the user."""
+        await self.fences.write(SCOPE, b"{}", replaces=None)
+        for key in (await self.events.list_of_user(SCOPE, limit=1000, cursor=None)).items:
+            await self.events.delete(key.key)
+        for mark in (await self.events.list_marked_of_user(SCOPE, limit=1000, cursor=None)).items:
+            await self.events.unmark(mark.key, mark.mark_id)
+        await erase_index(SCOPE, search=self.search)
+        self.erased += 1
+
+    async def marked(self) -> set[UserScope]:
+        return {key.scope for key in await self.marks()}
+
+    async def counts(self) -> list[int]:
+        return [await count_indexed(scope, search=self.search) for scope in (SCOPE, OTHER, STRANGER)]
+
+
+@pytest.fixture
+async def world() -> Racing:
+    """Three users with events that nobody has indexed yet, but an index that is there."""
+    made = Racing()
+    await made.write("first", scope=OTHER)
+    for scope in (SCOPE, OTHER, STRANGER):
+        for stored in await made.store("e1", "e2", scope=scope):
+            await made.events.mark(stored.key, "mark")
+    return made
+
+
+async def test_a_write_that_was_stored_before_the_fence_is_not_indexed_after_it(world: Racing) -> None:
+    world.erase = world.erase_user
+    written = await world.write("late")
+    assert (world.erased, written.indexed) == (1, False)
+    assert await world.events.get(stored_event("late").key) is None
+    assert (await world.counts())[0] == 0
+    assert SCOPE not in await world.marked()
+
+
+async def test_a_write_behind_the_fence_is_refused_and_leaves_nothing(world: Racing) -> None:
+    await world.erase_user()
+    with pytest.raises(ErasureRunning):
+        await world.write("late")
+    assert await world.events.get(stored_event("late").key) is None
+    assert await world.counts() == [0, 1, 0]
+    assert SCOPE not in await world.marked()
+
+
+async def test_the_reconciliation_indexes_the_others(world: Racing) -> None:
+    world.erase = world.erase_user
+    report = await reconcile_events(service_of(**world.ports))
+    assert (world.erased, report.postponed) == (1, 2)
+    assert await world.counts() == [0, 3, 2]
+    assert await world.marks() == []
+
+
+async def test_the_reconciliation_leaves_a_fenced_user_out_whatever_is_stored_yet(world: Racing) -> None:
+    await world.fences.write(SCOPE, b"{}", replaces=None)
+    report = await reconcile_events(service_of(**world.ports))
+    assert (report.postponed, report.dropped) == (2, 0)
+    assert await world.counts() == [0, 3, 2]
+    # The erasure removes them; if a hold ends it early, the events are still to be indexed.
+    assert await world.marked() == {SCOPE}
+
+
+async def test_a_rebuild_does_not_bring_the_user_back(world: Racing) -> None:
+    world.erase = world.erase_user
+    record = await rebuild_index(service_of(**world.ports))
+    assert (world.erased, record.phase, record.waiting) == (1, Phase.DONE, 2)
+    assert await world.counts() == [0, 3, 2]
+
+
+async def test_a_rebuild_goes_on_when_an_event_that_was_refused_cannot_be_marked(world: Racing) -> None:
+    refused = [stored_event("e1", scope=scope).key for scope in (SCOPE, OTHER)]
+    world.index.refused = {key.index_key for key in refused}
+    for mark in (await world.events.list_marked(limit=1000, cursor=None)).items:
+        await world.events.unmark(mark.key, mark.mark_id)
+    upload = world.index.upload
+
+    async def then_erased(name: str, documents: Any) -> Any:
+        left = await upload(name, documents)
+        await world.fences.write(SCOPE, b"{}", replaces=None)
+        return left
+
+    world.index.upload = then_erased  # type: ignore[method-assign]
+    record = await rebuild_index(service_of(**world.ports))
+    assert (record.phase, record.waiting) == (Phase.DONE, 2)
+    assert await world.marks() == [refused[1]]
+
+
+async def reindex(world: Racing) -> Reindexing:
+    """Reindex the tenant of the erased user, to the end of it."""
+    record = Reindexing("r1", Phase.COPYING, "", "")
+    name = tenant_record(SCOPE.tenant_id)
+    tag = await world.register.write(name, dump_reindexing(record), replaces=None)
+    await reindex_tenant(SCOPE.tenant_id, record, tag, service_of(**world.ports))
+    return record
+
+
+async def test_a_reindexing_does_not_bring_the_user_back(world: Racing) -> None:
+    world.erase = world.erase_user
+    await reindex(world)
+    assert world.erased == 1
+    assert await world.counts() == [0, 3, 0]
+
+
+async def test_a_reindexing_goes_on_when_an_event_that_was_refused_cannot_be_marked(world: Racing) -> None:
+    world.index.refused = {stored_event("e1", scope=scope).key.index_key for scope in (SCOPE, OTHER)}
+    upload = world.index.upload
+
+    async def then_erased(name: str, documents: Any) -> Any:
+        left = await upload(name, documents)
+        await world.fences.write(SCOPE, b"{}", replaces=None)
+        return left
+
+    world.index.upload = then_erased  # type: ignore[method-assign]
+    await reindex(world)
+    assert (await world.counts())[1] == 2

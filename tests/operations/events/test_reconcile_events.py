@@ -1,0 +1,101 @@
+"""What is marked gets indexed, by anyone, any number of times; marks without an event go after a while."""
+
+import asyncio
+from datetime import timedelta
+
+import pytest
+
+from memnet.domain.events.event import EventKey
+from memnet.operations.events.reconcile_events import FORGOTTEN, ReconcileReport, reconcile_events
+from tests.domain.event_samples import SCOPE, stored_event
+from tests.operations.event_scenario import TwoNumbers, World, event_ids
+from tests.services import service_of
+
+
+async def reconcile(world: World) -> ReconcileReport:
+    return await reconcile_events(service_of(**world.ports))
+
+
+async def test_what_could_not_be_indexed_is_and_stays_so() -> None:
+    world = World()
+    world.index.down = True
+    for number in range(5):
+        assert not (await world.write(f"e{number}")).indexed
+    assert await reconcile(world) == ReconcileReport(marked=5, postponed=5)
+    world.index.down = False
+    assert await reconcile(world) == ReconcileReport(marked=5, indexed=5)
+    assert await reconcile(world) == ReconcileReport()
+    assert (await world.verify()).agrees
+
+
+async def test_several_at_once_do_no_harm() -> None:
+    world = World()
+    world.index.down = True
+    for number in range(5):
+        await world.write(f"e{number}")
+    world.index.down = False
+    reports = await asyncio.gather(*(reconcile(world) for _ in range(4)))
+    assert all(report.postponed == 0 for report in reports)
+    assert await world.marks() == []
+    assert (await world.verify()).agrees
+
+
+async def test_two_marks_of_one_event_are_worked_off_together() -> None:
+    world = World()
+    world.index.down = True
+    await world.write()
+    await world.write()
+    world.index.down = False
+    assert await reconcile(world) == ReconcileReport(marked=2, indexed=1)
+    assert await world.marks() == []
+
+
+async def test_what_the_index_refuses_waits() -> None:
+    world = World()
+    world.index.refused = {stored_event().key.index_key}
+    await world.write()
+    await world.write("e2")
+    assert await reconcile(world) == ReconcileReport(marked=1, postponed=1)
+    world.index.refused = set()
+    assert await reconcile(world) == ReconcileReport(marked=1, indexed=1)
+
+
+async def test_a_vector_that_was_missing_is_made_up_for() -> None:
+    embedder = TwoNumbers()
+    world = World(embedder=embedder)
+    embedder.down = True
+    assert not (await world.write("e1", digest="slow")).indexed
+    assert event_ids(await world.find("slow")) == ["e1"]
+    assert (await reconcile(world)).postponed == 1
+    embedder.down = False
+    assert (await reconcile(world)).indexed == 1
+    assert event_ids(await world.find("latency")) == ["e1"]
+
+
+@pytest.mark.parametrize("age", [FORGOTTEN - timedelta(seconds=1), FORGOTTEN + timedelta(seconds=1)])
+async def test_a_mark_without_an_event_may_belong_to_a_write_under_way(age: timedelta) -> None:
+    world = World()
+    await world.events.mark(EventKey(SCOPE, "never"), "m")
+    world.clock.advance(age)
+    dropped = int(age > FORGOTTEN)
+    assert await reconcile(world) == ReconcileReport(marked=1, dropped=dropped)
+    assert len(await world.marks()) == 1 - dropped
+
+
+async def test_stored_bytes_that_are_no_event_wait_for_a_person() -> None:
+    world = World()
+    key = EventKey(SCOPE, "broken")
+    await world.events.create(key, b"{}")
+    await world.events.mark(key, "m")
+    world.clock.advance(2 * FORGOTTEN)
+    assert await reconcile(world) == ReconcileReport(marked=1, postponed=1)
+    assert await world.marks() == [key]
+
+
+async def test_an_index_that_is_gone_is_not_made_anew_with_half_of_the_events() -> None:
+    world = World()
+    await world.write("e1")
+    await world.index.drop((await world.layout()).serving.name)
+    await world.write("e2")
+    assert await reconcile(world) == ReconcileReport(marked=1, postponed=1)
+    assert world.index._indexes == {}

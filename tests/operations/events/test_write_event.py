@@ -1,0 +1,134 @@
+"""An acknowledged event is stored, and indexed or marked; its id is good for one event."""
+
+import asyncio
+
+import pytest
+
+from memnet.domain.core.errors import EventExists, MalformedRequest, Unavailable
+from memnet.domain.events.event import EventKey
+from memnet.operations.events.write_event import write_event
+from memnet.ports import StoreConflict
+from tests.domain.event_samples import SCOPE, event, stored_event
+from tests.operations.event_scenario import World, event_ids
+from tests.services import service_of
+
+KEY = stored_event().key
+
+
+async def test_a_new_event_is_stored_indexed_and_no_longer_marked() -> None:
+    world = World()
+    written = await world.write()
+    assert (written.event_id, written.replayed, written.indexed) == ("evt_01", False, True)
+    assert await world.events.get(KEY) == stored_event().data
+    assert event_ids(await world.find("lifecycle")) == ["evt_01"]
+    assert await world.marks() == []
+
+
+async def test_the_same_event_again_is_replayed() -> None:
+    world = World()
+    await world.write()
+    written = await world.write(timestamp="2026-02-14T21:00:00+01:00")
+    assert (written.replayed, written.indexed) == (True, True)
+
+
+async def test_another_event_under_its_id_is_refused_and_changes_nothing() -> None:
+    world = World()
+    await world.write()
+    with pytest.raises(EventExists):
+        await world.write(digest="other")
+    assert await world.events.get(KEY) == stored_event().data
+    assert event_ids(await world.find("other")) == []
+
+
+async def test_many_at_once_with_one_id_are_one_event() -> None:
+    world = World()
+    same = await asyncio.gather(*(world.write() for _ in range(8)))
+    assert sorted(written.replayed for written in same) == [False] + [True] * 7
+    outcomes = await asyncio.gather(
+        *(world.write("e2", digest=f"number {n}") for n in range(8)), return_exceptions=True
+    )
+    assert sum(isinstance(outcome, EventExists) for outcome in outcomes) == 7
+
+
+@pytest.mark.parametrize("trouble", ["down", "hangs", "refuses", "is gone", "is not given", "has a defect"])
+async def test_whatever_the_index_does_the_event_is_acknowledged_and_marked(trouble: str) -> None:
+    world = World()
+    await world.write("before")
+    world.index.down = trouble == "down"
+    world.index.hangs = trouble == "hangs"
+    if trouble == "refuses":
+        world.index.refused = {KEY.index_key}
+    if trouble == "is gone":
+        await world.index.drop((await world.layout()).serving.name)
+    if trouble == "has a defect":
+        world.index.refused = None  # type: ignore[assignment]
+    written = await write_event(
+        SCOPE,
+        event(),
+        service_of(
+            events=world.events,
+            search=None if trouble == "is not given" else world.search,
+            ids=world.ids,
+            background=world.background,
+        ),
+        patience=0.05,
+    )
+    assert (written.replayed, written.indexed) == (False, False)
+    assert await world.events.get(KEY) == stored_event().data
+    assert await world.marks() == [KEY]
+
+
+class FailingStore:
+    """A store of which one call fails."""
+
+    def __init__(self, world: World, call: str) -> None:
+        self._events = world.events
+        self._call = call
+
+    async def create(self, key: EventKey, data: bytes) -> None:
+        if self._call == "create":
+            raise Unavailable()
+        await self._events.create(key, data)
+
+    async def mark(self, key: EventKey, mark_id: str) -> None:
+        if self._call == "mark":
+            raise Unavailable()
+        await self._events.mark(key, mark_id)
+
+    async def get(self, key: EventKey) -> bytes | None:
+        return None
+
+
+@pytest.mark.parametrize("call", ["create", "mark"])
+async def test_nothing_is_acknowledged_that_is_not_stored_and_marked(call: str) -> None:
+    world = World()
+    events = FailingStore(world, call)
+    with pytest.raises(Unavailable):
+        await write_event(
+            SCOPE, event(), service_of(events=events, search=world.search, ids=world.ids, background=world.background)
+        )
+    # The client repeats its request, and comes through.
+    assert (await world.write()).indexed
+
+
+async def test_a_conflict_with_an_event_that_is_gone_is_unavailable() -> None:
+    world = World()
+    await world.write()
+    with pytest.raises(Unavailable):
+        await write_event(
+            SCOPE,
+            event(),
+            service_of(
+                events=FailingStore(world, "none"), search=world.search, ids=world.ids, background=world.background
+            ),
+        )
+    with pytest.raises(StoreConflict):
+        await world.events.create(KEY, b"")
+
+
+async def test_an_event_of_somebody_else_is_refused_before_anything_is_stored() -> None:
+    world = World()
+    with pytest.raises(MalformedRequest):
+        await world.write(user_id="u2")
+    assert await world.events.get(KEY) is None
+    assert await world.marks() == []

@@ -1,0 +1,424 @@
+"""Retention over the days of one user's memory: what goes is what the rules say, and what stays holds.
+
+Most tests take 60 days under rules that are as much shorter; one takes 400 under the shipped ones.
+"""
+
+from dataclasses import replace
+from datetime import timedelta
+from itertools import pairwise
+
+import pytest
+
+from memnet.domain.catalog.retention_policy import Ceilings
+from memnet.domain.core.canonical_json import canonical
+from memnet.domain.core.errors import ETagMismatch, MalformedRequest, Unavailable, VersionNotFound
+from memnet.domain.core.timestamps import to_text
+from memnet.domain.core.user_item import ItemKind
+from memnet.domain.documents.commands import DeleteDocument, IfMatch
+from memnet.domain.governance.legal_hold import HoldTarget
+from memnet.operations.documents.delete_document import delete_document
+from memnet.operations.documents.get_document import get_document
+from memnet.operations.documents.patch_document import patch_document
+from memnet.operations.events.reconcile_events import reconcile_events
+from memnet.operations.governance.legal_holds import release_hold
+from memnet.operations.history.list_audit import list_audit
+from tests.domain.samples import CATALOG
+from tests.memory_blobs import storage_of
+from tests.operations.replay_scenario import LIVE
+from tests.operations.retention_scenario import (
+    ALPHA,
+    CEILINGS,
+    DAY,
+    DYNAMIC,
+    LEGAL,
+    SCOPE,
+    Between,
+    FallsAt,
+    RetentionWorld,
+    StopsAt,
+    live,
+    put,
+)
+from tests.services import service_of
+
+DAYS = 60
+SHORT = Ceilings(snapshots_max_days=12, jobs_max_days=15, events_max_days=40, audit_max_days=40)
+"""Rules that do to 60 days what the shipped ones do to 400."""
+
+
+async def aged(days: int, ceilings: Ceilings) -> RetentionWorld:
+    world = RetentionWorld(catalog=replace(CATALOG, ceilings=ceilings))
+    await live(world, days)
+    await world.background.drain()
+    return world
+
+
+_made: list[RetentionWorld] = []
+
+
+@pytest.fixture
+async def world() -> RetentionWorld:
+    """A world of 60 days, made once and copied."""
+    if not _made:
+        _made.append(await aged(DAYS, SHORT))
+    return _made[0].twin()
+
+
+# What goes and what stays.
+
+
+async def test_what_the_rules_say_is_removed_and_nothing_else(world):
+    await check_removed(world, DAYS, snapshots=12, jobs=15, longest=40)
+
+
+@pytest.mark.slow
+async def test_what_the_shipped_rules_say_is_removed_and_nothing_else():
+    await check_removed(await aged(400, CEILINGS), 400, snapshots=60, jobs=100, longest=365)
+
+
+async def check_removed(world: RetentionWorld, days: int, *, snapshots: int, jobs: int, longest: int) -> None:
+    def age(day: int) -> int:
+        return days - day
+
+    applied = await world.retain()
+    assert not applied.report.unfinished
+
+    assert await world.names(ItemKind.SNAPSHOTS) == [
+        f"c1/s{day:03}" for day in range(0, days, 10) if age(day) < snapshots
+    ]
+    assert len(await world.names(ItemKind.REPLAYS)) == sum(age(day) < jobs for day in range(0, days, 10))
+    assert len(await world.names(ItemKind.ACCESSES)) == sum(age(day) < jobs for day in range(0, days, 10))
+    expected = sorted(f"evt-{day:03}" for day in range(0, days, 7) if age(day) < longest)
+    assert [name for name in await world.event_ids() if not name.startswith("memnet-rpl-")] == expected
+    assert await world.indexed() == sorted(await world.event_ids())
+    gone = {seen.change_id for seen in world.seen if seen.at <= world.clock.now() - longest * DAY}
+    assert gone
+    assert gone & set(await world.changes()) == set()
+    assert {seen.change_id for seen in world.seen} - gone <= set(await world.changes())
+    assert (await world.content(ALPHA))["summary"] == f"As of day {(days - 1) // 3 * 3}"
+
+
+async def test_what_is_counted_is_what_is_done_and_a_dry_run_does_nothing(world):
+    before = await world.everything()
+    dry = await world.retain(dry_run=True)
+    assert await world.everything() == before
+    applied = await world.retain()
+    assert dry.members() | {"dry_run": False} == applied.members()
+    after = await world.everything()
+
+    def lost(folder: str) -> int:
+        return sum(f"/{folder}/" in name for name in before) - sum(f"/{folder}/" in name for name in after)
+
+    counts = applied.members()["counts"]
+    assert {name: count["removed"] for name, count in counts.items()} == {name: lost(name) for name in counts}
+    lived = counts.keys() - {"conflicts", "imports"}
+    assert all(counts[name]["removed"] and counts[name]["kept"] for name in lived)
+    assert applied.members()["baselines"] == len([name for name in after if "/baselines/" in name]) == 2
+    again = await world.retain()
+    assert all(not tally.removed for tally in again.report.tallies.values())
+    assert await world.everything() == after
+
+
+async def test_as_of_looks_from_another_time(world):
+    nothing = await world.retain(as_of=world.clock.now() - DAYS * DAY, dry_run=False)
+    assert all(not tally.removed for tally in nothing.report.tallies.values())
+    dry = await world.retain(as_of=world.clock.now() + 3000 * DAY, dry_run=True)
+    assert all(not dry.report.tallies[name].kept for name in ("events", "snapshots", "replays", "accesses"))
+    # The newest record of each document stays.
+    assert dry.report.tallies["audit"].kept == 3
+    with pytest.raises(MalformedRequest):
+        await world.retain(as_of=world.clock.now() + timedelta(microseconds=1))
+
+
+async def test_a_rule_ends_to_the_microsecond():
+    world = RetentionWorld()
+    await world.event("evt-1")
+    world.clock.advance(365 * DAY - timedelta(microseconds=1))
+    assert (await world.retain()).report.tallies["events"].kept == 1
+    world.clock.advance(timedelta(microseconds=1))
+    assert (await world.retain()).report.tallies["events"].removed == 1
+
+
+# What is kept of the documents still holds.
+
+
+async def check_window(world: RetentionWorld, days: int = 40) -> None:
+    """Every version since the beginning of the window, as the client got it; and what came before it is not found."""
+    rebuilt = await world.rebuilt()
+    assert all(one.fault is None for one in rebuilt.values())
+    begin = to_text(world.clock.now() - days * DAY)
+    for key in (ALPHA, DYNAMIC):
+        own = [seen for seen in world.seen if seen.key == key]
+        by_id = {version.change_id: version for version in rebuilt[key].versions}
+        for seen, following in pairwise([*own, None]):
+            until = None if following is None else to_text(following.at)
+            if until is not None and until <= begin:
+                assert seen.change_id not in by_id
+                with pytest.raises(VersionNotFound):
+                    await get_document(
+                        key, service_of(documents=world.documents, audit=world.audit), as_of=seen.change_id
+                    )
+                continue
+            assert canonical(by_id[seen.change_id].document) == seen.data
+            for as_of in (seen.change_id, max(to_text(seen.at), begin)):
+                view = await get_document(key, service_of(documents=world.documents, audit=world.audit), as_of=as_of)
+                if as_of == seen.change_id:
+                    assert (view.etag, view.document) == (seen.etag, seen.data)
+                else:
+                    assert view.document == canonical(by_id[last_until(rebuilt[key], as_of)].document)
+
+
+def last_until(rebuilt, as_of):
+    return [version.change_id for version in rebuilt.versions if version.timestamp <= as_of][-1]
+
+
+async def test_every_version_in_the_window_is_rebuilt_byte_for_byte(world):
+    await world.retain()
+    await check_window(world)
+
+
+async def test_applied_again_and_again_the_window_moves_along():
+    world = await aged(10, SHORT)
+    world.clock.advance(6.5 * DAY)
+    for _ in range(7):
+        for _ in range(5):
+            await world.change(ALPHA, put("/summary", f"at {to_text(world.clock.now())}"))
+            world.clock.advance(2 * DAY)
+        await world.retain()
+        await check_window(world)
+    assert len(storage_of(world.audit).names(f"{SCOPE.prefix}baselines/")) == 2
+
+
+async def test_everything_over_leaves_the_document_its_newest_record_and_its_baseline(world):
+    world.clock.advance(1000 * DAY)
+    await world.sweep()
+    await world.retain()
+    rebuilt = await world.rebuilt()
+    assert [(one.fault, one.changes) for one in rebuilt.values()] == [(None, 1)] * 3
+    assert await world.changes() == sorted(one.versions[-1].change_id for one in rebuilt.values())
+    head = await get_document(ALPHA, service_of(documents=world.documents, audit=world.audit))
+    view = await get_document(
+        ALPHA, service_of(documents=world.documents, audit=world.audit), as_of=to_text(world.clock.now())
+    )
+    assert view == head
+    await world.change(ALPHA, put("/summary", "after the silence"))
+    rebuilt = await world.rebuilt()
+    assert (rebuilt[ALPHA].fault, len(rebuilt[ALPHA].versions)) == (None, 2)
+
+
+async def test_records_that_still_wait_in_the_document_go_as_well():
+    """No sweeper ever ran, and the newest record stands in the outbox and in audit/."""
+    world = RetentionWorld()
+    await world.create_project()
+    await world.change(ALPHA, put("/summary", "long ago"))
+    world.clock.advance(400 * DAY)
+    await world.retain()
+    assert [change[-1] for change in await world.changes()] == ["1", "2"], "that of the other document, and the newest"
+    await world.change(ALPHA, put("/summary", "now"))
+    assert [change[-1] for change in await world.changes()] == ["1", "2", "3"]
+    assert (await world.rebuilt())[ALPHA].fault is None
+
+
+async def test_the_list_of_records_begins_where_the_history_does(world):
+    await world.retain()
+    told, cursor = [], None
+    while True:
+        page = await list_audit(
+            SCOPE,
+            service_of(documents=world.documents, audit=world.audit),
+            namespace=None,
+            path=None,
+            limit=7,
+            cursor=cursor,
+        )
+        told += page.items
+        cursor = page.next_cursor
+        if cursor is None:
+            break
+    assert len(told) == len(await world.changes())
+
+
+async def test_a_request_whose_record_is_gone_is_too_late_and_no_failure(world):
+    first = next(seen for seen in world.seen if seen.key == ALPHA)
+    command = world.live_command(ALPHA, first.etag, put("/summary", "again"))
+    await world.retain()
+    with pytest.raises(ETagMismatch):
+        await patch_document(command, service_of(**world.writing()))
+
+
+async def test_a_deleted_document_goes_by_the_rule_of_the_change_before():
+    world = RetentionWorld()
+    await world.create_project()
+    seen = await world.change(ALPHA, put("/summary", "short-lived"))
+    command = DeleteDocument(key=ALPHA, actor=LIVE, precondition=IfMatch(seen.etag), idempotency_key="gone")
+    writing = {name: port for name, port in world.writing().items() if name != "catalog"}
+    deleted = await delete_document(command, service_of(**writing))
+    await world.background.drain()
+    world.clock.advance(365 * DAY)
+    await world.retain()
+    assert [change[-1] for change in await world.changes()] == ["1", "3"]
+    assert [name[-6] for name in storage_of(world.audit).names() if "/baselines/" in name] == ["3"]
+    rebuilt = (await world.rebuilt())[ALPHA]
+    assert rebuilt.fault is None
+    assert [(version.etag, version.document) for version in rebuilt.versions] == [(deleted.etag, None)]
+    await patch_document(world.live_command(ALPHA, None, put("/summary", "anew")), service_of(**world.writing()))
+    rebuilt = (await world.rebuilt())[ALPHA]
+    assert (rebuilt.fault, rebuilt.changes) == (None, 2)
+
+
+async def test_a_history_that_does_not_hold_is_left_alone(world):
+    change = next(change for change in await world.changes() if change.endswith("-000000000002"))
+    of = [name for name in await world.changes() if name.startswith(change.rpartition("-")[0])]
+    name = f"{SCOPE.prefix}audit/{change}.json"
+    storage = storage_of(world.audit)
+    storage.overwrite(name, storage.data(name).replace(b"svc-live", b"svc-evil"))
+    applied = await world.retain()
+    assert applied.report.broken["audit"] == 1
+    assert applied.report.unfinished
+    assert set(of) <= set(await world.changes())
+    assert len(storage.names(f"{SCOPE.prefix}baselines/")) == 1
+
+
+# Interrupted anywhere, and run again.
+
+
+@pytest.mark.parametrize("applied", [False, True], ids=["before", "after"])
+@pytest.mark.parametrize("error", [StopsAt, Unavailable])
+async def test_interrupted_at_any_call_and_run_again_the_end_is_the_same(applied, error):
+    base = RetentionWorld()
+    await live(base, 12)
+    base.clock.advance(380 * DAY)
+    await base.change(ALPHA, put("/summary", "in the window"))
+    await base.converse("s-new")
+    base.clock.advance(2 * DAY)
+
+    async def end(world: RetentionWorld, falls: FallsAt) -> list[str]:
+        for _ in range(3):
+            try:
+                await world.retain(**world.retention_ports(falls))
+            except (StopsAt, Unavailable):
+                assert all(one.fault is None for one in (await world.rebuilt()).values())
+                continue
+            break
+        world.clock.advance(timedelta(hours=2))
+        await reconcile_events(service_of(events=world.events, search=world.search, clock=world.clock, ids=world.ids))
+        await world.requeue()
+        assert all(one.fault is None for one in (await world.rebuilt()).values())
+        return await world.everything()
+
+    undisturbed = FallsAt(0, applied=applied)
+    expected = await end(base.twin(), undisturbed)
+    assert len(undisturbed.calls) > 60
+    for number, name in enumerate(undisturbed.calls, start=1):
+        found = await end(base.twin(), FallsAt(number, applied=applied, error=error))
+        assert found == expected, f"call {number}: {name}"
+
+
+# Beside others.
+
+
+@pytest.mark.parametrize("call", ["documents.get", "audit.append_baseline", "audit.delete", "audit.read", "audit.list"])
+async def test_a_live_writer_beside_it_loses_nothing(world, call):
+    async def write() -> None:
+        for number in range(3):
+            await world.change(ALPHA, put("/summary", f"meanwhile {number}"))
+            await world.change(DYNAMIC, put("/preferences", [f"meanwhile {number}"]))
+            await world.event(f"evt-meanwhile-{number}")
+
+    await world.retain(**world.retention_ports(Between(call, write)))
+    assert (await world.content(ALPHA))["summary"] == "meanwhile 2"
+    assert (await world.content(DYNAMIC))["preferences"] == ["meanwhile 2"]
+    await check_window(world)
+    assert {f"evt-meanwhile-{number}" for number in range(3)} <= set(await world.event_ids()) & set(
+        await world.indexed()
+    )
+    await world.retain()
+    await check_window(world)
+
+
+async def test_readers_meanwhile_see_no_fault(world):
+    """Rebuilt, listed and read between any two calls."""
+    calls = 0
+
+    async def read(name, call):
+        nonlocal calls
+        found = await call()
+        if name in ("audit.append_baseline", "audit.delete"):
+            calls += 1
+            assert all(one.fault is None for one in (await world.rebuilt()).values())
+            await get_document(
+                ALPHA, service_of(documents=world.documents, audit=world.audit), as_of=to_text(world.clock.now() - DAY)
+            )
+            await list_audit(
+                SCOPE,
+                service_of(documents=world.documents, audit=world.audit),
+                namespace=None,
+                path=None,
+                limit=9,
+                cursor=None,
+            )
+        return found
+
+    await world.retain(**world.retention_ports(read))
+    assert calls > 5
+
+
+@pytest.mark.parametrize(
+    "call", ["audit.append_baseline", "audit.delete", "audit.read", "records.delete", "events.delete"]
+)
+async def test_two_runs_at_once_come_to_one_end(world, call):
+    alone = world.twin()
+    await alone.retain()
+
+    async def another() -> None:
+        await world.retain()
+
+    await world.retain(**world.retention_ports(Between(call, another, number=2)))
+    await world.retain()
+    assert all(one.fault is None for one in (await world.rebuilt()).values())
+    marks = ("mark ",)
+    assert [n for n in await world.everything() if not n.startswith(marks)] == [
+        n for n in await alone.everything() if not n.startswith(marks)
+    ]
+
+
+# Holds.
+
+
+async def test_a_hold_keeps_everything_and_says_so(world):
+    before = await world.everything()
+    due = await world.retain(dry_run=True)
+    await world.hold("Litigation 17")
+    applied = await world.retain()
+    assert await world.everything() == before
+    told = applied.members()
+    assert (told["held"], told["holds"]) == (
+        True,
+        [{"covers": "user", "reason": "Litigation 17", "actor": "svc-legal", "since": to_text(world.clock.now())}],
+    )
+    for name, tally in applied.report.tallies.items():
+        assert tally.removed == 0
+        # What waits for something that would have gone in the same run, waits for what is held.
+        assert tally.held + tally.waiting == due.report.tallies[name].removed
+    assert (await world.retain(dry_run=True)).members() == told | {"dry_run": True}
+
+    await release_hold(
+        HoldTarget(SCOPE.tenant_id, SCOPE.user_id),
+        "settled",
+        service_of(holds=world.holds, erasures=world.fences, clock=world.clock),
+        actor=LEGAL,
+    )
+    assert (await world.retain()).members() == due.members() | {"dry_run": False}
+
+
+@pytest.mark.parametrize("call", ["records.delete", "events.delete", "audit.delete"])
+async def test_a_hold_that_comes_meanwhile_stops_it(world, call, monkeypatch):
+    from memnet.operations.governance.delete_expired import delete_expired
+
+    monkeypatch.setitem(delete_expired.__globals__, "BATCH", 2)
+    applied = await world.retain(**world.retention_ports(Between(call, world.hold)))
+    assert applied.members()["held"]
+    kind = {"records.delete": "snapshots", "events.delete": "events", "audit.delete": "audit"}[call]
+    assert applied.report.tallies[kind].removed == 2
+    assert applied.report.tallies[kind].held > 0
+    assert all(one.fault is None for one in (await world.rebuilt()).values())

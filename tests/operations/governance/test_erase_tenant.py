@@ -1,0 +1,288 @@
+"""The end of a tenant: every user erased, held ones named, nothing written any more, whatever crashes."""
+
+from dataclasses import replace
+from datetime import timedelta
+from typing import Any
+
+import pytest
+
+from memnet.domain.core.errors import TenantEnded, Unavailable, VaultUnavailable
+from memnet.domain.core.job import Job, JobKind
+from memnet.domain.core.scope import UserScope
+from memnet.domain.documents.commands import IfMatch
+from memnet.domain.governance.erasure import TenantScope, is_of
+from memnet.domain.governance.legal_hold import HoldTarget
+from memnet.domain.governance.tenant_erasure import TenantErasure, TenantStatus, holds_back, is_signed, look_every
+from memnet.operations.events.reindex_events import reindex_events
+from memnet.operations.governance.erase_tenant import erase_tenant
+from memnet.operations.governance.erase_user import Erased
+from memnet.operations.governance.erase_users import erase_users
+from memnet.operations.governance.get_tenant_erasure import get_tenant_erasure
+from memnet.operations.governance.request_tenant_erasure import request_tenant_erasure
+from tests.memory_blobs import storage_of, unfenced
+from tests.operations.erasure_scenario import ADMIN, ON_T1, OTHER, SETTLE, U1, U10, ErasureWorld
+from tests.operations.replay_scenario import Watch, Watched
+from tests.operations.retention_scenario import Between, FallsAt, StopsAt
+
+T1 = TenantScope("t1")
+LOOK = look_every(SETTLE)
+
+
+class TenantWorld(ErasureWorld):
+    """Two users of a tenant with something in every store, and one of another tenant."""
+
+    async def fill(self) -> None:
+        for scope in (U1, U10, OTHER):
+            await self.live(scope)
+
+    async def end(self) -> TenantErasure:
+        return await request_tenant_erasure("t1", self.services, actor=ADMIN)
+
+    async def tenant(self, watch: Watch | None = None) -> Erased:
+        erasing = self.erasing(watch)
+        if watch is not None:
+            users: Any = Watched("users", erasing.users, watch)
+            erasing = replace(erasing, users=users)
+        return await erase_tenant("t1", erasing)
+
+    async def timer(self) -> None:
+        await self.tenant()
+        await erase_users(None, self.services)
+
+    async def almost(self) -> None:
+        """All users are erased, and what is the tenant's own is not."""
+        await self.end()
+        for _ in range(3):
+            await self.timer()
+            self.advance()
+
+    async def finish(self) -> TenantErasure:
+        """Whatever happened before: time passes, and the timer comes by until it is over."""
+        for _ in range(8):
+            await self.timer()
+            self.advance()
+            if (found := await self.told()).status is not TenantStatus.RUNNING:
+                return found
+        raise AssertionError(f"the erasure of the tenant does not end: {await self.told()}")
+
+    async def told(self) -> TenantErasure:
+        return await get_tenant_erasure("t1", self.services)
+
+    def names(self) -> list[str]:
+        """The names of all that is stored of the tenant, looked up in the storage itself."""
+        return [name for name in storage_of(self.services.user_storage).names() if is_of(T1, name)]
+
+
+@pytest.fixture
+async def world() -> TenantWorld:
+    made = TenantWorld()
+    await made.fill()
+    return made
+
+
+async def test_nothing_is_left_of_the_tenant_and_its_receipt_says_so(world):
+    services = world.services
+    queue, other = services.queue, world.stored(OTHER)
+    await reindex_events("t1", replace(services, queue=queue))
+    await services.marks.mark(Job(JobKind.REINDEX, "t1", None, "j1"))
+    await queue.send(Job(JobKind.REINDEX, "t1", None, "j1"))
+    await queue.send(Job(JobKind.REINDEX, "t10", None, "j2"))
+    await world.hold(ON_T1)
+    await world.release(ON_T1)
+    assert (await world.end()).status is TenantStatus.RUNNING
+    found = await world.finish()
+    assert (found.status, found.users, found.starting) == (TenantStatus.COMPLETE, 2, ())
+    assert world.names() == []
+    assert [await world.indexed(scope) for scope in (U1, U10, OTHER)] == [0, 0, 5]
+    assert [job.tenant_id for job in [m.job for m in queue._messages]] == ["t10", "t10"]
+    assert world.stored(OTHER) == other
+    assert found.receipt is not None
+    key = await services.signing.newest()
+    assert is_signed(found.receipt, key.public)
+    assert not is_signed({**found.receipt, "users": 3}, key.public)
+    assert found.receipt["users_held"] == []
+    assert found.receipt["stores"] == ["blobs", "index", "queues"]
+
+
+async def test_a_user_under_a_hold_is_left_and_named_and_goes_after_the_release(world):
+    await world.hold()
+    before = world.stored(U1)
+    await world.end()
+    found = await world.finish()
+    assert (found.status, found.users) == (TenantStatus.PARTIAL, 1)
+    assert found.receipt is not None
+    assert len(found.receipt["users_held"]) == 1
+    assert holds_back(found.receipt, U1)
+    assert not holds_back(found.receipt, U10)
+    assert U1.user_id not in found.receipt["users_held"]
+    assert (world.stored(U1), await world.indexed(U1)) == (before, 5)
+    assert all(is_of(U1, name) for name in world.names())
+    await world.release()
+    again = await world.end()
+    assert (again.status, again.erasure_id) == (TenantStatus.RUNNING, found.erasure_id)
+    done = await world.finish()
+    assert (done.status, done.users) == (TenantStatus.COMPLETE, 2)
+    assert world.names() == []
+
+
+async def test_from_its_request_on_nothing_is_written_for_the_tenant_for_good(world):
+    held = UserScope("t1", "held")
+    created = await world.patch(held, "first")
+    await world.hold(HoldTarget("t1", "held"))
+
+    async def refused() -> None:
+        with pytest.raises(TenantEnded):
+            await world.patch(UserScope("t1", "new"), "first")
+        with pytest.raises(TenantEnded):
+            await world.event(UserScope("t1", "new"), "evt-1")
+        # A document that stays because of a hold is not changed either.
+        with pytest.raises(TenantEnded):
+            await world.patch(held, "second", IfMatch(created.etag))
+
+    await world.end()
+    await refused()
+    assert (await world.finish()).status is TenantStatus.PARTIAL
+    await refused()
+    await world.patch(UserScope("t10", "new"), "first")
+    await world.release(HoldTarget("t1", "held"))
+    await world.end()
+    assert (await world.finish()).status is TenantStatus.COMPLETE
+    await refused()
+    assert world.names() == []
+
+
+async def test_no_user_begins_before_every_process_has_seen_the_fence_and_it_ends_settled(world):
+    await world.end()
+    assert await world.tenant() is Erased.WAITING
+    world.advance(LOOK - timedelta(seconds=1))
+    assert await world.tenant() is Erased.WAITING
+    assert (await world.told()).users == 0
+    world.advance(timedelta(seconds=1))
+    assert await world.tenant() is Erased.WAITING
+    assert (await world.told()).users == 2
+    # Were the users' erasures over here, what a slow process sent before it saw the fence could still arrive.
+    for scope in (U1, U10):
+        await world.services.erasures.lift(scope, tag=(await world.services.erasures.read(scope)).storage_etag)
+    assert (await world.told()).settled_at(SETTLE) == world.services.clock.now() + SETTLE
+    for name in world.names():
+        storage_of(world.services.user_storage).drop(name)
+    assert await world.tenant() is Erased.WAITING
+    assert (await world.told()).clean_scans == 0
+
+
+async def test_a_late_arrival_is_removed_before_it_ends(world):
+    async def arrive() -> None:
+        mark = Job(JobKind.REPLAY, "t1", "late", "r1")
+        await unfenced(world.services.marks).mark(mark)
+
+    await world.almost()
+    await arrive()
+    found = await world.finish()
+    assert (found.status, world.names()) == (TenantStatus.COMPLETE, [])
+
+
+async def test_a_hold_on_the_tenant_pauses_it(world):
+    await world.end()
+    world.advance()
+    await world.hold(ON_T1)
+    before = world.names()
+    assert await world.tenant() is Erased.FAILING
+    assert (await world.told()).failing == {"legal_hold": "TENANT_HELD"}
+    assert world.names() == before
+    await world.release(ON_T1)
+    assert (await world.finish()).status is TenantStatus.COMPLETE
+
+
+@pytest.mark.parametrize(
+    ("call", "error", "told"),
+    [
+        ("storage.list", Unavailable(dependency="x"), {"blobs": "UNAVAILABLE"}),
+        ("index.list", Unavailable(dependency="x"), {"index": "UNAVAILABLE"}),
+        ("queue.purge", Unavailable(dependency="x"), {"queues": "UNAVAILABLE"}),
+        ("signing.newest", VaultUnavailable(), {"vault": "VAULT_UNAVAILABLE"}),
+    ],
+)
+async def test_what_fails_is_named_and_keeps_it_from_ending(world, call, error, told):
+    await world.almost()
+
+    async def fails(name, inner):
+        if name == call:
+            raise error
+        return await inner()
+
+    assert await world.tenant(fails) is Erased.FAILING
+    assert (await world.told()).failing == told
+    assert await world.tenant() is Erased.FINISHED
+
+
+async def test_a_user_whose_erasure_cannot_begin_stops_no_other(world):
+    await world.end()
+    await world.tenant()
+    world.advance()
+
+    async def fails(name, inner):
+        if name == "signing.newest" and not failed:
+            failed.append(name)
+            raise VaultUnavailable()
+        return await inner()
+
+    failed: list[str] = []
+    assert await world.tenant(fails) is Erased.FAILING
+    assert (await world.told()).failing == {"users": "VAULT_UNAVAILABLE"}
+    assert await world.services.erasures.erasing("t1") == {U10}
+    assert (await world.finish()).users == 2
+
+
+async def test_of_an_ended_tenant_and_of_another_nothing_is_touched(world):
+    assert await world.tenant() is Erased.NOTHING
+    await world.end()
+    found = await world.finish()
+    assert await world.tenant() is Erased.NOTHING
+    assert await world.end() == found
+
+
+async def test_two_processes_at_it_count_each_user_once(world):
+    await world.end()
+    await world.tenant()
+    world.advance()
+
+    async def other() -> None:
+        await world.tenant()
+
+    assert await world.tenant(Between("erasures.write_end", other)) is Erased.TAKEN_OVER
+    assert (await world.finish()).users == 2
+
+
+async def _runs(world: TenantWorld, watch: FallsAt) -> None:
+    for _ in range(4):
+        await world.tenant(watch)
+        await erase_users(None, world.services)
+        world.advance()
+
+
+@pytest.mark.parametrize("applied", [False, True])
+async def test_it_may_be_killed_at_every_call_and_counts_every_user_once(applied):
+    async def made() -> TenantWorld:
+        world = TenantWorld()
+        for scope in (U1, U10, UserScope("t1", "held")):
+            await world.patch(scope, "first")
+        await world.event(U1, "evt-1")
+        await world.hold(HoldTarget("t1", "held"))
+        await world.hold(ON_T1)
+        await world.release(ON_T1)
+        await world.end()
+        return world
+
+    counter = FallsAt(0, applied=False)
+    await _runs(await made(), counter)
+    assert len(counter.calls) > 50
+    for number in range(1, len(counter.calls) + 1):
+        world = await made()
+        watch = FallsAt(number, applied=applied)
+        with pytest.raises(StopsAt):
+            await _runs(world, watch)
+        found = await world.finish()
+        assert (found.status, found.users) == (TenantStatus.PARTIAL, 2), watch.calls[-1]
+        assert found.receipt is not None
+        assert len(found.receipt["users_held"]) == 1
+        assert all("/held/" in name for name in world.names()), watch.calls[-1]

@@ -1,0 +1,37 @@
+"""Taking a tenant out of the index: all of it but what belongs to held users."""
+
+import pytest
+
+from memnet.domain.core.errors import Unavailable
+from memnet.domain.core.scope import UserScope
+from memnet.operations.governance import erase_tenant_index as module
+from memnet.operations.governance.erase_tenant_index import erase_tenant_index
+from tests.operations.erasure_scenario import OTHER, U1, U10, ErasureWorld
+
+
+async def test_it_removes_everything_but_the_held_users_over_many_pages(monkeypatch):
+    monkeypatch.setattr(module, "PAGE", 2)
+    world = ErasureWorld()
+    for scope in (U1, U10, OTHER, UserScope("t1", "u2")):
+        await world.live(scope)
+    search = world.services.search
+    assert await erase_tenant_index("t1", [U10], search=search) == 10
+    assert [await world.indexed(scope) for scope in (U1, U10, OTHER)] == [0, 5, 5]
+    assert await erase_tenant_index("t1", [U10], search=search) == 0
+
+
+async def test_what_cannot_be_removed_is_a_failure(monkeypatch):
+    world = ErasureWorld()
+    await world.live(U1)
+    search = world.services.search
+
+    async def refuses(name: str, keys: list[str]) -> frozenset[str]:
+        return frozenset(keys)
+
+    monkeypatch.setattr(search.index, "delete", refuses)
+    with pytest.raises(Unavailable):
+        await erase_tenant_index("t1", [], search=search)
+
+
+async def test_without_an_index_there_is_nothing():
+    assert await erase_tenant_index("t1", [], search=ErasureWorld().services.search) == 0

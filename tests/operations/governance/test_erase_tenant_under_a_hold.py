@@ -1,0 +1,87 @@
+"""The end of a tenant and legal holds: one that comes in the middle stays, and none comes after a complete receipt."""
+
+import pytest
+
+from memnet.domain.core.errors import TenantEnded
+from memnet.domain.core.job import Job, JobKind
+from memnet.domain.governance.tenant_erasure import TenantStatus
+from memnet.operations.governance.erase_user import Erased
+from memnet.operations.history.sign_checkpoints import sign_checkpoints
+from tests.memory_blobs import unfenced
+from tests.operations.erasure_scenario import ON_T1, U1, alpha
+from tests.operations.governance.test_erase_tenant import TenantWorld
+from tests.operations.retention_scenario import Between
+from tests.services import service_of
+
+
+@pytest.fixture
+async def world() -> TenantWorld:
+    made = TenantWorld()
+    await made.fill()
+    return made
+
+
+async def test_a_held_user_of_an_ended_tenant_who_was_tampered_with_is_broken(world):
+    services = world.services
+    await world.hold()
+    await world.end()
+    await world.finish()
+    names = ("users", "documents", "audit", "records", "clock", "erasures")
+    ports = {name: getattr(services, name) for name in names} | {"keys": services.signing}
+    assert (await sign_checkpoints(service_of(**ports))).broken == 0
+    await world.drop(alpha(U1).blob_name)
+    report = await sign_checkpoints(service_of(**ports))
+    assert (report.broken, report.postponed) == (1, 0)
+
+
+async def test_once_the_receipt_is_complete_no_hold_is_placed(world):
+    await world.hold()
+    await world.end()
+    assert (await world.finish()).status is TenantStatus.PARTIAL
+    await world.hold(ON_T1)
+    await world.release(ON_T1)
+    await world.release()
+    await world.end()
+    await world.hold()
+    await world.release()
+    assert (await world.finish()).status is TenantStatus.COMPLETE
+    with pytest.raises(TenantEnded):
+        await world.hold()
+    with pytest.raises(TenantEnded):
+        await world.hold(ON_T1)
+    await world.release()
+    await world.release(ON_T1)
+    assert world.names() == []
+
+
+@pytest.mark.parametrize(
+    ("call", "number"),
+    [("users.list_users", 1), ("storage.list", 1), ("storage.list", 2), ("queue.purge", 1), ("signing.newest", 1)],
+)
+async def test_a_hold_placed_while_a_run_is_under_way_pauses_it_and_stays(world, call, number):
+    async def place() -> None:
+        await world.hold(ON_T1)
+
+    await world.almost()
+    assert await world.tenant(Between(call, place, number)) is Erased.FAILING
+    found = await world.told()
+    assert (found.status, found.failing) == (TenantStatus.RUNNING, {"legal_hold": "TENANT_HELD"})
+    assert await world.is_held(ON_T1)
+    await world.release(ON_T1)
+    assert (await world.finish()).status is TenantStatus.COMPLETE
+    assert world.names() == []
+
+
+async def test_a_hold_placed_on_a_user_while_a_run_is_under_way_stays(world, monkeypatch):
+    services = world.services
+    monkeypatch.setattr("memnet.operations.governance.erase_tenant.PAGE", 1)
+    await world.almost()
+    # Marks are removed before holds: the user is known as not held when the hold is placed.
+    for job_id in ("late", "later"):
+        await unfenced(services.marks).mark(Job(JobKind.REPLAY, "t1", "u1", job_id))
+
+    async def place() -> None:
+        await world.hold()
+
+    await world.tenant(Between("storage.delete", place))
+    assert await world.is_held()

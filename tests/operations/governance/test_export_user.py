@@ -1,0 +1,251 @@
+"""What an archive holds, that it is the same every time, and that writers beside it do not blur it."""
+
+from contextlib import suppress
+from typing import Any
+
+import orjson
+import pytest
+
+from memnet.domain.core.canonical_json import canonical, sha256_hex
+from memnet.domain.core.errors import ETagMismatch, HistoryCorrupt, LimitExceeded, Unavailable, VaultUnavailable
+from memnet.domain.core.scope import DocumentKey, UserScope
+from memnet.domain.core.user_item import ItemKind
+from memnet.domain.documents import envelope
+from memnet.domain.documents.audit_record import record_hash
+from memnet.domain.events.event import Event, place
+from memnet.domain.governance.archive import MANIFEST, MAX_DOCUMENTS, audit_file, document_file
+from memnet.operations.documents.get_document import get_document
+from memnet.operations.governance import export_user as module
+from tests.domain.samples import CATALOG
+from tests.memory_blobs import storage_of
+from tests.operations.archive_scenario import (
+    OPERATOR,
+    PLACES,
+    doc_id,
+    exported,
+    files,
+    filled_world,
+    imported,
+    marked,
+    stored,
+)
+from tests.operations.baseline_scenario import retain
+from tests.operations.replay_scenario import ALPHA, DYNAMIC, MESSAGES, SCOPE, World, put
+from tests.services import service_of
+
+
+async def test_it_holds_every_document_as_clients_see_it() -> None:
+    world = await filled_world()
+    archive, report = await exported(world)
+    assert [f"{row.namespace}/{row.path}" for row in report.manifest.documents] == PLACES
+    view = await get_document(ALPHA, service_of(documents=world.documents, audit=world.audit))
+    found = orjson.loads(files(archive)[document_file(doc_id(archive, "projects/alpha.json"))])
+    assert canonical(found["document"]) == view.document
+    assert found["etag"] == view.etag
+    deleted = orjson.loads(files(archive)[document_file(doc_id(archive, "projects/beta.json"))])
+    assert (deleted["document"], deleted["sequence"]) == (None, 2)
+
+
+async def test_it_holds_every_record_opened_whether_in_audit_or_still_in_the_document() -> None:
+    world = await filled_world()
+    archive, report = await exported(world)
+    lines = [line for name, data in files(archive).items() if name.startswith("audit/") for line in data.splitlines()]
+    in_audit = {data for name, data in (await stored(world)).items() if name.startswith("audit/")}
+    assert in_audit < set(lines)
+    alpha = await world.documents.get(ALPHA)
+    assert alpha is not None
+    (waiting,) = set(lines) - in_audit
+    sealed = envelope.load(alpha.data).commit.outbox[-1]
+    assert record_hash(orjson.loads(waiting)) == record_hash(sealed)
+    assert b"not flushed" in waiting
+    assert not any(b'"sealed"' in line for line in lines)
+    assert report.manifest.counts["records"] == len(lines)
+
+
+async def test_the_manifest_says_what_it_is_of_and_hashes_the_rest() -> None:
+    world = await filled_world(3)
+    archive, report = await exported(world)
+    contents = files(archive)
+    data = contents.pop(MANIFEST)
+    told = orjson.loads(data)
+    assert (told["format"], told["format_version"]) == ("memnet-export", 2)
+    assert told["source"] == {"tenant_id": "t1", "user_id": "u1"}
+    assert {file["name"]: file["sha256"] for file in told["files"]} == {
+        name: sha256_hex(content) for name, content in contents.items()
+    }
+    assert told["files_sha256"] == sha256_hex(canonical(told["files"]))
+    assert report.sha256 == sha256_hex(data)
+    assert {(s["schema_id"], s["sha256"]) for s in told["schemas"]} == {
+        (name, CATALOG.schema(name, "1.0.0").digest)
+        for name in ("memory.project", "memory.user.dynamic", "memory.user.static")
+    }
+    (profile,) = told["profiles"]
+    assert profile["sha256"] == CATALOG.profile(profile["profile_id"]).sha256
+
+
+async def test_the_same_memory_makes_the_same_bytes() -> None:
+    world = await filled_world(3)
+    assert (await exported(world))[0] == (await exported(world))[0]
+
+
+async def test_another_users_memory_is_not_in_it() -> None:
+    world = await filled_world(3)
+    event = {"event_id": "e1", "service_id": "s", "timestamp": "2026-01-01T00:00:00Z", "source_type": "x"}
+    stray = place(Event(**event, digest="somebody else's"), UserScope("t1", "u10"))
+    await world.events.create(stray.key, stray.data)
+    archive, _ = await exported(world)
+    assert b"somebody else" not in archive
+    assert (await exported(world, UserScope("t1", "u10")))[1].manifest.counts["events"] == 1
+
+
+async def test_sealed_parts_and_conversations_are_left_out_unless_somebody_answers_for_it() -> None:
+    world = await filled_world(3)
+    archive, report = await exported(world)
+    assert "snapshots.jsonl" not in files(archive)
+    assert b"sealed" not in archive
+    assert not any(text.encode() in archive for _, _, text in MESSAGES)
+    assert report.manifest.actor is None
+
+
+async def test_reading_the_conversations_leaves_a_record_each_which_is_in_the_archive() -> None:
+    world = await filled_world(3)
+    before = (await world.records.list(SCOPE, ItemKind.ACCESSES, limit=10, cursor=None)).items
+    archive, report = await exported(world, reader=OPERATOR)
+    after = (await world.records.list(SCOPE, ItemKind.ACCESSES, limit=10, cursor=None)).items
+    assert len(after) == len(before) + 1
+    stored = await world.records.read(after[-1])
+    assert stored is not None
+    assert orjson.loads(stored.data)["principal"] == OPERATOR.principal
+    assert stored.data in files(archive)["accesses.jsonl"].splitlines()
+    assert all(text.encode() in files(archive)["snapshots.jsonl"] for _, _, text in MESSAGES)
+    assert report.manifest.actor == OPERATOR.principal
+
+
+async def test_without_a_vault_no_conversation_is_read() -> None:
+    world = await filled_world(3)
+    with pytest.raises(VaultUnavailable):
+        await exported(world, reader=OPERATOR, vault=False)
+    await exported(world, vault=False)
+
+
+async def test_a_writer_beside_it_goes_on_and_every_document_is_one_version() -> None:
+    world = await filled_world(3)
+    writes = 0
+
+    async def write(name: str, call: Any) -> Any:
+        nonlocal writes
+        if name.startswith(("audit", "events")) and writes < 40:
+            writes += 1
+            with suppress(ETagMismatch):
+                await world.live(DYNAMIC, put("/preferences/0", f"written meanwhile {writes}"))
+        return await call()
+
+    archive, report = await exported(world, watch=write)
+    assert writes > 3
+    assert report.manifest.changed_meanwhile == 1
+    # An import verifies every chain, and each document against its own.
+    copy = World()
+    told = await imported(copy, archive)
+    assert told.complete
+    assert (await copy.content(DYNAMIC))["preferences"] != (await world.content(DYNAMIC))["preferences"]
+
+
+async def test_a_document_that_comes_meanwhile_is_told() -> None:
+    world = await filled_world(3)
+    await world.background.drain()
+    empty = World()
+    seen = 0
+
+    async def write(name: str, call: Any) -> Any:
+        nonlocal seen
+        found = await call()
+        if name == "documents.list" and not seen:
+            seen += 1
+            await empty.create_project()
+        return found
+
+    _, report = await exported(empty, watch=write)
+    assert (report.manifest.counts["documents"], report.manifest.changed_meanwhile) == (0, 2)
+
+
+async def test_a_broken_history_is_not_exported() -> None:
+    world = await filled_world(3)
+    stored = await world.documents.get(DYNAMIC)
+    assert stored is not None
+    first = envelope.load(stored.data).change_id(1)
+    await world.audit.delete(SCOPE, first)
+    with pytest.raises(HistoryCorrupt) as caught:
+        await exported(world)
+    assert caught.value.details["change_id"] == first
+
+
+async def test_records_that_have_gone_are_stood_for_by_their_baseline() -> None:
+    world = await filled_world()
+    await retain(world, DYNAMIC, 50)
+    archive, _ = await exported(world)
+    first, *rest = files(archive)[audit_file(doc_id(archive, "user/user_dynamic.json"))].splitlines()
+    assert (orjson.loads(first)["baseline_version"], "content" in orjson.loads(first)) == (2, True)
+    assert len(rest) == 71 - 50
+
+
+async def test_retention_that_comes_between_is_no_broken_history() -> None:
+    world = await filled_world()
+    done = False
+
+    async def retaining(name: str, call: Any) -> Any:
+        nonlocal done
+        found = await call()
+        if name == "audit.list_baselines" and not done:
+            done = True
+            await world.background.drain()
+            await retain(world, ALPHA, 2)
+        return found
+
+    with pytest.raises(Unavailable):
+        await exported(world, watch=retaining)
+    await exported(world)
+
+
+async def test_more_than_can_be_imported_is_not_exported(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert MAX_DOCUMENTS > 1000
+    monkeypatch.setattr(module, "MAX_DOCUMENTS", 3)
+    with pytest.raises(LimitExceeded):
+        await exported(await filled_world(1))
+
+
+async def test_an_export_changes_nothing() -> None:
+    world = await filled_world(3)
+    before = await marked(world), storage_of(world.audit).names()
+    await exported(world)
+    assert (await marked(world), storage_of(world.audit).names()) == before
+
+
+async def test_a_version_older_than_what_is_kept_is_not_exported_as_if_it_were_whole() -> None:
+    world = await filled_world()
+    await world.background.drain()
+    done = False
+
+    async def retaining(name: str, call: Any) -> Any:
+        nonlocal done
+        found = await call()
+        if name == "documents.get" and not done:
+            done = True
+            await world.live(ALPHA, put("/summary", "newer"))
+            await world.background.drain()
+            await retain(world, ALPHA, 5)
+        return found
+
+    with pytest.raises(Unavailable):
+        await exported(world, watch=retaining)
+    await exported(world)
+
+
+async def test_two_documents_of_one_id_are_no_memory_that_can_be_told_apart() -> None:
+    world = await filled_world(1)
+    stored = await world.documents.get(ALPHA)
+    assert stored is not None
+    summary = envelope.summarise(envelope.load(stored.data))
+    await world.documents.put(DocumentKey(SCOPE, "projects", "zeta.json"), stored.data, summary, replaces=None)
+    with pytest.raises(HistoryCorrupt) as caught:
+        await exported(world)
+    assert caught.value.details["reason"] == "two documents have one id"

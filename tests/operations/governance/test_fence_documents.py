@@ -1,0 +1,367 @@
+"""Tombstones over all documents of a user: whatever a writer has read before, it is no longer there to write over."""
+
+import asyncio
+from collections.abc import AsyncIterator
+from typing import Any
+
+import pytest
+
+from memnet.domain.core.errors import ErasureRunning, HistoryCorrupt, MemnetError, Unavailable
+from memnet.domain.core.scope import DocumentKey, ETag, UserScope
+from memnet.domain.documents import envelope
+from memnet.domain.documents.commands import (
+    DeleteDocument,
+    IfAbsent,
+    IfMatch,
+    Precondition,
+    ReplaceDocument,
+    WriteResult,
+)
+from memnet.domain.documents.envelope import Envelope
+from memnet.operations.documents.delete_document import delete_document
+from memnet.operations.documents.replace_document import replace_document
+from memnet.operations.governance.fence_documents import ATTEMPTS, fence_documents
+from memnet.ports import StoredDocument
+from tests.operations.erasure_scenario import ADMIN, OTHER, U1, U10, ErasureWorld, alpha
+from tests.operations.replay_scenario import Call, Watch, Watched
+from tests.operations.retention_scenario import Between, FallsAt, StopsAt
+
+FENCE = b"{}"
+SECRET = "the-very-private-summary"
+
+
+@pytest.fixture
+async def world() -> AsyncIterator[ErasureWorld]:
+    made = ErasureWorld()
+    yield made
+    await made.services.background.drain()
+
+
+async def put_up(world: ErasureWorld, scope: UserScope = U1) -> None:
+    await world.services.erasures.write(scope, FENCE, replaces=None)
+
+
+async def fence(world: ErasureWorld, watch: Watch | None = None) -> None:
+    """Run it; with `watch` as a process whose calls are watched."""
+    documents: Any = (
+        world.services.documents if watch is None else Watched("documents", world.services.documents, watch)
+    )
+    await fence_documents(U1, known_at=world.services.clock.now(), documents=documents)
+
+
+async def stored(world: ErasureWorld, key: DocumentKey) -> StoredDocument:
+    found = await world.services.documents.get(key)
+    assert found is not None
+    return found
+
+
+async def head(world: ErasureWorld, key: DocumentKey | None = None) -> Envelope:
+    return envelope.load((await stored(world, key or alpha(U1))).data)
+
+
+async def replace_(world: ErasureWorld, over: Precondition, key: str = "put-1") -> None:
+    services = world.services
+    command = ReplaceDocument(
+        key=alpha(U1),
+        actor=ADMIN,
+        precondition=over,
+        idempotency_key=key,
+        profile_id="project-copilot-v1",
+        binding_id="project_doc",
+        schema_id="memory.project",
+        schema_version="1.0.0",
+        content={"summary": SECRET, "facets": {}, "recent_notes": []},
+        note=None,
+        evidence=None,
+        dry_run=False,
+    )
+    await replace_document(command, services)
+
+
+async def delete(world: ErasureWorld, over: Precondition, key: str = "delete-1") -> None:
+    services = world.services
+    command = DeleteDocument(
+        key=alpha(U1), actor=ADMIN, precondition=over, idempotency_key=key, note=None, dry_run=False
+    )
+    await delete_document(command, services)
+
+
+async def test_nothing_of_what_a_document_held_is_left_in_it(world):
+    first = await world.patch(U1, SECRET)
+    last = await world.patch(U1, f"{SECRET} 2", IfMatch(first.etag))
+    before = await head(world)
+    await put_up(world)
+    await fence(world)
+    data = (await stored(world, alpha(U1))).data
+    for word in (SECRET, "svc-live", "key-1", "project-copilot", "memory.project"):
+        assert word.encode() not in data
+    now = await head(world)
+    assert (now.erased, now.deleted, now.content) == (True, True, None)
+    assert (now.commit.outbox, now.commit.receipts) == ((), ())
+    # Its place in the history stays, so that no ETag comes back while it stands.
+    assert (now.doc_id, now.commit.sequence, now.commit.etag) == (before.doc_id, 2, last.etag)
+    assert now.commit.record_hash == before.commit.record_hash
+    (row,) = (await world.services.documents.list(U1, "", limit=9, cursor=None)).items
+    assert (row.summary.deleted, row.summary.outbox, row.summary.size) == (True, 0, 0)
+
+
+async def test_the_same_again_changes_nothing(world):
+    await world.patch(U1, SECRET)
+    await put_up(world)
+    await fence(world)
+    first = await stored(world, alpha(U1))
+    watch = FallsAt(0, applied=False)
+    await fence(world, watch)
+    assert "documents.put" not in watch.calls
+    assert (await stored(world, alpha(U1))).storage_etag == first.storage_etag
+
+
+async def test_a_document_that_was_deleted_is_fenced_too(world):
+    made = await world.patch(U1, SECRET)
+    await delete(world, IfMatch(made.etag))
+    ended = await head(world)
+    assert (ended.deleted, ended.erased) == (True, False)
+    await put_up(world)
+    await fence(world)
+    assert (await head(world)).erased
+    with pytest.raises(ErasureRunning):
+        await world.patch(U1, "anew")
+
+
+async def test_every_document_is_fenced_and_nobody_else_s(world, monkeypatch):
+    monkeypatch.setattr("memnet.operations.governance.fence_documents.PAGE", 2)
+    for scope in (U1, U10, OTHER):
+        await world.live(scope)
+        for number in range(5):
+            await copy(world, scope, f"copy-{number}.json")
+    others = {scope: await snapshots(world, scope) for scope in (U10, OTHER)}
+    await put_up(world)
+    await fence(world)
+    own = await snapshots(world, U1)
+    assert len(own) == 6
+    assert all(envelope.load(data).erased for data in own.values())
+    assert {scope: await snapshots(world, scope) for scope in (U10, OTHER)} == others
+    stored_ = await world.services.documents.get(alpha(U10))
+    assert stored_.view is not None
+    assert (await world.patch(U10, "goes on", IfMatch(stored_.view.etag))).sequence == 3
+
+
+async def copy(world: ErasureWorld, scope: UserScope, path: str) -> None:
+    found = await head(world, alpha(scope))
+    key = DocumentKey(scope, "projects", path)
+    await world.services.documents.put(key, envelope.dump(found), envelope.summarise(found), replaces=None)
+
+
+async def snapshots(world: ErasureWorld, scope: UserScope) -> dict[str, bytes]:
+    rows = (await world.services.documents.list(scope, "", limit=100, cursor=None)).items
+    return {row.key.path: (await stored(world, row.key)).data for row in rows}
+
+
+async def test_a_user_without_documents_is_fenced_at_once(world):
+    await fence(world)
+
+
+# Writers.
+
+
+async def test_no_writer_gets_past_it_whatever_it_says_it_read(world):
+    first = await world.patch(U1, SECRET)
+    last = await world.patch(U1, SECRET, IfMatch(first.etag))
+    await put_up(world)
+    await fence(world)
+    fenced = (await stored(world, alpha(U1))).data
+    conditions = [
+        IfAbsent(),
+        *(IfMatch(etag) for etag in (first.etag, last.etag, (await head(world)).commit.etag)),
+        *(IfMatch(ETag(f'"{n}-0000000000000000"')) for n in (0, 1, 2, 3, 999)),
+        IfMatch(ETag('"*"')),
+        IfMatch(ETag("*")),
+    ]
+    await refused_all(world, conditions)
+    assert (await stored(world, alpha(U1))).data == fenced
+    # And when the tombstone itself is gone: it is not found because it is erased, and is told so.
+    await world.drop(alpha(U1).blob_name)
+    await refused_all(world, conditions)
+    assert await world.services.documents.get(alpha(U1)) is None
+
+
+async def refused_all(world: ErasureWorld, conditions: list[Precondition]) -> None:
+    for over in conditions:
+        with pytest.raises(ErasureRunning):
+            await world.patch(U1, "again", over)
+        with pytest.raises(ErasureRunning):
+            await replace_(world, over)
+        if isinstance(over, IfMatch):
+            with pytest.raises(ErasureRunning):
+                await delete(world, over)
+
+
+async def test_a_request_that_was_applied_before_is_not_answered_again(world):
+    """Its answer stood in the document."""
+    await replace_(world, IfAbsent())
+    await replace_(world, IfAbsent())
+    await put_up(world)
+    await fence(world)
+    with pytest.raises(ErasureRunning):
+        await replace_(world, IfAbsent())
+
+
+async def changed_once(world: ErasureWorld) -> WriteResult:
+    made = await world.patch(U1, "first")
+    return await world.patch(U1, "second", IfMatch(made.etag))
+
+
+async def test_a_writer_that_commits_between_read_and_tombstone_is_overwritten_too(world):
+    made = await changed_once(world)
+    await put_up(world)
+
+    async def commit() -> None:
+        # It began before, and wins: the erasure looks again.
+        assert (await world.patch(U1, SECRET, IfMatch(made.etag))).sequence == 3
+
+    await fence(world, Between("documents.put", commit))
+    assert (await head(world)).erased
+    assert (await head(world)).commit.sequence == 3
+    assert SECRET.encode() not in (await stored(world, alpha(U1))).data
+
+
+async def test_a_writer_that_has_read_before_and_writes_after_loses(world):
+    """Between its look at the document and its write the tombstone comes."""
+    made = await changed_once(world)
+    await put_up(world)
+    documents = world.services.documents
+
+    async def watch(name: str, call: Call) -> Any:
+        if name == "documents.put":
+            await fence_documents(U1, known_at=world.services.clock.now(), documents=documents)
+        return await call()
+
+    object.__setattr__(world.services, "documents", Watched("documents", documents, watch))
+    with pytest.raises(ErasureRunning):
+        await world.patch(U1, SECRET, IfMatch(made.etag))
+    object.__setattr__(world.services, "documents", documents)
+    assert (await head(world)).erased
+
+
+async def test_a_document_that_goes_between_the_listing_and_the_look_is_fine(world):
+    await world.patch(U1, "first")
+    await put_up(world)
+
+    async def gone() -> None:
+        await world.drop(alpha(U1).blob_name)
+
+    await fence(world, Between("documents.get", gone))
+    assert await world.services.documents.get(alpha(U1)) is None
+
+
+async def test_writers_that_do_not_stop_are_stopped(world):
+    made = await world.patch(U1, "first")
+    refusals: list[type[MemnetError]] = []
+    late: list[int] = []
+    fenced = False
+
+    async def write() -> None:
+        etag = made.etag
+        while True:
+            try:
+                result = await world.patch(U1, SECRET, IfMatch(etag))
+            except ErasureRunning:
+                refusals.append(ErasureRunning)
+                return
+            except MemnetError as error:
+                etag = error.details.get("latest_etag", etag)
+            else:
+                etag = result.etag
+                if fenced:
+                    late.append(result.sequence)
+
+    writers = [asyncio.create_task(write()) for _ in range(16)]
+    for _ in range(200):
+        await asyncio.sleep(0)
+    assert (await head(world)).commit.sequence > 1
+    await put_up(world)
+    await fence(world)
+    fenced = True
+    async with asyncio.timeout(60):
+        await asyncio.gather(*writers)
+    assert refusals == [ErasureRunning] * 16
+    assert late == []
+    assert (await head(world)).erased
+
+
+async def test_who_loses_every_race_tells_so(world):
+    made = await world.patch(U1, "first")
+    etag, lost = made.etag, 0
+
+    async def watch(name: str, call: Call) -> Any:
+        nonlocal etag, lost
+        if name == "documents.put":
+            etag, lost = (await world.patch(U1, f"{lost}", IfMatch(etag))).etag, lost + 1
+        return await call()
+
+    with pytest.raises(Unavailable):
+        await fence(world, watch)
+    assert lost == ATTEMPTS
+    await put_up(world)
+    await fence(world)
+    assert (await head(world)).erased
+
+
+async def test_one_that_cannot_be_read_is_left_for_no_writer_can_read_it_either(world):
+    made = await world.patch(U1, "first")
+    await copy(world, U1, "beta.json")
+    found = await stored(world, alpha(U1))
+    await world.services.documents.put(
+        alpha(U1), b"{}", envelope.summarise(envelope.load(found.data)), replaces=found.storage_etag
+    )
+    await put_up(world)
+    await fence(world)
+    assert (await stored(world, alpha(U1))).data == b"{}"
+    assert (await head(world, DocumentKey(U1, "projects", "beta.json"))).erased
+    with pytest.raises(HistoryCorrupt):
+        await world.patch(U1, "again", IfMatch(made.etag))
+
+
+async def test_no_tombstone_is_under_way_any_more_when_one_has_failed(world):
+    await world.patch(U1, "first")
+    for number in range(5):
+        await copy(world, U1, f"copy-{number}.json")
+    await put_up(world)
+    begun: list[str] = []
+    ended: list[str] = []
+
+    async def watch(name: str, call: Call) -> Any:
+        if name != "documents.put":
+            return await call()
+        begun.append(name)
+        if len(begun) == 1:
+            ended.append(name)
+            raise Unavailable(dependency="blob_storage")
+        for _ in range(20):
+            await asyncio.sleep(0)
+        found = await call()
+        ended.append(name)
+        return found
+
+    with pytest.raises(Unavailable):
+        await fence(world, watch)
+    assert len(ended) == len(begun) == 6
+
+
+async def test_it_may_be_killed_at_every_call(world):
+    await world.live(U1)
+    for number in range(5):
+        await copy(world, U1, f"copy-{number}.json")
+    counter = FallsAt(0, applied=False)
+    await fence(world, counter)
+    for applied in (False, True):
+        for number in range(1, len(counter.calls) + 1):
+            fresh = ErasureWorld()
+            await fresh.live(U1)
+            for copied in range(5):
+                await copy(fresh, U1, f"copy-{copied}.json")
+            with pytest.raises(StopsAt):
+                await fence(fresh, FallsAt(number, applied=applied))
+            await fence(fresh)
+            assert all(envelope.load(data).erased for data in (await snapshots(fresh, U1)).values())
+            await fresh.services.background.drain()

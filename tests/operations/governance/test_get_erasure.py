@@ -1,0 +1,149 @@
+"""How an erasure stands, told to who asks for the very user it is of."""
+
+from collections.abc import AsyncIterator
+from datetime import timedelta
+
+import pytest
+
+from memnet.domain.core.canonical_json import canonical
+from memnet.domain.core.errors import ErasureNotFound, HistoryCorrupt, InvalidIdentifier, Unavailable
+from memnet.domain.core.scope import UserScope
+from memnet.domain.governance import erasure as erasures
+from memnet.domain.governance.erasure import Erasure
+from memnet.domain.governance.erasure_receipt import Status, is_signed, read_receipt, receipt_name
+from memnet.operations.governance.erase_user import Erased
+from memnet.operations.governance.get_erasure import get_erasure
+from tests.operations.erasure_scenario import OTHER, SETTLE, U1, U10, ErasureWorld
+from tests.operations.retention_scenario import Between
+
+THEN = "2026-01-01T00:00:00.000000Z"
+
+
+@pytest.fixture
+async def world() -> AsyncIterator[ErasureWorld]:
+    made = ErasureWorld()
+    await made.live(U1)
+    yield made
+    await made.services.background.drain()
+
+
+async def over(world: ErasureWorld, key: str = "forget-1", scope: UserScope = U1) -> str:
+    """The id of an erasure that has its receipt."""
+    erasure_id = (await world.request(key, scope)).erasure_id
+    world.advance()
+    assert await world.run(scope) is Erased.FINISHED
+    return erasure_id
+
+
+async def test_one_that_runs_is_told_as_its_record_has_it(world):
+    asked = await world.request()
+    assert await world.status(asked.erasure_id) == asked
+    await world.run()
+    told = await world.status(asked.erasure_id)
+    assert (told.status, told.accepted_at, told.receipt) == (Status.RUNNING, THEN, None)
+    assert told.settled_at == "2026-01-01T00:16:00.000000Z"
+    stored = await world.services.erasures.read(U1)
+    assert told.removed == erasures.load(U1, stored.data).removed
+    assert told.removed["keys"] == 1
+
+
+async def test_what_keeps_it_from_going_on_is_told(world):
+    asked = await world.request()
+
+    async def fails(name, call):
+        if name == "queue.purge":
+            raise Unavailable(dependency="service_bus")
+        return await call()
+
+    assert await world.run(watch=fails) is Erased.FAILING
+    assert (await world.status(asked.erasure_id)).failing == {"queues": "UNAVAILABLE"}
+
+
+async def test_one_that_is_over_is_told_with_the_receipt_to_verify(world):
+    erasure_id = await over(world)
+    told = await world.status(erasure_id)
+    assert (told.status, told.erasure_id, told.accepted_at) == (Status.COMPLETE, erasure_id, THEN)
+    assert (told.failing, told.settled_at) == ({}, None)
+    receipt = read_receipt(canonical(told.receipt))
+    assert told.removed == receipt.members["removed"]
+    assert receipt.is_of(U1)
+    (key,) = await world.services.signing.public_keys()
+    assert is_signed(receipt, key)
+
+
+async def test_one_whose_receipt_stands_is_running_until_the_fence_is_down(world):
+    """Who is told that it is over may write."""
+    erasure_id = (await world.request()).erasure_id
+    world.advance()
+    seen: list[Status] = []
+
+    async def look() -> None:
+        assert await world.services.erasures.read_receipt("t1", erasure_id) is not None
+        seen.append((await world.status(erasure_id)).status)
+
+    assert await world.run(watch=Between("erasures.lift", look)) is Erased.FINISHED
+    assert seen == [Status.RUNNING]
+    assert (await world.status(erasure_id)).status is Status.COMPLETE
+
+
+async def test_an_older_one_is_told_while_a_newer_one_runs(world):
+    first = await over(world)
+    await world.patch(U1, "afresh")
+    second = (await world.request("forget-2")).erasure_id
+    assert (await world.status(first)).status is Status.COMPLETE
+    assert (await world.status(second)).status is Status.RUNNING
+
+
+async def test_another_user_s_is_not_found_whether_it_runs_or_is_over(world):
+    running = (await world.request(scope=U10)).erasure_id
+    ended = await over(world, scope=U1)
+    for scope, erasure_id in (
+        (U1, running),
+        (U10, ended),
+        (OTHER, ended),
+        (OTHER, running),
+        (U1, "0" * 32),
+        (UserScope("t1", "nobody"), ended),
+        (UserScope("t1", "nobody"), running),
+    ):
+        with pytest.raises(ErasureNotFound):
+            await world.status(erasure_id, scope)
+    assert (await world.status(running, U10)).status is Status.RUNNING
+
+
+@pytest.mark.parametrize("erasure_id", ["", "..", "../t1/x", "a/b", "x" * 129, "-"])
+async def test_an_id_is_an_identifier(world, erasure_id):
+    with pytest.raises(InvalidIdentifier):
+        await world.status(erasure_id)
+
+
+async def test_a_record_that_cannot_be_read_is_told(world):
+    asked = await world.request()
+    stored = await world.services.erasures.read(U1)
+    await world.services.erasures.write(U1, b"{}", replaces=stored.storage_etag)
+    with pytest.raises(HistoryCorrupt):
+        await world.status(asked.erasure_id)
+
+
+async def test_a_receipt_that_cannot_be_read_is_told(world):
+    await world.services.erasures.create_receipt("t1", "e1", b"{}")
+    with pytest.raises(HistoryCorrupt):
+        await world.status("e1")
+    assert receipt_name("t1", "e1") == "erasures/t1/e1.json"
+
+
+async def test_a_storage_that_does_not_answer_is_told(world):
+    async def fails(name, call):
+        raise Unavailable(dependency="blob_storage")
+
+    with pytest.raises(Unavailable):
+        await get_erasure(U1, "e1", world.erasing(fails))
+
+
+async def test_nothing_is_changed_by_asking(world):
+    asked = await world.request()
+    before = await world.services.erasures.read(U1)
+    await world.status(asked.erasure_id)
+    assert await world.services.erasures.read(U1) == before
+    assert isinstance(erasures.load(U1, before.data), Erasure)
+    assert timedelta(seconds=world.services.settings.erasure_quiescence_seconds) == SETTLE

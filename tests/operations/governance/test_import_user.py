@@ -1,0 +1,369 @@
+"""Back into its own place as it was; into another one as new, audited changes; and never over anything."""
+
+from dataclasses import replace
+from typing import Any
+
+import orjson
+import pytest
+
+from memnet.domain.catalog.profile import Profile
+from memnet.domain.core.errors import BindingNotFound, HistoryCorrupt, VaultUnavailable
+from memnet.domain.core.scope import Actor, DocumentKey
+from memnet.domain.core.user_item import ItemKind
+from memnet.domain.documents.audit_record import record_hash
+from memnet.domain.documents.commands import IfMatch
+from memnet.domain.governance.archive import MANIFEST
+from memnet.domain.governance.archive_import import ImportOutcome
+from memnet.domain.replay.snapshot import snapshot_key
+from memnet.operations.documents.get_document import get_document
+from memnet.operations.documents.patch_document import patch_document
+from memnet.operations.history.baselines import read_baseline
+from memnet.operations.history.list_audit import list_audit
+from memnet.operations.history.rebuild_documents import rebuild_documents
+from memnet.operations.replay.get_replay import get_replay
+from memnet.operations.sealing.key_ring import KeyRing
+from tests.domain.samples import CATALOG
+from tests.memory_blobs import storage_of
+from tests.operations.archive_scenario import (
+    OPERATOR,
+    OTHER,
+    PLACES,
+    exported,
+    files,
+    filled_world,
+    imported,
+    marked,
+    stored,
+)
+from tests.operations.baseline_scenario import retain
+from tests.operations.replay_scenario import ALPHA, DYNAMIC, LIVE, SCOPE, STATIC, World, put
+from tests.services import service_of
+
+
+def fates(report: Any) -> dict[str, str]:
+    return {f"{row.namespace}/{row.path}": fate.value for row, fate in report.documents}
+
+
+async def faults(world: World, scope: Any = SCOPE) -> list[str | None]:
+    found = await rebuild_documents(scope, service_of(documents=world.documents, audit=world.audit))
+    return [rebuilt.fault for rebuilt in found]
+
+
+async def runs(world: World, scope: Any = SCOPE) -> list[Any]:
+    page = await world.records.list(scope, ItemKind.IMPORTS, limit=1000, cursor=None)
+    read = [await world.records.read(key) for key in page.items]
+    return [orjson.loads(record.data) for record in read if record is not None]
+
+
+async def test_a_round_trip_gives_back_everything() -> None:
+    world, copy = await filled_world(), World()
+    archive, _ = await exported(world, reader=OPERATOR)
+    report = await imported(copy, archive)
+    assert report.complete
+    assert fates(report) == dict.fromkeys(PLACES, "created")
+    there, here = await stored(copy), await stored(world)
+    # What lies in audit/ only in the copy was still in the document's outbox.
+    waiting = set(there) - set(here)
+    assert len(waiting) == 1
+    (conflict,) = [name for name in here if "/conflicts/" in name]
+    (replay,) = [name for name in here if "/replays/" in name]
+    same = here.keys() - {conflict, replay}
+    assert {name: there[name] for name in same} == {name: here[name] for name in same}
+    assert conflict not in there
+    assert orjson.loads(there[replay]) == {**orjson.loads(here[replay]), "sealed": None}
+    assert await faults(copy) == [None] * 4
+    assert await marked(copy) == await marked(world)
+
+
+async def test_the_archive_of_the_copy_holds_the_same() -> None:
+    world, copy = await filled_world(3), World()
+    archive, _ = await exported(world)
+    await imported(copy, archive)
+    again, _ = await exported(copy)
+    own = {"conflicts.jsonl", MANIFEST}
+    assert {n: d for n, d in files(again).items() if n not in own} == {
+        n: d for n, d in files(archive).items() if n not in own
+    }
+
+
+async def test_what_had_ended_is_told_as_before_and_what_had_not_is_left_out() -> None:
+    world, copy = await filled_world(3), World()
+    archive, _ = await exported(world)
+    report = await imported(copy, archive)
+    assert report.entries["conflicts", ImportOutcome.LEFT_OUT] == 1
+    (key,) = (await world.records.list(SCOPE, ItemKind.REPLAYS, limit=9, cursor=None)).items
+    (told, before) = [await get_replay(SCOPE, key.name, records=each.records) for each in (copy, world)]
+    assert told["status"] == before["status"] == "partial"
+
+
+async def test_a_request_of_before_is_recognised_after_a_restore() -> None:
+    """Within the ring of receipts, and beyond it."""
+    world, copy = await filled_world(0), World()
+    head = await get_document(DYNAMIC, service_of(documents=world.documents, audit=world.audit))
+    command = world.live_command(DYNAMIC, head.etag, put("/preferences/0", "asked for once"))
+    first = await patch_document(command, service_of(**world.writing()))
+    for changes in (0, 70):
+        for number in range(changes):
+            await world.live(DYNAMIC, put("/preferences/0", f"later {number}"))
+        copy = World()
+        await imported(copy, (await exported(world))[0])
+        again = await patch_document(command, service_of(**copy.writing()))
+        assert (again.replayed, again.etag) == (True, first.etag)
+
+
+async def test_writers_go_on_where_the_history_ended() -> None:
+    world, copy = await filled_world(3), World()
+    await imported(copy, (await exported(world))[0])
+    await copy.live(ALPHA, put("/summary", "and it goes on"))
+    records = await copy.history(ALPHA)
+    assert records[-1]["sequence"] == len(records)
+    assert await faults(copy) == [None] * 4
+
+
+async def test_what_is_there_already_is_left_alone_and_told_even_if_it_went_on() -> None:
+    world = await filled_world(3)
+    archive, _ = await exported(world, reader=OPERATOR)
+    await world.live(DYNAMIC, put("/preferences/0", "went on"))
+    before = await stored(world)
+    report = await imported(world, archive)
+    assert report.complete
+    assert fates(report) == dict.fromkeys(PLACES, "there")
+    assert await stored(world) == before
+
+
+async def test_only_the_absent_documents_are_restored_beside_others() -> None:
+    world, other = await filled_world(3), World()
+    await other.replace(STATIC, {"profile": {"role": "mine"}, "projects_index": []})
+    report = await imported(other, (await exported(world))[0])
+    assert fates(report) == dict.fromkeys(PLACES, "created") | {"user/user_static.json": "kept"}
+    assert not report.complete
+    assert (await other.content(STATIC))["profile"] == {"role": "mine"}
+
+
+async def test_a_copy_that_is_older_or_has_parted_is_no_place_to_restore_to() -> None:
+    world, older = await filled_world(3), World()
+    await imported(older, (await exported(world))[0])
+    await world.live(DYNAMIC, put("/preferences/0", "the archive is newer"))
+    newer, _ = await exported(world)
+    assert fates(await imported(older, newer))["user/user_dynamic.json"] == "kept"
+    for number in range(2):
+        await older.live(DYNAMIC, put("/preferences/0", f"parted {number}"))
+    assert fates(await imported(older, newer))["user/user_dynamic.json"] == "kept"
+
+
+async def test_a_baseline_comes_back_and_the_history_goes_on_from_it() -> None:
+    world, copy = await filled_world(), World()
+    await retain(world, DYNAMIC, 50)
+    await retain(world, STATIC, 1)
+    archive, _ = await exported(world)
+    report = await imported(copy, archive)
+    assert fates(report) == dict.fromkeys(PLACES, "created")
+    for key in (DYNAMIC, STATIC):
+        ours, theirs = [await read_baseline(SCOPE, await doc_of(copy, key), audit=each.audit) for each in (copy, world)]
+        assert ours == theirs
+        # Sealed anew, under the key that the user has there.
+        stored = await copy.audit.read_baseline(SCOPE, ours.change_id)
+        assert b'"sealed"' in stored != await world.audit.read_baseline(SCOPE, ours.change_id)
+        views = [
+            await get_document(key, service_of(documents=each.documents, audit=each.audit)) for each in (copy, world)
+        ]
+        assert views[0] == views[1]
+    assert fates(await imported(copy, archive)) == dict.fromkeys(PLACES, "there")
+    taken = await imported(World(), archive, OTHER)
+    assert fates(taken) == dict.fromkeys(PLACES, "created") | {"projects/beta.json": "left_out"}
+
+
+async def doc_of(world: World, key: DocumentKey) -> str:
+    found = await world.documents.get(key)
+    assert found is not None
+    return str(orjson.loads(found.data)["doc_id"])
+
+
+async def test_for_another_user_each_document_is_a_new_audited_change() -> None:
+    world, copy = await filled_world(), World()
+    archive, report = await exported(world, reader=OPERATOR)
+    told = await imported(copy, archive, OTHER)
+    assert fates(told) == dict.fromkeys(PLACES, "created") | {"projects/beta.json": "left_out"}
+    assert await faults(copy, OTHER) == [None] * 3
+    ports = {"documents": copy.documents, "audit": copy.audit}
+    page = await list_audit(OTHER, service_of(**ports), namespace=None, path=None, limit=100, cursor=None)
+    rows = {f"{row.namespace}/{row.path}": row for row in report.manifest.documents}
+    assert len(page.items) == 3
+    for record in map(orjson.loads, page.items):
+        row = rows[f"{record['namespace']}/{record['path']}"]
+        assert (record["reason"], record["actor"], record["sequence"]) == ("admin_migration", "ops@example.com", 1)
+        assert (record["tenant_id"], record["user_id"]) == ("t2", "u9")
+        assert record["evidence"]["import"] == {
+            "archive_sha256": report.sha256,
+            "tenant_id": "t1",
+            "user_id": "u1",
+            "doc_id": row.doc_id,
+            "sequence": row.sequence,
+            "record_hash": row.record_hash,
+        }
+    for key in (ALPHA, DYNAMIC, STATIC):
+        assert await copy.content(replace(key, scope=OTHER)) == await world.content(key)
+    # Nothing of the old histories comes along: one record a document, and the record of the run.
+    names = storage_of(copy.audit).names()
+    assert len([name for name in names if "/audit/" in name]) == 3
+    assert len([name for name in names if "/imports/" in name]) == 1
+
+
+async def test_the_origin_can_be_followed_through_the_archives_of_several_moves() -> None:
+    world, second, third = await filled_world(3), World(), World()
+    _, first = await exported(world)
+    await imported(second, (await exported(world))[0], OTHER)
+    archive, moved = await exported(second, OTHER)
+    await imported(third, archive, SCOPE)
+    (record,) = await third.history(ALPHA)
+    origin = record["evidence"]["import"]
+    assert (origin["archive_sha256"], origin["user_id"]) == (moved.sha256, "u9")
+    (line,) = files(archive)[f"audit/{origin['doc_id']}.jsonl"].splitlines()
+    assert record_hash(orjson.loads(line)) == origin["record_hash"]
+    assert orjson.loads(line)["evidence"]["import"]["archive_sha256"] == first.sha256
+
+
+def without_binding(profile: Profile, binding_id: str) -> Profile:
+    kept = tuple(binding for binding in profile.document_bindings if binding.binding_id != binding_id)
+    return profile.model_copy(update={"document_bindings": kept})
+
+
+async def test_where_no_record_names_a_binding_the_first_that_fits_is_used() -> None:
+    world, copy = await filled_world(0), World()
+    await retain(world, STATIC, 1)
+    archive, _ = await exported(world)
+    profiles = {name: without_binding(profile, "user_static") for name, profile in CATALOG.profiles.items()}
+    with pytest.raises(BindingNotFound) as caught:
+        await imported(copy, archive, OTHER, catalog=replace(CATALOG, profiles=profiles))
+    assert caught.value.details["document"] == "user/user_static.json"
+    assert (await imported(copy, archive, OTHER)).complete
+    assert [record["binding_id"] for record in await copy.history(replace(STATIC, scope=OTHER))] == ["user_static"]
+
+
+async def test_events_and_conversations_go_along_and_reports_about_the_old_place_do_not() -> None:
+    world, copy = await filled_world(3), World()
+    archive, _ = await exported(world, reader=OPERATOR)
+    told = await imported(copy, archive, OTHER)
+    (key,) = (await copy.events.list("t2", limit=10, cursor=None)).items
+    event = orjson.loads(await copy.events.get(key) or b"")
+    (ours,) = await world.stored_events()
+    assert event == ours | {"tenant_id": "t2", "user_id": "u9"}
+    assert await marked(copy) == {key}
+    place = snapshot_key(OTHER, "c1", "s1")
+    record = await copy.records.read(place)
+    assert record is not None
+    opened = await KeyRing(copy.vault).unseal(place, record.data)
+    assert opened + b"\n" == files(archive)["snapshots.jsonl"]
+    left_out = {kind: number for (kind, fate), number in told.entries.items() if fate is ImportOutcome.LEFT_OUT}
+    assert left_out == {"replays": 1, "conflicts": 1, "accesses": 2}
+
+
+async def test_a_document_of_the_other_user_is_not_touched() -> None:
+    world, other = await filled_world(3), World()
+    archive, _ = await exported(world)
+    first = await imported(other, archive, OTHER)
+    key = replace(ALPHA, scope=OTHER)
+    head = await get_document(key, service_of(documents=other.documents, audit=other.audit))
+    command = replace(world.live_command(ALPHA, None, put("/summary", "theirs")), key=key)
+    await patch_document(replace(command, precondition=IfMatch(head.etag)), service_of(**other.writing()))
+    again = await imported(other, archive, OTHER)
+    assert fates(first)["projects/alpha.json"] == "created"
+    assert fates(again) == dict.fromkeys(PLACES, "there") | {"projects/beta.json": "left_out"}
+    assert (await other.content(key))["summary"] == "theirs"
+    newer, _ = await exported(world, reader=OPERATOR)
+    third = await imported(other, newer, OTHER)
+    assert fates(third) == dict.fromkeys(PLACES, "kept") | {"projects/beta.json": "left_out"}
+    assert not third.complete
+
+
+async def test_what_the_rules_of_the_place_refuse_is_refused_before_anything_is_written() -> None:
+    world, copy = await filled_world(3), World()
+    archive, _ = await exported(world)
+    profile = copy.catalog.profile("project-copilot-v1").model_copy(update={"denied_fields": ("recent_notes",)})
+    catalog = replace(copy.catalog, profiles={**copy.catalog.profiles, profile.profile_id: profile})
+    with pytest.raises(Exception, match="refuses this field") as caught:
+        await imported(copy, archive, OTHER, catalog=catalog)
+    assert caught.value.details["document"] == "projects/alpha.json"  # type: ignore[attr-defined]
+    assert await stored(copy, OTHER) == {}
+    assert await runs(copy, OTHER) == []
+
+
+@pytest.mark.parametrize("target", [SCOPE, OTHER])
+async def test_a_dry_run_says_all_of_it_and_writes_nothing(target: Any) -> None:
+    world, copy = await filled_world(3), World()
+    archive, _ = await exported(world, reader=OPERATOR)
+    told = await imported(copy, archive, target, dry_run=True)
+    assert storage_of(copy.audit).names() == []
+    done = await imported(copy, archive, target)
+    assert (fates(told), told.entries) == (fates(done), done.entries)
+    again = await imported(copy, archive, target, dry_run=True)
+    assert ImportOutcome.CREATED not in {fate for _, fate in again.documents} | {fate for _, fate in again.entries}
+
+
+@pytest.mark.parametrize("target", [SCOPE, OTHER])
+async def test_who_imports_is_written_down_every_time_and_first(target: Any) -> None:
+    world, copy = await filled_world(3), World()
+    archive, report = await exported(world)
+    calls: list[str] = []
+
+    async def watch(name: str, call: Any) -> Any:
+        calls.append(name)
+        return await call()
+
+    await imported(copy, archive, target, watch=watch)
+    await imported(copy, archive, target, actor=Actor("somebody else", frozenset()))
+    assert [run["principal"] for run in await runs(copy, target)] == ["ops@example.com", "somebody else"]
+    assert (await runs(copy, target))[0] == {
+        "archive_sha256": report.sha256,
+        "imported_at": "2026-01-01T00:00:00.000000Z",
+        "principal": "ops@example.com",
+        "source": {"tenant_id": "t1", "user_id": "u1"},
+        "target": {"tenant_id": target.tenant_id, "user_id": target.user_id},
+    }
+    writes = [name for name in calls if name.split(".")[1] in ("write", "put", "append", "create", "mark")]
+    assert writes[0] == "records.write"
+
+
+@pytest.mark.parametrize("target", [SCOPE, OTHER])
+async def test_without_a_vault_nothing_is_imported(target: Any) -> None:
+    archive, _ = await exported(await filled_world(0))
+    copy = World()
+    with pytest.raises(VaultUnavailable):
+        await imported(copy, archive, target, vault=None)
+    assert storage_of(copy.records).names() == []
+
+
+async def test_a_writer_who_is_faster_keeps_the_place() -> None:
+    world, copy = await filled_world(3), World()
+    archive, _ = await exported(world)
+    done = False
+
+    async def watch(name: str, call: Any) -> Any:
+        nonlocal done
+        if name == "audit.append" and not done:
+            done = True
+            await copy.replace(ALPHA, {"summary": "faster", "facets": {}, "recent_notes": []})
+        return await call()
+
+    report = await imported(copy, archive, watch=watch)
+    assert fates(report)["projects/alpha.json"] == "kept"
+    assert (await copy.content(ALPHA))["summary"] == "faster"
+
+
+async def test_another_record_in_the_place_of_an_old_one_stops_it() -> None:
+    world, copy = await filled_world(3), World()
+    archive, _ = await exported(world)
+    await copy.audit.append(SCOPE, f"{await doc_of(world, ALPHA)}-{1:012d}", b"{}")
+    with pytest.raises(HistoryCorrupt):
+        await imported(copy, archive)
+    assert await copy.documents.get(ALPHA) is None
+
+
+async def test_a_live_profile_needs_to_admit_whoever_takes_over() -> None:
+    world, copy = await filled_world(3), World()
+    archive, _ = await exported(world)
+    profile = copy.catalog.profile("project-copilot-v1").model_copy(update={"allowed_principals": (LIVE.principal,)})
+    catalog = replace(copy.catalog, profiles={**copy.catalog.profiles, profile.profile_id: profile})
+    with pytest.raises(Exception, match="does not admit"):
+        await imported(copy, archive, OTHER, catalog=catalog)
+    assert (await imported(copy, archive, OTHER, catalog=catalog, actor=LIVE)).complete

@@ -1,0 +1,256 @@
+"""The acceptance of an erasure: from it on nothing is written, and the same request is the same erasure."""
+
+import asyncio
+from dataclasses import replace
+
+import pytest
+
+from memnet.domain.core.errors import DecryptionFailed, ErasureRunning, Unavailable
+from memnet.domain.core.scope import UserScope
+from memnet.domain.core.timestamps import to_text
+from memnet.domain.documents import envelope
+from memnet.domain.documents.commands import IfAbsent, IfMatch
+from memnet.domain.documents.envelope import Envelope
+from memnet.domain.governance.erasure_receipt import Status
+from memnet.operations.governance.erase_user import Erased
+from memnet.operations.governance.request_erasure import request_erasure
+from memnet.stores import Blobs, DocumentStore
+from memnet.wiring import in_memory
+from tests.domain.samples import CATALOG
+from tests.operations.erasure_scenario import ADMIN, SETTINGS, SETTLE, U1, U10, ErasureWorld, alpha
+from tests.operations.retention_scenario import Between, FallsAt, StopsAt
+
+
+@pytest.fixture
+async def world() -> ErasureWorld:
+    made = ErasureWorld()
+    await made.live(U1)
+    return made
+
+
+async def test_from_the_answer_on_every_write_is_refused(world):
+    stored = await world.services.documents.get(alpha(U1))
+    await world.request()
+    for over in (IfAbsent(), IfMatch(stored.view.etag), IfMatch('"9-0000000000000000"')):
+        with pytest.raises(ErasureRunning):
+            await world.patch(U1, "again", over)
+    with pytest.raises(ErasureRunning):
+        await world.event(U1, "evt-late")
+    with pytest.raises(ErasureRunning):
+        await world.snapshot(U1, "s-late")
+    assert (await world.patch(U10, "another user's")).created
+
+
+async def test_when_everything_is_removed_writes_are_still_refused_as_such(world):
+    stored = await world.services.documents.get(alpha(U1))
+    await world.request()
+    assert await world.run() is Erased.WAITING
+    with pytest.raises(ErasureRunning):
+        await world.patch(U1, "again", IfMatch(stored.view.etag))
+
+
+async def test_the_documents_are_empty_before_it_is_answered(world):
+    await world.request()
+    stored = await world.services.documents.get(alpha(U1))
+    assert stored is not None
+    assert stored.view is None
+    assert b"second" not in stored.data
+    assert b"svc-live" not in stored.data
+
+
+async def test_the_same_request_is_the_same_erasure(world):
+    first = await world.request()
+    again = await world.request()
+    assert first.erasure_id == again.erasure_id
+    assert (first.status, again.status) == (Status.RUNNING, Status.RUNNING)
+    assert first.settled_at == again.settled_at
+
+
+async def test_another_request_while_one_runs_is_refused_and_told_which(world):
+    """Were it answered with the other one, its own repetition would erase what the user has stored since."""
+    first = await world.request()
+    with pytest.raises(ErasureRunning) as refused:
+        await world.request("forget-2")
+    assert refused.value.details == {"erasure_id": first.erasure_id}
+    await world.finish()
+    await world.patch(U1, "afresh")
+    assert (await world.request()).status is Status.COMPLETE
+    assert (await world.services.documents.get(alpha(U1))).view is not None
+
+
+async def test_the_id_does_not_tell_whose_it_is(world):
+    first = await world.request("forget-1")
+    second = await world.request("forget-1", scope=U10)
+    assert first.erasure_id != second.erasure_id
+    assert "u1" not in first.erasure_id
+
+
+async def test_without_a_key_to_sign_with_nothing_is_begun(world):
+    erasing = replace(world.services, signing=_Broken())
+    with pytest.raises(DecryptionFailed):
+        await request_erasure(U1, erasing, idempotency_key="k", actor=ADMIN)
+    assert await world.services.erasures.read(U1) is None
+    stored = await world.services.documents.get(alpha(U1))
+    assert stored is not None
+    assert stored.view is not None
+
+
+class _Broken:
+    async def newest(self):
+        raise DecryptionFailed
+
+
+async def test_under_a_hold_no_document_is_emptied(world):
+    await world.hold()
+    before = world.stored(U1)
+    status = await world.request()
+    assert status.status is Status.PARTIAL
+    assert world.stored(U1) == before
+    stored = await world.services.documents.get(alpha(U1))
+    assert stored is not None
+    assert stored.view is not None
+    assert await world.run() is Erased.NOTHING
+    # Nothing is refused, and nothing that is acknowledged goes when the hold is released.
+    await world.patch(U1, "goes on", IfMatch(stored.view.etag))
+    await world.release()
+    assert (await world.request()).receipt == status.receipt
+    assert (await world.services.documents.get(alpha(U1))).view is not None
+
+
+async def test_no_tombstone_is_written_by_who_was_slower_than_a_hold(world):
+    """It is dated when the fence was known to stand: what would arrive after the end is refused for its age."""
+    then = world.services.clock.now()
+    dates: list[object] = []
+    inner = world.services.documents.put
+
+    async def put(*given, known_at=None, **named):
+        dates.append(known_at)
+        await inner(*given, known_at=known_at, **named)
+
+    world.services.documents.put = put
+
+    async def stands_still() -> None:
+        world.advance()
+
+    await world.request(watch=Between("documents.list", stands_still))
+    assert dates == [then]
+
+
+async def test_the_time_to_wait_begins_when_the_fence_stands(world):
+    """However long its writer stood still, or the storage kept it, after it had named the time."""
+
+    async def stands_still() -> None:
+        world.advance()
+
+    status = await world.request(watch=Between("erasures.write", stands_still))
+    now = world.services.clock.now()
+    assert status.settled_at == to_text(now + SETTLE)
+    assert await world.run() is Erased.WAITING
+    with pytest.raises(ErasureRunning):
+        await world.patch(U1, "again")
+
+
+async def test_a_request_that_was_interrupted_anywhere_goes_on(world):
+    counter = FallsAt(0, applied=False)
+    await ErasureWorld().request(watch=counter)
+    for applied in (False, True):
+        for number in range(1, len(counter.calls) + 1):
+            fresh = ErasureWorld()
+            await fresh.live(U1)
+            with pytest.raises(StopsAt):
+                await fresh.request(watch=FallsAt(number, applied=applied))
+            status = await fresh.request()
+            with pytest.raises(ErasureRunning):
+                await fresh.patch(U1, "again")
+            fresh.advance()
+            assert await fresh.run() is Erased.FINISHED
+            assert (await fresh.status(status.erasure_id)).status is Status.COMPLETE
+
+
+async def test_of_two_requests_at_once_one_puts_the_fence_up(world):
+    ids = list[str]()
+
+    async def other() -> None:
+        ids.append((await world.request()).erasure_id)
+
+    status = await world.request(watch=Between("erasures.write", other))
+    assert ids == [status.erasure_id]
+
+    async def third() -> None:
+        await world.request("forget-2", scope=U10)
+
+    with pytest.raises(ErasureRunning):
+        await world.request("forget-3", scope=U10, watch=Between("erasures.write", third))
+
+
+async def test_an_erasure_that_ends_meanwhile_is_not_begun_again(world):
+    """The receipt is looked for, is not there yet, and stands when the fence is put up."""
+    first = (await world.request()).erasure_id
+    await world.run()
+    world.advance()
+    await world.services.erasures.lift(U1, tag=(await world.services.erasures.read(U1)).storage_etag)
+
+    async def ends() -> None:
+        # As if the other process had been a moment slower than it was.
+        await world.request()
+        await world.run()
+        world.advance()
+        await world.run()
+        await world.patch(U1, "afresh")
+
+    status = await world.request(watch=Between("erasures.write", ends))
+    assert status.erasure_id == first
+    assert status.status is Status.COMPLETE
+    stored = await world.services.documents.get(alpha(U1))
+    assert stored is not None
+    assert stored.view is not None
+    assert await world.services.erasures.read(U1) is None
+
+
+async def test_a_storage_that_does_not_answer_is_told(world):
+    async def fails(name, call):
+        if name == "documents.put":
+            raise Unavailable(dependency="blob_storage")
+        return await call()
+
+    with pytest.raises(Unavailable):
+        await world.request(watch=fails)
+    assert (await world.request()).status is Status.RUNNING
+
+
+async def head_of(world: ErasureWorld) -> Envelope:
+    stored = await world.services.documents.get(alpha(U1))
+    assert stored is not None
+    return envelope.load(stored.data)
+
+
+class Underway(Blobs):
+    """Its creations have looked for the fence, and arrive when they are released."""
+
+    def __init__(self, blobs: Blobs) -> None:
+        super().__init__(blobs.storage, blobs.clock)
+        self.looked, self.released = asyncio.Event(), asyncio.Event()
+
+    async def check(self, scope: UserScope) -> None:
+        await super().check(scope)
+        self.looked.set()
+        await self.released.wait()
+
+
+async def test_a_document_that_was_under_way_at_the_acceptance_takes_no_change():
+    """Its creation is not answered as one, and whoever reads it before it is removed cannot write over it."""
+    services = in_memory(SETTINGS, CATALOG)
+    underway = Underway(services.documents._blobs)
+    world = ErasureWorld(replace(services, documents=DocumentStore(underway)))
+    creating = asyncio.create_task(world.patch(U1, "secret"))
+    await underway.looked.wait()
+    await world.request()
+    underway.released.set()
+    with pytest.raises(ErasureRunning):
+        await creating
+    there = await head_of(world)
+    assert not there.erased
+    with pytest.raises(ErasureRunning):
+        await world.patch(U1, "again", IfMatch(there.commit.etag))
+    assert (await head_of(world)).commit.etag == there.commit.etag
+    await world.services.background.drain()

@@ -1,0 +1,55 @@
+"""Asking for the end of a tenant."""
+
+from dataclasses import replace
+
+import pytest
+
+from memnet.domain.core.errors import HistoryCorrupt, InvalidIdentifier, TenantEnded, TenantHeld
+from memnet.domain.governance.tenant_erasure import TenantStatus
+from memnet.operations.governance.request_tenant_erasure import request_tenant_erasure
+from tests.operations.erasure_scenario import ADMIN, ON_T1, ErasureWorld
+from tests.operations.replay_scenario import Watched
+from tests.operations.retention_scenario import Between
+
+
+@pytest.fixture
+def world() -> ErasureWorld:
+    return ErasureWorld()
+
+
+async def test_the_same_request_again_is_the_same_erasure(world):
+    erasing = world.services
+    first = await request_tenant_erasure("t1", erasing, actor=ADMIN)
+    assert (first.status, first.requested_by) == (TenantStatus.RUNNING, ADMIN.principal)
+    assert await request_tenant_erasure("t1", erasing, actor=ADMIN) == first
+    with pytest.raises(TenantEnded):
+        await erasing.erasures.check_tenant("t1")
+    await erasing.erasures.check_tenant("t10")
+
+
+async def test_of_two_at_once_one_stands(world):
+    erasing = world.services
+    found = []
+
+    async def other() -> None:
+        found.append(await request_tenant_erasure("t1", erasing, actor=ADMIN))
+
+    watched = replace(erasing, erasures=Watched("erasures", erasing.erasures, Between("erasures.write_end", other)))
+    assert [await request_tenant_erasure("t1", watched, actor=ADMIN)] == found
+
+
+async def test_a_hold_on_the_tenant_refuses_it_and_nothing_is_fenced(world):
+    services = world.services
+    await world.hold(ON_T1)
+    with pytest.raises(TenantHeld):
+        await request_tenant_erasure("t1", services, actor=ADMIN)
+    await services.erasures.check_tenant("t1")
+
+
+async def test_nothing_is_accepted_that_could_not_be_signed_or_read(world):
+    erasing = world.services
+    with pytest.raises(InvalidIdentifier):
+        await request_tenant_erasure("t/1", erasing, actor=ADMIN)
+    await erasing.erasures.write_end("t2", b"{}", replaces=None, runs=True)
+    with pytest.raises(HistoryCorrupt):
+        await request_tenant_erasure("t2", erasing, actor=ADMIN)

@@ -1,0 +1,255 @@
+"""A document's history is shortened from its beginning, and only behind a baseline that it vouches for."""
+
+from dataclasses import replace
+
+import orjson
+import pytest
+
+from memnet.domain.catalog.retention_policy import Ceilings, Tally
+from memnet.domain.core.errors import ErasureRunning
+from memnet.domain.core.reason import Reason
+from memnet.domain.documents.commands import IfAbsent, IfMatch, PatchDocument
+from memnet.domain.history import baseline as baselines
+from memnet.operations.documents.patch_document import patch_document
+from memnet.operations.history.baselines import read_baseline
+from tests.operations.replay_scenario import LIVE
+from tests.operations.retention_scenario import ALPHA, DAY, SCOPE, Between, RetentionWorld, StopsAt, put
+from tests.services import service_of
+
+
+async def four_changes(world: RetentionWorld) -> None:
+    """A change of the project every hundred days, the first of which created it."""
+    await world.create_project()
+    for number in range(2, 5):
+        world.clock.advance(100 * DAY)
+        await world.change(ALPHA, put("/summary", f"change {number}"))
+    await world.sweep()
+
+
+async def of_alpha(world: RetentionWorld) -> tuple[list[int], list[int]]:
+    """The numbers of the changes that have a record, and of those that have a baseline."""
+    doc_id = (await world.rebuilt())[ALPHA].doc_id
+    found = (
+        await world.audit.list(SCOPE, f"{doc_id}-", limit=100, cursor=None),
+        await world.audit.list_baselines(SCOPE, f"{doc_id}-", limit=100, cursor=None),
+    )
+    records, standing = ([int(change.rpartition("-")[2]) for change in page.items] for page in found)
+    return records, standing
+
+
+@pytest.mark.parametrize(
+    ("days", "left"),
+    [(0, [1, 2, 3, 4]), (65, [2, 3, 4]), (165, [3, 4]), (264, [3, 4]), (265, [4]), (365, [4]), (999, [4])],
+)
+async def test_so_much_of_it_stays_and_always_the_newest_record(days, left):
+    world = RetentionWorld()
+    await four_changes(world)
+    world.clock.advance(days * DAY)
+    applied = await world.retain()
+    gone = 4 if days >= 365 else 4 - len(left)
+    assert await of_alpha(world) == (left, [gone] if gone else [])
+    assert applied.report.baselines >= bool(gone)
+    assert (await world.rebuilt())[ALPHA].fault is None
+
+
+async def test_every_day_anew_there_is_one_baseline():
+    world = RetentionWorld()
+    await four_changes(world)
+    for gone in range(1, 5):
+        world.clock.advance(65 * DAY if gone == 1 else 100 * DAY)
+        for _ in range(2):
+            await world.retain()
+            assert await of_alpha(world) == (list(range(min(gone + 1, 4), 5)), [gone])
+
+
+async def test_a_baseline_says_whose_document_it_is_and_what_it_held():
+    world = RetentionWorld()
+    await four_changes(world)
+    seen = world.seen[0]
+    world.clock.advance(165 * DAY)
+    await world.retain()
+    members = orjson.loads(await world.audit.read_baseline(SCOPE, seen.change_id))
+    assert (members["tenant_id"], members["user_id"], members["namespace"], members["path"]) == (
+        "t1",
+        "u1",
+        "projects",
+        "alpha.json",
+    )
+    served = orjson.loads(seen.data)
+    found = await read_baseline(SCOPE, seen.change_id.rpartition("-")[0], audit=world.audit)
+    assert found.content == served["content"]
+    assert (members["etag"], members["timestamp"], members["actor"], members["profile_id"]) == (
+        seen.etag,
+        served["updated_at"],
+        "svc-live",
+        "project-copilot-v1",
+    )
+
+
+async def test_one_that_has_to_stay_keeps_all_after_it():
+    """A chain has no gaps: a longer rule in the middle holds what follows, and nothing outlives the longest."""
+    world = RetentionWorld()
+    profiles = dict(world.catalog.profiles)
+    short = profiles["project-copilot-v1"]
+    profiles["long-v1"] = short.model_copy(
+        update={
+            "profile_id": "long-v1",
+            "retention_rules": short.retention_rules.model_copy(update={"audit_days": 500}),
+        }
+    )
+    world.catalog = replace(world.catalog, profiles=profiles)
+
+    async def change(number: int, profile_id: str) -> None:
+        head = await world.documents.get(ALPHA)
+        command = PatchDocument(
+            key=ALPHA,
+            actor=LIVE,
+            precondition=IfMatch(head.view.etag) if head else IfAbsent(),
+            idempotency_key=f"k{number}",
+            profile_id=profile_id,
+            binding_id="project_doc",
+            ops=[put("/summary", str(number))],
+            reason=Reason.LIVE_UPDATE,
+        )
+        await patch_document(command, service_of(**world.writing() | {"catalog": world.catalog}))
+        await world.background.drain()
+        world.clock.advance(DAY)
+
+    for number, profile_id in enumerate(["project-copilot-v1", "long-v1", "project-copilot-v1"], start=1):
+        await change(number, profile_id)
+    world.clock.advance(400 * DAY)
+    await world.retain()
+    assert await of_alpha(world) == ([2, 3], [1])
+    world.clock.advance(98 * DAY)
+    await world.retain()
+    assert await of_alpha(world) == ([3], [3])
+
+
+async def test_a_document_of_one_change_keeps_its_record_and_needs_no_baseline():
+    world = RetentionWorld()
+    await world.create_project()
+    await world.sweep()
+    world.clock.advance(999 * DAY)
+    await world.retain()
+    assert await of_alpha(world) == ([1], [])
+    assert (await world.rebuilt())[ALPHA].fault is None
+
+
+async def test_a_tenants_own_floor_keeps_more():
+    world = RetentionWorld()
+    tenants = {"t1": Ceilings(audit_min_days=1000)}
+    world.catalog = replace(world.catalog, ceilings=Ceilings(tenants=tenants))
+    await four_changes(world)
+    world.clock.advance(500 * DAY)
+    applied = await world.retain()
+    assert applied.report.tallies["audit"].removed == 0
+
+
+async def test_what_an_interrupted_run_has_left_goes_though_nothing_else_is_due():
+    world = RetentionWorld()
+    await four_changes(world)
+    world.clock.advance(165 * DAY)
+
+    async def end() -> None:
+        raise StopsAt
+
+    with pytest.raises(StopsAt):
+        await world.retain(**world.retention_ports(Between("audit.delete", end)))
+    assert await of_alpha(world) == ([1, 3, 4], [2])
+    assert (await world.rebuilt())[ALPHA].fault is None
+    await world.retain(as_of=world.clock.now() - 300 * DAY)
+    assert await of_alpha(world) == ([3, 4], [2])
+
+
+async def test_a_record_that_a_late_flush_brings_back_goes_again():
+    world = RetentionWorld()
+    await four_changes(world)
+    first, *_ = [change for change in await world.changes() if change.startswith((await world.rebuilt())[ALPHA].doc_id)]
+    data = await world.audit.read(SCOPE, first)
+    world.clock.advance(165 * DAY)
+    await world.retain()
+    await world.audit.append(SCOPE, first, data)
+    assert (await world.rebuilt())[ALPHA].fault is None
+    await world.retain()
+    assert await of_alpha(world) == ([3, 4], [2])
+
+
+async def test_a_writer_between_the_look_and_the_trim_puts_it_off():
+    world = RetentionWorld()
+    await world.create_project()
+    await world.change(ALPHA, put("/summary", "long ago"))
+    world.clock.advance(400 * DAY)
+
+    async def write() -> None:
+        await world.change(ALPHA, put("/summary", "meanwhile"))
+
+    applied = await world.retain(**world.retention_ports(Between("documents.put", write)))
+    assert applied.report.tallies["audit"] == Tally(postponed=1, kept=2)
+    assert applied.report.unfinished
+    await world.retain()
+    assert await of_alpha(world) == ([3], [2])
+    assert (await world.content(ALPHA))["summary"] == "meanwhile"
+
+
+@pytest.mark.parametrize(
+    "forge",
+    [
+        lambda members: members | {"content": {**members["content"], "summary": "forged"}},
+        lambda members: members | {"record_hash": "0" * 64},
+        lambda members: members | {"etag": '"2-0000000000000000"'},
+        lambda members: members | {"path": "beta.json"},
+        lambda members: {},
+    ],
+)
+async def test_behind_a_forged_baseline_nothing_goes(forge):
+    """Whoever can write to the storage must not have retention take the truth away."""
+    world = RetentionWorld()
+    await four_changes(world)
+    twin = world.twin()
+    twin.clock.advance(165 * DAY)
+    await twin.retain()
+    ((change,),) = [[name for name in (await twin.rebuilt())[ALPHA].versions[:1]]]
+    made = await read_baseline(SCOPE, change.change_id.rpartition("-")[0], audit=twin.audit)
+    forged = forge(orjson.loads(baselines.dump(made)))
+    if "content" in forged:
+        fields = {name: forged[name] for name in ("content", "record_hash", "etag")}
+        key = made.key if forged["path"] == "alpha.json" else type(made.key)(SCOPE, "projects", "beta.json")
+        data = baselines.dump(replace(made, key=key, **fields))
+    else:
+        data = b"{}"
+    await world.audit.append_baseline(SCOPE, change.change_id, data)
+    before = await world.changes()
+    assert (await world.rebuilt())[ALPHA].fault is not None
+    world.clock.advance(165 * DAY)
+    applied = await world.retain()
+    assert applied.report.broken["audit"] == 1
+    assert [name for name in before if name.startswith(change.change_id.rpartition("-")[0])] == [
+        name for name in await world.changes() if name.startswith(change.change_id.rpartition("-")[0])
+    ]
+
+
+async def test_a_history_that_an_erasure_takes_apart_is_no_fault(caplog):
+    world = RetentionWorld()
+    await four_changes(world)
+    world.clock.advance(165 * DAY)
+
+    async def erase():
+        await world.fences.write(SCOPE, b"{}", replaces=None)
+        for change in (await world.audit.list(SCOPE, "", limit=100, cursor=None)).items:
+            await world.audit.delete(SCOPE, change)
+
+    with pytest.raises(ErasureRunning):
+        await world.retain(**world.retention_ports(Between("audit.read", erase)))
+    assert caplog.records == []
+
+
+@pytest.mark.parametrize("number", range(1, 9))
+async def test_another_run_that_is_faster_is_no_fault(number):
+    world = RetentionWorld()
+    await four_changes(world)
+    world.clock.advance(165 * DAY)
+    between = Between("audit.read", world.retain, number)
+    applied = await world.retain(**world.retention_ports(between))
+    assert applied.report.broken.total() == 0
+    assert await of_alpha(world) == ([3, 4], [2])
+    assert between.count >= min(number, 4)

@@ -1,0 +1,152 @@
+"""Events go from the storage and from every index, whoever is indexing them meanwhile."""
+
+from datetime import timedelta
+
+import pytest
+
+from memnet.domain.catalog.retention_policy import Tally
+from memnet.domain.core.errors import Unavailable
+from memnet.domain.events.event import EventKey
+from memnet.operations.events.rebuild_index import rebuild_index
+from memnet.operations.events.reconcile_events import reconcile_events
+from tests.operations.retention_scenario import DAY, SCOPE, Between, RetentionWorld
+from tests.services import service_of
+
+
+async def reconcile(world: RetentionWorld):
+    return await reconcile_events(
+        service_of(events=world.events, search=world.search, clock=world.clock, ids=world.ids)
+    )
+
+
+async def marks(world: RetentionWorld) -> list[EventKey]:
+    return [mark.key for mark in (await world.events.list_marked(limit=100, cursor=None)).items]
+
+
+@pytest.mark.parametrize(
+    ("evidence", "days"),
+    [
+        (None, 365),
+        ({"profile_id": "support-desk-v1"}, 180),
+        ({"profile_id": "project-copilot-v1"}, 365),
+        ({"profile_id": "gone-v1"}, 365),
+        ({"profile_id": 5}, 365),
+    ],
+)
+async def test_an_event_goes_by_the_profile_it_names_else_by_the_longest_rule(evidence, days):
+    world = RetentionWorld()
+    await world.event("e1", evidence=evidence)
+    world.clock.advance(days * DAY - timedelta(seconds=1))
+    assert (await world.retain()).report.tallies["events"] == Tally(kept=1)
+    world.clock.advance(timedelta(seconds=1))
+    assert (await world.retain()).report.tallies["events"] == Tally(removed=1)
+    assert (await world.event_ids(), await world.indexed()) == ([], [])
+
+
+async def test_the_event_of_a_replay_goes_by_the_rule_of_its_profile():
+    world = RetentionWorld()
+    await world.converse("s1")
+    (stored,) = await world.stored_events()
+    assert stored["evidence"]["profile_id"] == "project-copilot-v1"
+
+
+@pytest.mark.parametrize(("stored_days", "told_days"), [(400, 0), (0, 400)])
+async def test_the_days_begin_with_the_event_or_its_storing_whichever_was_first(stored_days, told_days):
+    """Neither a time to come keeps an event, nor does being stored anew."""
+    world = RetentionWorld()
+    moment = world.clock.now() + (500 * DAY if stored_days else -told_days * DAY)
+    await world.event("e1", timestamp=moment.isoformat())
+    world.clock.advance(stored_days * DAY)
+    assert (await world.retain()).report.tallies["events"] == Tally(removed=1)
+
+
+async def test_an_index_that_does_not_answer_holds_nothing_up():
+    world = RetentionWorld()
+    await world.event("e1")
+    world.clock.advance(365 * DAY)
+
+    async def down(*_):
+        raise Unavailable(dependency="search")
+
+    delete, world.index.delete = world.index.delete, down
+    assert (await world.retain()).report.tallies["events"] == Tally(removed=1)
+    assert (await world.event_ids(), await world.indexed()) == ([], ["e1"])
+    world.clock.advance(timedelta(hours=2))
+    assert (await reconcile(world)).postponed == 1
+    assert await marks(world) == [EventKey(SCOPE, "e1")]
+    world.index.delete = delete
+    assert (await reconcile(world)).dropped == 1
+    assert (await world.indexed(), await marks(world)) == ([], [])
+
+
+async def test_who_indexes_an_event_that_it_read_before_it_went_is_corrected():
+    world = RetentionWorld()
+    await world.event("e1")
+    world.clock.advance(365 * DAY)
+    read = world.events.get
+
+    async def read_then_gone(key):
+        data = await read(key)
+        world.events.get = read
+        await world.retain()
+        return data
+
+    world.events.get = read_then_gone
+    await rebuild_index(service_of(events=world.events, search=world.search, clock=world.clock, ids=world.ids))
+    assert (await world.event_ids(), await world.indexed()) == ([], ["e1"])
+    world.clock.advance(timedelta(hours=2))
+    await reconcile(world)
+    assert (await world.indexed(), await marks(world)) == ([], [])
+
+
+async def test_an_index_that_is_being_built_is_cleaned_as_well():
+    world = RetentionWorld()
+    await world.event("e1")
+    world.clock.advance(365 * DAY)
+    switched = world.register.write
+
+    async def before_the_switch(name, data, *, replaces):
+        if b'"phase":"switched"' in data:
+            world.register.write = switched
+            await world.retain()
+        return await switched(name, data, replaces=replaces)
+
+    world.register.write = before_the_switch
+    await rebuild_index(service_of(events=world.events, search=world.search, clock=world.clock, ids=world.ids))
+    assert await world.indexed() == []
+
+
+async def test_what_is_no_event_stays_and_is_counted():
+    world = RetentionWorld()
+    await world.events.create(EventKey(SCOPE, "e1"), b"{}")
+    world.clock.advance(1000 * DAY)
+    applied = await world.retain()
+    assert applied.report.broken == {"events": 1}
+    assert await world.event_ids() == ["e1"]
+
+
+async def test_the_same_event_written_again_afterwards_is_a_new_one():
+    world = RetentionWorld()
+    await world.event("e1")
+    world.clock.advance(365 * DAY)
+    await world.retain()
+    await world.event("e1")
+    world.clock.advance(timedelta(hours=2))
+    await reconcile(world)
+    assert (await world.event_ids(), await world.indexed(), await marks(world)) == (["e1"], ["e1"], [])
+
+
+async def test_written_again_meanwhile_it_is_there_or_gone_but_never_half():
+    for call in ("events.mark", "events.delete", "index.delete"):
+        world = RetentionWorld()
+        at = world.clock.now().isoformat()
+        await world.event("e1", timestamp=at)
+        world.clock.advance(365 * DAY)
+
+        async def again(world=world, at=at) -> None:
+            await world.event("e1", timestamp=at)
+
+        await world.retain(**world.retention_ports(Between(call, again)))
+        world.clock.advance(timedelta(hours=2))
+        await reconcile(world)
+        assert await world.event_ids() == await world.indexed(), call

@@ -1,0 +1,190 @@
+"""Snapshots go by their profile's rule once their replay is over, and come back whole if they are sent again."""
+
+from datetime import timedelta
+
+import pytest
+
+from memnet.domain.catalog.retention_policy import Tally
+from memnet.domain.core.errors import Unavailable, VaultUnavailable
+from memnet.domain.core.user_item import ItemKind
+from memnet.domain.replay import replay as replays
+from memnet.domain.replay.replay import ReplayStatus, replay_key
+from memnet.operations.replay.fail_replay import fail_replay
+from memnet.operations.replay.replay_snapshot import replay_snapshot
+from tests.operations.retention_scenario import DAY, SCOPE, Between, RetentionWorld, StopsAt, key_of
+from tests.services import service_of
+
+
+async def fail(world: RetentionWorld, job) -> None:
+    await fail_replay(job, "SEAL_BROKEN", service_of(records=world.records, marks=world.marks, clock=world.clock))
+
+
+async def status(world: RetentionWorld, job) -> ReplayStatus:
+    stored = await world.records.read(replay_key(SCOPE, job.job_id))
+    return replays.load(stored.data).status
+
+
+async def test_it_goes_with_the_days_of_its_profile():
+    world = RetentionWorld()
+    await world.converse("s1")
+    world.clock.advance(60 * DAY - timedelta(seconds=1))
+    assert (await world.retain()).report.tallies["snapshots"] == Tally(kept=1)
+    world.clock.advance(timedelta(seconds=1))
+    assert (await world.retain()).report.tallies["snapshots"] == Tally(removed=1)
+    assert await world.names(ItemKind.SNAPSHOTS) == []
+
+
+async def test_one_whose_replay_is_not_over_waits():
+    world = RetentionWorld()
+    job = await world.store("s1")
+    world.clock.advance(400 * DAY)
+    assert (await world.retain()).report.tallies["snapshots"] == Tally(waiting=1)
+    assert (await world.replay(job, models=None)).status is ReplayStatus.SUCCEEDED
+    assert (await world.retain()).report.tallies["snapshots"] == Tally(removed=1)
+
+
+async def test_sent_again_after_it_is_gone_it_is_a_new_one():
+    world = RetentionWorld()
+    await world.converse("s1")
+    world.clock.advance(200 * DAY)
+    await world.retain()
+    assert await world.names(ItemKind.REPLAYS) == []
+    job = await world.store("s1")
+    assert (await world.replay(job, models=None)).status is ReplayStatus.SUCCEEDED
+
+
+@pytest.mark.parametrize("call", ["records.read", "records.delete", "records.list"])
+@pytest.mark.parametrize("number", range(1, 6))
+async def test_a_failed_one_that_is_sent_again_meanwhile_is_replayed(call, number):
+    """Whatever the moment, who was told that it is stored has it replayed."""
+    world = RetentionWorld()
+    job = await world.store("s1")
+    await fail(world, job)
+    world.clock.advance(61 * DAY)
+
+    async def send_again() -> None:
+        await world.store("s1")
+
+    between = Between(call, send_again, number)
+    await world.retain(**world.retention_ports(between))
+    if between.count < number:
+        await send_again()
+    assert await status(world, job) is ReplayStatus.QUEUED
+    assert await world.marked() == [job]
+    assert (await world.replay(job, models=None)).status is ReplayStatus.SUCCEEDED
+
+
+@pytest.mark.parametrize("number", range(1, 12))
+async def test_retention_between_any_two_steps_of_sending_again_loses_nothing(number):
+    world = RetentionWorld()
+    job = await world.store("s1")
+    await fail(world, job)
+    world.clock.advance(61 * DAY)
+    calls = 0
+    inner_read, inner_write = world.records.read, world.records.write
+
+    async def before(inner, *arguments, **named):
+        nonlocal calls
+        calls += 1
+        if calls == number:
+            world.records.read, world.records.write = inner_read, inner_write
+            await world.retain()
+        return await inner(*arguments, **named)
+
+    world.records.read = lambda *a, **n: before(inner_read, *a, **n)
+    world.records.write = lambda *a, **n: before(inner_write, *a, **n)
+    again = await world.store("s1")
+    world.records.read, world.records.write = inner_read, inner_write
+    assert again == job
+    assert await status(world, job) is ReplayStatus.QUEUED
+    assert (await world.replay(job, models=None)).status is ReplayStatus.SUCCEEDED
+
+
+async def orphan(world: RetentionWorld) -> None:
+    """The process that stored it ended before it wrote the replay's record."""
+    write = world.records.write
+
+    async def end_at_the_replay(key, data, *, replaces):
+        if key.kind is ItemKind.REPLAYS:
+            raise StopsAt
+        return await write(key, data, replaces=replaces)
+
+    world.records.write = end_at_the_replay
+    with pytest.raises(StopsAt):
+        await world.store("s1")
+    world.records.write = write
+
+
+async def test_one_of_a_request_that_never_ended_has_its_days_begin_and_goes_then():
+    world = RetentionWorld()
+    await orphan(world)
+    world.clock.advance(400 * DAY)
+    assert (await world.retain(dry_run=True)).report.tallies["snapshots"] == Tally(waiting=1)
+    assert await world.names(ItemKind.REPLAYS) == []
+    assert (await world.retain()).report.tallies["snapshots"] == Tally(waiting=1)
+    world.clock.advance(59 * DAY)
+    assert (await world.retain()).report.tallies["snapshots"] == Tally(kept=1)
+    world.clock.advance(DAY)
+    assert (await world.retain()).report.tallies["snapshots"] == Tally(removed=1)
+
+
+async def test_the_request_that_ends_it_after_all_has_it_replayed():
+    world = RetentionWorld()
+    await orphan(world)
+    world.clock.advance(400 * DAY)
+    await world.retain()
+    job = await world.store("s1")
+    assert (await world.replay(job, models=None)).status is ReplayStatus.SUCCEEDED
+
+
+async def test_while_the_vault_is_down_one_that_nothing_tells_of_waits():
+    world = RetentionWorld()
+    await orphan(world)
+    world.clock.advance(400 * DAY)
+
+    async def down(*_):
+        raise VaultUnavailable()
+
+    world.keys.version = down
+    assert (await world.retain()).report.tallies["snapshots"] == Tally(waiting=1)
+    assert await world.names(ItemKind.REPLAYS) == []
+
+
+async def test_what_cannot_be_read_stays_and_is_counted():
+    world = RetentionWorld()
+    await orphan(world)
+    stored = await world.records.read(key_of("s1"))
+    await world.records.write(key_of("s1"), b"{}", replaces=stored.storage_etag)
+    job = await world.store("s2")
+    replay = await world.records.read(replay_key(SCOPE, job.job_id))
+    await world.records.write(replay_key(SCOPE, job.job_id), b"{}", replaces=replay.storage_etag)
+    world.clock.advance(400 * DAY)
+    applied = await world.retain()
+    assert applied.report.broken["snapshots"] == 2
+    assert await world.names(ItemKind.SNAPSHOTS) == ["c1/s1", "c1/s2"]
+
+
+async def test_a_store_that_fails_is_told():
+    world = RetentionWorld()
+    await world.converse("s1")
+    world.clock.advance(100 * DAY)
+
+    async def down(*_, **__):
+        raise Unavailable()
+
+    world.records.delete = down
+    with pytest.raises(Unavailable):
+        await world.retain()
+
+
+async def test_the_worker_that_runs_meanwhile_finds_its_snapshot():
+    world = RetentionWorld()
+    job = await world.store("s1")
+    world.clock.advance(400 * DAY)
+
+    async def retain() -> None:
+        await world.retain()
+
+    for call in ("records.read", "records.write", "events.create"):
+        await replay_snapshot(job, service_of(**world.ports(Between(call, retain)) | {"models": None}))
+    assert await status(world, job) is ReplayStatus.SUCCEEDED

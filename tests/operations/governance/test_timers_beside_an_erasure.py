@@ -1,0 +1,249 @@
+"""What timers and workers do beside an erasure: that user is passed over quietly, and the others are served."""
+
+import asyncio
+import logging
+from collections.abc import Awaitable, Callable
+from contextlib import suppress
+from dataclasses import replace
+from datetime import timedelta
+from typing import Any
+
+import pytest
+
+from memnet.domain.core.errors import ErasureRunning
+from memnet.domain.core.scope import StorageETag, UserScope
+from memnet.domain.documents import commit, envelope
+from memnet.domain.documents.commands import IfMatch
+from memnet.domain.governance.erasure import is_of
+from memnet.domain.replay.replay import load as load_replay
+from memnet.domain.replay.replay import replay_key
+from memnet.operations.documents.sweep_outboxes import SweepReport, sweep_outboxes
+from memnet.operations.governance.apply_retention import apply_retention
+from memnet.operations.governance.apply_retentions import RetentionsReport, apply_retentions
+from memnet.operations.history.sign_checkpoints import SignReport, sign_checkpoints
+from memnet.operations.replay.replay_snapshot import replay_snapshot
+from memnet.operations.sealing.rotate_keys import rotate_keys
+from memnet.operations.service.requeue_jobs import RequeueReport, requeue_jobs
+from tests.memory_blobs import storage_of
+from tests.operations.erasure_scenario import OTHER, U1, ErasureWorld, alpha
+from tests.operations.replay_scenario import Watched
+from tests.services import arguments, service_of
+
+
+@pytest.fixture
+def world() -> ErasureWorld:
+    return ErasureWorld()
+
+
+@pytest.fixture(autouse=True)
+def quiet(caplog: pytest.LogCaptureFixture) -> Any:
+    """Nobody is woken by an erasure: no error, no stack trace."""
+    with caplog.at_level(logging.DEBUG):
+        yield
+    loud = [one for one in caplog.get_records("call") if one.levelno >= logging.ERROR or one.exc_info]
+    assert [record.getMessage() for record in loud] == []
+
+
+async def fence(world: ErasureWorld, scope: UserScope = U1) -> StorageETag:
+    """Put the fence up, before anything is removed."""
+    return await world.services.erasures.write(scope, b"{}", replaces=None)
+
+
+async def fenced_world(world: ErasureWorld) -> ErasureWorld:
+    """Both users have something in every store, and one is fenced."""
+    for scope in (U1, OTHER):
+        await world.live(scope)
+    await fence(world)
+    return world
+
+
+def parts(world: ErasureWorld, *wanted: str) -> dict[str, Any]:
+    return {name: getattr(world.services, name) for name in wanted}
+
+
+async def sign(world: ErasureWorld) -> SignReport:
+    ports = parts(world, "users", "documents", "audit", "records", "clock", "erasures")
+    return await sign_checkpoints(service_of(signing=world.services.signing, **ports))
+
+
+async def retain(world: ErasureWorld) -> RetentionsReport:
+    services = parts(world, "users", "documents", "audit", "events", "search", "records", "vault", "marks", "holds")
+    return await apply_retentions(
+        None, service_of(**services, **parts(world, "catalog", "clock")), as_of=None, dry_run=False
+    )
+
+
+async def unflushed(world: ErasureWorld, *scopes: UserScope) -> dict[UserScope, StorageETag]:
+    """Documents whose records nobody could move to the audit, as the fences went up; return these."""
+    audit: Any = world.services.audit
+    append, tags = audit.append, dict[UserScope, StorageETag]()
+
+    async def late(scope: UserScope, change_id: str, data: bytes) -> None:
+        tags[scope] = await fence(world, scope)
+        await append(scope, change_id, data)
+
+    audit.append = late
+    for scope in scopes:
+        await world.patch(scope, "text")
+    await world.services.background.drain()
+    audit.append = append
+    return tags
+
+
+async def test_what_was_to_be_flushed_behind_an_answer_is_given_up(world: ErasureWorld) -> None:
+    assert set(await unflushed(world, U1)) == {U1}
+    assert "audit" not in world.stored(U1)
+
+
+async def test_the_sweeper_leaves_the_document_alone(world: ErasureWorld) -> None:
+    tags = await unflushed(world, U1, OTHER)
+    await world.services.erasures.lift(OTHER, tag=tags[OTHER])
+    world.advance(timedelta(minutes=5))
+    report = await sweep_outboxes(**arguments(**parts(world, "documents", "audit", "clock")))
+    assert report == SweepReport(listed=2, trimmed=1, postponed=1)
+    assert ("audit" in world.stored(U1), world.stored(OTHER)["audit"]) == (False, 1)
+
+
+async def test_no_head_is_signed_for_the_user(world: ErasureWorld) -> None:
+    for scope in (U1, OTHER):
+        await world.patch(scope, "text")
+    await world.services.background.drain()
+    await fence(world)
+    assert await sign(world) == SignReport(users=2, signed=1, postponed=1)
+    assert "heads" not in world.stored(U1)
+
+
+async def test_a_history_that_the_erasure_takes_apart_is_no_alarm(world: ErasureWorld) -> None:
+    firsts = {scope: await world.patch(scope, "first") for scope in (U1, OTHER)}
+    await world.services.background.drain()
+    await sign(world)
+    for scope, first in firsts.items():
+        await world.patch(scope, "second", IfMatch(first.etag))
+    await world.services.background.drain()
+    storage = storage_of(world.services.audit)
+    # The records are gone, and the document is not yet.
+    for name in [*storage.names(f"{U1.prefix}audit/"), *storage.names(f"{U1.prefix}baselines/")]:
+        storage.drop(name)
+    stored = await world.services.documents.get(alpha(U1))
+    assert stored is not None
+    head = envelope.load(stored.data)
+    trimmed = commit.with_empty_outbox(head)
+    await world.services.documents.put(
+        alpha(U1), envelope.dump(trimmed), envelope.summarise(trimmed), replaces=stored.storage_etag
+    )
+    await fence(world)
+    assert await sign(world) == SignReport(users=2, signed=1, postponed=1)
+
+
+async def test_retention_passes_the_user_over(world: ErasureWorld) -> None:
+    await fenced_world(world)
+    before = world.stored(U1)
+    report = await retain(world)
+    assert (report.users, report.failed) == (2, 0)
+    assert world.stored(U1) == before
+    with pytest.raises(ErasureRunning):
+        await apply_retention(
+            U1,
+            service_of(
+                **parts(world, "documents", "audit", "events", "search", "records", "vault", "marks", "holds"),
+                **parts(world, "catalog", "clock"),
+            ),
+            as_of=None,
+            dry_run=False,
+        )
+
+
+async def test_the_keys_of_the_user_are_left_to_the_erasure(world: ErasureWorld) -> None:
+    neighbour = UserScope(U1.tenant_id, "u2")
+    for scope in (U1, neighbour):
+        await world.live(scope)
+    await fence(world)
+    vault: Any = world.services.vault
+    report = await rotate_keys(U1.tenant_id, vault=vault)
+    assert (report.users, report.rewrapped, report.postponed) == (2, 1, 1)
+
+
+async def test_a_mark_is_not_put_back_and_the_others_are_sent(world: ErasureWorld) -> None:
+    """The job's record comes between the removal of its mark and the second look at it."""
+    for scope in (U1, OTHER):
+        await world.snapshot(scope, "s1")
+    await fence(world)
+    world.advance(timedelta(hours=1))
+    looks = 0
+
+    async def watch(name: str, call: Callable[[], Awaitable[Any]]) -> Any:
+        nonlocal looks
+        looks += name == "records.read"
+        return None if looks == 1 else await call()
+
+    records: Any = Watched("records", world.services.records, watch)
+    report = await requeue_jobs(service_of(records=records, **parts(world, "marks", "queue", "clock")))
+    assert report == RequeueReport(sent=1, unmarked=1, waiting=0)
+    assert "marks" not in world.stored(U1)
+
+
+async def test_a_replay_writes_nothing_for_the_user(world: ErasureWorld) -> None:
+    await world.snapshot(U1, "s1")
+    [marked] = (await world.services.marks.list(limit=10, cursor=None)).items
+    await fence(world)
+    before = world.stored(U1)
+    with pytest.raises(ErasureRunning):
+        await replay_snapshot(
+            marked.job,
+            service_of(
+                worker_principal="memnet-worker",
+                **parts(
+                    world, "vault", "marks", "queue", "documents", "audit", "events", "search", "catalog", "models"
+                ),
+                **parts(world, "semantic_router", "background"),
+            ),
+        )
+    assert world.stored(U1) == before
+    stored = await world.services.records.read(replay_key(U1, marked.job.job_id))
+    assert stored is not None
+    assert load_replay(stored.data).attempts == 0
+
+
+@pytest.mark.parametrize("number", range(1, 13))
+async def test_a_replay_under_way_stops_where_the_fence_meets_it(world: ErasureWorld, number: int) -> None:
+    """Whatever it has read before: from the fence on, nothing new stands of the user."""
+    await world.patch(U1, "text")
+    await world.snapshot(U1, "s1")
+    await world.services.background.drain()
+    [marked] = (await world.services.marks.list(limit=10, cursor=None)).items
+    calls = 0
+    before: set[str] = set()
+
+    async def watch(_name: str, call: Callable[[], Awaitable[Any]]) -> Any:
+        nonlocal calls, before
+        calls += 1
+        if calls == number:
+            await fence(world)
+            # What was begun before it ends, as it does within the time for which an erasure waits.
+            for _ in range(10):
+                await asyncio.sleep(0)
+            before = everything(world)
+        return await call()
+
+    ports: dict[str, Any] = {
+        name: Watched(name, getattr(world.services, name), watch) for name in ("documents", "audit", "events", "marks")
+    }
+    records: Any = Watched("records", world.services.records, watch)
+    with suppress(ErasureRunning):
+        await replay_snapshot(
+            marked.job,
+            service_of(
+                vault=replace(world.services.vault, records=records),
+                worker_principal="memnet-worker",
+                **ports,
+                **parts(world, "queue", "search", "catalog", "models", "semantic_router", "background"),
+            ),
+        )
+    await world.services.background.drain()
+    assert calls >= number
+    assert everything(world) <= before
+
+
+def everything(world: ErasureWorld) -> set[str]:
+    """The names of all blobs of the user."""
+    return {name for name in storage_of(world.services.user_storage).names() if is_of(U1, name)}

@@ -1,0 +1,382 @@
+"""An archive may come from anybody: whatever does not hold is refused, and the store is not touched."""
+
+import asyncio
+import io
+import tracemalloc
+import zipfile
+from collections.abc import AsyncIterator, Callable, Sequence
+from dataclasses import replace
+from typing import Any
+
+import orjson
+import pytest
+
+from memnet.adapters.process.zip_archive import ZipArchiveReader
+from memnet.domain.core.canonical_json import canonical, sha256_hex
+from memnet.domain.core.errors import ArchiveInvalid
+from memnet.domain.governance import archive as archives
+from memnet.domain.governance.archive import MANIFEST, ArchivedFile, ArchiveMember, audit_file, document_file
+from memnet.operations.governance.verify_archive import read_archive_lines, verify_archive
+from tests.domain.samples import CATALOG
+from tests.memory_blobs import storage_of
+from tests.operations.archive_scenario import (
+    OPERATOR,
+    OTHER,
+    SCOPE,
+    Files,
+    doc_id,
+    exported,
+    files,
+    filled_world,
+    forged,
+    imported,
+    zipped,
+)
+from tests.operations.replay_scenario import World
+
+ALPHA, STATIC = "projects/alpha.json", "user/user_static.json"
+Change = Callable[[Files, Any], None]
+
+
+@pytest.fixture(scope="module")
+def archive() -> bytes:
+    """An archive of everything there can be."""
+
+    async def make() -> bytes:
+        return (await exported(await filled_world(3), reader=OPERATOR))[0]
+
+    return asyncio.run(make())
+
+
+async def refused(archive: bytes) -> str:
+    """Why the archive is refused, into either user; and the worlds stay empty."""
+    reasons = set()
+    for target in (SCOPE, OTHER):
+        world = World()
+        with pytest.raises(ArchiveInvalid) as caught:
+            await imported(world, archive, target)
+        assert storage_of(world.audit).names() == []
+        reasons.add(str(caught.value.details["reason"]))
+    (reason,) = reasons
+    return reason
+
+
+def id_of(manifest: Any, place: str) -> str:
+    return next(row["doc_id"] for row in manifest["documents"] if f"{row['namespace']}/{row['path']}" == place)
+
+
+def row_of(manifest: Any, place: str) -> Any:
+    return next(row for row in manifest["documents"] if f"{row['namespace']}/{row['path']}" == place)
+
+
+async def test_what_was_exported_holds(archive: bytes) -> None:
+    verified = await verify_archive(ZipArchiveReader(io.BytesIO(archive)), catalog=CATALOG)
+    assert verified.sha256 == sha256_hex(files(archive)[MANIFEST])
+
+
+async def test_archives_are_rebuilt_by_these_tests_as_memnet_writes_them(archive: bytes) -> None:
+    assert files(forged(archive, lambda contents, manifest: None)) == files(archive)
+
+
+@pytest.mark.parametrize("share", [0.05, 0.3, 0.5, 0.7, 0.9, 0.99])
+async def test_a_flipped_byte_is_found(archive: bytes, share: float) -> None:
+    contents = files(archive)
+    for name in contents:
+        if not contents[name]:
+            continue
+        place = int(len(contents[name]) * share)
+        flipped = bytearray(contents[name])
+        flipped[place] ^= 1
+        assert await refused(zipped({**contents, name: bytes(flipped)}))
+
+
+async def test_a_file_that_is_cut_short_or_added_to_is_found(archive: bytes) -> None:
+    contents = files(archive)
+    for name, data in contents.items():
+        if name != MANIFEST:
+            assert "another size" in await refused(zipped({**contents, name: data + b"\n"}))
+    assert await refused(archive[:-200])
+    assert await refused(archive[: len(archive) // 2])
+    assert await refused(archive + b"more")
+    assert await refused(b"")
+    assert await refused(b"PK" * 400)
+
+
+HOSTILE_NAMES = [
+    "/etc/passwd",
+    "../../etc/passwd",
+    "documents/../../x.json",
+    "documents\\x.json",
+    "C:\\x",
+    "\x1b[2J.json",
+]
+
+
+@pytest.mark.parametrize("name", HOSTILE_NAMES)
+async def test_a_name_that_leads_elsewhere_is_no_file_of_an_archive(archive: bytes, name: str) -> None:
+    stray = zipped({**files(archive), name: b"{}\n"})
+    assert "is not in the manifest" in await refused(stray)
+    with pytest.raises(ArchiveInvalid) as caught:
+        await imported(World(), stray)
+    assert str(caught.value.details["member"]).isprintable()
+
+    def list_it(contents: Files, manifest: Any) -> None:
+        contents[name] = b"{}\n"
+
+    assert "not those of its documents" in await refused(forged(archive, list_it))
+
+
+async def test_a_document_cannot_name_its_own_file(archive: bytes) -> None:
+    for hostile in ("../../x", "a/b", "", "a" * 101, ".."):
+
+        def rename(contents: Files, manifest: Any, hostile: str = hostile) -> None:
+            row = row_of(manifest, STATIC)
+            for file in (document_file, audit_file):
+                contents[file(hostile)] = contents.pop(file(row["doc_id"]))
+            row["doc_id"] = hostile
+
+        assert "its manifest is wrong at documents" in await refused(forged(archive, rename))
+
+
+async def test_a_file_twice_is_refused(archive: bytes) -> None:
+    made = io.BytesIO(archive)
+    with pytest.warns(UserWarning, match="Duplicate"), zipfile.ZipFile(made, "a") as appended:
+        appended.writestr(zipfile.ZipInfo("events.jsonl"), b"")
+    assert await refused(made.getvalue()) == "it has a file twice"
+
+
+async def test_what_inflates_is_refused_unread(archive: bytes) -> None:
+    contents = files(archive)
+    bomb = zipped({**contents, "events.jsonl": b"\0" * 50_000_000}, compression=zipfile.ZIP_DEFLATED)
+    assert len(bomb) < 200_000
+    assert "is compressed" in await refused(bomb)
+
+
+async def test_a_missing_file_or_manifest_is_refused(archive: bytes) -> None:
+    contents = files(archive)
+    for name in contents:
+        fewer = {other: data for other, data in contents.items() if other != name}
+        assert await refused(zipped(fewer)) in ("it has no manifest", "a file is missing, or is not in the manifest")
+
+
+@pytest.mark.parametrize(
+    ("members", "reason"),
+    [
+        ({"format": "somebody-elses"}, "not an export of memnet"),
+        ({"format_version": 3}, "format version is unknown"),
+        ({"format_version": 0}, "format version is unknown"),
+        ({"format_version": "1"}, "format version is unknown"),
+        ({"format_version": 1}, "format version is unknown"),
+        ({"more": 1}, "wrong at more"),
+        ({"source": {"tenant_id": "..", "user_id": "u1"}}, "wrong at source/tenant_id"),
+        ({"started_at": "yesterday"}, "a time is not written"),
+        ({"counts": {}}, "counts"),
+        ({"profiles": []}, "profiles"),
+        ({"schemas": []}, "schema"),
+        ({"documents": []}, "not those of its documents"),
+        ({"actor": None}, "not those of its documents"),
+    ],
+)
+async def test_a_manifest_that_says_something_else_is_refused(
+    archive: bytes, members: dict[str, Any], reason: str
+) -> None:
+    assert reason in await refused(forged(archive, lambda _, manifest: manifest.update(members)))
+
+
+async def test_a_manifest_in_another_form_is_refused(archive: bytes) -> None:
+    contents = files(archive)
+    manifest = orjson.loads(contents[MANIFEST])
+    for data in (b"", b"[]", b"{", b'{"format":1,"format":2}', orjson.dumps(manifest, option=orjson.OPT_INDENT_2)):
+        assert await refused(zipped({**contents, MANIFEST: data}))
+    manifest["files_sha256"] = "0" * 64
+    assert "does not have the hash" in await refused(zipped({**contents, MANIFEST: canonical(manifest)}))
+
+
+async def test_an_immoderate_manifest_is_refused_unread(archive: bytes, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(archives, "MAX_MANIFEST_BYTES", 100)
+    assert "longer than" in await refused(archive)
+
+
+async def test_an_immoderate_line_is_refused(archive: bytes, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("memnet.domain.governance.archive_entry.MAX_ENTRY_BYTES", 1000)
+    assert "a line is longer" in await refused(archive)
+
+
+async def test_more_documents_than_there_can_be_are_refused(archive: bytes, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(archives, "MAX_DOCUMENTS", 3)
+    assert "more than 3 documents" in await refused(archive)
+
+
+def _content(contents: Files, manifest: Any) -> None:
+    name = document_file(id_of(manifest, ALPHA))
+    members = orjson.loads(contents[name])
+    members["document"]["content"]["summary"] = "never said"
+    contents[name] = canonical(members) + b"\n"
+
+
+def _lines(change: Callable[[list[bytes], Any], None], place: str = ALPHA) -> Change:
+    def apply(contents: Files, manifest: Any) -> None:
+        name = audit_file(id_of(manifest, place))
+        lines = contents[name].splitlines()
+        change(lines, manifest)
+        contents[name] = b"".join(line + b"\n" for line in lines)
+
+    return apply
+
+
+def _removed_last(lines: list[bytes], manifest: Any) -> None:
+    lines.pop()
+    manifest["counts"]["records"] -= 1
+
+
+def _removed_first(lines: list[bytes], manifest: Any) -> None:
+    lines.pop(0)
+    manifest["counts"]["records"] -= 1
+
+
+def _swapped(lines: list[bytes], manifest: Any) -> None:
+    lines[0], lines[1] = lines[1], lines[0]
+
+
+def _altered(lines: list[bytes], manifest: Any) -> None:
+    lines[1] = canonical({**orjson.loads(lines[1]), "actor": "somebody else"})
+
+
+def _spaced(lines: list[bytes], manifest: Any) -> None:
+    lines[1] = lines[1].replace(b'"actor":', b'"actor": ')
+
+
+def _of_another(lines: list[bytes], manifest: Any) -> None:
+    lines[0] = canonical({**orjson.loads(lines[0]), "path": "beta.json"})
+
+
+def _of_another_user(lines: list[bytes], manifest: Any) -> None:
+    lines[0] = canonical({**orjson.loads(lines[0]), "user_id": "u2"})
+
+
+def _twice(lines: list[bytes], manifest: Any) -> None:
+    lines.append(lines[-1])
+    manifest["counts"]["records"] += 1
+
+
+def _emptied(lines: list[bytes], manifest: Any) -> None:
+    manifest["counts"]["records"] -= len(lines)
+    lines.clear()
+
+
+@pytest.mark.parametrize(
+    "change",
+    [_removed_last, _removed_first, _swapped, _altered, _spaced, _of_another, _of_another_user, _twice, _emptied],
+)
+async def test_a_history_that_is_no_chain_is_refused_whatever_its_hashes(archive: bytes, change: Any) -> None:
+    assert await refused(forged(archive, _lines(change)))
+
+
+async def test_a_content_that_its_records_do_not_give_is_refused(archive: bytes) -> None:
+    assert await refused(forged(archive, _content)) == "a document's content is not what its records give"
+
+
+async def test_records_of_another_document_are_refused(archive: bytes) -> None:
+    def exchange(contents: Files, manifest: Any) -> None:
+        one, two = (audit_file(id_of(manifest, place)) for place in (ALPHA, STATIC))
+        contents[one], contents[two] = contents[two], contents[one]
+
+    assert "speaks of another document" in await refused(forged(archive, exchange))
+
+
+@pytest.mark.parametrize(
+    "members",
+    [
+        {"etag": '"1-0000000000000000"'},
+        {"etag": "forged"},
+        {"sequence": 9},
+        {"record_hash": "0" * 64},
+        {"deleted": True},
+        {"updated_at": "2026-01-01T00:00:00.000001Z"},
+        {"binding_id": None},
+        {"profile_id": "support-desk-v1"},
+        {"schema_id": "memory.project"},
+        {"path": "other.json"},
+        {"path": "../../u2/x"},
+    ],
+)
+async def test_a_row_that_its_records_do_not_give_is_refused(archive: bytes, members: dict[str, Any]) -> None:
+    assert await refused(forged(archive, lambda _, manifest: row_of(manifest, STATIC).update(members)))
+
+
+async def test_a_schema_that_is_unknown_or_another_one_is_refused(archive: bytes) -> None:
+    with_other = forged(archive, lambda _, manifest: manifest["schemas"][0].update(sha256="0" * 64))
+    assert await refused(with_other) == "the schema memory.project/1.0.0 is another one here"
+    unsaid = forged(archive, lambda _, manifest: manifest["schemas"][0].update(sha256=None))
+    assert "does not say which schema" in await refused(unsaid)
+    schemas = {name: schema for name, schema in CATALOG.schemas.items() if name[0] != "memory.project"}
+    with pytest.raises(ArchiveInvalid) as caught:
+        await imported(World(), archive, catalog=replace(CATALOG, schemas=schemas))
+    assert caught.value.details["reason"] == "the schema memory.project/1.0.0 is not known here"
+
+
+async def test_a_document_of_an_id_that_another_one_has_is_refused(archive: bytes) -> None:
+    def same(contents: Files, manifest: Any) -> None:
+        row_of(manifest, STATIC)["doc_id"] = doc_id(archive, ALPHA)
+
+    assert await refused(forged(archive, same))
+
+
+class Chunks:
+    """An archive of one file, given in these chunks."""
+
+    def __init__(self, *chunks: bytes) -> None:
+        self.chunks = chunks
+        self.members: Sequence[ArchiveMember] = []
+
+    async def read(self, name: str) -> AsyncIterator[bytes]:
+        for chunk in self.chunks:
+            yield chunk
+
+
+def described(data: bytes) -> ArchivedFile:
+    return ArchivedFile(name="events.jsonl", bytes=len(data), sha256=sha256_hex(data))
+
+
+async def lines(archive: Chunks, file: ArchivedFile) -> list[bytes]:
+    return [line async for line in read_archive_lines(archive, file)]
+
+
+@pytest.mark.parametrize("chunks", [[], [b""], [b"a\nb\n"], [b"a", b"\n", b"bc\nd", b"e", b"\n"], [b"\n\n"]])
+async def test_lines_are_cut_wherever_the_chunks_end(chunks: list[bytes]) -> None:
+    data = b"".join(chunks)
+    assert await lines(Chunks(*chunks), described(data)) == data.split(b"\n")[:-1]
+
+
+async def test_a_last_line_without_an_end_is_refused() -> None:
+    with pytest.raises(ArchiveInvalid) as caught:
+        await lines(Chunks(b"a\nb"), described(b"a\nb"))
+    assert caught.value.details == {"reason": "the last line does not end", "member": "events.jsonl"}
+
+
+async def test_another_hash_or_size_is_refused() -> None:
+    for file in (described(b"b\n"), described(b"a\n").model_copy(update={"bytes": 3})):
+        with pytest.raises(ArchiveInvalid) as caught:
+            await lines(Chunks(b"a\n"), file)
+        assert caught.value.details["reason"] == "a file does not have the hash that the manifest says"
+
+
+async def test_a_line_that_never_ends_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("memnet.domain.governance.archive_entry.MAX_ENTRY_BYTES", 10)
+    assert await lines(Chunks(b"0123456789\n"), described(b"0123456789\n")) == [b"0123456789"]
+    with pytest.raises(ArchiveInvalid) as caught:
+        await lines(Chunks(b"01234", b"56789", b"0"), described(b""))
+    assert "longer than 10 bytes" in caught.value.details["reason"]
+
+
+async def test_one_line_is_in_memory_at_a_time() -> None:
+    line = b"x" * 100_000 + b"\n"
+    archive, file = Chunks(*[line] * 300), described(line * 300)
+    tracemalloc.start()
+    try:
+        count = 0
+        async for _ in read_archive_lines(archive, file):
+            count += 1
+        assert (count, tracemalloc.get_traced_memory()[1] < 2_000_000) == (300, True)
+    finally:
+        tracemalloc.stop()

@@ -1,0 +1,177 @@
+"""Documents, heads and a key, and the ways in which somebody who can write to the storage takes changes away."""
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
+from typing import Any
+
+from memnet.adapters.memory.signing_keys import MemorySigningKeys
+from memnet.domain.core.errors import Unavailable, VaultUnavailable
+from memnet.domain.core.json_types import Record
+from memnet.domain.core.scope import DocumentKey, ETag, StorageETag, UserScope
+from memnet.domain.core.signature import SigningKey
+from memnet.domain.core.user_item import ItemKey, ItemKind
+from memnet.domain.documents import audit_record, audit_values, envelope
+from memnet.domain.documents.audit_values import AuditRecordLocation
+from memnet.domain.documents.envelope import Envelope
+from memnet.domain.history.checkpoint import Checkpoint
+from memnet.domain.history.checkpoint_verification import CheckpointReport
+from memnet.domain.history.reconstruction import VerifiedHistory
+from memnet.domain.sealing.sealing import NONCE_BYTES
+from memnet.operations.history.sign_checkpoints import Signed, SignReport, read_newest_head, sign_checkpoints, sign_head
+from memnet.operations.history.verify_history import verify_history
+from memnet.operations.sealing.key_ring import KeyRing
+from memnet.ports import Page, StoredDocument
+from memnet.stores import Blobs, ErasureStore, RecordStore, UserDirectory
+from tests.memory_blobs import storage_of
+from tests.operations.service_scenario import SCOPE, Service, note
+from tests.services import arguments, service_of
+
+BETA = DocumentKey(SCOPE, "projects", "beta.json")
+
+
+class CountingRecords(RecordStore):
+    """Counts what goes to the store, whose writes can be lost, or be applied and not confirmed, as it is told."""
+
+    def __init__(self, blobs: Blobs) -> None:
+        super().__init__(blobs)
+        self.calls: Counter[str] = Counter()
+        self.fate: Callable[[ItemKey], str | None] = lambda key: None
+
+    async def read(self, key: ItemKey) -> StoredDocument | None:
+        self.calls["read"] += 1
+        return await super().read(key)
+
+    async def write(self, key: ItemKey, data: bytes, *, replaces: StorageETag | None) -> StorageETag:
+        self.calls["write"] += 1
+        fate = self.fate(key)
+        if fate == "lost":
+            raise Unavailable(dependency="blob_storage")
+        tag = await super().write(key, data, replaces=replaces)
+        if fate == "unconfirmed":
+            raise Unavailable(dependency="blob_storage")
+        if fate == "repeated":
+            # The client library sent it twice: the second try finds the first one's blob.
+            tag = await super().write(key, data, replaces=replaces)
+        return tag
+
+    async def list(self, scope: UserScope, kind: ItemKind, *, limit: int, cursor: str | None) -> Page[ItemKey]:
+        self.calls["list"] += 1
+        return await super().list(scope, kind, limit=limit, cursor=cursor)
+
+    def tamper(self, key: ItemKey, data: bytes | None) -> None:
+        """Put other bytes in a record's place, or take it away."""
+        storage_of(self).drop(key.blob_name)
+        if data is not None:
+            storage_of(self).overwrite(key.blob_name, data)
+
+
+class TroubledKeys(MemorySigningKeys):
+    """A vault that can be down."""
+
+    down = False
+
+    async def newest(self) -> SigningKey:
+        if self.down:
+            raise VaultUnavailable()
+        return await super().newest()
+
+
+class HeadWorld(Service):
+    """One process with a vault."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.records = CountingRecords(self.documents._blobs)
+        self.signing = TroubledKeys(self.ids)
+        self.erasures = ErasureStore(self.documents._blobs)
+
+    async def sign(self, scope: UserScope = SCOPE, **members: Any) -> Signed:
+        return await sign_head(scope, **arguments(**self._signing_ports(), **members))
+
+    async def sign_all(self) -> SignReport:
+        users = UserDirectory(self.documents._blobs)
+        return await sign_checkpoints(service_of(users=users, erasures=self.erasures, **self._signing_ports()))
+
+    async def newest(self, scope: UserScope = SCOPE) -> Checkpoint | None:
+        return await read_newest_head(scope, records=self.records)
+
+    async def verify(self, **members: Any) -> tuple[CheckpointReport, Sequence[VerifiedHistory]]:
+        given = {"keys": self.signing, **members}
+        ports = {"documents": self.documents, "audit": self.audit, "records": self.records}
+        return await verify_history(SCOPE, **arguments(**ports, **given))
+
+    async def faults(self, **members: Any) -> list[str | None]:
+        """The heads' fault, and each document's."""
+        heads, found = await self.verify(**members)
+        return [heads.fault, *(one.fault for one in found)]
+
+    def _signing_ports(self) -> dict[str, Any]:
+        stores = {"documents": self.documents, "audit": self.audit, "records": self.records}
+        return stores | {"keys": self.signing, "clock": self.clock}
+
+    async def changed(self, key: DocumentKey, times: int) -> list[str]:
+        """So many more changes of a document, each flushed; their change ids."""
+        made: list[str] = []
+        for number in range(times):
+            stored = await self.documents.get(key)
+            over = envelope.load(stored.data).commit.etag if stored else None
+            made.append((await self.patch(note(f"more {number}"), over=over, key=key)).change_id)
+            await self.background.drain()
+        return made
+
+    async def cut(self, key: DocumentKey, keep: int) -> None:
+        """Take the newest changes of a document away, so that nothing that is left contradicts itself."""
+        head = await self.head(key)
+        records = await self.chain(key)
+        for record in records[keep:]:
+            self.audit.tamper(key.scope, record["change_id"], None)
+        await self.put_back(key, _as_of(head, records[:keep]))
+
+    async def write_anew(self, key: DocumentKey, number: int, actor: str) -> None:
+        """Alter one record and everything after it that names its hash, the document included."""
+        head, records = await self.head(key), await self.chain(key)
+        records[number - 1]["actor"] = actor
+        for before, record in zip(records[number - 1 :], records[number:], strict=False):
+            record["previous_record_hash"] = audit_record.record_hash(before)
+        for record in records:
+            self.audit.tamper(key.scope, record["change_id"], await self.stored_form(record))
+        await self.put_back(key, _as_of(head, records))
+
+    async def stored_form(self, record: Record) -> bytes:
+        """The bytes of an open record as they would be stored: whoever has the service's identity can make them."""
+        place = AuditRecordLocation(UserScope(record["tenant_id"], record["user_id"]), record["change_id"])
+        data_key = await KeyRing(self.vault).get_or_create(place.scope)
+        return audit_record.record_bytes(
+            audit_values.seal(record, place, data_key=data_key, nonce=self.vault.ids.secret(NONCE_BYTES))
+        )
+
+    async def chain(self, key: DocumentKey) -> list[Record]:
+        """The records of a document, flushed ones and those that its blob carries."""
+        head = await self.head(key)
+        return [await self.record(number, key) for number in range(1, head.commit.sequence + 1)]
+
+    async def put_back(self, key: DocumentKey, version: Envelope | None) -> None:
+        """Put another version in a document's place, or none."""
+        storage_of(self.documents).drop(key.blob_name)
+        self.documents._cache.forget(key)
+        if version is not None:
+            await self.documents.put(key, envelope.dump(version), envelope.summarise(version), replaces=None)
+
+
+def _as_of(head: Envelope, records: Iterable[Record]) -> Envelope:
+    """The document's blob as it would be if these were all its records."""
+    chain = audit_record.Fold(head.doc_id)
+    version = [chain.take(record) for record in records][-1]
+    document = version.document
+    assert document is not None
+    commit = replace(
+        head.commit,
+        sequence=version.sequence,
+        etag=ETag(version.etag),
+        record_hash=version.record_hash,
+        outbox=(),
+        receipts=head.commit.receipts[: version.sequence],
+    )
+    updated = {"updated_at": document["updated_at"], "updated_by": document["updated_by"]}
+    return replace(head, content=document["content"], commit=commit, **updated)

@@ -1,0 +1,352 @@
+"""Baselines: listed, stored, opened, worked out, and what a history is read from."""
+
+import asyncio
+from dataclasses import replace
+from datetime import timedelta
+
+import pytest
+
+from memnet.domain.core.errors import DecryptionFailed, HistoryCorrupt, Unavailable, VaultUnavailable
+from memnet.domain.core.scope import UserScope
+from memnet.domain.documents import envelope
+from memnet.domain.history import baseline as baselines
+from memnet.domain.history.baseline_values import BaselineLocation
+from memnet.domain.sealing.data_keys import data_keys_key
+from memnet.operations.governance.delete_expired import RetentionRun
+from memnet.operations.history.baselines import (
+    list_baselines,
+    next_baseline,
+    open_baseline,
+    read_baseline,
+    read_history,
+    store_baseline,
+)
+from memnet.operations.sealing.rotate_keys import rotate_keys
+from tests.memory_blobs import storage_of
+from tests.operations.baseline_scenario import retain
+from tests.operations.retention_scenario import DAY, RetentionWorld, put
+from tests.operations.service_scenario import ALPHA, SCOPE, Service
+from tests.services import service_of
+
+# Which documents begin with a baseline.
+
+
+async def test_by_document_the_newest_last_over_pages(service, monkeypatch):
+    monkeypatch.setitem(list_baselines.__globals__, "PAGE", 2)
+    for change in ("d-000000000002", "d-000000000010", "d-1-000000000001", "e-000000000001"):
+        await service.audit.append_baseline(SCOPE, change, b"x")
+    assert await list_baselines(SCOPE, audit=service.audit) == {
+        "d": ["d-000000000002", "d-000000000010"],
+        "d-1": ["d-1-000000000001"],
+        "e": ["e-000000000001"],
+    }
+    # Another document's id may begin alike.
+    assert await list_baselines(SCOPE, "d", audit=service.audit) == {"d": ["d-000000000002", "d-000000000010"]}
+    assert await list_baselines(SCOPE, "x", audit=service.audit) == {}
+
+
+# What a history begins with.
+
+
+async def aged() -> tuple[RetentionWorld, str]:
+    world = RetentionWorld()
+    await world.create_project()
+    for number in range(3):
+        await world.change(ALPHA, put("/summary", str(number)))
+    await world.sweep()
+    return world, (await world.rebuilt())[ALPHA].doc_id
+
+
+async def test_none_then_the_newest():
+    world, doc_id = await aged()
+    assert await read_baseline(SCOPE, doc_id, audit=world.audit) is None
+    await retain(world, ALPHA, 2)
+    found = await read_baseline(SCOPE, doc_id, audit=world.audit)
+    assert (found.sequence, found.key, found.content["summary"]) == (2, ALPHA, "0")
+
+
+async def test_one_that_gives_way_to_a_newer_one_meanwhile():
+    world, doc_id = await aged()
+    twin = world.twin()
+    await retain(twin, ALPHA, 3)
+    await retain(world, ALPHA, 2)
+    read, change = world.audit.read_baseline, f"{doc_id}-000000000003"
+
+    async def replaced(scope, name):
+        world.audit.read_baseline = read
+        await world.audit.append_baseline(scope, change, await twin.audit.read_baseline(scope, change))
+        await world.audit.delete_baseline(scope, name)
+        return await read(scope, name)
+
+    world.audit.read_baseline = replaced
+    assert (await read_baseline(SCOPE, doc_id, audit=world.audit)).sequence == 3
+
+
+async def test_what_is_none_is_told():
+    world, doc_id = await aged()
+    await world.audit.append_baseline(SCOPE, f"{doc_id}-000000000001", b"{}")
+    with pytest.raises(HistoryCorrupt):
+        await read_baseline(SCOPE, doc_id, audit=world.audit)
+
+
+# What a history begins with, opened: with the key of then, in its own place, and for nobody without a vault.
+
+
+async def stored(service: Service):
+    """A baseline of the second of three changes, as it lies there."""
+    await service.count_up(3)
+    await retain(service, ALPHA, 2)
+    name = (await service.head()).change_id(2)
+    found = baselines.load(await service.audit.read_baseline(SCOPE, name))
+    assert found.is_sealed
+    return found, BaselineLocation(SCOPE, name)
+
+
+async def test_what_was_sealed_comes_back_and_an_open_one_is_refused(service):
+    found, place = await stored(service)
+    opened = await open_baseline(found, place, vault=service.vault)
+    assert (opened.is_sealed, opened.content["summary"]) == (False, "note 1")
+    with pytest.raises(HistoryCorrupt):
+        await open_baseline(opened, place, vault=service.vault)
+
+
+async def test_an_older_key_opens_it(service):
+    found, place = await stored(service)
+    await rotate_keys("t1", "u1", vault=service.vault)
+    service.vault.cache.forget(SCOPE)
+    assert not (await open_baseline(found, place, vault=service.vault)).is_sealed
+
+
+async def test_without_its_key_it_is_named(service):
+    found, place = await stored(service)
+    service.vault.cache.forget(SCOPE)
+    await service.key_records.delete(data_keys_key(SCOPE))
+    with pytest.raises(HistoryCorrupt) as caught:
+        await open_baseline(found, place, vault=service.vault)
+    assert caught.value.details == {"change_id": place.change_id, "reason": "the values of the baseline do not open"}
+
+
+async def test_in_anothers_place_or_altered_it_is_named(service):
+    found, place = await stored(service)
+    for baseline, where in (
+        (found, replace(place, scope=UserScope("t1", "u2"))),
+        (found, replace(place, change_id=(await service.head()).change_id(1))),
+        (replace(found, actor="svc-mallory"), place),
+    ):
+        with pytest.raises(HistoryCorrupt):
+            await open_baseline(baseline, where, vault=service.vault)
+
+
+async def test_a_vault_that_is_down_is_told_as_for_records(service):
+    found, place = await stored(service)
+    service.vault.cache.forget(SCOPE)
+
+    async def down(*_):
+        raise VaultUnavailable()
+
+    service.tenant_keys.version = down
+    with pytest.raises(VaultUnavailable):
+        await open_baseline(found, place, vault=service.vault)
+
+
+# A baseline is put in its place once, sealed where there is a vault; the same is what says the same.
+
+
+async def made(service: Service):
+    """The baseline of the second of three changes, which does not stand any more."""
+    await service.count_up(3)
+    await retain(service, ALPHA, 2)
+    head = await service.head()
+    found = await read_baseline(SCOPE, head.doc_id, audit=service.audit)
+    await service.audit.delete_baseline(SCOPE, found.change_id)
+    return found
+
+
+async def lying(service: Service, baseline) -> bytes:
+    return await service.audit.read_baseline(SCOPE, baseline.change_id)
+
+
+async def test_it_stands_sealed_and_reads_as_it_was(service):
+    baseline = await made(service)
+    await store_baseline(baseline, audit=service.audit)
+    assert b"note 1" not in await lying(service, baseline)
+    assert await read_baseline(SCOPE, baseline.doc_id, audit=service.audit) == baseline
+
+
+async def test_again_and_at_once_it_is_the_same_whatever_the_ciphertext_and_the_key(service):
+    baseline = await made(service)
+    await asyncio.gather(*(store_baseline(baseline, audit=service.audit) for _ in range(5)))
+    first = await lying(service, baseline)
+    await rotate_keys("t1", "u1", vault=service.vault)
+    await store_baseline(baseline, audit=service.audit)
+    assert await lying(service, baseline) == first
+
+
+@pytest.mark.parametrize("other", [{"content": {"recent_notes": [True]}}, {"actor": "svc-mallory"}, {"deleted": True}])
+async def test_what_says_anything_else_breaks_the_history_and_stays(service, other):
+    baseline = replace(await made(service), content={"recent_notes": [1]})
+    await store_baseline(replace(baseline, **other), audit=service.audit)
+    there = await lying(service, baseline)
+    with pytest.raises(HistoryCorrupt):
+        await store_baseline(baseline, audit=service.audit)
+    assert await lying(service, baseline) == there
+
+
+async def test_what_is_no_baseline_breaks_the_history_and_stays(service):
+    baseline = await made(service)
+    await service.audit.append_baseline(SCOPE, baseline.change_id, b"{}")
+    with pytest.raises(HistoryCorrupt):
+        await store_baseline(baseline, audit=service.audit)
+    assert await lying(service, baseline) == b"{}"
+
+
+async def test_one_that_has_given_way_meanwhile_is_a_matter_of_the_next_run(service):
+    baseline = await made(service)
+    await store_baseline(baseline, audit=service.audit)
+    append = service.audit.append_baseline
+
+    async def then_removed(scope, change, data):
+        try:
+            await append(scope, change, data)
+        finally:
+            await service.audit.delete_baseline(scope, change)
+
+    service.audit.append_baseline = then_removed
+    with pytest.raises(Unavailable):
+        await store_baseline(baseline, audit=service.audit)
+
+
+async def test_keys_that_do_not_open_seal_nothing(service):
+    baseline = await made(service)
+    service.vault.cache.forget(SCOPE)
+    stored = await service.key_records.read(data_keys_key(SCOPE))
+    await service.key_records.write(data_keys_key(SCOPE), b"{}", replaces=stored.storage_etag)
+    with pytest.raises(DecryptionFailed):
+        await store_baseline(baseline, audit=service.audit)
+    assert await lying(service, baseline) is None
+
+
+# A history is read whole, also while its beginning is removed.
+
+
+async def aged_read() -> tuple[RetentionWorld, envelope.Envelope]:
+    world = RetentionWorld()
+    await world.create_project()
+    for number in range(2, 7):
+        await world.change(ALPHA, put("/summary", str(number)))
+    await world.sweep()
+    stored = await world.documents.get(ALPHA)
+    return world, envelope.load(stored.data)
+
+
+async def test_from_the_first_record_or_from_the_baseline():
+    world, head = await aged_read()
+    baseline, records = await read_history(SCOPE, head, 6, audit=world.audit)
+    assert (baseline, [record["sequence"] for record in records]) == (None, [1, 2, 3, 4, 5, 6])
+    await retain(world, ALPHA, 4)
+    baseline, records = await read_history(SCOPE, head, 5, audit=world.audit)
+    assert (baseline.sequence, [record["sequence"] for record in records]) == (4, [5])
+    baseline, records = await read_history(SCOPE, head, 2, audit=world.audit)
+    assert (baseline.sequence, list(records)) == (4, [])
+
+
+@pytest.mark.parametrize("number", range(1, 7))
+async def test_removed_between_two_reads(number):
+    world, head = await aged_read()
+    read, calls = world.audit.read, 0
+
+    async def meanwhile(scope, change):
+        nonlocal calls
+        calls += 1
+        if calls == number:
+            world.audit.read = read
+            await retain(world, ALPHA, 4)
+        return await read(scope, change)
+
+    world.audit.read = meanwhile
+    baseline, records = await read_history(SCOPE, head, 6, audit=world.audit)
+    begin = 0 if baseline is None else baseline.sequence
+    assert [record["sequence"] for record in records] == list(range(begin + 1, 7))
+
+
+async def test_a_record_that_nothing_stands_for_is_missing():
+    world, head = await aged_read()
+    await world.audit.delete(SCOPE, head.change_id(3))
+    with pytest.raises(HistoryCorrupt):
+        await read_history(SCOPE, head, 6, audit=world.audit)
+    await retain(world, ALPHA, 2)
+    with pytest.raises(HistoryCorrupt):
+        await read_history(SCOPE, head, 6, audit=world.audit)
+
+
+# Where a history has to begin: found from its records alone, in as few reads as it takes.
+
+
+async def aged_next(changes: int = 9) -> RetentionWorld:
+    """A change a day."""
+    world = RetentionWorld()
+    await world.create_project()
+    for number in range(2, changes + 1):
+        world.clock.advance(DAY)
+        await world.change(ALPHA, put("/summary", str(number)))
+    await world.sweep()
+    return world
+
+
+def a_run(world: RetentionWorld) -> RetentionRun:
+    return RetentionRun(
+        SCOPE, world.catalog.retention("t1"), world.clock.now(), False, service_of(holds=world.holds, clock=world.clock)
+    )
+
+
+async def found(world: RetentionWorld, before=None, **ports):
+    stored = await world.documents.get(ALPHA)
+    head = envelope.load(stored.data)
+    return await next_baseline(ALPHA, head, before, run=a_run(world), **{"audit": world.audit} | ports)
+
+
+@pytest.mark.parametrize("gone", range(10))
+async def test_the_last_change_that_is_over(gone):
+    world = await aged_next()
+    world.clock.advance((365 - 8 + gone - 1) * DAY)
+    baseline = await found(world)
+    assert (baseline.sequence if baseline else 0) == gone
+    again = await found(world, baseline)
+    assert again == baseline
+    world.clock.advance(DAY)
+    assert (await found(world, baseline)) == (await found(world))
+
+
+async def test_it_follows_from_the_records_whoever_makes_it_and_when():
+    world = await aged_next()
+    world.clock.advance(360 * DAY)
+    first = await found(world)
+    world.clock.advance(timedelta(hours=3))
+    assert baselines.dump(await found(world)) == baselines.dump(first)
+
+
+async def test_mostly_one_record_is_read():
+    world = await aged_next()
+    read, calls = world.audit.read, []
+
+    async def counted(scope, change):
+        calls.append(change)
+        return await read(scope, change)
+
+    world.audit.read = counted
+    assert await found(world) is None
+    assert len(calls) == 1
+
+
+@pytest.mark.parametrize("member", ["timestamp", "profile_id", "values_hash", "sealed"])
+async def test_a_record_without_a_member_breaks_it(member):
+    world = await aged_next()
+    stored = await world.documents.get(ALPHA)
+    head = envelope.load(stored.data)
+    name = f"{SCOPE.prefix}audit/{head.change_id(1)}.json"
+    record = envelope.orjson.loads(storage_of(world.audit).data(name))
+    del record[member]
+    storage_of(world.audit).overwrite(name, envelope.canonical(record))
+    world.clock.advance(400 * DAY)
+    with pytest.raises(HistoryCorrupt):
+        await found(world)

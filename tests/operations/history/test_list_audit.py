@@ -1,0 +1,188 @@
+"""The audit as a list: everything that happened, once, in order, flushed or not."""
+
+import orjson
+import pytest
+
+from memnet.domain.core import cursor as cursors
+from memnet.domain.core.canonical_json import canonical, sha256_hex
+from memnet.domain.core.errors import (
+    HistoryCorrupt,
+    InvalidCursor,
+    InvalidIdentifier,
+    MalformedRequest,
+    PathNotWritable,
+    Unavailable,
+)
+from memnet.domain.core.scope import DocumentKey, UserScope
+from memnet.domain.documents.audit_record import record_hash
+from memnet.domain.documents.audit_values import CLEAR, VALUES
+from memnet.operations.history.audit_records import read_records
+from memnet.operations.history.list_audit import list_audit
+from tests.operations import retention_scenario
+from tests.operations.baseline_scenario import retain
+from tests.operations.service_scenario import ALPHA, DYNAMIC, SCOPE, Service, note
+from tests.services import arguments, service_of
+
+BETA = DocumentKey(SCOPE, "projects", "beta.json")
+
+
+async def page_of(service: Service, scope=SCOPE, **members):
+    chosen = {"namespace": None, "path": None, "limit": 100, "cursor": None} | members
+    return await list_audit(scope, **arguments(documents=service.documents, audit=service.audit, **chosen))
+
+
+async def told(service: Service, scope=SCOPE, **members):
+    """(path, sequence) of every record of every page."""
+    rows, cursor = [], None
+    while True:
+        page = await page_of(service, scope, cursor=cursor, **members)
+        assert len(page.items) <= members.get("limit", 100)
+        rows += [(record["path"], record["sequence"]) for record in map(orjson.loads, page.items)]
+        cursor = page.next_cursor
+        if cursor is None:
+            return rows
+
+
+@pytest.fixture
+async def filled(service):
+    """Alpha with five changes, the last a deletion; beta with three; another user's document."""
+    results = await service.count_up(4)
+    await service.delete(results[-1].etag)
+    await service.count_up(3, BETA)
+    await service.count_up(2, DocumentKey(UserScope("t1", "u2"), "projects", "alpha.json"))
+    return service
+
+
+EVERYTHING = [("alpha.json", n) for n in range(1, 6)] + [("beta.json", n) for n in range(1, 4)]
+
+
+async def test_document_by_document_in_the_order_it_happened(filled):
+    assert await told(filled) == EVERYTHING
+    assert await told(filled, namespace="projects") == EVERYTHING
+    assert await told(filled, namespace="projects", path="beta.json") == EVERYTHING[5:]
+    assert await told(filled, namespace="projects", path="alpha.json") == EVERYTHING[:5]
+    for nothing in [{"namespace": "user"}, {"namespace": "project"}, {"namespace": "projects", "path": "alpha"}]:
+        assert await told(filled, **nothing) == []
+    assert await told(filled, UserScope("t2", "u1")) == []
+
+
+@pytest.mark.parametrize("limit", range(1, 10))
+async def test_pages_lose_and_repeat_nothing(filled, limit):
+    assert await told(filled, limit=limit) == EVERYTHING
+    assert await told(filled, limit=limit, namespace="projects", path="beta.json") == EVERYTHING[5:]
+
+
+async def test_pages_go_on_while_changes_come(filled):
+    page = await page_of(filled, limit=4)
+    beta = await filled.head(BETA)
+    await filled.patch(note("more"), over=beta.commit.etag, key=BETA)
+    rest = await page_of(filled, cursor=page.next_cursor)
+    sequences = [orjson.loads(item)["sequence"] for item in rest.items]
+    assert sequences == [5, 1, 2, 3, 4]
+
+
+async def test_the_records_are_those_that_stand(filled):
+    page = await page_of(filled, namespace="projects", path="beta.json")
+    beta = await filled.head(BETA)
+    opened = await read_records(SCOPE, beta, 1, 3, audit=filled.audit)
+    for item, record in zip(map(orjson.loads, page.items), opened, strict=True):
+        assert item == {name: value for name, value in record.items() if name != "values_salt"}
+        # Whoever is told them can follow the chain.
+        clear = {name: value for name, value in item.items() if name not in VALUES}
+        assert sha256_hex(canonical(clear)) == record_hash(record)
+
+
+async def test_values_are_told_open_and_without_their_salt(filled):
+    (item,) = (await page_of(filled, limit=1)).items
+    told = orjson.loads(item)
+    assert told["ops"][-1]["value"] == "note 0"
+    assert {"values_salt", "sealed"}.isdisjoint(told)
+    assert told.keys() == (CLEAR | VALUES) - {"values_salt"}
+
+
+async def test_what_is_not_flushed_is_there(service):
+    service.audit.down = True
+    first = await service.patch(note("first"))
+    await service.patch(note("second"), over=first.etag)
+    await service.background.drain()
+    assert await told(service) == [("alpha.json", 1), ("alpha.json", 2)]
+    assert service.audit.calls["read"] == 0
+
+
+async def test_a_refused_write_is_not_there(filled):
+    with pytest.raises(PathNotWritable):
+        await filled.patch({"op": "remove", "path": "/doc_id"}, key=DYNAMIC)
+    assert await told(filled) == EVERYTHING
+
+
+async def test_a_path_needs_its_namespace_and_both_their_form(filled):
+    with pytest.raises(MalformedRequest):
+        await page_of(filled, path="alpha.json")
+    for members in [
+        {"namespace": ".."},
+        {"namespace": "projects", "path": "../x"},
+        {"namespace": "projects", "path": ""},
+    ]:
+        with pytest.raises(InvalidIdentifier):
+            await page_of(filled, **members)
+
+
+async def test_a_cursor_belongs_to_its_list(filled):
+    page = await page_of(filled, limit=2)
+    for scope, members in [
+        (UserScope("t1", "u2"), {}),
+        (SCOPE, {"namespace": "projects"}),
+        (SCOPE, {"namespace": "projects", "path": "alpha.json"}),
+    ]:
+        with pytest.raises(InvalidCursor):
+            await page_of(filled, scope, cursor=page.next_cursor, **members)
+    listing = f"{SCOPE.prefix}audit of */*"
+    made_up = [cursors.encode(listing, position) for position in ["", ":", "x:projects/a", "-1:projects/a", "\u0661:a"]]
+    for cursor in ["", "x", page.next_cursor + "A", *made_up]:
+        with pytest.raises(InvalidCursor):
+            await page_of(filled, cursor=cursor)
+
+
+async def test_a_missing_record_is_told_and_not_skipped(filled):
+    page = await page_of(filled, namespace="projects", path="beta.json")
+    change_id = orjson.loads(page.items[1])["change_id"]
+    filled.audit.tamper(SCOPE, change_id, None)
+    with pytest.raises(HistoryCorrupt) as refusal:
+        await told(filled)
+    assert refusal.value.details == {"change_id": change_id}
+    assert await told(filled, namespace="projects", path="alpha.json") == EVERYTHING[:5]
+
+
+async def test_an_audit_that_does_not_answer_is_unavailable(filled):
+    filled.audit.down = True
+    with pytest.raises(Unavailable):
+        await page_of(filled, namespace="projects", path=ALPHA.path)
+
+
+@pytest.mark.parametrize("number", range(1, 5))
+async def test_records_that_are_removed_while_they_are_listed_are_left_out(number):
+    world = retention_scenario.RetentionWorld()
+    await world.create_project()
+    for summary in "bcd":
+        await world.change(ALPHA, retention_scenario.put("/summary", summary))
+    await world.sweep()
+    read, calls = world.audit.read, 0
+
+    async def meanwhile(scope, change):
+        nonlocal calls
+        calls += 1
+        if calls == number:
+            world.audit.read = read
+            await retain(world, ALPHA, 3)
+        return await read(scope, change)
+
+    world.audit.read = meanwhile
+    page = await list_audit(
+        SCOPE,
+        service_of(documents=world.documents, audit=world.audit),
+        namespace="projects",
+        path="alpha.json",
+        limit=3,
+        cursor=None,
+    )
+    assert [orjson.loads(record)["sequence"] for record in page.items] in ([1, 2, 3], [4])

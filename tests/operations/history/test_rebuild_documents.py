@@ -1,0 +1,314 @@
+"""Rebuilding from storage alone, which may be damaged in any way."""
+
+import gc
+import itertools
+from collections import Counter
+from datetime import timedelta
+
+import orjson
+import pytest
+
+from memnet.domain.core.canonical_json import canonical
+from memnet.domain.core.errors import VaultUnavailable
+from memnet.domain.core.scope import DocumentKey, UserScope
+from memnet.domain.documents import envelope
+from memnet.domain.documents.audit_record import Version, record_bytes
+from memnet.domain.documents.audit_values import AuditRecordLocation, seal
+from memnet.domain.sealing.data_keys import data_keys_key
+from memnet.operations.documents.sweep_outboxes import sweep_outboxes
+from memnet.operations.history.audit_records import PARALLEL
+from memnet.operations.history.rebuild_documents import rebuild_documents
+from memnet.operations.sealing.key_ring import KeyRing
+from tests.memory_blobs import storage_of
+from tests.operations.rebuilt import rebuilt_histories
+from tests.operations.service_scenario import ALPHA, SCOPE, Service, note
+from tests.services import service_of
+
+BETA, GAMMA = DocumentKey(SCOPE, "projects", "beta.json"), DocumentKey(SCOPE, "projects", "gamma.json")
+
+
+async def rebuilt(service: Service, scope=SCOPE):
+    return await rebuilt_histories(scope, documents=service.documents, audit=service.audit)
+
+
+async def overwrite(service: Service, key: DocumentKey, data: bytes) -> None:
+    """Put other bytes in a document's place, behind the service's back."""
+    stored = await service.documents.get(key)
+    summary = envelope.summarise(await service.head())
+    await service.documents.put(key, data, summary, replaces=stored.storage_etag if stored else None)
+
+
+def remove(service: Service, key: DocumentKey) -> None:
+    storage_of(service.documents).drop(key.blob_name)
+    service.documents._cache.forget(key)
+
+
+@pytest.fixture
+async def filled(service):
+    """Alpha with five changes, beta with three, another user's document."""
+    service.alpha = await service.count_up(5)
+    service.beta = await service.count_up(3, BETA)
+    await service.count_up(2, DocumentKey(UserScope("t1", "u2"), "projects", "alpha.json"))
+    return service
+
+
+async def test_every_version_of_every_document_of_the_user(filled):
+    alpha, beta = await rebuilt(filled)
+    assert (alpha.key, alpha.fault, alpha.changes) == (ALPHA, None, 5)
+    assert (beta.key, beta.fault, beta.changes) == (BETA, None, 3)
+    assert [version.document["content"]["summary"] for version in beta.versions] == ["note 0", "note 1", "note 2"]
+    assert canonical(alpha.versions[-1].document) == envelope.visible(await filled.head())
+
+
+async def test_nothing_there(service):
+    assert await rebuilt(service) == []
+
+
+async def test_what_is_not_flushed_is_taken_from_the_document(service):
+    service.audit.down = True
+    first = await service.patch(note("first"))
+    await service.patch(note("second"), over=first.etag)
+    await service.background.drain()
+    service.audit.down = False
+    [alpha] = await rebuilt(service)
+    assert (alpha.fault, alpha.changes) == (None, 2)
+
+
+async def test_a_lost_document_is_rebuilt_from_its_records_alone(filled):
+    before = envelope.visible(await filled.head())
+    remove(filled, ALPHA)
+    alpha, beta = await rebuilt(filled)
+    assert (alpha.key, alpha.fault) == (ALPHA, "there is no document for these records")
+    assert canonical(alpha.versions[-1].document) == before
+    assert beta.fault is None
+
+
+@pytest.mark.parametrize("number", range(1, 6))
+@pytest.mark.parametrize("damage", [None, b"", b"{", b"[]", b"5", b"null", b"\xff\xfe", b"{}", b'{"change_id":5}'])
+async def test_a_missing_or_unreadable_record_is_named(filled, number, damage):
+    change_id = filled.alpha[number - 1].change_id
+    filled.audit.tamper(SCOPE, change_id, damage)
+    alpha, beta = await rebuilt(filled)
+    assert beta.fault is None
+    if damage is None and number == 5:
+        # The last record is still in the document.
+        assert alpha.fault is None
+        return
+    assert alpha.fault.startswith(change_id)
+    assert alpha.key == ALPHA
+
+
+@pytest.mark.parametrize("number", range(1, 6))
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        (b"svc-alice", b"svc-alicf"),
+        (b"live_update", b"live_updatf"),
+        (b'"values_hash":"', b'"values_hash":"0'),
+        (b'"ciphertext":"', b'"ciphertext":"AAAA'),
+        (b'"sealed":1', b'"sealed":2'),
+        (b'"confidence":null', b'"confidence":1.0'),
+        (b'"actor":"svc-alice"', b'"actor":"svc-mallory","actor":"svc-alice"'),
+        (b'"actor":', b'"actor": '),
+        (b'{"actor"', b'{"a":1,"actor"'),
+        (b"t1", b"t2"),
+        (b"u1", b"u2"),
+        (b"alpha.json", b"beta.json"),
+    ],
+)
+async def test_a_flipped_byte_is_named(filled, number, old, new):
+    change_id = filled.alpha[number - 1].change_id
+    data = await filled.audit.read(SCOPE, change_id)
+    assert old in data
+    filled.audit.tamper(SCOPE, change_id, data.replace(old, new, 1))
+    alpha, beta = await rebuilt(filled)
+    assert alpha.fault.startswith(change_id)
+    assert beta.fault is None
+
+
+async def test_two_documents_records_swapped(filled):
+    for number in range(3):
+        one, other = filled.alpha[number].change_id, filled.beta[number].change_id
+        a, b = await filled.audit.read(SCOPE, one), await filled.audit.read(SCOPE, other)
+        filled.audit.tamper(SCOPE, one, b)
+        filled.audit.tamper(SCOPE, other, a)
+    alpha, beta = await rebuilt(filled)
+    assert alpha.fault.startswith(filled.alpha[0].change_id)
+    assert beta.fault.startswith(filled.beta[0].change_id)
+
+
+async def test_the_first_fault_is_told_though_there_are_several(filled):
+    for number in (4, 1):
+        filled.audit.tamper(SCOPE, filled.alpha[number].change_id, b"{}")
+    alpha, _ = await rebuilt(filled)
+    assert alpha.fault.startswith(filled.alpha[1].change_id)
+    assert alpha.changes == 1
+
+
+@pytest.mark.parametrize("data", [b"", b"{", b"null", b"{}", b"\xff", b'{"commit":{"sequence":1,"outbox":[1]}}'])
+async def test_an_unreadable_document_is_told_and_its_records_are_rebuilt(filled, data):
+    await overwrite(filled, ALPHA, data)
+    found = await rebuilt(filled)
+    assert [(one.key, one.fault, one.changes) for one in found] == [
+        (ALPHA, "the document cannot be read", 0),
+        (ALPHA, "there is no document for these records", 5),
+        (BETA, None, 3),
+    ]
+
+
+async def test_a_document_copied_to_another_name_is_told(filled):
+    stored = await filled.documents.get(ALPHA)
+    copy = DocumentKey(SCOPE, "projects", "copy.json")
+    await overwrite(filled, copy, stored.data)
+    faults = {one.key: one.fault for one in await rebuilt(filled)}
+    assert faults[ALPHA] is None
+    assert faults[BETA] is None
+    assert faults[copy].endswith("the record speaks of another document")
+
+
+async def test_documents_in_each_other_s_place_are_told(filled):
+    alpha, beta = await filled.documents.get(ALPHA), await filled.documents.get(BETA)
+    await overwrite(filled, ALPHA, beta.data)
+    await overwrite(filled, BETA, alpha.data)
+    assert all(one.fault.endswith("the record speaks of another document") for one in await rebuilt(filled))
+
+
+async def test_a_document_put_back_is_told(filled):
+    old = await filled.documents.get(ALPHA)
+    await filled.patch(note("newer"), over=filled.alpha[-1].etag)
+    await filled.background.drain()
+    await overwrite(filled, ALPHA, old.data)
+    alpha, _ = await rebuilt(filled)
+    assert alpha.fault.endswith("-000000000006: the document is older than this record")
+
+
+async def test_an_altered_content_is_told(filled):
+    members = orjson.loads((await filled.documents.get(ALPHA)).data)
+    members["content"]["summary"] = "forged"
+    await overwrite(filled, ALPHA, canonical(members))
+    alpha, _ = await rebuilt(filled)
+    assert alpha.fault.startswith(filled.alpha[-1].change_id)
+    assert "forged" not in alpha.fault
+
+
+async def test_an_altered_outbox_is_told(filled):
+    members = orjson.loads((await filled.documents.get(ALPHA)).data)
+    members["commit"]["outbox"][0]["actor"] = "svc-mallory"
+    await overwrite(filled, ALPHA, canonical(members))
+    alpha, _ = await rebuilt(filled)
+    assert alpha.fault == f"{filled.alpha[-1].change_id}: the record in audit/ is not the one the document carries"
+
+
+async def test_of_two_altered_records_in_the_outbox_the_first_is_told(service):
+    first = await service.patch(note("first"))
+    await service.patch(note("second"), over=first.etag)
+    await service.background.drain()
+    members = orjson.loads((await service.documents.get(ALPHA)).data)
+    for record in members["commit"]["outbox"]:
+        record["actor"] = "svc-mallory"
+    await overwrite(service, ALPHA, canonical(members))
+    [alpha] = await rebuilt(service)
+    assert alpha.fault.startswith(first.change_id)
+
+
+@pytest.mark.parametrize("name", ["stray", "doc-9-000000000001", "{alpha}-000000000006", "{alpha}-zzz", "{alpha}-0"])
+async def test_a_stray_record_is_told(filled, name):
+    doc_id = filled.alpha[0].change_id.rpartition("-")[0]
+    filled.audit.tamper(SCOPE, name.format(alpha=doc_id), b'{"x":1}')
+    assert any(one.fault for one in await rebuilt(filled))
+
+
+async def test_more_than_one_page(filled, monkeypatch):
+    monkeypatch.setitem(rebuild_documents.__globals__, "PAGE", 2)
+    assert [(one.fault, one.changes) for one in await rebuilt(filled)] == [(None, 5), (None, 3)]
+
+
+async def test_what_it_keeps_does_not_grow_with_the_number_of_changes(filled):
+    """One version at a time, and no more records than one window reads."""
+    await filled.count_up(100, key=GAMMA)
+    filled.audit.calls.clear()
+    most = Counter()
+
+    def begin(doc_id, key):
+        before, taken = filled.audit.calls["read"], itertools.count(1)
+
+        def visit(version):
+            number = next(taken)
+            most["records"] = max(most["records"], filled.audit.calls["read"] - before - number)
+            if number % 45 == 0:
+                # To look at every object takes long.
+                alive = sum(type(one) is Version for one in gc.get_objects())
+                most["versions"] = max(most["versions"], alive)
+
+        return visit
+
+    found = await rebuild_documents(SCOPE, service_of(documents=filled.documents, audit=filled.audit), begin=begin)
+    assert [(one.changes, one.fault, one.marks) for one in found] == [(5, None, {}), (3, None, {}), (100, None, {})]
+    assert most["records"] <= PARALLEL
+    assert 1 <= most["versions"] <= 3
+
+
+@pytest.mark.parametrize("changes", [1, 3])
+async def test_changes_made_while_it_reads_are_no_fault(filled, changes):
+    """Committed, flushed and trimmed after the records were read and before the document was."""
+    read_records, etag = filled.audit.list, filled.alpha[-1].etag
+
+    async def list_then_change(*arguments, **options):
+        nonlocal etag, changes
+        page = await read_records(*arguments, **options)
+        if changes:
+            changes -= 1
+            etag = (await filled.patch(note(f"meanwhile {changes}"), over=etag)).etag
+            await filled.background.drain()
+            filled.clock.advance(timedelta(hours=1))
+            await sweep_outboxes(service_of(documents=filled.documents, audit=filled.audit, clock=filled.clock))
+        return page
+
+    filled.audit.list = list_then_change
+    alpha, beta = await rebuilt(filled)
+    assert (alpha.fault, beta.fault) == (None, None)
+    assert changes == 0 or alpha.changes > 5
+
+
+async def test_with_the_keys_destroyed_the_first_record_is_named(filled):
+    filled.vault.cache.forget(SCOPE)
+    await filled.key_records.delete(data_keys_key(SCOPE))
+    alpha, beta = await rebuilt(filled)
+    for one, results in ((alpha, filled.alpha), (beta, filled.beta)):
+        assert one.fault == f"{results[0].change_id}: its values do not open"
+
+
+async def test_a_vault_that_is_down_is_no_fault(filled):
+    filled.vault.cache.forget(SCOPE)
+
+    async def down(*arguments):
+        raise VaultUnavailable()
+
+    filled.tenant_keys.version = down
+    with pytest.raises(VaultUnavailable):
+        await rebuilt(filled)
+
+
+async def test_a_record_that_lies_open_where_it_should_be_sealed_is_named(filled):
+    record = await filled.record(2)
+    filled.audit.tamper(SCOPE, record["change_id"], record_bytes(record))
+    alpha, _ = await rebuilt(filled)
+    assert alpha.fault.startswith(record["change_id"])
+
+
+async def test_an_older_ciphertext_of_the_same_change_is_named(filled):
+    """A rival's attempt was sealed for the same place with the same key: it is another change all the same."""
+    record = await filled.record(2)
+    place = AuditRecordLocation(SCOPE, record["change_id"])
+    data_key = await KeyRing(filled.vault).get_or_create(SCOPE)
+    rival = seal({**record, "note": "a rival"}, place, data_key=data_key, nonce=bytes(12))
+    filled.audit.tamper(SCOPE, record["change_id"], record_bytes(rival))
+    alpha, _ = await rebuilt(filled)
+    assert alpha.fault == f"{record['change_id']}: its values do not open"
+
+
+async def test_a_blob_whose_name_is_none_of_ours_is_told_and_stops_nothing(filled):
+    storage_of(filled.audit).overwrite(f"{SCOPE.prefix}audit/old/x-000000000001.json", b"{}")
+    *others, stray = sorted(await rebuilt(filled), key=lambda one: one.fault is not None)
+    assert [one.fault for one in others] == [None, None]
+    assert stray.fault is not None

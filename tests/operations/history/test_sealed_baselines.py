@@ -1,0 +1,158 @@
+"""Retention of what was sealed: nothing of it comes back in clear, and without the key nothing of it is left."""
+
+import orjson
+import pytest
+
+from memnet.domain.core.canonical_json import canonical, sha256_hex
+from memnet.domain.core.errors import HistoryCorrupt, VaultUnavailable
+from memnet.domain.history import baseline as baselines
+from memnet.domain.history.baseline_values import BaselineLocation
+from memnet.domain.sealing.data_keys import data_keys_key
+from memnet.operations.documents.get_document import get_document
+from memnet.operations.history.baselines import open_baseline, read_baseline
+from memnet.operations.sealing.rotate_keys import rotate_keys
+from tests.memory_blobs import storage_of
+from tests.operations.retention_scenario import ALPHA, DAY, SCOPE, RetentionWorld, put
+from tests.services import service_of
+
+SECRET = "The door code is 4711-quokka."
+
+
+async def removed_later() -> RetentionWorld:
+    """Something is said on day 0 and taken out again on day 300; on day 366 the first records are over."""
+    world = RetentionWorld()
+    await world.create_project(summary=SECRET)
+    world.clock.advance(300 * DAY)
+    await world.change(ALPHA, put("/summary", "nothing"))
+    await world.sweep()
+    world.clock.advance(66 * DAY)
+    return world
+
+
+def audit_of(world: RetentionWorld) -> dict[str, bytes]:
+    """The records and baselines as they are stored."""
+    storage = storage_of(world.audit)
+    folders = (f"{SCOPE.prefix}audit/", f"{SCOPE.prefix}baselines/")
+    return {name: storage.data(name) for name in storage.names() if name.startswith(folders)}
+
+
+def bytes_of(world: RetentionWorld) -> bytes:
+    """All of the audit as whoever holds a backup sees it."""
+    return b"\n".join(audit_of(world).values())
+
+
+async def test_what_a_user_took_out_does_not_come_back_in_clear_nor_as_a_hash():
+    world = await removed_later()
+    held = orjson.loads((await get_document(ALPHA, service_of(**ports(world)), as_of=await first(world))).document)[
+        "content"
+    ]
+    applied = await world.retain()
+    assert applied.report.baselines == 1
+    lying = bytes_of(world)
+    for guess in (SECRET, sha256_hex(canonical(held)), sha256_hex(canonical(SECRET))):
+        assert guess.encode() not in lying
+
+
+async def test_it_is_still_served_until_the_key_is_gone_and_never_after():
+    world = await removed_later()
+    before = await get_document(ALPHA, service_of(**ports(world)), as_of=await first(world))
+    await world.retain()
+    assert await get_document(ALPHA, service_of(**ports(world)), as_of=await first(world)) == before
+    assert (await world.rebuilt())[ALPHA].fault is None
+    name = await first(world)
+    await world.records.delete(data_keys_key(SCOPE))
+    with pytest.raises(HistoryCorrupt) as caught:
+        await get_document(ALPHA, service_of(**ports(world)), as_of=name)
+    assert caught.value.details["change_id"] == name
+    assert (await world.rebuilt())[ALPHA].fault == f"{name}: the values of the baseline do not open"
+
+
+async def test_what_is_altered_in_clear_shows_with_the_key():
+    world = await removed_later()
+    await world.retain()
+    name = f"{SCOPE.prefix}baselines/{await first(world)}.json"
+    members = orjson.loads(storage_of(world.audit).data(name))
+    storage_of(world.audit).overwrite(name, canonical(members | {"actor": "svc-mallory"}))
+    assert (await world.rebuilt())[ALPHA].fault == f"{await first(world)}: the values of the baseline do not open"
+
+
+async def test_retention_goes_on_over_a_new_key():
+    world = await removed_later()
+    await world.retain()
+    await rotate_keys("t1", "u1", vault=world.vault)
+    world.clock.advance(400 * DAY)
+    assert (await world.retain()).report.broken.total() == 0
+    found = (await world.rebuilt())[ALPHA]
+    assert (found.fault, [version.sequence for version in found.versions]) == (None, [2])
+
+
+async def test_what_a_user_took_out_goes_with_the_limit_though_the_newest_record_stays():
+    """The version that the newest change replaced is in no baseline once that change is over."""
+    world = await removed_later()
+    await world.retain()
+    world.clock.advance(400 * DAY)
+    dry = await world.retain(dry_run=True)
+    applied = await world.retain()
+    assert applied.report.baselines == dry.report.baselines == 1
+    name = await first(world)
+    doc_id = name.rpartition("-")[0]
+    assert await world.audit.read_baseline(SCOPE, name) is None
+    kept = await read_baseline(SCOPE, doc_id, audit=world.audit)
+    assert (kept.sequence, kept.content["summary"]) == (2, "nothing")
+    assert await world.audit.read(SCOPE, f"{doc_id}-000000000002") is not None
+    assert (await world.retain()).report.baselines == 0
+
+
+async def test_a_hold_keeps_the_baseline_before_the_newest_record():
+    world = await removed_later()
+    await world.retain()
+    world.clock.advance(400 * DAY)
+    await world.hold()
+    before = audit_of(world)
+    assert (await world.retain()).report.baselines == 0
+    assert audit_of(world) == before
+
+
+async def test_where_the_keys_do_not_open_nothing_goes_and_it_is_counted():
+    world = await removed_later()
+    stored = await world.records.read(data_keys_key(SCOPE))
+    await world.records.write(data_keys_key(SCOPE), b"{}", replaces=stored.storage_etag)
+    before = audit_of(world)
+    applied = await world.retain()
+    assert applied.report.broken["audit"] == 2
+    assert audit_of(world) == before
+
+
+async def test_a_vault_that_is_down_stops_it_and_the_next_run_does_it():
+    world = await removed_later()
+    before = audit_of(world)
+    newest, version = world.keys.newest, world.keys.version
+
+    async def down(*_):
+        raise VaultUnavailable()
+
+    world.keys.newest = world.keys.version = down
+    with pytest.raises(VaultUnavailable):
+        await world.retain()
+    assert audit_of(world) == before
+    world.keys.newest, world.keys.version = newest, version
+    assert (await world.retain()).report.baselines == 1
+
+
+async def test_what_lies_there_is_a_sealed_baseline_of_its_own_place():
+    world = await removed_later()
+    await world.retain()
+    name = await first(world)
+    found = baselines.load(await world.audit.read_baseline(SCOPE, name))
+    assert found.is_sealed
+    opened = await open_baseline(found, BaselineLocation(SCOPE, name), vault=world.vault)
+    assert opened.content["summary"] == SECRET
+
+
+async def first(world: RetentionWorld) -> str:
+    """The change that said it."""
+    return f"{(await world.rebuilt())[ALPHA].doc_id}-000000000001"
+
+
+def ports(world: RetentionWorld):
+    return {"documents": world.documents, "audit": world.audit}

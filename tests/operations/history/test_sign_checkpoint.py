@@ -1,0 +1,259 @@
+"""A head is signed for what is new, by whoever comes first, and never for less than was signed before."""
+
+import asyncio
+from dataclasses import replace
+
+import orjson
+import pytest
+
+from memnet.domain.core.canonical_json import canonical, sha256_hex
+from memnet.domain.core.errors import HistoryCorrupt, Unavailable, VaultUnavailable
+from memnet.domain.core.scope import UserScope
+from memnet.domain.documents import envelope
+from memnet.domain.history.checkpoint import checkpoint_key, is_signed
+from memnet.domain.sealing.data_keys import data_keys_key
+from memnet.operations.history.sign_checkpoints import Signed
+from tests.operations.baseline_scenario import retain
+from tests.operations.head_scenario import BETA, HeadWorld
+from tests.operations.service_scenario import ALPHA, SCOPE
+
+
+@pytest.fixture
+async def world():
+    made = HeadWorld()
+    await made.changed(ALPHA, 3)
+    await made.changed(BETA, 1)
+    yield made
+    await made.background.drain()
+
+
+async def test_it_says_up_to_where_every_document_went(world):
+    assert await world.sign() is Signed.SIGNED
+    head = await world.newest()
+    assert [(one.path, one.sequence) for one in head.documents] == [("alpha.json", 3), ("beta.json", 1)]
+    assert [one.record_hash for one in head.documents] == [
+        (await world.head(key)).commit.record_hash for key in (ALPHA, BETA)
+    ]
+    assert is_signed(head, (await world.signing.newest()).public)
+
+
+async def test_nothing_new_is_not_signed_again_and_no_document_is_read_for_it(world):
+    await world.sign()
+    world.documents.calls.clear()
+    world.records.calls.clear()
+    assert await world.sign() is Signed.UNCHANGED
+    assert world.documents.calls == {"list": 1}
+    assert world.records.calls == {"list": 1, "read": 1}
+    assert (await world.newest()).sequence == 1
+
+
+async def test_a_user_without_documents_has_no_head(world):
+    nobody = UserScope("t1", "nobody")
+    assert await world.sign(nobody) is Signed.UNCHANGED
+    assert await world.newest(nobody) is None
+
+
+async def test_a_deletion_is_signed_too(world):
+    await world.sign()
+    await world.delete((await world.head()).commit.etag)
+    assert await world.sign() is Signed.SIGNED
+    assert next((one.path, one.sequence) for one in (await world.newest()).documents) == ("alpha.json", 4)
+    assert await world.faults() == [None, None, None]
+
+
+async def test_what_is_not_flushed_yet_is_signed_too(world):
+    world.audit.down = True
+    await world.patch(
+        {"op": "replace", "path": "/content/summary", "value": "new"}, over=(await world.head()).commit.etag
+    )
+    assert await world.sign() is Signed.SIGNED
+    await world.background.drain()
+    world.audit.down = False
+    assert (await world.newest()).documents[0].sequence == 4
+    assert await world.faults() == [None, None, None]
+
+
+async def test_signers_at_once_make_one_chain(world):
+    done = await asyncio.gather(*(world.sign() for _ in range(5)))
+    assert sorted(done) == [Signed.POSTPONED] * 4 + [Signed.SIGNED]
+    await world.changed(ALPHA, 1)
+    assert await world.sign() is Signed.SIGNED
+    assert await world.faults() == [None, None, None]
+
+
+async def test_writers_go_on_while_it_signs(world):
+    async def write():
+        for _ in range(5):
+            await world.changed(ALPHA, 1)
+
+    async def sign():
+        return [await world.sign() for _ in range(5)]
+
+    await asyncio.gather(write(), sign())
+    assert await world.faults() == [None, None, None]
+
+
+@pytest.mark.parametrize(
+    "attack",
+    [
+        lambda world: world.cut(ALPHA, 2),
+        lambda world: world.put_back(ALPHA, None),
+    ],
+    ids=["the end cut off", "the document taken away"],
+)
+async def test_nothing_is_signed_for_who_took_changes_away(world, attack):
+    await world.sign()
+    last = (await world.head()).change_id(3)
+    await attack(world)
+    with pytest.raises(HistoryCorrupt) as raised:
+        await world.sign()
+    assert raised.value.details["change_id"] == last
+    assert (await world.newest()).sequence == 1
+
+
+async def test_a_document_that_began_anew_in_the_place_of_another_is_told(world):
+    await world.sign()
+    last = (await world.head()).change_id(3)
+    await world.put_back(ALPHA, None)
+    await world.changed(ALPHA, 3)
+    await world.changed(ALPHA, 1)
+    with pytest.raises(HistoryCorrupt) as raised:
+        await world.sign()
+    assert raised.value.details["change_id"] == last
+
+
+async def test_changes_in_the_place_of_others_are_told(world):
+    """The last two changes are cut off, and writers who do not know go on from there."""
+    await world.sign()
+    await world.cut(ALPHA, 1)
+    await world.changed(ALPHA, 4)
+    with pytest.raises(HistoryCorrupt) as raised:
+        await world.sign()
+    assert raised.value.details["change_id"] == (await world.head()).change_id(4)
+
+
+async def test_a_document_that_names_another_last_record_is_told(world):
+    await world.sign()
+    await world.changed(ALPHA, 1)
+    head = await world.head()
+    forged = replace(head, commit=replace(head.commit, record_hash="f" * 64))
+    await world.put_back(ALPHA, forged)
+    with pytest.raises(HistoryCorrupt) as raised:
+        await world.sign()
+    assert raised.value.details["change_id"] == head.change_id(4)
+
+
+@pytest.mark.parametrize("ahead", [3])
+async def test_a_baseline_in_the_place_of_changes_that_were_not_signed_is_told(world, ahead):
+    await world.sign()
+    await world.changed(ALPHA, ahead)
+    await retain(world, ALPHA, 3 + ahead)
+    world.documents._cache.forget(ALPHA)
+    await world.put_back(ALPHA, replace(head := await world.head(), commit=replace(head.commit, outbox=())))
+    with pytest.raises(HistoryCorrupt):
+        await world.sign()
+    assert (await world.faults())[1].startswith(head.change_id(3 + ahead))
+
+
+async def test_signing_goes_on_after_a_baseline(world):
+    await world.sign()
+    await retain(world, ALPHA, 3)
+    assert await world.sign() is Signed.UNCHANGED
+    await world.changed(ALPHA, 2)
+    assert await world.sign() is Signed.SIGNED
+    assert await world.faults() == [None, None, None]
+
+
+async def test_who_has_looked_can_begin_anew_and_the_fault_stays_visible(world):
+    await world.sign()
+    await world.cut(ALPHA, 2)
+    assert await world.sign(accept=True) is Signed.SIGNED
+    assert (await world.newest()).documents[0].sequence == 2
+    assert await world.sign() is Signed.UNCHANGED
+    assert [fault is None for fault in await world.faults()] == [True, False, True]
+    await world.changed(ALPHA, 1)
+    assert await world.sign() is Signed.SIGNED
+
+
+async def test_a_document_that_cannot_be_read_is_told(world):
+    stored = await world.documents.get(ALPHA)
+    summary = envelope.summarise(await world.head())
+    await world.documents.put(ALPHA, b"{}", summary, replaces=stored.storage_etag)
+    with pytest.raises(HistoryCorrupt):
+        await world.sign()
+    assert await world.newest() is None
+
+
+async def test_a_head_that_cannot_be_read_is_not_followed(world):
+    await world.sign()
+    world.records.tamper(checkpoint_key(SCOPE, 1), b"{}")
+    await world.changed(ALPHA, 1)
+    with pytest.raises(HistoryCorrupt):
+        await world.sign()
+
+
+async def test_without_a_vault_or_a_store_nothing_is_signed_and_the_next_time_does_it(world):
+    world.signing.down = True
+    with pytest.raises(VaultUnavailable):
+        await world.sign()
+    world.signing.down = False
+    world.records.fate = lambda key: "lost"
+    with pytest.raises(Unavailable):
+        await world.sign()
+    world.records.fate = lambda key: None
+    assert await world.sign() is Signed.SIGNED
+
+
+@pytest.mark.parametrize("fate", ["unconfirmed", "repeated"])
+async def test_a_write_whose_outcome_is_unknown_is_found_the_next_time(world, fate):
+    world.records.fate = lambda key: fate
+    if fate == "repeated":
+        assert await world.sign() is Signed.POSTPONED
+    else:
+        with pytest.raises(Unavailable):
+            await world.sign()
+    world.records.fate = lambda key: None
+    assert await world.sign() is Signed.UNCHANGED
+    assert (await world.newest()).sequence == 1
+    assert await world.faults() == [None, None, None]
+
+
+async def test_an_older_key_goes_on_to_hold(world):
+    await world.sign()
+    await world.signing.rotate()
+    await world.changed(ALPHA, 1)
+    await world.sign()
+    assert len({(await world.newest()).key_id, *(key.key_id for key in await world.signing.public_keys())}) == 2
+    assert await world.faults() == [None, None, None]
+
+
+async def test_it_takes_no_data_key_to_follow_a_chain(world):
+    await world.sign()
+    await world.changed(ALPHA, 3)
+    world.vault.cache.forget(SCOPE)
+    await world.key_records.delete(data_keys_key(SCOPE))
+    assert await world.sign() is Signed.SIGNED
+
+
+async def test_a_head_lets_nobody_guess_what_documents_held(world):
+    """Heads stay for good, and copies of them, too."""
+    await world.sign()
+    data = (await world.newest()).data
+    for key in (ALPHA, BETA):
+        head = await world.head(key)
+        for guess in (head.content, head.content["summary"], json_of(head)):
+            assert sha256_hex(canonical(guess)).encode() not in data
+
+
+async def test_a_content_that_was_put_in_the_place_of_what_was_signed_is_named_by_its_record(world):
+    """The signed record stands for the content, so the signer sees nothing and the check does."""
+    await world.sign()
+    head = await world.head(BETA)
+    await world.put_back(BETA, replace(head, content={**head.content, "summary": "forged"}))
+    await world.changed(ALPHA, 1)
+    assert await world.sign() is Signed.SIGNED
+    assert "the document's content is not what its records give" in (await world.faults())[2]
+
+
+def json_of(head):
+    return orjson.loads(envelope.visible(head))

@@ -1,0 +1,248 @@
+"""What each way of tampering comes to, with heads: the first broken link has a name."""
+
+import asyncio
+from dataclasses import replace
+
+import orjson
+import pytest
+
+from memnet.adapters.memory.ids import SequentialIds
+from memnet.adapters.memory.signing_keys import MemorySigningKeys
+from memnet.domain.core.canonical_json import canonical
+from memnet.domain.core.signature import by_id
+from memnet.domain.history import baseline as baselines
+from memnet.domain.history.checkpoint import checkpoint_key
+from memnet.domain.sealing.data_keys import data_keys_key
+from memnet.operations.history.baselines import read_baseline, store_baseline
+from tests.operations.baseline_scenario import retain
+from tests.operations.head_scenario import BETA, HeadWorld
+from tests.operations.service_scenario import ALPHA, SCOPE
+
+
+@pytest.fixture
+async def world():
+    """Alpha with five changes and beta with two; heads after alpha's second, third and fifth."""
+    made = HeadWorld()
+    await made.changed(BETA, 2)
+    made.alpha = []
+    for times in (2, 1, 2):
+        made.alpha += await made.changed(ALPHA, times)
+        await made.sign()
+    yield made
+    await made.background.drain()
+
+
+async def test_what_holds(world):
+    heads, found = await world.verify()
+    assert (heads.count, heads.newest.sequence, heads.fault, heads.is_checked, heads.since) == (3, 3, None, True, 0)
+    assert [(one.key, one.changes, one.fault) for one in found] == [(ALPHA, 5, None), (BETA, 2, None)]
+
+
+async def test_nothing_signed_and_nothing_there():
+    heads, found = await HeadWorld().verify()
+    assert (heads.count, heads.fault, heads.is_checked, list(found)) == (0, None, True, [])
+
+
+async def test_no_vault_is_asked_where_nothing_is_signed(world):
+    fresh = HeadWorld()
+    await fresh.changed(ALPHA, 1)
+    heads, _ = await fresh.verify(keys=None)
+    assert (heads.is_checked, heads.count, heads.since) == (True, 0, 1)
+
+
+async def test_a_public_key_is_enough(world):
+    public = by_id(await world.signing.public_keys())
+    assert await world.faults(keys=None, public_keys=public) == [None, None, None]
+    heads, _ = await world.verify(keys=None, public_keys=public)
+    assert heads.is_checked
+    other = MemorySigningKeys(SequentialIds())
+    await other.rotate()
+    await other.rotate()
+    strange = by_id((await other.public_keys())[1:])
+    assert (await world.faults(public_keys=strange))[0].startswith("heads/000000000001: signed with the key")
+
+
+@pytest.mark.parametrize("number", [1, 3, 5])
+async def test_a_flipped_byte_in_a_record_is_named(world, number):
+    change_id = world.alpha[number - 1]
+    data = await world.audit.read(SCOPE, change_id)
+    world.audit.tamper(SCOPE, change_id, data.replace(b"svc-alice", b"svc-alicf", 1))
+    heads, alpha, beta = await world.faults()
+    assert (heads, beta) == (None, None)
+    assert alpha.startswith(change_id)
+
+
+async def test_a_removed_record_is_named(world):
+    world.audit.tamper(SCOPE, world.alpha[2], None)
+    heads, alpha, beta = await world.faults()
+    assert (heads, beta) == (None, None)
+    assert alpha == f"{world.alpha[2]}: the record is missing, another's or out of order"
+
+
+async def test_reordered_records_are_named(world):
+    first, second = [await world.audit.read(SCOPE, change_id) for change_id in world.alpha[1:3]]
+    world.audit.tamper(SCOPE, world.alpha[1], second)
+    world.audit.tamper(SCOPE, world.alpha[2], first)
+    assert (await world.faults())[1].startswith(world.alpha[1])
+
+
+async def test_an_inserted_record_is_named(world):
+    """With a number of its own, so that all that follow move up by one."""
+    datas = [await world.audit.read(SCOPE, change_id) for change_id in world.alpha]
+    doc_id = world.alpha[0].rpartition("-")[0]
+    for number, data in enumerate(datas[2:], start=4):
+        world.audit.tamper(SCOPE, f"{doc_id}-{number:012d}", data)
+    world.audit.tamper(SCOPE, world.alpha[2], datas[1])
+    assert (await world.faults())[1].startswith(world.alpha[2])
+
+
+@pytest.mark.parametrize(("keep", "head"), [(4, 3), (3, 3), (2, 2), (1, 1)])
+async def test_a_cut_end_with_a_document_to_match_is_named(world, keep, head):
+    """Of the chain alone, nothing shows."""
+    await world.cut(ALPHA, keep)
+    heads, alpha, beta = await world.faults()
+    assert (heads, beta) == (None, None)
+    assert alpha.startswith(f"{world.alpha[keep]}: the record is missing: head {head} has")
+    for number in (1, 2, 3):
+        world.records.tamper(checkpoint_key(SCOPE, number), None)
+    assert await world.faults() == [None, None, None]
+
+
+@pytest.mark.parametrize(("number", "head"), [(1, 1), (2, 1), (3, 2), (4, 3), (5, 3)])
+async def test_a_chain_that_was_written_anew_is_named(world, number, head):
+    """From one record on, every hash and the document to match: of the chain alone, nothing shows."""
+    await world.write_anew(ALPHA, number, "svc-mallory")
+    heads, alpha, beta = await world.faults()
+    assert (heads, beta) == (None, None)
+    assert f"the history is not the one of head {head}" in alpha
+
+
+async def test_a_removed_document_is_named_with_all_its_records(world):
+    for record in await world.chain(BETA):
+        world.audit.tamper(SCOPE, record["change_id"], None)
+    await world.put_back(BETA, None)
+    heads, alpha, beta = await world.faults()
+    assert (heads, alpha) == (None, None)
+    assert "and nothing of it is stored" in beta
+
+
+async def test_the_whole_user_put_back_is_named(world):
+    await world.cut(ALPHA, 2)
+    await world.cut(BETA, 1)
+    heads, alpha, beta = await world.faults()
+    assert heads is None
+    assert alpha.startswith(world.alpha[2])
+    assert beta.endswith("000000000002")
+
+
+async def test_the_whole_user_put_back_with_the_heads_shows_against_a_head_kept_elsewhere_alone(world):
+    kept = (await world.newest()).data
+    await world.cut(ALPHA, 2)
+    for number in (2, 3):
+        world.records.tamper(checkpoint_key(SCOPE, number), None)
+    assert await world.faults() == [None, None, None]
+    heads, alpha, beta = await world.faults(expected=kept)
+    assert heads == "heads/000000000003: the head is missing, and was kept elsewhere"
+    assert alpha.startswith(world.alpha[2])
+    assert beta is None
+    await world.changed(ALPHA, 4)
+    await world.sign()
+    await world.changed(ALPHA, 1)
+    await world.sign()
+    assert (await world.faults(expected=kept))[0] == (
+        "heads/000000000003: the head is not the one that was kept elsewhere"
+    )
+
+
+@pytest.mark.parametrize("sequence", [1, 2, 3, 4, 5])
+async def test_a_baseline_takes_nothing_from_the_heads(world, sequence):
+    """Records up to a change have given way to a baseline; heads from before it hold by their signature."""
+    await retain(world, ALPHA, sequence)
+    heads, [alpha, _] = await world.verify()
+    assert (heads.fault, alpha.fault, alpha.first) == (None, None, sequence)
+    await world.put_back(ALPHA, None)
+    assert (await world.faults())[1] is not None
+
+
+@pytest.mark.parametrize("sealed", [False, True])
+async def test_a_baseline_that_was_made_up_in_a_signed_place_is_named(world, sealed):
+    """The baseline and the document agree on another content: the record that was signed contradicts them.
+
+    Open, as whoever can write to the storage can make it; or sealed, as who has the user's data key besides.
+    """
+    await retain(world, ALPHA, 5)
+    head = await world.head()
+    stored = await read_baseline(SCOPE, head.doc_id, audit=world.audit)
+    forged = replace(stored, content={**stored.content, "summary": "forged"})
+    await world.audit.delete_baseline(SCOPE, head.change_id(5))
+    if sealed:
+        await store_baseline(forged, audit=world.audit)
+    else:
+        await world.audit.append_baseline(SCOPE, head.change_id(5), baselines.dump(forged))
+    await world.put_back(ALPHA, replace(head, content=forged.content, commit=replace(head.commit, outbox=())))
+    found = (await world.faults())[1]
+    if not sealed:
+        assert found == f"{head.change_id(1)}: the record is missing, another's or out of order"
+    else:
+        assert found == f"{head.change_id(5)}: the baseline's content is not the record's"
+        await world.audit.delete(SCOPE, head.change_id(5))
+        assert (await world.faults())[1] == f"{head.change_id(5)}: the record is missing"
+
+
+async def test_where_the_data_keys_are_gone_the_heads_still_hold(world):
+    world.vault.cache.forget(SCOPE)
+    await world.key_records.delete(data_keys_key(SCOPE))
+    heads, alpha, beta = await world.faults()
+    assert heads is None
+    assert alpha == f"{world.alpha[0]}: its values do not open"
+    assert beta.endswith("-000000000001: its values do not open")
+
+
+async def test_a_baseline_newer_than_all_heads_is_named(world):
+    await world.changed(ALPHA, 2)
+    await retain(world, ALPHA, 6)
+    fault = (await world.faults())[1]
+    assert fault.startswith(f"{(await world.head()).change_id(6)}: the history begins here, and head 3, the newest")
+
+
+async def test_what_is_newer_than_the_last_head_can_be_cut_unnoticed(world):
+    """What a head is for, and how far it goes."""
+    await world.changed(ALPHA, 2)
+    heads, _ = await world.verify()
+    assert heads.since == 2
+    await world.cut(ALPHA, 5)
+    assert await world.faults() == [None, None, None]
+
+
+@pytest.mark.parametrize("number", [1, 2, 3])
+async def test_a_flipped_byte_in_a_head_is_named(world, number):
+    key = checkpoint_key(SCOPE, number)
+    members = orjson.loads((await world.records.read(key)).data)
+    members["documents"][0]["sequence"] -= 1
+    world.records.tamper(key, canonical(members))
+    assert await world.faults() == [f"heads/{key.name}: the signature does not hold", None, None]
+
+
+@pytest.mark.parametrize("number", [1, 2])
+async def test_a_removed_head_is_named(world, number):
+    world.records.tamper(checkpoint_key(SCOPE, number), None)
+    assert await world.faults() == [f"heads/{number:012d}: the head is missing", None, None]
+
+
+async def test_a_vault_that_lost_the_key_is_told(world):
+    assert (await world.faults(keys=MemorySigningKeys(SequentialIds())))[0].startswith(
+        "heads/000000000001: signed with the key"
+    )
+
+
+async def test_changes_and_signatures_meanwhile_are_no_fault(world):
+    async def go_on():
+        for _ in range(5):
+            await world.changed(ALPHA, 1)
+            await world.sign()
+
+    going = asyncio.create_task(go_on())
+    while not going.done():
+        assert await world.faults() == [None, None, None]
+    await going
+    assert (await world.verify())[0].count == 8
