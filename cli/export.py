@@ -39,7 +39,7 @@ _TOLD = {
     "--out", type=click.Path(dir_okay=False, path_type=Path), required=True, help="The archive; must not exist."
 )
 @click.option("--with-snapshots", is_flag=True, help="Decrypt the conversations, too; needs the vault, and --actor.")
-@click.option("--actor", help="Who gets to read the conversations; each reading is recorded.")
+@click.option("--actor", help="Who will read the conversations (recorded for each one).")
 def export(tenant: str, user: str, out: Path, with_snapshots: bool, actor: str | None) -> None:
     """Write a user's documents, audit records, events, conflicts, replays and accesses into one archive.
 

@@ -51,7 +51,7 @@ class LazyGroup(click.Group):
 @click.group(cls=LazyGroup, context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(package_name="memnet", message="%(prog)s %(version)s")
 def main() -> None:
-    """Look after a memnet service from a shell."""
+    """Operate a memnet service."""
 
 
 def run() -> None:

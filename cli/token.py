@@ -11,8 +11,8 @@ from cli import local_stack
 
 
 @click.command()
-@click.option("--tenant", "tenants", multiple=True, required=True, help="A tenant it is good for; may be repeated.")
-@click.option("--principal", required=True, help="Whose token it is: the application's id.")
+@click.option("--tenant", "tenants", multiple=True, required=True, help="Tenant the token may access (repeatable).")
+@click.option("--principal", required=True, help="Application (client) id the token is issued to.")
 @click.option("--roles", required=True, help="Roles, separated by commas, e.g. Memory.Read,Memory.Write.")
 @click.option("--lifetime", type=click.IntRange(min=1), default=3600, show_default=True, help="In seconds.")
 def token(tenants: tuple[str, ...], principal: str, roles: str, lifetime: int) -> None:

@@ -44,7 +44,7 @@ def compact(tenant: str, user: str, dry_run: bool) -> None:
 @click.command()
 @_of_a_user
 def refresh(tenant: str, user: str, dry_run: bool) -> None:
-    """Remove what has expired, and put up for confirmation what nobody has verified for too long.
+    """Remove expired facts and send stale ones back for confirmation.
 
     By the upkeep rules of the profiles, for all documents of a user; output, storage and exit code as of compact.
     """

@@ -17,7 +17,8 @@ ENV PATH=/opt/memnet/bin:$PATH \
     PYTHONUNBUFFERED=1
 WORKDIR /app
 COPY --from=packages /opt/memnet /opt/memnet
-COPY local/__init__.py local/emulators/issuer.py local/emulators/serving.py local/
+COPY local/__init__.py local/
+COPY local/emulators/__init__.py local/emulators/issuer.py local/emulators/serving.py local/emulators/
 COPY local/emulators/key_vault local/emulators/key_vault
 COPY local/emulators/search local/emulators/search
 # A volume that is mounted here for the first time takes over who owns it.

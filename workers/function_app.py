@@ -1,8 +1,9 @@
 """The Azure Functions app: every trigger there is.
 
-Queues are named by `memnet.domain.core.job.QUEUES`, and their sessions make the jobs of one user run one after the other.
-The app setting MEMNET_SERVICE_BUS connects the triggers: `MEMNET_SERVICE_BUS__fullyQualifiedNamespace` with the app's
-identity in Azure, a connection string for the emulator. The work itself takes the MEMNET_* settings of memnet.settings.
+Queues are named by `memnet.domain.core.job.QUEUES`, and their sessions make the jobs of one user run one after the
+other. The app setting MEMNET_SERVICE_BUS connects the triggers: `MEMNET_SERVICE_BUS__fullyQualifiedNamespace` with
+the app's identity in Azure, a connection string for the emulator. The work itself takes the MEMNET_* settings of
+memnet.settings.
 
 Schedules are NCRONTAB (seconds first, UTC) and stand here, not in app settings: a setting that is missing would stop
 all functions from being indexed, and how often they run is decided together with what they do. A timer is turned off

@@ -5,7 +5,7 @@ when the function raises. So COMPLETE is to return; RETRY is to wait, then to se
 DEAD_LETTER is to put the message with its reason into the queue of dead letters, and return. What
 cannot even be decided raises: the broker then delivers the message again, and after ten times buries it by itself (its
 job comes again from its mark).
-docs/decisions/0018-a-worker-buries-its-own-dead-letters.md has the reasons.
+docs/decisions/0018-workers-dead-letter-through-their-own-queue.md has the reasons.
 """
 
 from collections.abc import Mapping
@@ -82,7 +82,7 @@ OUTCOMES: Mapping[ErrorCode, Outcome] = MappingProxyType(
         ErrorCode.DOCUMENT_EXISTS: Outcome.RETRY,
         ErrorCode.BODY_TOO_LARGE: Outcome.DEAD_LETTER,
         ErrorCode.UNSUPPORTED_MEDIA_TYPE: Outcome.DEAD_LETTER,
-        ErrorCode.ARCHIVE_REFUSED: Outcome.DEAD_LETTER,
+        ErrorCode.ARCHIVE_INVALID: Outcome.DEAD_LETTER,
         ErrorCode.BINDING_MISMATCH: Outcome.DEAD_LETTER,
         ErrorCode.PATCH_NOT_APPLICABLE: Outcome.DEAD_LETTER,
         ErrorCode.PATCH_TEST_FAILED: Outcome.DEAD_LETTER,
@@ -92,19 +92,19 @@ OUTCOMES: Mapping[ErrorCode, Outcome] = MappingProxyType(
         ErrorCode.LIMIT_EXCEEDED: Outcome.DEAD_LETTER,
         ErrorCode.CONFIDENCE_TOO_LOW: Outcome.DEAD_LETTER,
         ErrorCode.EVIDENCE_REQUIRED: Outcome.DEAD_LETTER,
-        ErrorCode.PENDING_ITEM_FORGED: Outcome.DEAD_LETTER,
+        ErrorCode.PENDING_ITEM_INVALID: Outcome.DEAD_LETTER,
         ErrorCode.PENDING_ITEM_NOT_FOUND: Outcome.DEAD_LETTER,
         ErrorCode.PENDING_TARGET_CHANGED: Outcome.DEAD_LETTER,
         ErrorCode.ENTRY_EXPIRED: Outcome.DEAD_LETTER,
         ErrorCode.PRECONDITION_REQUIRED: Outcome.DEAD_LETTER,
         ErrorCode.QUOTA_EXCEEDED: Outcome.RETRY,
-        ErrorCode.HEAD_TOO_LARGE: Outcome.DEAD_LETTER,
+        ErrorCode.HEADERS_TOO_LARGE: Outcome.DEAD_LETTER,
         ErrorCode.REQUEST_TIMEOUT: Outcome.DEAD_LETTER,
         ErrorCode.TRANSFER_CODING_UNSUPPORTED: Outcome.DEAD_LETTER,
         # Also every exception that is not one of memnet's own.
         ErrorCode.INTERNAL: Outcome.RETRY,
-        ErrorCode.HISTORY_BROKEN: Outcome.DEAD_LETTER,
-        ErrorCode.SEAL_BROKEN: Outcome.DEAD_LETTER,
+        ErrorCode.HISTORY_CORRUPT: Outcome.DEAD_LETTER,
+        ErrorCode.DECRYPTION_FAILED: Outcome.DEAD_LETTER,
         ErrorCode.UNAVAILABLE: Outcome.RETRY,
         ErrorCode.SEARCH_UNAVAILABLE: Outcome.RETRY,
         # Another release, with a raised version, can do the job.

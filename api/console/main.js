@@ -85,7 +85,7 @@ function show({ focus = false, about = null } = {}) {
     load: (container, work) => load(container, signal, work),
   };
   if (known) load(body, signal, () => view.render(context));
-  else put(body, notice("", "Name a tenant and a user to see what is kept."));
+  else put(body, notice("", "Enter a tenant and a user id to see what is stored."));
   if (focus) heading.focus();
 }
 
@@ -138,9 +138,9 @@ function showSignIn(about) {
     spellcheck: "false",
     name: "token",
   });
-  const { box, node } = checkbox("Keep it until this tab is closed");
+  const { box, node } = checkbox("Stay signed in until I close this tab");
   const trouble = el("div", {});
-  const submit = button("Use this token", null, { type: "submit", kind: "primary" });
+  const submit = button("Sign in", null, { type: "submit", kind: "primary" });
   const check = async (event) => {
     event.preventDefault();
     if (submit.getAttribute("aria-disabled") === "true") return;
@@ -166,7 +166,7 @@ function showSignIn(about) {
     el(
       "section",
       { class: "panel narrow", "aria-labelledby": "sign-in" },
-      el("h1", { id: "sign-in", tabindex: "-1" }, "Use a token"),
+      el("h1", { id: "sign-in", tabindex: "-1" }, "Sign in"),
       el(
         "p",
         {},
@@ -219,7 +219,7 @@ function showWho() {
       : el(
           "span",
           { class: left < 300 ? "warn-text" : "muted" },
-          left > 0 ? `token ends in ${duration(left, 1)}` : "token has ended",
+          left > 0 ? `token expires in ${duration(left, 1)}` : "token has ended",
         ),
   );
 }

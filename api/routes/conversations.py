@@ -78,7 +78,7 @@ _STORE = describe(
     answers={202: answer("It is stored; Location tells where to ask for the replay.", _STORED, examples.STORED)},
     errors=ADMISSION_ERRORS
     | BODY_ERRORS
-    | {E.PROFILE_FORBIDDEN, E.PROFILE_NOT_FOUND, E.SNAPSHOT_EXISTS, E.SEAL_BROKEN, E.HISTORY_BROKEN}
+    | {E.PROFILE_FORBIDDEN, E.PROFILE_NOT_FOUND, E.SNAPSHOT_EXISTS, E.DECRYPTION_FAILED, E.HISTORY_CORRUPT}
     | {E.ERASURE_RUNNING}
     | {E.VAULT_UNAVAILABLE},
 )
@@ -91,7 +91,7 @@ _READ = describe(
         parameter("path", "snapshot_id", IDENTIFIER, "One of the conversation's snapshots.", required=True),
     ),
     answers={200: answer("The conversation as it was sent.", _SNAPSHOT, examples.SNAPSHOT_READ)},
-    errors=ADMISSION_ERRORS | {E.SNAPSHOT_NOT_FOUND, E.ERASURE_RUNNING, E.SEAL_BROKEN, E.VAULT_UNAVAILABLE},
+    errors=ADMISSION_ERRORS | {E.SNAPSHOT_NOT_FOUND, E.ERASURE_RUNNING, E.DECRYPTION_FAILED, E.VAULT_UNAVAILABLE},
 )
 _LIST = describe(
     "list_snapshot_reads",

@@ -69,8 +69,8 @@ _REQUEST = describe(
         )
     },
     errors=ADMISSION_ERRORS
-    | {E.IDEMPOTENCY_KEY_REQUIRED, E.ERASURE_RUNNING, E.HISTORY_BROKEN}
-    | {E.VAULT_UNAVAILABLE, E.SEAL_BROKEN},
+    | {E.IDEMPOTENCY_KEY_REQUIRED, E.ERASURE_RUNNING, E.HISTORY_CORRUPT}
+    | {E.VAULT_UNAVAILABLE, E.DECRYPTION_FAILED},
 )
 _GET = describe(
     "get_erasure",
@@ -81,7 +81,7 @@ _GET = describe(
         parameter("path", "erasure_id", IDENTIFIER, "As the request for it was answered.", required=True),
     ),
     answers={200: answer("How it stands.", _STATUS, examples.ERASED)},
-    errors=ADMISSION_ERRORS | {E.ERASURE_NOT_FOUND, E.HISTORY_BROKEN},
+    errors=ADMISSION_ERRORS | {E.ERASURE_NOT_FOUND, E.HISTORY_CORRUPT},
 )
 
 

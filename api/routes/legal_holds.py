@@ -63,7 +63,7 @@ _REASON = parameter(
     "Why it is lifted.",
     required=True,
 )
-_ERRORS = ADMISSION_ERRORS | {E.HISTORY_BROKEN}
+_ERRORS = ADMISSION_ERRORS | {E.HISTORY_CORRUPT}
 _ERRORS_OF = {"place": BODY_ERRORS | {E.TENANT_ENDED}, "release": {E.MALFORMED_REQUEST}, "get": set[E]()}
 _OPERATIONS = {
     "place": "Keep everything there is of a {}, whatever the rules of retention say",

@@ -76,7 +76,7 @@ _LIST = describe(
     summary="List what waits for confirmation in all of a user's documents",
     parameters=(*USER_PARAMETERS, {**LIMIT, "description": "At most so many documents, and 25 at most."}, CURSOR),
     answers={200: answer("A page; it may be empty before the end.", _LISTED, examples.PENDING)},
-    errors=ADMISSION_ERRORS | {E.MALFORMED_REQUEST, E.INVALID_CURSOR, E.HISTORY_BROKEN},
+    errors=ADMISSION_ERRORS | {E.MALFORMED_REQUEST, E.INVALID_CURSOR, E.HISTORY_CORRUPT},
 )
 _DECIDED = (
     ADMISSION_ERRORS

@@ -94,7 +94,7 @@ _GET = describe(
     summary="Tell what became of a snapshot",
     parameters=_ONE,
     answers={200: answer("Its status, and each patch's fate.", _REPLAY, examples.REPLAYED)},
-    errors=ADMISSION_ERRORS | {E.REPLAY_NOT_FOUND, E.HISTORY_BROKEN},
+    errors=ADMISSION_ERRORS | {E.REPLAY_NOT_FOUND, E.HISTORY_CORRUPT},
 )
 
 _LISTED: Schema = {
@@ -117,7 +117,7 @@ _LIST = describe(
             {"replays": [examples.REPLAYED], "next_cursor": None},
         )
     },
-    errors=ADMISSION_ERRORS | {E.MALFORMED_REQUEST, E.INVALID_CURSOR, E.HISTORY_BROKEN},
+    errors=ADMISSION_ERRORS | {E.MALFORMED_REQUEST, E.INVALID_CURSOR, E.HISTORY_CORRUPT},
 )
 _RETRY = describe(
     "retry_replay",
@@ -125,7 +125,7 @@ _RETRY = describe(
     summary="Have a replay that was given up tried again",
     parameters=_ONE,
     answers={202: answer("The replay as it waits now; one that has not failed is as it was.", _REPLAY)},
-    errors=ADMISSION_ERRORS | {E.REPLAY_NOT_FOUND, E.ERASURE_RUNNING, E.HISTORY_BROKEN},
+    errors=ADMISSION_ERRORS | {E.REPLAY_NOT_FOUND, E.ERASURE_RUNNING, E.HISTORY_CORRUPT},
 )
 
 

@@ -81,7 +81,7 @@ _DOCS = describe(
     ),
     body={**body(RetentionBody, preview={"dry_run": True}), "required": False},
     answers={200: answer("What was done, or would be.", _APPLIED, examples.RETENTION)},
-    errors=ADMISSION_ERRORS | BODY_ERRORS | {E.HISTORY_BROKEN, E.ERASURE_RUNNING, E.VAULT_UNAVAILABLE},
+    errors=ADMISSION_ERRORS | BODY_ERRORS | {E.HISTORY_CORRUPT, E.ERASURE_RUNNING, E.VAULT_UNAVAILABLE},
 )
 
 

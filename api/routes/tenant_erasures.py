@@ -86,7 +86,7 @@ _REQUEST = describe(
     parameters=(*TENANT_PARAMETERS, _CONFIRM),
     answers={202: _ENDING},
     errors=ADMISSION_ERRORS
-    | {E.MALFORMED_REQUEST, E.TENANT_HELD, E.HISTORY_BROKEN, E.VAULT_UNAVAILABLE, E.SEAL_BROKEN},
+    | {E.MALFORMED_REQUEST, E.TENANT_HELD, E.HISTORY_CORRUPT, E.VAULT_UNAVAILABLE, E.DECRYPTION_FAILED},
 )
 _GET = describe(
     "get_tenant_erasure",
@@ -94,7 +94,7 @@ _GET = describe(
     summary="Tell how the erasure of a tenant stands, with its receipt once it is over",
     parameters=TENANT_PARAMETERS,
     answers={200: answer("How it stands.", _STATUS, _PARTIAL)},
-    errors=ADMISSION_ERRORS | {E.ERASURE_NOT_FOUND, E.HISTORY_BROKEN},
+    errors=ADMISSION_ERRORS | {E.ERASURE_NOT_FOUND, E.HISTORY_CORRUPT},
 )
 
 

@@ -11,7 +11,7 @@ from typing import Any, Final
 
 from local.stack.process import ROOT
 
-SHIPPED: Final = ROOT / "local" / "conversations" / "maya.json"
+SHIPPED: Final = ROOT / "local" / "demo" / "conversations" / "maya.json"
 GAP: Final = timedelta(hours=2)
 """A longer silence than this starts a new session."""
 ROLES: Final = ("user", "assistant", "system", "tool")

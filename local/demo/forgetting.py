@@ -98,7 +98,7 @@ class Forgetting:
         self.screen.request("POST events:search", 200, "no events")
 
     async def _begin_afresh(self, receipt: dict[str, Any]) -> None:
-        self.screen.heading("Who comes back, begins with nothing; the request of before stays answered")
+        self.screen.heading("A returning user starts from scratch; the request of before stays answered")
         written = (await self.service.patch(_wish("afresh"))).expect(201)
         outcome = f"change {written.body['sequence']}, the first of a new history"
         self.screen.request(f"PATCH {DYNAMIC}", written.status, outcome)

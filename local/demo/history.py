@@ -33,7 +33,7 @@ class History:
         Raises Unexpected unless the records make exactly `changes` changes and give what the service serves.
         """
         self.screen.title("What the audit proves")
-        self.screen.heading("Every chain of records holds, and gives the documents byte for byte")
+        self.screen.heading("Every audit chain verifies and rebuilds its document byte for byte")
         newest: dict[str, bytes] = {}
         found = await self._rebuild(newest)
         rows = []

@@ -24,7 +24,7 @@ class Recall:
 
     async def show(self) -> None:
         """Show all. Raises Unexpected at the first that does not hold; where no event was recorded, says so."""
-        self.screen.title("What was recorded is found again")
+        self.screen.title("Searching what was recorded")
         if not self.events:
             self.screen.say("Nothing was said that could be told in a digest: no event was recorded.")
             return
@@ -36,7 +36,7 @@ class Recall:
         await self._budget(query)
 
     async def _never_changed(self, event: dict[str, Any]) -> None:
-        self.screen.heading("An event is good for one digest: repeated it is answered again, altered it is refused")
+        self.screen.heading("Events are immutable: resending one is harmless, changing one is refused")
         mail = {
             "event_id": "mail-1",
             "service_id": self.service.principal,

@@ -158,4 +158,4 @@ async def tell(stack: Stack, file: Path, sessions: Sequence[Session], screen: Sc
     screen.fact("requests", f"{tally.requests} over HTTP")
     screen.fact("time", f"{time.monotonic() - since:.1f} s, with the start of the stack")
     screen.gap()
-    screen.say("Everything was as it should be. To try it yourself: make dev", style="bold green")
+    screen.say("All checks passed. To try it yourself: make dev", style="bold green")

@@ -1,8 +1,8 @@
 """A token issuer on this machine with the shape of Entra ID: discovery, signing keys, client credentials.
 
-`python -m local.emulators.issuer --port PORT --directory DIR`. Tokens are RS256 and carry what Entra's v2.0 access tokens of
-an application carry. It asks for no secret and gives whatever it is asked for: it listens on 127.0.0.1 only and
-answers only to that name, so that no web page can reach it under another one.
+`python -m local.emulators.issuer --port PORT --directory DIR`. Tokens are RS256 and carry what Entra's v2.0 access
+tokens of an application carry. It asks for no secret and gives whatever it is asked for: it listens on 127.0.0.1
+only and answers only to that name, so that no web page can reach it under another one.
 """
 
 import argparse

@@ -28,7 +28,7 @@ _QUEUE_MEMBERS: Final = (
     "requiresSession", "requiresDuplicateDetection", "duplicateDetectionHistoryTimeWindow", "lockDuration",
     "maxDeliveryCount",
 )  # fmt: skip
-_EMULATOR: Final = Path(__file__).parents[1] / "service_bus" / "Config.json"
+_EMULATOR: Final = Path(__file__).parents[1] / "emulators" / "service_bus" / "Config.json"
 
 
 def check_code(tree: Tree) -> Iterator[Finding]:

@@ -19,7 +19,7 @@ ACCOUNT_NAME: Final = "devstoreaccount1"
 ACCOUNT_KEY: Final = "Eby8vdM02xNOcqFlqUwJPLlmEtlCDXJ1OUzFT50uSRZ6IFsuFq2UVErCz4I6tq/K1SZFPTOtr/KBHBeksoGMGw=="
 """The storage emulator's key, the same everywhere: Microsoft publishes it with Azurite's documentation."""
 
-PACKAGE = ROOT / "local" / "azurite"
+PACKAGE = ROOT / "local" / "emulators" / "azurite"
 
 
 def node() -> Path:

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import IO, Any, ClassVar, Protocol
 from urllib.parse import urlsplit
 
-ROOT = Path(__file__).resolve().parent.parent
+ROOT = Path(__file__).resolve().parents[2]
 LOG_LINES_SHOWN = 20
 
 

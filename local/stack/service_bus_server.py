@@ -6,7 +6,7 @@ from pathlib import Path
 from local.stack.emulator import Emulator
 from local.stack.process import Child, ReservedPort
 
-CONFIG = Path(__file__).resolve().parent / "service_bus" / "Config.json"
+CONFIG = Path(__file__).resolve().parents[1] / "emulators" / "service_bus" / "Config.json"
 """The queues, in the format of Microsoft's own emulator."""
 KEY = "SAS_KEY_VALUE"
 """The emulator's key, the same everywhere: it listens on this machine only, and does not check it."""

@@ -10,7 +10,7 @@ import sys
 from pathlib import Path
 from typing import Final
 
-ROOT: Final = Path(__file__).resolve().parent.parent
+ROOT: Final = Path(__file__).resolve().parents[2]
 AT_THE_ROOT: Final = ("workers/function_app.py", "workers/host.json")
 PACKAGES: Final = ("memnet", "workers")
 DATA: Final = ("migrations", "profiles", "prompts", "retention", "schemas")

@@ -93,7 +93,8 @@ class EventStore:
 
 
 def _mark(key: EventKey, mark_id: str) -> str:
-    return f"{PENDING_MARKERS}{key.scope.tenant_id}/{key.scope.user_id}/{key.event_id}/{check_identifier('mark_id', mark_id)}"
+    check_identifier("mark_id", mark_id)
+    return f"{PENDING_MARKERS}{key.scope.tenant_id}/{key.scope.user_id}/{key.event_id}/{mark_id}"
 
 
 def _key(name: str) -> EventKey | None:

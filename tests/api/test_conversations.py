@@ -196,7 +196,7 @@ async def test_a_swapped_blob_is_a_broken_seal(client: httpx.AsyncClient, servic
     assert stored is not None
     await services.records.write(snapshot().key, stored.data, replaces=mine.storage_etag)
     response = await client.get(READ)
-    assert (response.status_code, code(response)) == (500, "SEAL_BROKEN")
+    assert (response.status_code, code(response)) == (500, "DECRYPTION_FAILED")
     assert SECRET_WORDS not in response.text
     assert await accesses(client) == []
 

@@ -64,9 +64,9 @@ async def test_the_changes_it_names_stand_in_the_audit(client: httpx.AsyncClient
 async def test_a_failed_one_says_why(client: httpx.AsyncClient, services: Service) -> None:
     location = await stored(client)
     job = Job(JobKind.REPLAY, "t1", "u1", location.rpartition("/")[2])
-    await fail_replay(job, "SEAL_BROKEN", services)
+    await fail_replay(job, "DECRYPTION_FAILED", services)
     told = (await client.get(location)).json()
-    assert (told["status"], told["reason"]) == ("failed", "SEAL_BROKEN")
+    assert (told["status"], told["reason"]) == ("failed", "DECRYPTION_FAILED")
 
 
 async def test_one_that_was_given_up_is_tried_again_when_it_is_asked_for(
@@ -74,7 +74,7 @@ async def test_one_that_was_given_up_is_tried_again_when_it_is_asked_for(
 ) -> None:
     location = await stored(client)
     job = Job(JobKind.REPLAY, "t1", "u1", location.rpartition("/")[2])
-    await fail_replay(job, "SEAL_BROKEN", services)
+    await fail_replay(job, "DECRYPTION_FAILED", services)
     refused = await client.post(f"{location}:retry", headers=bearer(token("Memory.Write")))
     assert (refused.status_code, code(refused)) == (403, "ROLE_REQUIRED")
     answered = await client.post(f"{location}:retry")
@@ -110,7 +110,7 @@ async def test_what_is_not_there_or_cannot_be_read_is_refused(client: httpx.Asyn
     assert key.kind is ItemKind.REPLAYS
     await services.records.write(key, b"[]", replaces=None)
     broken = await client.get(f"{USER}/replays/rpl-broken")
-    assert (broken.status_code, code(broken)) == (500, "HISTORY_BROKEN")
+    assert (broken.status_code, code(broken)) == (500, "HISTORY_CORRUPT")
 
 
 async def test_a_user_s_replays_are_listed_as_each_is_told(client: httpx.AsyncClient, services: Service) -> None:

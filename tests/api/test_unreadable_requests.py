@@ -87,7 +87,7 @@ def test_a_transfer_coding_that_is_not_undone_is_501(served: Served, token: Toke
     ],
 )
 def test_a_head_without_bounds_is_431_in_the_shape_of_every_refusal(served: Served, sent: bytes) -> None:
-    check(exchange(served, sent), 431, "HEAD_TOO_LARGE")
+    check(exchange(served, sent), 431, "HEADERS_TOO_LARGE")
 
 
 def test_after_an_answer_it_is_the_same(served: Served) -> None:
@@ -120,7 +120,7 @@ def test_each_is_a_line_of_the_log_without_what_was_sent(served: Served, caplog:
     lines = [JsonFormatter().format(record) for record in caplog.records]
     told = [orjson.loads(line) for line in lines]
     refused = [(line["status"], line["error"], line["method"]) for line in told if line["logger"] == "memnet.requests"]
-    assert refused == [(400, "MALFORMED_REQUEST", None), (431, "HEAD_TOO_LARGE", None)]
+    assert refused == [(400, "MALFORMED_REQUEST", None), (431, "HEADERS_TOO_LARGE", None)]
     assert "secret" not in "".join(lines).lower()
 
 

@@ -116,7 +116,7 @@ class TestList:
         with blobs:
             blobs.upload_blob(receipt_name("t1", "e1"), b"{}")
         result = memnet("erasure", "list", *TENANT)
-        assert (result.exit_code, "HISTORY_BROKEN" in result.stderr) == (1, True)
+        assert (result.exit_code, "HISTORY_CORRUPT" in result.stderr) == (1, True)
 
 
 class TestRun:

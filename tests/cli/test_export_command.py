@@ -169,7 +169,7 @@ def test_a_forged_archive_is_refused_and_nothing_is_written(
     for file in (forged, tmp_path / "text.zip"):
         result = memnet("import", str(file), *OF_USER, "--actor", "ops")
         assert result.exit_code == 1
-        assert "ARCHIVE_REFUSED" in result.stderr
+        assert "ARCHIVE_INVALID" in result.stderr
         assert "reason: " in result.stderr
     assert names(copy) == []
 
@@ -184,7 +184,7 @@ def test_a_broken_history_leaves_no_file(
         metadata = blobs.get_blob_client(first).get_blob_properties().metadata
         blobs.upload_blob(first, json.dumps(document), overwrite=True, metadata=metadata)
     result = memnet("export", *OF_USER, "--out", str(tmp_path / "a.zip"))
-    assert (result.exit_code, "HISTORY_BROKEN" in result.stderr) == (1, True)
+    assert (result.exit_code, "HISTORY_CORRUPT" in result.stderr) == (1, True)
     assert list(tmp_path.iterdir()) == []
 
 

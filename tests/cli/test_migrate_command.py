@@ -223,7 +223,7 @@ def test_what_cannot_be_rebuilt_is_not_rolled_back(memnet: Memnet, old: Settings
         blobs.upload_blob(name, data[:start] + data[end:], overwrite=True, metadata=metadata)
     result = memnet("migrate", "rollback", *NAME)
     assert result.exit_code == 1
-    assert "t1/u1: refused: HISTORY_BROKEN" in result.stdout
+    assert "t1/u1: refused: HISTORY_CORRUPT" in result.stdout
 
 
 @pytest.mark.parametrize(

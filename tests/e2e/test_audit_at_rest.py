@@ -125,7 +125,7 @@ async def test_with_the_keys_destroyed_nothing_opens(service: Service) -> None:
     # A process that has never seen the keys.
     elsewhere = user.at((await service.start_api()).url)
     refused = await elsewhere.send("GET", "/audit")
-    assert (refused.status, refused.code) == (500, "HISTORY_BROKEN")
+    assert (refused.status, refused.code) == (500, "HISTORY_CORRUPT")
 
 
 async def test_a_vault_that_is_down_refuses_what_needs_it_and_nothing_else(service: Service, tmp_path: Path) -> None:

@@ -93,7 +93,7 @@ def gauge(metric: M, seconds: float) -> Callable[[Telemetry], None]:
 
 
 def bury(telemetry: Telemetry) -> None:
-    telemetry.record(DEAD_LETTERS, 1, operation="replay_snapshot", outcome="SEAL_BROKEN")
+    telemetry.record(DEAD_LETTERS, 1, operation="replay_snapshot", outcome="DECRYPTION_FAILED")
 
 
 def stale(telemetry: Telemetry) -> None:

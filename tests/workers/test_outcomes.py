@@ -18,8 +18,8 @@ def test_what_may_pass_by_itself_is_retried() -> None:
 
 def test_damage_is_never_passed_over_in_silence() -> None:
     damage = (
-        ErrorCode.SEAL_BROKEN,
-        ErrorCode.HISTORY_BROKEN,
+        ErrorCode.DECRYPTION_FAILED,
+        ErrorCode.HISTORY_CORRUPT,
         ErrorCode.SNAPSHOT_NOT_FOUND,
         ErrorCode.MALFORMED_REQUEST,
     )

@@ -131,11 +131,11 @@ async def test_a_dead_letter_is_counted_by_its_operation_and_code(
     await deliver(delivery_of(), failing(DecryptionFailed()), services, patience=())
     await deliver(delivery_with(b"poison"), failing(None), services, patience=())
     assert outcomes(telemetry, "memnet.jobs.dead_lettered") == [
-        ("replay_snapshot", "SEAL_BROKEN"),
+        ("replay_snapshot", "DECRYPTION_FAILED"),
         ("replay_snapshot", "MALFORMED_REQUEST"),
     ]
     assert [(span.name, span.facts["outcome"], span.failed) for span in telemetry.spans] == [
-        ("replay_snapshot", "SEAL_BROKEN", True),
+        ("replay_snapshot", "DECRYPTION_FAILED", True),
         ("replay_snapshot", "MALFORMED_REQUEST", True),
     ]
 

@@ -16,7 +16,7 @@ export const catalog = {
 
 async function render({ signal, load }) {
   const profiles = await loadProfiles(signal);
-  if (!profiles.length) return el("p", { class: "notice" }, "There is no profile that this token may know.");
+  if (!profiles.length) return el("p", { class: "notice" }, "Your token cannot see any profile.");
   const detail = el("section", { class: "panel", hidden: true });
   const showSchema = async (id, version) => {
     const heading = el("h2", { tabindex: "-1" }, `${id} ${version}`);
@@ -63,7 +63,7 @@ function panel(profile, showSchema) {
     facts([
       ["A durable fact takes", `confidence ${rules.min_confidence_for_durable_fact}`],
       ["A replay applies from", `confidence ${rules.min_confidence_for_auto_apply}`],
-      ["Sections give way from", `${percent(profile.upkeep_fill)} of a limit`],
+      ["Trimming starts at", `${percent(profile.upkeep_fill)} of a limit`],
       ["For", profile.allowed_principals?.join(", ") ?? "every principal with the role"],
     ]),
     table(plural(rows.length, "binding"), columns, rows, { numeric: [3] }),

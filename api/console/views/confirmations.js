@@ -22,7 +22,7 @@ async function render({ subject, signal, reload }) {
     all(`${userUrl(subject)}/pending`, "pending", { signal, exact: true }),
     loadProfiles(signal),
   ]);
-  if (!rows.length) return el("p", { class: "notice" }, "Nothing waits for a confirmation.");
+  if (!rows.length) return el("p", { class: "notice" }, "Nothing to confirm.");
   rows.sort((one, other) => (scalar(one.item.proposed_at) < scalar(other.item.proposed_at) ? -1 : 1));
   const done = (text) => {
     reload();
@@ -45,7 +45,7 @@ function card(subject, row, needed, done) {
   return el(
     "li",
     { class: "panel proposal" },
-    el("h2", {}, scalar(item.text ?? "A proposal without words")),
+    el("h2", {}, scalar(item.text ?? "(no text)")),
     el(
       "p",
       { class: "by" },
@@ -149,16 +149,16 @@ async function approve(subject, row, needed, done) {
       el(
         "div",
         { class: "controls" },
-        field("How sure it is, 0 to 1", confidence, { hint: needed ? `At least ${needed}.` : null }),
-        field("Conversation it relies on", conversation),
-        field("Messages, by comma", messageIds),
+        field("Confidence (0 to 1)", confidence, { hint: needed ? `At least ${needed}.` : null }),
+        field("Conversation id", conversation),
+        field("Message ids (comma-separated)", messageIds),
         field("Your reference", reference, { hint: "A case, a call; kept in the evidence." }),
       ),
       el("h3", {}, "What would change"),
       preview,
     ],
     verb: "Approve",
-    more: [button("Try again without writing", look)],
+    more: [button("Preview", look)],
     act: () => send(request(), false),
   });
   look();

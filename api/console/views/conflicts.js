@@ -35,7 +35,7 @@ async function render({ subject, signal, options, open, load }) {
         return el(
           "p",
           { class: "notice" },
-          picker.value === "open" ? "No conflict is open." : "There is no such conflict.",
+          picker.value === "open" ? "No open conflicts." : "There is no such conflict.",
         );
       return [
         incomplete(complete, rows.length),
@@ -66,7 +66,7 @@ function parts(subject, conflict, open, holder) {
   };
   const retry = async () => {
     const answer = await ask("Try the proposal again now", {
-      body: [el("p", {}, "It is put on the newest version and sent through the governed write, as a worker would.")],
+      body: [el("p", {}, "The proposal is rebased onto the newest version and applied under the profile's rules.")],
       verb: "Retry",
       act: () => call("POST", `${url}:retry`, { exact: true }),
     });
@@ -75,7 +75,7 @@ function parts(subject, conflict, open, holder) {
   const discard = async () => {
     const note = el("input", { type: "text", maxlength: 256 });
     const answer = await ask("Discard the proposal", {
-      body: [el("p", {}, "What stands in the document stays. This closes the conflict for good.")],
+      body: [el("p", {}, "The document keeps its current value. The conflict is closed and cannot be reopened.")],
       fields: [field("Why (kept with the conflict)", note, { wide: true })],
       verb: "Discard",
       tone: "danger",
@@ -129,7 +129,7 @@ function versions({ base, ours, theirs, place }) {
     el(
       "div",
       { class: "notice warn" },
-      el("strong", {}, "They part at "),
+      el("strong", {}, "They differ at "),
       path(place.path),
       ` (${place.why})`,
       el(

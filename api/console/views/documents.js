@@ -8,14 +8,14 @@ import { incomplete, loadDocuments, nameOf } from "../subject.js";
 export const documents = {
   id: "documents",
   title: "Documents",
-  about: "What is kept of a user now, document by document.",
+  about: "Everything stored in this user's documents.",
   needsSubject: true,
   render,
 };
 
 async function render({ subject, signal, options, open }) {
   const { documents: found, complete } = await loadDocuments(subject, signal);
-  if (!found.length) return el("p", { class: "notice" }, "This user has no document.");
+  if (!found.length) return el("p", { class: "notice" }, "No documents for this user. Check the spelling of the user id; ids are case-sensitive.");
   const detail = el("section", { class: "panel", hidden: true, "aria-live": "off" });
   const choose = (entry) => {
     showDetail(detail, entry, open);
@@ -36,7 +36,7 @@ async function render({ subject, signal, options, open }) {
     time(entry.listed.updated_at),
     [el("div", {}, count(entry.listed.sequence)), code(entry.etag)],
   ]);
-  const columns = ["Document, schema", "Size of budget", "Freshness", "Waiting", "Updated", "Version, ETag"];
+  const columns = ["Document, schema", "Size / limit", "Freshness", "Waiting", "Updated", "Version, ETag"];
   const asked = found.find(({ listed }) => nameOf(listed) === options.document);
   if (asked) queueMicrotask(() => choose(asked));
   return [

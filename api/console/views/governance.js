@@ -24,7 +24,7 @@ function render(context) {
       context,
       "user",
       `${userUrl(subject)}/legal-hold`,
-      "Everything there is of this user is kept, whatever the rules of retention say.",
+      "While on hold, nothing of this user is deleted, whatever the retention rules say.",
     ),
     hold(
       context,
@@ -67,7 +67,7 @@ function hold({ signal, load }, covers, url, told) {
     });
     if (!answer) return;
     body.replaceChildren(...parts(answer.body));
-    announce(answer.body.held ? "It is held." : "It is not held any more.", true);
+    announce(answer.body.held ? "It is held." : "Legal hold lifted.", true);
   };
   const parts = (status) =>
     [
@@ -119,9 +119,9 @@ function retention({ subject, signal, load }) {
     load(body, async () => counted((await call("POST", url, { body: { dry_run: true }, signal })).body));
   const apply = async () => {
     const answer = await ask("Apply retention now", {
-      body: [el("p", {}, "What is over is removed for good. A timer does the same every night.")],
+      body: [el("p", {}, "Data past its retention period is deleted permanently. This also happens automatically every night.")],
       fields: [typed(subject.user, `Type the user's id, ${subject.user}`)],
-      verb: "Remove what is over",
+      verb: "Delete expired data",
       tone: "danger",
       act: () => call("POST", url, { body: {} }),
     });
@@ -180,7 +180,7 @@ function erasure({ subject, signal }) {
       act: () => call("DELETE", `${url}/memory`, { headers }).catch(already),
     });
     if (!answer || signal.aborted) return;
-    if (answer.runs) announce("Somebody asked for it before: that erasure runs, and is shown.", true);
+    if (answer.runs) announce("An erasure is already running; showing its status.", true);
     look(answer.runs ?? answer.body.erasure_id, answer.body);
   };
   return section(
@@ -238,7 +238,7 @@ function standing(told) {
       ["Erasure", code(told.erasure_id)],
       ["Status", badge(told.status, tones[told.status] ?? "")],
       ["Accepted", time(told.accepted_at)],
-      ["Not over before", told.settled_at ? time(told.settled_at) : null],
+      ["Earliest completion", told.settled_at ? time(told.settled_at) : null],
       ["Removed", count(Object.values(told.removed).reduce((sum, number) => sum + number, 0))],
       ["Failing", Object.entries(told.failing).map(([store, why]) => `${store}: ${why}`).join(", ") || null],
     ]),

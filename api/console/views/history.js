@@ -45,7 +45,7 @@ async function render({ subject, signal, options, load }) {
       travel,
       picker.value
         ? timeTravel(subject, records.toReversed(), signal, load)
-        : el("p", { class: "muted" }, "Choose one document to travel through its versions."),
+        : el("p", { class: "muted" }, "Choose a document to see its earlier versions."),
     );
     put(feed, ...list(records));
     announce(`${plural(records.length, "change")} shown.`);
@@ -108,7 +108,7 @@ function entry(record) {
     record.note ? el("p", {}, "Note: ", record.note) : null,
     record.ops
       ? operations(record.ops, `Operations of change ${record.sequence} of ${nameOf(record)}`)
-      : el("p", { class: "muted" }, "What it said was erased with its key."),
+      : el("p", { class: "muted" }, "Content erased (its encryption key was destroyed)."),
     more,
   );
 }

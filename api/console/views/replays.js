@@ -21,7 +21,7 @@ const TONES = {
 export const replays = {
   id: "replays",
   title: "Replays",
-  about: "What was learnt from conversations, patch by patch.",
+  about: "What was extracted from each conversation.",
   needsSubject: true,
   render,
 };
@@ -110,16 +110,16 @@ function parts(subject, replay, open, holder) {
     replay.patches.length
       ? table(
           plural(replay.patches.length, "patch", "patches"),
-          ["#", "Document", "Fate", "Confidence", "Messages", "Change or conflict"],
+          ["#", "Document", "Outcome", "Confidence", "Messages", "Change or conflict"],
           replay.patches.map((patch) => fate(patch, open)),
           { numeric: [0, 3] },
         )
-      : el("p", { class: "muted" }, "No patch is decided."),
+      : el("p", { class: "muted" }, "No patches yet."),
     trouble,
     el(
       "div",
       { class: "actions" },
-      button("Read again", refresh),
+      button("Refresh", refresh),
       replay.status === "failed" ? button("Retry", retry, { kind: "primary" }) : null,
     ),
   ];

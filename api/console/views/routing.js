@@ -10,7 +10,7 @@ import { nameOf } from "../subject.js";
 export const routing = {
   id: "routing",
   title: "Routing",
-  about: "Try what an agent would be given at the start of a conversation, and see why.",
+  about: "Preview the context an agent would receive for a message, and why.",
   needsSubject: true,
   render,
 };
@@ -23,7 +23,7 @@ function variables(profile) {
 
 async function render({ subject, signal, load }) {
   const profiles = await loadProfiles(signal);
-  if (!profiles.length) return el("p", { class: "notice" }, "There is no profile that this token may use.");
+  if (!profiles.length) return el("p", { class: "notice" }, "Your token cannot use any profile.");
   const picker = select(
     profiles.map(({ profile_id: id, version }) => [id, `${id} (${version})`]),
     profiles[0].profile_id,
@@ -77,9 +77,9 @@ async function render({ subject, signal, load }) {
         { class: "controls" },
         field("Profile", picker),
         ids,
-        field("Most documents", docs),
-        field("Most characters", chars),
-        field("Events", events, { hint: "None if it is empty." }),
+        field("Max. documents", docs),
+        field("Max. characters", chars),
+        field("Events", events, { hint: "Leave empty for none." }),
         el("div", { class: "field end" }, button("Assemble", null, { type: "submit", kind: "primary" })),
       ),
     ),

@@ -12,7 +12,7 @@ const MOST_SAMPLES = 240;
 export const service = {
   id: "service",
   title: "Service",
-  about: "How fast and how well the service answers, and which work waits.",
+  about: "Latency, errors and pending work.",
   needsSubject: false,
   render,
 };
@@ -27,7 +27,7 @@ async function render({ signal }) {
   const body = el("div", { class: "body" });
   const trouble = el("div", {});
   const told = el("p", { class: "muted" });
-  const { box, node } = checkbox("Look again every 15 seconds", { checked: true });
+  const { box, node } = checkbox("Refresh every 15 seconds", { checked: true });
   let timer = null;
   const look = async () => {
     clearTimeout(timer);
@@ -47,7 +47,7 @@ async function render({ signal }) {
   box.addEventListener("change", () => (box.checked ? look() : clearTimeout(timer)));
   signal.addEventListener("abort", () => clearTimeout(timer));
   await look();
-  const again = button("Look now", async () => {
+  const again = button("Refresh", async () => {
     await look();
     announce("The numbers were read again.");
   });

@@ -5,8 +5,9 @@ delete, recover, purge; the challenge of a request without a token; Azure's erro
 that are on disk before they are answered. It has not: backup and restore, certificates behind secrets, access
 policies, throttling, the delay with which Azure deletes. A token is compared with one fixed word, not validated.
 
-`python -m local.emulators.key_vault --port PORT --directory DIRECTORY`. It prints `ready https://127.0.0.1:<port>` when it
-answers; port 0 picks a free one. The directory gets `ca.pem`, by which clients trust it, and what only it reads.
+`python -m local.emulators.key_vault --port PORT --directory DIRECTORY`. It prints `ready https://127.0.0.1:<port>`
+when it answers; port 0 picks a free one. The directory gets `ca.pem`, by which clients trust it, and what only it
+reads.
 """
 
 TOKEN = "local-key-vault-token"

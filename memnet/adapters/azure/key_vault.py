@@ -35,7 +35,8 @@ _log = logging.getLogger("memnet.vault")
 
 
 def key_of(found: KeyVaultSecret, size: int) -> tuple[str, bytes]:
-    """The version and the bytes of a key, which lies in base64. Raises DecryptionFailed if it is no key of this size."""
+    """The version and the bytes of a key, which lies in base64. Raises DecryptionFailed if it is no key of this
+    size."""
     version = found.properties.version
     try:
         secret = base64.b64decode(found.value or "", validate=True)

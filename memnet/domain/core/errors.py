@@ -39,7 +39,7 @@ class InvalidPrecondition(MemnetError):
 
 
 class InvalidCursor(MemnetError):
-    """The cursor is not one that this list handed out."""
+    """This cursor was not issued by this list. Start again without a cursor."""
 
     code = ErrorCode.INVALID_CURSOR
 
@@ -75,7 +75,7 @@ class TenantForbidden(MemnetError):
 
 
 class ProfileForbidden(MemnetError):
-    """The profile does not admit this principal."""
+    """This principal is not in the profile's allowed_principals."""
 
     code = ErrorCode.PROFILE_FORBIDDEN
 
@@ -99,7 +99,7 @@ class DocumentNotFound(MemnetError):
 
 
 class VersionNotFound(MemnetError):
-    """The document had no version then."""
+    """The document did not exist at that time."""
 
     code = ErrorCode.VERSION_NOT_FOUND
 
@@ -177,7 +177,7 @@ class IdempotencyKeyReused(MemnetError):
 
 
 class EventExists(MemnetError):
-    """Another event is stored under this event_id; events never change."""
+    """This event_id is already used by a different event. Events are immutable: choose a new event_id."""
 
     code = ErrorCode.EVENT_EXISTS
 
@@ -201,7 +201,8 @@ class PendingTargetChanged(MemnetError):
 
 
 class ErasureRunning(MemnetError):
-    """The user's memory is being erased; nothing is written for the user until the receipt of the erasure stands."""
+    """This user's memory is being erased. Writes are refused until the erasure has finished (about a quarter of an
+    hour)."""
 
     code = ErrorCode.ERASURE_RUNNING
 
@@ -245,17 +246,17 @@ class UnsupportedMediaType(MemnetError):
 class ArchiveInvalid(MemnetError):
     """The archive is not what memnet export wrote, or cannot be imported here; `reason` says what is wrong with it."""
 
-    code = ErrorCode.ARCHIVE_REFUSED
+    code = ErrorCode.ARCHIVE_INVALID
 
 
 class BindingMismatch(MemnetError):
-    """The binding does not cover this document, or not with this schema."""
+    """This binding is for another document (or another schema version); details.expected says which."""
 
     code = ErrorCode.BINDING_MISMATCH
 
 
 class PatchNotApplicable(MemnetError):
-    """An operation names a place that the document does not have."""
+    """An operation's path does not exist in the document; details.op_index says which one."""
 
     code = ErrorCode.PATCH_NOT_APPLICABLE
 
@@ -285,7 +286,7 @@ class SchemaViolation(MemnetError):
 
 
 class LimitExceeded(MemnetError):
-    """The write would pass a limit of the profile."""
+    """The write would exceed a limit of the profile; details name the limit, the allowed and the actual value."""
 
     code = ErrorCode.LIMIT_EXCEEDED
 
@@ -311,7 +312,7 @@ class EntryExpired(MemnetError):
 class PendingItemInvalid(MemnetError):
     """Only the service puts items into a pending section; a patch may take them out and change nothing else there."""
 
-    code = ErrorCode.PENDING_ITEM_FORGED
+    code = ErrorCode.PENDING_ITEM_INVALID
 
 
 class PreconditionRequired(MemnetError):
@@ -329,7 +330,7 @@ class QuotaExceeded(MemnetError):
 class HeadersTooLarge(MemnetError):
     """The request's target and headers are together larger than this service reads."""
 
-    code = ErrorCode.HEAD_TOO_LARGE
+    code = ErrorCode.HEADERS_TOO_LARGE
 
 
 class TransferCodingUnsupported(MemnetError):
@@ -347,13 +348,13 @@ class Internal(MemnetError):
 class HistoryCorrupt(MemnetError):
     """The audit records of this document do not form one chain; run memnet audit verify."""
 
-    code = ErrorCode.HISTORY_BROKEN
+    code = ErrorCode.HISTORY_CORRUPT
 
 
 class DecryptionFailed(MemnetError):
     """Stored ciphertext does not open: it was altered, moved from its place, or sealed with another key."""
 
-    code = ErrorCode.SEAL_BROKEN
+    code = ErrorCode.DECRYPTION_FAILED
 
 
 class Unavailable(MemnetError):

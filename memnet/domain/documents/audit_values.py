@@ -133,7 +133,8 @@ def seal(record: Record, place: AuditRecordLocation, *, data_key: DataKey, nonce
 def opened(record: Record, place: AuditRecordLocation, keys: Mapping[str, DataKey]) -> Record:
     """The open form of a stored record.
 
-    Raises DecryptionFailed if the key is not among `keys`, the record is of another place, or anything in it was altered.
+    Raises DecryptionFailed if the key is not among `keys`, the record is of another place, or anything in it was
+    altered.
     """
     if not (is_sealed(record) and has_form(record)):
         raise DecryptionFailed()

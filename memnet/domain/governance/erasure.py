@@ -280,7 +280,8 @@ def dump(erasure: Erasure) -> bytes:
 
 
 def load(scope: UserScope, data: bytes) -> Erasure:
-    """Read what `dump` wrote of this user's erasure. Raises HistoryCorrupt: a fence that cannot be read is still one."""
+    """Read what `dump` wrote of this user's erasure. Raises HistoryCorrupt: a fence that cannot be read is still
+    one."""
     try:
         members: dict[str, Any] = orjson.loads(data)
         found = Erasure(

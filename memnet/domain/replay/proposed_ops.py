@@ -155,7 +155,7 @@ def _place(path: str, target: Target) -> Pointer:
         raise RejectedOp(error.code, "Its path is no pointer below /content.") from None
     if target.pending is not None and touches(place, target.pending):
         raise RejectedOp(
-            ErrorCode.PENDING_ITEM_FORGED, "Only the service puts into the pending section what falls short."
+            ErrorCode.PENDING_ITEM_INVALID, "Only the service puts into the pending section what falls short."
         )
     if not place or not any(lies_within(place, pointer(rule)) for rule in target.places):
         raise RejectedOp(ErrorCode.PATH_NOT_WRITABLE, "The profile does not let a replay write there.")

@@ -61,7 +61,8 @@ def wrap(
 
 
 def unwrap(wrapped: WrappedKey, scope: UserScope, *, tenant_key: bytes) -> DataKey:
-    """Open a wrapped data key. Raises DecryptionFailed if it is another user's, was altered, or the key is another one."""
+    """Open a wrapped data key. Raises DecryptionFailed if it is another user's, was altered, or the key is another
+    one."""
     context = _key_context(scope, wrapped.key_id, wrapped.tenant_key_version, wrapped.created_at)
     return DataKey(wrapped.key_id, _opened(tenant_key, wrapped.nonce, wrapped.ciphertext, context))
 
@@ -87,7 +88,8 @@ def is_sealed(data: bytes) -> bool:
 
 
 def unseal(data: bytes, place: Place, *, data_key: DataKey) -> bytes:
-    """Return the plaintext of what lies in `place`. Raises DecryptionFailed for anything but what `seal` wrote for it."""
+    """Return the plaintext of what lies in `place`. Raises DecryptionFailed for anything but what `seal` wrote for
+    it."""
     key_id, nonce, ciphertext = _load(data)
     return _opened(data_key.secret, nonce, ciphertext, _record_context(place, key_id))
 

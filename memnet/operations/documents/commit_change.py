@@ -32,10 +32,10 @@ T = TypeVar("T")
 async def commit_change(command: WriteCommand, decide: Decide, service: Service) -> WriteResult:
     """Apply `command`, whose outcome `decide` works out from the newest version, exactly once.
 
-    Raises what `decide` and `domain.commit.settle` raise, and VaultUnavailable or DecryptionFailed when there is no key to
-    seal the record with, having changed nothing; HistoryCorrupt when stored bytes are not what was written;
-    ErasureRunning when the user's memory is being erased, this change included if it came through; and Unavailable when
-    the store left the outcome open: the same request with the same key finds out.
+    Raises what `decide` and `domain.commit.settle` raise, and VaultUnavailable or DecryptionFailed when there is no
+    key to seal the record with, having changed nothing; HistoryCorrupt when stored bytes are not what was written;
+    ErasureRunning when the user's memory is being erased, this change included if it came through; and Unavailable
+    when the store left the outcome open: the same request with the same key finds out.
 
     A dry run raises what the write would raise now, and stores nothing: it makes no data key and moves no record.
     """

@@ -15,9 +15,9 @@ ATTEMPTS = 4
 async def request_tenant_erasure(tenant_id: str, service: Service, *, actor: Actor) -> TenantErasure:
     """Put the tenant's fence up: within `look_every` every process refuses to write for the tenant, for good.
 
-    The rest is `erase_tenant`. A tenant ends once, so a repeated request is answered with how its erasure stands; one
-    that ended partial runs again. Raises TenantHeld while a legal hold is on the tenant, VaultUnavailable or DecryptionFailed
-    if no receipt could be signed, InvalidIdentifier, HistoryCorrupt, Unavailable.
+    The rest is `erase_tenant`. A tenant ends once, so a repeated request is answered with how its erasure stands;
+    one that ended partial runs again. Raises TenantHeld while a legal hold is on the tenant, VaultUnavailable or
+    DecryptionFailed if no receipt could be signed, InvalidIdentifier, HistoryCorrupt, Unavailable.
     """
     await service.signing.newest()
     for _ in range(ATTEMPTS):

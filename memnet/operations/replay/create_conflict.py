@@ -16,8 +16,8 @@ from memnet.service import Service
 async def create_conflict(proposal: Proposal, dispute: ConflictDetails, service: Service, *, rebases: int) -> None:
     """Mark its job, create its record, send the job; a record that stands already is left as it is.
 
-    `rebases` is the number of the last request that was made of the proposal. Raises DecryptionFailed, VaultUnavailable,
-    Unavailable; the same call again finishes it.
+    `rebases` is the number of the last request that was made of the proposal. Raises DecryptionFailed,
+    VaultUnavailable, Unavailable; the same call again finishes it.
     """
     now = service.clock.now()
     fresh = new_conflict(proposal, dispute, rebases, now)

@@ -27,7 +27,7 @@ REFUSALS = frozenset(
         ErrorCode.CONFIDENCE_TOO_LOW,
         ErrorCode.EVIDENCE_REQUIRED,
         ErrorCode.ENTRY_EXPIRED,
-        ErrorCode.PENDING_ITEM_FORGED,
+        ErrorCode.PENDING_ITEM_INVALID,
     }
 )
 """What is said of the patch itself. Anything else concerns the service or the profile, and goes up."""

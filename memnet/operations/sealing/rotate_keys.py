@@ -53,8 +53,8 @@ async def rotate_keys(
     A user whose keys do not open cannot be written for. With `accept_loss` the one user gets a new data key all the
     same: what the older ones sealed stays closed, unless the tenant's key comes back.
 
-    Raises InvalidIdentifier, DecryptionFailed for the keys of the one user, VaultUnavailable, and Unavailable if the listing,
-    or the one user's record, fails.
+    Raises InvalidIdentifier, DecryptionFailed for the keys of the one user, VaultUnavailable, and Unavailable if the
+    listing, or the one user's record, fails.
     """
     if user_id is not None:
         renewed = int(await _renew(UserScope(tenant_id, user_id), vault, accept_loss))

@@ -24,7 +24,7 @@ from azure.search.documents.indexes.models import (
     VectorSearchProfile,
 )
 
-ROOT = Path(__file__).resolve().parents[2]
+ROOT = Path(__file__).resolve().parents[3]
 ADMIN_KEY = "test-admin-key"
 QUERY_KEY = "test-query-key"
 

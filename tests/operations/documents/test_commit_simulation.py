@@ -18,7 +18,7 @@ MUTANT_SCHEDULES = 400
 def _small_bounds(monkeypatch):
     """A short ring and outbox, so that schedules of a few dozen changes run past both."""
     commit = importlib.import_module("memnet.domain.documents.commit")
-    monkeypatch.setattr(commit, "RING", 4)
+    monkeypatch.setattr(commit, "MAX_RECEIPTS", 4)
     monkeypatch.setattr(commit, "OUTBOX_RECORDS", 3)
 
 

@@ -38,7 +38,7 @@ async def test_one_that_cannot_be_read_does_not_stop_the_others_and_is_not_named
     with caplog.at_level(logging.ERROR):
         found = await erase_users(None, world.services)
     assert found == Counter({Erased.WAITING: 2, Erased.FAILING: 1})
-    assert "HISTORY_BROKEN" in caplog.text
+    assert "HISTORY_CORRUPT" in caplog.text
     assert "u1" not in caplog.text
 
 

@@ -60,7 +60,7 @@ async def test_an_open_conflict_waits_for_who_settles_it_and_a_closed_one_goes()
 async def test_a_closed_conflict_waits_for_a_replay_that_can_go_on_and_would_open_it_again():
     world = RetentionWorld()
     job = await world.store("s1")
-    await fail_replay(job, "SEAL_BROKEN", service_of(records=world.records, marks=world.marks, clock=world.clock))
+    await fail_replay(job, "DECRYPTION_FAILED", service_of(records=world.records, marks=world.marks, clock=world.clock))
     world.clock.advance(30 * DAY)
     await conflict(world, job.job_id)
     world.clock.advance(100 * DAY)

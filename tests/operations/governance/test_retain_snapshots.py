@@ -16,7 +16,7 @@ from tests.services import service_of
 
 
 async def fail(world: RetentionWorld, job) -> None:
-    await fail_replay(job, "SEAL_BROKEN", service_of(records=world.records, marks=world.marks, clock=world.clock))
+    await fail_replay(job, "DECRYPTION_FAILED", service_of(records=world.records, marks=world.marks, clock=world.clock))
 
 
 async def status(world: RetentionWorld, job) -> ReplayStatus:

@@ -94,7 +94,7 @@ async def test_after_a_decommission_the_source_is_rebuilt(world: Migrating) -> N
     await world.service.background.drain()
     world.service.audit.tamper(GLOBAL.scope, (await world.head(GLOBAL)).change_id(1), b"{}")
     found = await world.verify()
-    assert all("HISTORY_BROKEN" in (difference or "") for _, difference, _ in found)
+    assert all("HISTORY_CORRUPT" in (difference or "") for _, difference, _ in found)
 
 
 async def test_a_vault_that_is_down_is_no_difference(world: Migrating) -> None:

@@ -141,7 +141,7 @@ async def test_what_does_not_open_rests_in_the_end():
     await world.records.write(conflict.key, conflicts.dump(altered), replaces=stored.storage_etag)
     found = await world.retry(conflict.job, 1)
     assert (found.status, found.scheduled) == (ConflictStatus.OPEN, 2)
-    assert found.reason.startswith("SEAL_BROKEN: ")
+    assert found.reason.startswith("DECRYPTION_FAILED: ")
 
 
 async def test_a_defect_of_ours_counts_as_a_try_so_that_the_schedule_ends(caplog):
