@@ -269,7 +269,7 @@ async def test_an_unknown_replay_is_not_found():
 async def test_a_snapshot_that_is_gone_is_said_to_be():
     world = World()
     job = await world.store()
-    storage_of(world.records).drop(snapshot_key(SCOPE, "c1", "s1").blob_name)
+    await world.records.delete(snapshot_key(SCOPE, "c1", "s1"))
     with pytest.raises(SnapshotNotFound):
         await world.replay(job)
 
