@@ -21,6 +21,7 @@ from tests.api.conftest import (
     creating,
     patch_body,
 )
+from tests.sample_settings import sample_settings
 
 PUBLIC = {"/health/live", "/health/ready", "/openapi.json", "/docs", "/docs/assets"} | {
     "/console",
@@ -157,13 +158,8 @@ async def test_the_role_comes_before_the_body(anonymous: httpx.AsyncClient, toke
 class TestQuota:
     @pytest.fixture
     def settings(self) -> Settings:
-        return Settings(
-            storage_url="memory",
-            issuer_url=ISSUER,
-            audience=AUDIENCE,
-            quota_per_user="3/minute",
-            quota_per_principal="5/minute",
-        )
+        limits = {"quota_per_user": "3/minute", "quota_per_principal": "5/minute"}
+        return sample_settings(issuer_url=ISSUER, audience=AUDIENCE, **limits)
 
     async def test_a_users_quota_is_for_all_principals(
         self, client: httpx.AsyncClient, token: Token, app: FastAPI

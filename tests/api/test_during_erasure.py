@@ -173,15 +173,12 @@ async def test_nothing_that_is_erased_is_shown(client, services, lived, moment: 
         assert (response.status_code, code(response)) == (404, "DOCUMENT_NOT_FOUND")
 
 
-async def test_a_hold_that_comes_meanwhile_ends_it_as_partial(client, services, lived):
-    await only_accepted(services)
-    assert (await client.put(f"{USER}/legal-hold", json={"reason": "case 1"})).status_code == 200
-    assert await erase_user(SCOPE, services) is Erased.WAITING
+async def test_a_hold_that_comes_meanwhile_is_refused(client, services, lived):
+    erasure_id = await accepted(client)
+    refused = await client.put(f"{USER}/legal-hold", json={"reason": "case 1"})
+    assert (refused.status_code, code(refused)) == (409, "ERASURE_RUNNING")
     await finish(services)
-    (erasure_id,) = (await services.erasures.list_receipts("t1", limit=9, cursor=None)).items
-    told = (await client.get(f"{ERASURES}/{erasure_id}")).json()
-    assert told["status"] == "partial"
-    assert {one["kind"] for one in told["receipt"]["remains"]} >= {"audit", "events", "snapshots", "holds"}
+    assert (await client.get(f"{ERASURES}/{erasure_id}")).json()["status"] == "complete"
 
 
 async def test_after_the_receipt_the_user_begins_afresh(client, services, lived):

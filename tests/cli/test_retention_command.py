@@ -71,7 +71,7 @@ def test_all_users_of_a_tenant_are_gone_through(memnet: Memnet, storage: Setting
 
 def test_a_history_is_shortened_as_of_another_time(memnet: Memnet, history: list[bytes]) -> None:
     result = memnet("retention", "apply", "--tenant", "t1", "--dry-run", "--as-of", "2999-01-01T00:00:00Z")
-    assert "audit: 5 to remove" in result.stdout
+    assert "audit: 3 to remove" in result.stdout
     assert result.stdout.endswith("2 histories to shorten\n")
     result = memnet("retention", "apply", "--tenant", "t1", "--as-of", "2020-01-01T00:00:00Z")
     assert "audit: 0 removed, 0 held, 0 waiting, 0 postponed, 5 kept\n" in result.stdout
@@ -94,7 +94,7 @@ def test_a_shortened_history_verifies_and_rebuilds(
 ) -> None:
     asyncio.run(age(storage, 366))
     names = [blob.name for blob in blobs.list_blobs(name_starts_with="tenants/t1/users/u1/")]
-    assert [name for name in names if "/audit/" in name] == []
+    assert len([name for name in names if "/audit/" in name]) == 2
     assert len([name for name in names if "/baselines/" in name]) == 2
     verified = memnet("audit", "verify", "--tenant", "t1", "--user", "u1")
     assert verified.exit_code == 0, verified.output

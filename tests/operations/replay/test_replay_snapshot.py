@@ -30,7 +30,6 @@ from memnet.domain.replay.snapshot import snapshot_key
 from memnet.operations.documents.patch_document import patch_document
 from memnet.operations.replay.replay_snapshot import replay_snapshot
 from tests.domain.samples import CATALOG
-from tests.memory_blobs import storage_of
 from tests.operations.replay_scenario import (
     ALPHA,
     DEADLINE,
