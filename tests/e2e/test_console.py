@@ -88,7 +88,7 @@ async def test_a_proposal_is_approved_by_somebody_else(tab: Opens, maya: Maya) -
     await dialog.get_by_label("Your reference").fill("call 17")
     await dialog.get_by_role("button", name="Approve").click()
     await expect(screen.status).to_contain_text("Approved: change 5 of user/user_dynamic.json.")
-    await expect(screen.main).to_contain_text("Nothing waits for a confirmation.")
+    await expect(screen.main).to_contain_text("Nothing to confirm.")
     content = await maya.service.content(DYNAMIC)
     fact = content["durable_facts"][-1]
     assert (fact["text"], fact["confidence"], content["pending_confirmations"]) == (PORTO, 1, [])
@@ -107,8 +107,8 @@ async def test_too_little_confidence_is_told_before_and_the_proposer_is_refused(
     await screen.open("confirmations")
     await screen.row(PORTO).get_by_role("button", name="Approve").click()
     dialog = screen.page.get_by_role("dialog", name="Approve the proposal")
-    await dialog.get_by_label("How sure it is").fill("0.4")
-    await dialog.get_by_role("button", name="Try again without writing").click()
+    await dialog.get_by_label("Confidence (0 to 1)").fill("0.4")
+    await dialog.get_by_role("button", name="Preview").click()
     await expect(dialog.locator(".preview")).to_contain_text("422 CONFIDENCE_TOO_LOW")
     await screen.page.keyboard.press("Escape")
     own = screen.row("Prefers trains")
@@ -180,7 +180,7 @@ async def test_routing_shows_what_was_chosen_and_what_was_left_out(tab: Opens, m
     screen = await tab(maya.service.user_id)
     await screen.open("routing")
     await screen.main.get_by_label("What the conversation is about").fill("How is project atlas doing?")
-    await screen.main.get_by_label("Most documents").fill("2")
+    await screen.main.get_by_label("Max. documents").fill("2")
     await screen.main.get_by_role("button", name="Assemble").click()
     asked = {"conversation_hint": {"text": "How is project atlas doing?"}, "max_docs": 2}
     answer = await maya.service.send("POST", "/context:assemble", json={"profile_id": "project-copilot-v1", **asked})
@@ -214,14 +214,14 @@ async def test_a_hold_is_placed_and_lifted_and_retention_is_previewed(tab: Opens
     await hold.get_by_role("button", name="Lift").click()
     await dialog.get_by_label("Reason").fill("settled")
     await dialog.get_by_role("button", name="Lift the hold").click()
-    await expect(screen.status).to_contain_text("It is not held any more.")
+    await expect(screen.status).to_contain_text("Legal hold lifted.")
     assert (await maya.service.send("GET", "/legal-hold")).body["held"] is False
     await retention.get_by_role("button", name="Apply").click()
     await dialog.get_by_label("Type the user's id").fill("somebody else")
-    await dialog.get_by_role("button", name="Remove what is over").click()
+    await dialog.get_by_role("button", name="Delete expired data").click()
     await expect(dialog).to_be_visible()
     await dialog.get_by_label("Type the user's id").fill(maya.service.user_id)
-    await dialog.get_by_role("button", name="Remove what is over").click()
+    await dialog.get_by_role("button", name="Delete expired data").click()
     await expect(retention).to_contain_text("what went")
 
 

@@ -35,7 +35,7 @@ async def test_what_cannot_be_opened_any_more_is_told_as_that(tab: Opens, maya: 
     await screen.open("history")
     change = screen.main.get_by_role("listitem").filter(has_text="projects/gone.json")
     await expect(change).to_contain_text("svc-live")
-    await expect(change).to_contain_text("What it said was erased with its key.")
+    await expect(change).to_contain_text("Content erased (its encryption key was destroyed).")
     await change.get_by_text("Evidence, hashes and keys").click()
     await expect(change).to_contain_text("doc-1-000000000001")
     await expect(change).to_contain_text("Evidence was erased, too.")
