@@ -51,13 +51,13 @@ def _moment(tenant: str, as_of: str | None) -> datetime | None:
 def _show(found: RetentionsReport, dry_run: bool) -> None:
     removed = "to remove" if dry_run else "removed"
     for name, tally in found.report.tallies.items():
-        broken = found.report.broken[name]
+        unreadable = found.report.unreadable[name]
         click.echo(
-            f"{name}: {tally.removed} {removed}, {tally.held} held, {tally.waiting} waiting, "
-            f"{tally.postponed} postponed, {tally.kept} kept{f', {broken} broken' if broken else ''}"
+            f"{name}: {tally.removed} {removed}, {tally.on_hold} on hold, {tally.blocked} blocked, "
+            f"{tally.deferred} deferred, {tally.retained} retained{f', {unreadable} unreadable' if unreadable else ''}"
         )
     click.echo(
-        f"{found.users} users, {found.held} under a legal hold, {found.failed} failed; "
+        f"{found.users} users, {found.on_hold} under a legal hold, {found.failed} failed; "
         f"{found.report.baselines} histories {'to shorten' if dry_run else 'shortened'}"
     )
     if found.failed or found.report.unfinished:

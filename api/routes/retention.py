@@ -34,13 +34,13 @@ _TIME: Schema = {"type": "string", "format": "date-time"}
 _COUNT: Schema = {"type": "integer", "minimum": 0}
 _TALLY: Schema = {
     "type": "object",
-    "required": ["removed", "held", "waiting", "postponed", "kept"],
+    "required": ["removed", "on_hold", "blocked", "deferred", "retained"],
     "properties": {
         "removed": {**_COUNT, "description": "In a dry run: what would be removed."},
-        "held": {**_COUNT, "description": "Over, but kept by a legal hold."},
-        "waiting": {**_COUNT, "description": "Over, but still needed by something that is not."},
-        "postponed": {**_COUNT, "description": "Over, but somebody was writing; the next run looks again."},
-        "kept": {**_COUNT, "description": "Not over."},
+        "on_hold": {**_COUNT, "description": "Over, but kept by a legal hold."},
+        "blocked": {**_COUNT, "description": "Over, but still needed by something that is not."},
+        "deferred": {**_COUNT, "description": "Over, but somebody was writing; the next run looks again."},
+        "retained": {**_COUNT, "description": "Not over."},
     },
 }
 HELD: Schema = {
@@ -59,15 +59,15 @@ HELD: Schema = {
 }
 _APPLIED: Schema = {
     "type": "object",
-    "required": ["as_of", "dry_run", "held", "holds", "counts", "baselines", "broken"],
+    "required": ["as_of", "dry_run", "on_hold", "holds", "counts", "baselines", "unreadable"],
     "properties": {
         "as_of": _TIME,
         "dry_run": {"type": "boolean"},
-        "held": {"type": "boolean", "description": "Whether a legal hold covers the user, so that nothing goes."},
+        "on_hold": {"type": "boolean", "description": "Whether a legal hold covers the user, so that nothing goes."},
         "holds": HELD,
         "counts": {"type": "object", "required": list(COUNTED), "properties": dict.fromkeys(COUNTED, _TALLY)},
         "baselines": {**_COUNT, "description": "Documents whose history was shortened."},
-        "broken": {**_COUNT, "description": "What cannot be read or does not hold together, and is left as it is."},
+        "unreadable": {**_COUNT, "description": "What cannot be read or does not hold together, and is left as it is."},
     },
 }
 _DOCS = describe(

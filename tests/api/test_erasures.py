@@ -161,7 +161,7 @@ class TestGet:
         told = response.json()
         assert (await client.get(f"{ERASURES}/{told['erasure_id']}")).json() == told
         assert (told["status"], told["removed"], told["settled_at"]) == ("partial", {}, None)
-        remains = {one["kind"]: one for one in told["receipt"]["remains"]}
+        remains = {one["kind"]: one for one in told["receipt"]["remaining"]}
         assert remains["documents"] == {
             "kind": "documents",
             "count": 2,

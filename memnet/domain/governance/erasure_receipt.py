@@ -85,7 +85,7 @@ class _Members(BaseModel):
     finished_at: str
     stores: list[str]
     removed: dict[str, _Count]
-    remains: list[_Remainder]
+    remaining: list[_Remainder]
     clean_scans: _Count
     recoverable_until: str | None
     last_head_sha256: str | None
@@ -193,27 +193,27 @@ def recoverable(scope: UserScope, found: Iterable[Found]) -> Sequence[Remainder]
 
 def make_receipt(
     erasure: Erasure,
-    remains: Sequence[Remainder],
+    remaining: Sequence[Remainder],
     *,
     finished_at: datetime,
     salt: bytes,
     key: SigningKey,
 ) -> bytes:
     """Sign what became of the erasure: PARTIAL if something remains, else COMPLETE."""
-    kept = [one.until for one in remains if one.reason == SOFT_DELETE and one.until is not None]
+    kept = [one.until for one in remaining if one.reason == SOFT_DELETE and one.until is not None]
     members: dict[str, Any] = {
         "receipt_version": RECEIPT_VERSION,
         "erasure_id": erasure.erasure_id,
         "tenant_id": erasure.scope.tenant_id,
         "user_hash": user_hash(erasure.scope, salt),
         "salt": to_base64(salt),
-        "status": (Status.PARTIAL if remains else Status.COMPLETE).value,
+        "status": (Status.PARTIAL if remaining else Status.COMPLETE).value,
         "requested_by": erasure.requested_by,
         "accepted_at": erasure.accepted_at,
         "finished_at": to_text(finished_at),
         "stores": [store.value for store in erasure.stores],
         "removed": dict(erasure.removed),
-        "remains": [asdict(one) for one in remains],
+        "remaining": [asdict(one) for one in remaining],
         "clean_scans": erasure.clean_scans,
         "recoverable_until": max(kept, default=None),
         "last_head_sha256": erasure.last_head_sha256,
@@ -229,7 +229,7 @@ def read_receipt(data: bytes) -> Receipt:
         members: dict[str, Any] = orjson.loads(data)
         shape = _Members.model_validate(members)
         texts = is_whole(shape.salt, SALT_BYTES) and is_whole(shape.signature, SIGNATURE_BYTES)
-        if texts and (shape.status == "partial") == bool(shape.remains) and canonical(members) == data:
+        if texts and (shape.status == "partial") == bool(shape.remaining) and canonical(members) == data:
             return Receipt(members, data)
     except ValueError:  # ValidationError is one, too.
         pass

@@ -145,20 +145,20 @@ def signed(
 ) -> TenantErasure:
     """Sign what became of it: PARTIAL if users are left under a legal hold, or deleted blobs can be recovered."""
     until = max((to_text(one.kept_until) for one in kept if one.kept_until is not None), default=None)
-    remains = [Remainder(BLOBS, len(kept), SOFT_DELETE, None, until)] if kept else []
+    remaining = [Remainder(BLOBS, len(kept), SOFT_DELETE, None, until)] if kept else []
     members: dict[str, Any] = {
         "receipt_version": _VERSION,
         "erasure_id": erasure.erasure_id,
         "tenant_id": erasure.tenant_id,
         "salt": to_base64(salt),
-        "status": (TenantStatus.PARTIAL if left or remains else TenantStatus.COMPLETE).value,
+        "status": (TenantStatus.PARTIAL if left or remaining else TenantStatus.COMPLETE).value,
         "requested_by": erasure.requested_by,
         "accepted_at": erasure.accepted_at,
         "finished_at": to_text(finished_at),
         "stores": [store.value for store in erasure.stores],
         "users": erasure.users,
         "users_held": sorted(user_hash(scope, salt) for scope in left),
-        "remains": [asdict(one) for one in remains],
+        "remaining": [asdict(one) for one in remaining],
         "clean_scans": erasure.clean_scans,
         "recoverable_until": until,
         "key_id": key.public.key_id,
@@ -193,14 +193,14 @@ def read_receipt(data: bytes) -> dict[str, Any]:
 def _is_receipt(found: Any) -> bool:
     names = {
         *("receipt_version", "erasure_id", "tenant_id", "salt", "status", "requested_by", "accepted_at"),
-        *("finished_at", "stores", "users", "users_held", "remains", "clean_scans", "recoverable_until"),
+        *("finished_at", "stores", "users", "users_held", "remaining", "clean_scans", "recoverable_until"),
         *("key_id", "signature"),
     }
     return (
         isinstance(found, dict)
         and found.keys() == names
         and found["receipt_version"] == _VERSION
-        and (found["status"] == "partial") == bool(found["users_held"] or found["remains"])
+        and (found["status"] == "partial") == bool(found["users_held"] or found["remaining"])
         and found["status"] in ("partial", "complete")
         and is_whole(found["salt"], SALT_BYTES)
         and is_whole(found["signature"], SIGNATURE_BYTES)

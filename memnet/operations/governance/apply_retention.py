@@ -29,7 +29,7 @@ class AppliedRetention:
 
     def members(self) -> dict[str, Any]:
         """What a client is told."""
-        run = {"as_of": self.as_of, "dry_run": self.dry_run, "held": bool(self.holds), "holds": told(self.holds)}
+        run = {"as_of": self.as_of, "dry_run": self.dry_run, "on_hold": bool(self.holds), "holds": told(self.holds)}
         return {**run, **self.report.members()}
 
 

@@ -18,7 +18,7 @@ class RetentionsReport:
     """What a run saw: users, those under a hold, those it could not finish, and what was done to all of them."""
 
     users: int = 0
-    held: int = 0
+    on_hold: int = 0
     failed: int = 0
     report: RetentionReport = field(default_factory=RetentionReport)
 
@@ -46,6 +46,6 @@ async def apply_retentions(
                 log.error("retention_failed code=%s", error.code, extra={"user": scope.prefix})
                 found.failed += 1
                 continue
-            found.held += bool(applied.holds)
+            found.on_hold += bool(applied.holds)
             found.report.add(applied.report)
     return found

@@ -41,10 +41,10 @@ async def delete_expired(due: Sequence[T], remove: Remove[T], tally: Tally, *, r
     for batch in batches(due, BATCH):
         known_at = run.service.clock.now()
         if await holds_covering(run.scope, holds=run.service.holds):
-            tally.held += len(batch)
+            tally.on_hold += len(batch)
             continue
         removed = batch if run.dry_run else await remove(batch, known_at)
         gone += removed
         tally.removed += len(removed)
-        tally.postponed += len(batch) - len(removed)
+        tally.deferred += len(batch) - len(removed)
     return gone

@@ -61,7 +61,7 @@ async def retain_audit(service: Service, *, run: RetentionRun) -> None:
             # An erasure that has begun meanwhile takes histories apart.
             await service.documents.check(key.scope)
             log.exception("a history does not hold", extra={"document": key.blob_name})
-            run.report.broken["audit"] += 1
+            run.report.unreadable["audit"] += 1
 
 
 async def _list(run: RetentionRun, audit: AuditLog) -> Mapping[str, _Standing]:
@@ -105,7 +105,7 @@ async def _shorten(
     before, after = await _find(key, head, run, stores.service.audit)
     newest = head.change_id(head.commit.sequence)
     due = [change for change in records if after and change != newest and reconstruction.is_covered(change, after)]
-    tally.kept += len(records) - len(due)
+    tally.retained += len(records) - len(due)
     if after is None:
         return
     is_new, is_ready = after != before, False
@@ -126,7 +126,7 @@ async def _shorten(
     if is_new and not gone:
         # Only the newest record is due, which stays: what it replaced goes with the baseline before it.
         if not run.dry_run and not await _replace(key, stored, head, after, stores):
-            tally.postponed += 1
+            tally.deferred += 1
             return
         run.report.baselines += 1
     for change in older if not run.dry_run else ():

@@ -43,11 +43,11 @@ async def retain_events(service: Service, *, run: RetentionRun) -> None:
                 continue
             stored = found[row.key]
             if stored is None:
-                run.report.broken["events"] += 1
+                run.report.unreadable["events"] += 1
             elif _is_due(stored, row, run):
                 due.append(row.key)
             else:
-                tally.kept += 1
+                tally.retained += 1
         await delete_expired(due, remove, tally, run=run)
         cursor = page.next_cursor
         if cursor is None:

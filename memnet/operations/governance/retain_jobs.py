@@ -53,9 +53,9 @@ async def _retain_replays(run: RetentionRun, with_snapshot: frozenset[str], serv
         due = []
         for replay, tag in found:
             if replay.updated_at > run.policy.last_due(Kind.JOBS, replay.profile_id, run.as_of):
-                tally.kept += 1
+                tally.retained += 1
             elif not replay.finished or replay.replay_id in with_snapshot:
-                tally.waiting += 1
+                tally.blocked += 1
             else:
                 due.append(_Due(replay.key, tag, _job(replay)))
         gone |= {one.key.name for one in await delete_expired(due, _remover(service), tally, run=run)}
@@ -68,11 +68,11 @@ async def _retain_conflicts(run: RetentionRun, gone: frozenset[str], service: Se
         due = []
         for conflict, tag in found:
             if conflict.updated_at > run.policy.last_due(Kind.JOBS, conflict.profile_id, run.as_of):
-                tally.kept += 1
+                tally.retained += 1
             elif conflict.status is ConflictStatus.OPEN or (
                 conflict.replay_id not in gone and await _may_go_on(conflict, service.records)
             ):
-                tally.waiting += 1
+                tally.blocked += 1
             else:
                 due.append(_Due(conflict.key, tag, conflict.job))
         await delete_expired(due, _remover(service), tally, run=run)
@@ -99,9 +99,9 @@ async def _retain_dated(kind: ItemKind, run: RetentionRun, service: Service) -> 
         for key in page.items:
             at = dated_at(key)
             if at is None:
-                run.report.broken[kind.value] += 1
+                run.report.unreadable[kind.value] += 1
             elif at > last_due:
-                tally.kept += 1
+                tally.retained += 1
             else:
                 due.append(_Due(key, None))
         await delete_expired(due, _remover(service), tally, run=run)
@@ -128,7 +128,7 @@ async def _read(
             try:
                 found += [] if stored is None else [(load(stored.data), stored.storage_etag)]
             except HistoryCorrupt:
-                run.report.broken[kind.value] += 1
+                run.report.unreadable[kind.value] += 1
         yield found
         cursor = page.next_cursor
         if cursor is None:

@@ -65,19 +65,19 @@ async def _look(key: ItemKey, run: RetentionRun, service: Service) -> _Due | Non
     try:
         replay = await _replay(key, service.records)
     except HistoryCorrupt:
-        run.report.broken["snapshots"] += 1
+        run.report.unreadable["snapshots"] += 1
         return None
     if replay is None:
         await _adopt(key, run, service)
         return None
     if replay.created_at > run.policy.last_due(Kind.SNAPSHOTS, replay.profile_id, run.as_of):
-        tally.kept += 1
+        tally.retained += 1
         return None
     # In this order: who has the replay begin anew writes the snapshot once more after that, and so changes its tag.
     stored = await service.records.read(key)
     replay = await _replay(key, service.records)
     if stored is None or replay is None or not replay.finished:
-        tally.waiting += stored is not None
+        tally.blocked += stored is not None
         return None
     return _Due(key, stored.storage_etag)
 
@@ -98,12 +98,12 @@ async def _adopt(key: ItemKey, run: RetentionRun, service: Service) -> None:
             raise DecryptionFailed
     except DecryptionFailed:
         # Nobody can tell whose rule it goes by.
-        run.report.broken["snapshots"] += 1
+        run.report.unreadable["snapshots"] += 1
         return
     except VaultUnavailable:
-        tally.waiting += 1
+        tally.blocked += 1
         return
-    tally.waiting += 1
+    tally.blocked += 1
     if not run.dry_run:
         replay = failed(new_replay(snapshot, service.clock.now()), ABANDONED, service.clock.now())
         try:

@@ -69,7 +69,7 @@ async def test_those_under_a_hold_are_counted():
     world = await aged()
     await world.hold()
     found = await apply(world, None)
-    assert (found.held, found.report.tallies["events"].held, found.report.tallies["events"].removed) == (1, 1, 3)
+    assert (found.on_hold, found.report.tallies["events"].on_hold, found.report.tallies["events"].removed) == (1, 1, 3)
 
 
 async def test_each_tenant_goes_by_its_own_limits():

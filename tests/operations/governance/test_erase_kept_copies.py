@@ -88,7 +88,7 @@ async def test_what_soft_delete_keeps_makes_it_partial_until_then(world):
     status = await world.status(erasure_id)
     assert status.status is Status.PARTIAL
     assert status.receipt is not None
-    remains = status.receipt["remains"]
+    remains = status.receipt["remaining"]
     assert sum(one["count"] for one in remains) == len(storage.kept)
     assert {(one["reason"], one["covers"]) for one in remains} == {("soft_delete", None)}
     assert status.receipt["recoverable_until"] == max(one["until"] for one in remains)

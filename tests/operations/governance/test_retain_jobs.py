@@ -31,7 +31,7 @@ async def test_a_replay_outlives_its_snapshot_for_it_would_be_replayed_again():
     await world.converse("s1")
     world.clock.advance(100 * DAY)
     world.catalog = _with_longer_snapshots(world)
-    assert (await world.retain()).report.tallies["replays"] == Tally(waiting=1)
+    assert (await world.retain()).report.tallies["replays"] == Tally(blocked=1)
     world.clock.advance(100 * DAY)
     assert (await world.retain()).report.tallies["replays"] == Tally(removed=1)
     assert await world.names(ItemKind.REPLAYS) == []
@@ -50,10 +50,10 @@ async def test_an_open_conflict_waits_for_who_settles_it_and_a_closed_one_goes()
     opened = await conflict(world, "rpl-open", closed=False)
     await conflict(world, "rpl-closed")
     world.clock.advance(100 * DAY - timedelta(seconds=1))
-    assert (await world.retain()).report.tallies["conflicts"] == Tally(kept=2)
+    assert (await world.retain()).report.tallies["conflicts"] == Tally(retained=2)
     world.clock.advance(timedelta(seconds=1))
     applied = await world.retain()
-    assert applied.report.tallies["conflicts"] == Tally(removed=1, waiting=1)
+    assert applied.report.tallies["conflicts"] == Tally(removed=1, blocked=1)
     assert await world.names(ItemKind.CONFLICTS) == [opened]
 
 
@@ -70,9 +70,9 @@ async def test_a_closed_conflict_waits_for_a_replay_that_can_go_on_and_would_ope
     await world.hold()
     held = (await world.retain()).report.tallies
     assert (held["snapshots"], held["replays"], held["conflicts"]) == (
-        Tally(held=1),
-        Tally(waiting=1),
-        Tally(waiting=1),
+        Tally(on_hold=1),
+        Tally(blocked=1),
+        Tally(blocked=1),
     )
 
 
@@ -92,11 +92,11 @@ async def test_an_access_says_in_its_name_how_old_it_is():
     await world.read_back("s1")
     await world.records.write(ItemKey(SCOPE, ItemKind.ACCESSES, "no-time"), b"{}", replaces=None)
     world.clock.advance(100 * DAY - timedelta(seconds=1))
-    assert (await world.retain()).report.tallies["accesses"] == Tally(kept=1)
+    assert (await world.retain()).report.tallies["accesses"] == Tally(retained=1)
     world.clock.advance(timedelta(seconds=1))
     applied = await world.retain()
     assert applied.report.tallies["accesses"] == Tally(removed=1)
-    assert applied.report.broken["accesses"] == 1
+    assert applied.report.unreadable["accesses"] == 1
     assert await world.names(ItemKind.ACCESSES) == ["no-time"]
 
 
@@ -106,10 +106,10 @@ async def test_the_record_of_an_import_expires_by_the_time_in_its_name():
     for key in (run, ItemKey(SCOPE, ItemKind.IMPORTS, "no-time")):
         await world.records.write(key, b"{}", replaces=None)
     world.clock.advance(100 * DAY - timedelta(seconds=1))
-    assert (await world.retain()).report.tallies["imports"] == Tally(kept=1)
+    assert (await world.retain()).report.tallies["imports"] == Tally(retained=1)
     world.clock.advance(timedelta(seconds=1))
     applied = await world.retain()
-    assert (applied.report.tallies["imports"], applied.report.broken["imports"]) == (Tally(removed=1), 1)
+    assert (applied.report.tallies["imports"], applied.report.unreadable["imports"]) == (Tally(removed=1), 1)
     assert await world.names(ItemKind.IMPORTS) == ["no-time"]
 
 
@@ -118,7 +118,7 @@ async def test_what_cannot_be_read_stays_and_is_counted():
     for kind in (ItemKind.REPLAYS, ItemKind.CONFLICTS):
         await world.records.write(ItemKey(SCOPE, kind, "x"), b"{}", replaces=None)
     world.clock.advance(1000 * DAY)
-    assert (await world.retain()).report.broken == {"replays": 1, "conflicts": 1}
+    assert (await world.retain()).report.unreadable == {"replays": 1, "conflicts": 1}
 
 
 async def test_without_a_rule_and_a_ceiling_nothing_goes():
@@ -132,4 +132,4 @@ async def test_without_a_rule_and_a_ceiling_nothing_goes():
     await conflict(world)
     world.clock.advance(10_000 * DAY)
     tallies = (await world.retain()).report.tallies
-    assert (tallies["replays"], tallies["conflicts"], tallies["accesses"]) == (Tally(kept=1),) * 3
+    assert (tallies["replays"], tallies["conflicts"], tallies["accesses"]) == (Tally(retained=1),) * 3

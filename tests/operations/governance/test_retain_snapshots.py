@@ -28,7 +28,7 @@ async def test_it_goes_with_the_days_of_its_profile():
     world = RetentionWorld()
     await world.converse("s1")
     world.clock.advance(60 * DAY - timedelta(seconds=1))
-    assert (await world.retain()).report.tallies["snapshots"] == Tally(kept=1)
+    assert (await world.retain()).report.tallies["snapshots"] == Tally(retained=1)
     world.clock.advance(timedelta(seconds=1))
     assert (await world.retain()).report.tallies["snapshots"] == Tally(removed=1)
     assert await world.names(ItemKind.SNAPSHOTS) == []
@@ -38,7 +38,7 @@ async def test_one_whose_replay_is_not_over_waits():
     world = RetentionWorld()
     job = await world.store("s1")
     world.clock.advance(400 * DAY)
-    assert (await world.retain()).report.tallies["snapshots"] == Tally(waiting=1)
+    assert (await world.retain()).report.tallies["snapshots"] == Tally(blocked=1)
     assert (await world.replay(job, models=None)).status is ReplayStatus.SUCCEEDED
     assert (await world.retain()).report.tallies["snapshots"] == Tally(removed=1)
 
@@ -119,11 +119,11 @@ async def test_one_of_a_request_that_never_ended_has_its_days_begin_and_goes_the
     world = RetentionWorld()
     await orphan(world)
     world.clock.advance(400 * DAY)
-    assert (await world.retain(dry_run=True)).report.tallies["snapshots"] == Tally(waiting=1)
+    assert (await world.retain(dry_run=True)).report.tallies["snapshots"] == Tally(blocked=1)
     assert await world.names(ItemKind.REPLAYS) == []
-    assert (await world.retain()).report.tallies["snapshots"] == Tally(waiting=1)
+    assert (await world.retain()).report.tallies["snapshots"] == Tally(blocked=1)
     world.clock.advance(59 * DAY)
-    assert (await world.retain()).report.tallies["snapshots"] == Tally(kept=1)
+    assert (await world.retain()).report.tallies["snapshots"] == Tally(retained=1)
     world.clock.advance(DAY)
     assert (await world.retain()).report.tallies["snapshots"] == Tally(removed=1)
 
@@ -146,7 +146,7 @@ async def test_while_the_vault_is_down_one_that_nothing_tells_of_waits():
         raise VaultUnavailable()
 
     world.keys.version = down
-    assert (await world.retain()).report.tallies["snapshots"] == Tally(waiting=1)
+    assert (await world.retain()).report.tallies["snapshots"] == Tally(blocked=1)
     assert await world.names(ItemKind.REPLAYS) == []
 
 
@@ -160,7 +160,7 @@ async def test_what_cannot_be_read_stays_and_is_counted():
     await world.records.write(replay_key(SCOPE, job.job_id), b"{}", replaces=replay.storage_etag)
     world.clock.advance(400 * DAY)
     applied = await world.retain()
-    assert applied.report.broken["snapshots"] == 2
+    assert applied.report.unreadable["snapshots"] == 2
     assert await world.names(ItemKind.SNAPSHOTS) == ["c1/s1", "c1/s2"]
 
 
