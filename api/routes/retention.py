@@ -26,7 +26,7 @@ from api.routes.documents_openapi import FLAG, TEXT
 from memnet.domain.catalog.retention_policy import COUNTED
 from memnet.domain.core.error_code import ErrorCode as E
 from memnet.domain.core.timestamps import from_text
-from memnet.operations.governance.apply_retention import apply_retention
+from memnet.operations.governance.retention import apply_retention
 
 router = APIRouter(prefix=USER_PREFIX, route_class=DirectRoute)
 

@@ -6,7 +6,7 @@ import pytest
 
 from memnet.domain.core.errors import InvalidIdentifier, MalformedRequest, Unavailable
 from memnet.domain.core.scope import DocumentKey, UserScope
-from memnet.operations.governance.apply_retentions import RetentionsReport, apply_retentions
+from memnet.operations.governance.retention import RetentionsReport, apply_retentions
 from tests.domain.event_samples import stored_event
 from tests.memory_blobs import storage_of
 from tests.operations.replay_scenario import PROFILE

@@ -8,7 +8,7 @@ import pytest
 from memnet.domain.catalog.retention_policy import Limits, RetentionPolicy, Tally
 from memnet.domain.core.errors import HistoryCorrupt
 from memnet.domain.governance.legal_hold import HoldKey, HoldTarget
-from memnet.operations.governance.delete_expired import BATCH, RetentionRun, delete_expired
+from memnet.operations.governance.retention_run import BATCH, RetentionRun, delete_expired
 from memnet.stores import HoldStore
 from tests.domain.samples import SCOPE
 from tests.memory_blobs import memory_blobs
