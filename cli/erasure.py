@@ -16,11 +16,9 @@ from memnet.domain.governance import tenant_erasure
 from memnet.domain.governance.erasure import Erasure
 from memnet.domain.governance.erasure_receipt import Receipt, Status, is_signed, read_receipt
 from memnet.domain.governance.tenant_erasure import TenantErasure
-from memnet.operations.governance.erase_tenants import erase_tenants
-from memnet.operations.governance.erase_users import erase_users
-from memnet.operations.governance.get_tenant_erasure import get_tenant_erasure
-from memnet.operations.governance.list_erasures import list_erasures
-from memnet.operations.governance.request_tenant_erasure import request_tenant_erasure
+from memnet.operations.governance.erase_tenant import erase_tenants, get_tenant_erasure, request_tenant_erasure
+from memnet.operations.governance.erase_user import erase_users
+from memnet.operations.governance.erasure_request import list_erasures
 from memnet.service import Service
 
 _TENANT = click.option("--tenant", required=True, help="The tenant's id.")

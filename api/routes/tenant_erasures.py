@@ -12,8 +12,7 @@ from api.routes.documents_openapi import TEXT
 from memnet.domain.core.error_code import ErrorCode as E
 from memnet.domain.core.errors import MalformedRequest
 from memnet.domain.governance.tenant_erasure import TenantErasure, TenantStatus
-from memnet.operations.governance.get_tenant_erasure import get_tenant_erasure
-from memnet.operations.governance.request_tenant_erasure import request_tenant_erasure
+from memnet.operations.governance.erase_tenant import get_tenant_erasure, request_tenant_erasure
 
 router = APIRouter(prefix=TENANT_PREFIX, route_class=DirectRoute)
 

@@ -16,8 +16,7 @@ from memnet.domain.core.errors import Unavailable, VaultUnavailable
 from memnet.domain.core.scope import UserScope
 from memnet.domain.core.signature import SigningKey
 from memnet.domain.governance.erasure_receipt import is_signed, read_receipt
-from memnet.operations.governance.erase_user import Erased, erase_user
-from memnet.operations.governance.erase_users import erase_users
+from memnet.operations.governance.erase_user import Erased, erase_user, erase_users
 from memnet.service import Service
 from tests.api.conftest import DYNAMIC, USER, Token, bearer, changing, code, creating, patch_body
 from tests.api.erasing import (

@@ -23,8 +23,8 @@ from memnet.domain.governance.erasure_receipt import PURPOSE, receipt_name
 from memnet.domain.governance.legal_hold import HoldTarget
 from memnet.domain.sealing.sealing import to_base64
 from memnet.operations.governance.erase_user import Erased, erase_user
+from memnet.operations.governance.erasure_request import request_erasure
 from memnet.operations.governance.legal_holds import place_hold
-from memnet.operations.governance.request_erasure import request_erasure
 from memnet.settings import Settings
 from memnet.wiring import connect
 from tests.cli.conftest import SCOPE, Memnet, write_history

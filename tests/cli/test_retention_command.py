@@ -16,8 +16,8 @@ from memnet.domain.core.scope import Actor, UserScope
 from memnet.domain.events.event import Event
 from memnet.domain.governance.legal_hold import HoldTarget
 from memnet.operations.events.write_event import write_event
-from memnet.operations.governance.retention import apply_retention
 from memnet.operations.governance.legal_holds import place_hold
+from memnet.operations.governance.retention import apply_retention
 from memnet.settings import Settings
 from memnet.wiring import connect
 from tests.services import arguments

@@ -2,7 +2,7 @@
 
 from memnet.domain.governance.erasure import INDEXED
 from memnet.domain.governance.erasure_receipt import LATE, Remainder
-from memnet.operations.governance.count_remaining import count_remaining
+from memnet.operations.governance.erasure_request import count_remaining
 from tests.operations.erasure_scenario import OTHER, U1, ErasureWorld
 
 

@@ -4,13 +4,13 @@ import pytest
 
 from memnet.domain.core.errors import Unavailable
 from memnet.domain.core.scope import UserScope
-from memnet.operations.governance import erase_tenant_index as module
-from memnet.operations.governance.erase_tenant_index import erase_tenant_index
+from memnet.operations.governance import erase_tenant as module
+from memnet.operations.governance.erase_tenant import erase_tenant_index
 from tests.operations.erasure_scenario import OTHER, U1, U10, ErasureWorld
 
 
 async def test_it_removes_everything_but_the_held_users_over_many_pages(monkeypatch):
-    monkeypatch.setattr(module, "PAGE", 2)
+    monkeypatch.setattr(module, "INDEX_PAGE", 2)
     world = ErasureWorld()
     for scope in (U1, U10, OTHER, UserScope("t1", "u2")):
         await world.live(scope)

@@ -1,10 +1,8 @@
 """What the timer does: every tenant that ends, and one that fails stops no other."""
 
 from memnet.domain.governance.tenant_erasure import TenantStatus
-from memnet.operations.governance.erase_tenants import erase_tenants
+from memnet.operations.governance.erase_tenant import erase_tenants, get_tenant_erasure, request_tenant_erasure
 from memnet.operations.governance.erase_user import Erased
-from memnet.operations.governance.get_tenant_erasure import get_tenant_erasure
-from memnet.operations.governance.request_tenant_erasure import request_tenant_erasure
 from tests.operations.erasure_scenario import ADMIN, ErasureWorld
 
 

@@ -3,8 +3,7 @@
 import pytest
 
 from memnet.domain.core.errors import ErasureNotFound
-from memnet.operations.governance.get_tenant_erasure import get_tenant_erasure
-from memnet.operations.governance.request_tenant_erasure import request_tenant_erasure
+from memnet.operations.governance.erase_tenant import get_tenant_erasure, request_tenant_erasure
 from tests.operations.erasure_scenario import ADMIN, SETTLE, ErasureWorld
 
 

@@ -6,7 +6,7 @@ import pytest
 
 from memnet.domain.core.errors import HistoryCorrupt, InvalidIdentifier, TenantEnded, TenantHeld
 from memnet.domain.governance.tenant_erasure import TenantStatus
-from memnet.operations.governance.request_tenant_erasure import request_tenant_erasure
+from memnet.operations.governance.erase_tenant import request_tenant_erasure
 from tests.operations.erasure_scenario import ADMIN, ON_T1, ErasureWorld
 from tests.operations.replay_scenario import Watched
 from tests.operations.retention_scenario import Between

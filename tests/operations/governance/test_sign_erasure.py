@@ -1,7 +1,7 @@
 """Signing what has become of an erasure: once, whoever comes first."""
 
 from memnet.domain.governance.erasure_receipt import Remainder, Status, is_signed, read_receipt
-from memnet.operations.governance.sign_erasure import sign_erasure
+from memnet.operations.governance.erasure_request import sign_erasure
 from tests.domain.erasure_samples import erasure
 from tests.operations.erasure_scenario import U1, ErasureWorld
 

@@ -13,7 +13,7 @@ from memnet.domain.documents.commands import IfAbsent, IfMatch
 from memnet.domain.documents.envelope import Envelope
 from memnet.domain.governance.erasure_receipt import Status
 from memnet.operations.governance.erase_user import Erased
-from memnet.operations.governance.request_erasure import request_erasure
+from memnet.operations.governance.erasure_request import request_erasure
 from memnet.stores import Blobs, DocumentStore
 from memnet.wiring import in_memory
 from tests.domain.samples import CATALOG
