@@ -26,11 +26,11 @@ def retention() -> None:
 @click.option("--dry-run", is_flag=True, help="Count what would be removed, and remove nothing.")
 @click.option("--as-of", help="As if it were this time (RFC 3339); one to come takes --dry-run.")
 def apply(tenant: str, dry_run: bool, as_of: str | None) -> None:
-    """Remove what is over, of every user of a tenant. A worker does the same every night.
+    """Delete expired data of every user of a tenant. A worker does the same every night.
 
-    Prints one line a kind: what was removed (in a dry run: would be), what a legal hold keeps, what waits because
-    something else still needs it, what was postponed because somebody was writing, and what is not over. It may be
-    interrupted and called again. Exits with 0, or 1 if something could not be finished or cannot be read.
+    Prints one line a kind: items removed (in a dry run: to remove), on hold, blocked because another item needs them,
+    deferred because they changed meanwhile, and retained because they have not expired. It can be interrupted and
+    repeated. Exits with 0, or 1 if something could not be finished or cannot be read.
     """
     moment = _moment(tenant, as_of)
 

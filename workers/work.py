@@ -20,8 +20,7 @@ from memnet.operations.history.sign_checkpoints import sign_checkpoints
 from memnet.operations.replay.attempt_conflict import attempt_conflict
 from memnet.operations.replay.fail_replay import fail_replay
 from memnet.operations.replay.replay_snapshot import replay_snapshot
-from memnet.operations.service.report_backlog import report_backlog
-from memnet.operations.service.requeue_jobs import requeue_jobs
+from memnet.operations.service.backlog import report_backlog, requeue_jobs
 from memnet.operations.upkeep.compact_documents import compact_documents
 from memnet.operations.upkeep.refresh_documents import refresh_documents
 from memnet.service import Service

@@ -37,10 +37,10 @@ _TALLY: Schema = {
     "required": ["removed", "on_hold", "blocked", "deferred", "retained"],
     "properties": {
         "removed": {**_COUNT, "description": "In a dry run: what would be removed."},
-        "on_hold": {**_COUNT, "description": "Over, but kept by a legal hold."},
-        "blocked": {**_COUNT, "description": "Over, but still needed by something that is not."},
-        "deferred": {**_COUNT, "description": "Over, but somebody was writing; the next run looks again."},
-        "retained": {**_COUNT, "description": "Not over."},
+        "on_hold": {**_COUNT, "description": "Expired, but under a legal hold."},
+        "blocked": {**_COUNT, "description": "Expired, but still needed by an item that is not."},
+        "deferred": {**_COUNT, "description": "Expired, but changed meanwhile; the next run retries it."},
+        "retained": {**_COUNT, "description": "Not expired."},
     },
 }
 HELD: Schema = {
@@ -63,11 +63,14 @@ _APPLIED: Schema = {
     "properties": {
         "as_of": _TIME,
         "dry_run": {"type": "boolean"},
-        "on_hold": {"type": "boolean", "description": "Whether a legal hold covers the user, so that nothing goes."},
+        "on_hold": {
+            "type": "boolean",
+            "description": "Whether a legal hold covers the user, so that nothing is deleted.",
+        },
         "holds": HELD,
         "counts": {"type": "object", "required": list(COUNTED), "properties": dict.fromkeys(COUNTED, _TALLY)},
         "baselines": {**_COUNT, "description": "Documents whose history was shortened."},
-        "unreadable": {**_COUNT, "description": "What cannot be read or does not hold together, and is left as it is."},
+        "unreadable": {**_COUNT, "description": "Items that cannot be read or are corrupt; they are left unchanged."},
     },
 }
 _DOCS = describe(

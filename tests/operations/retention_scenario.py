@@ -20,7 +20,7 @@ from memnet.domain.replay.snapshot import snapshot_key
 from memnet.operations.documents.get_document import get_document
 from memnet.operations.documents.sweep_outboxes import sweep_outboxes
 from memnet.operations.events.write_event import write_event
-from memnet.operations.governance.legal_holds import place_hold
+from memnet.operations.governance.legal_holds import place_hold, release_hold
 from memnet.operations.governance.retention import AppliedRetention, apply_retention
 from memnet.operations.replay.read_snapshot import read_snapshot
 from memnet.stores import ErasureStore, HoldStore, Search, SearchRegister, UserDirectory, Vault
@@ -117,6 +117,11 @@ class RetentionWorld(World):
             service_of(holds=self.holds, erasures=self.fences, clock=self.clock),
             actor=LEGAL,
         )
+
+    async def release(self) -> None:
+        """Release the legal hold on the user."""
+        service = service_of(holds=self.holds, erasures=self.fences, clock=self.clock)
+        await release_hold(HoldTarget(SCOPE.tenant_id, SCOPE.user_id), "settled", service, actor=LEGAL)
 
     async def change(self, key: DocumentKey, *ops: dict[str, Any]) -> Seen:
         """A live writer changes a document; what is served then is remembered."""
@@ -267,3 +272,15 @@ __all__ = [
     "put",
     "unwatched",
 ]
+
+
+DAYS = 60
+SHORT = Ceilings(snapshots_max_days=12, jobs_max_days=15, events_max_days=40, audit_max_days=40)
+"""Rules that do to 60 days what the shipped ones do to 400."""
+
+
+async def aged(days: int, ceilings: Ceilings) -> RetentionWorld:
+    world = RetentionWorld(catalog=replace(CATALOG, ceilings=ceilings))
+    await live(world, days)
+    await world.background.drain()
+    return world

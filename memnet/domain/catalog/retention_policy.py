@@ -127,14 +127,14 @@ class Tally:
     removed: int = 0
     """In a dry run: what would be removed."""
     on_hold: int = 0
-    """Over, but kept by a legal hold."""
+    """Expired, but under a legal hold."""
     blocked: int = 0
-    """Over, but still needed: a snapshot by its replay, a replay by its snapshot, a conflict by its replay or, while it
-    is open, by whoever settles it."""
+    """Expired, but still needed: a snapshot by its replay, a replay by its snapshot, a conflict by its replay or, while
+    it is open, by the decision on it."""
     deferred: int = 0
-    """Over, but changed just now, or the store failed; the next run looks again."""
+    """Expired, but changed meanwhile, or the store failed; the next run retries it."""
     retained: int = 0
-    """Not over."""
+    """Not expired."""
 
     def add(self, other: "Tally") -> None:
         """Count what another run did, too."""
@@ -166,7 +166,7 @@ class RetentionReport:
     baselines: int = 0
     """Documents whose history now begins with a baseline of this run."""
     unreadable: Counter[str] = field(default_factory=Counter)
-    """By kind, what cannot be read or does not hold together; it is left as it is."""
+    """Items by kind that cannot be read or are corrupt; they are left unchanged."""
 
     def add(self, other: "RetentionReport") -> None:
         """Count what another run did, too."""
@@ -177,7 +177,7 @@ class RetentionReport:
 
     @property
     def unfinished(self) -> bool:
-        """Whether something was due that a later run has to look at again, or somebody has to look at."""
+        """Whether a later run or an operator has to look at an item again."""
         return bool(self.unreadable.total()) or any(tally.deferred for tally in self.tallies.values())
 
     def members(self) -> dict[str, Any]:

@@ -51,7 +51,7 @@ LINES: dict[ItemKind, Callable[[bytes], bytes]] = {
     ItemKind.CONFLICTS: conflict_line,
     ItemKind.ACCESSES: bytes,
 }
-"""What of a record is exported."""
+"""The exported part of a record."""
 
 
 @dataclass(frozen=True, slots=True)

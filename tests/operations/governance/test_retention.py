@@ -3,55 +3,40 @@
 Most tests take 60 days under rules that are as much shorter; one takes 400 under the shipped ones.
 """
 
-from dataclasses import replace
 from datetime import timedelta
 from itertools import pairwise
 
 import pytest
 
-from memnet.domain.catalog.retention_policy import Ceilings
 from memnet.domain.core.canonical_json import canonical
 from memnet.domain.core.errors import ETagMismatch, MalformedRequest, Unavailable, VersionNotFound
 from memnet.domain.core.timestamps import to_text
 from memnet.domain.core.user_item import ItemKind
 from memnet.domain.documents.commands import DeleteDocument, IfMatch
-from memnet.domain.governance.legal_hold import HoldTarget
 from memnet.operations.documents.delete_document import delete_document
 from memnet.operations.documents.get_document import get_document
 from memnet.operations.documents.patch_document import patch_document
 from memnet.operations.events.reconcile_events import reconcile_events
-from memnet.operations.governance.legal_holds import release_hold
 from memnet.operations.history.list_audit import list_audit
-from tests.domain.samples import CATALOG
 from tests.memory_blobs import storage_of
 from tests.operations.replay_scenario import LIVE
 from tests.operations.retention_scenario import (
     ALPHA,
     CEILINGS,
     DAY,
+    DAYS,
     DYNAMIC,
-    LEGAL,
     SCOPE,
+    SHORT,
     Between,
     FallsAt,
     RetentionWorld,
     StopsAt,
+    aged,
     live,
     put,
 )
 from tests.services import service_of
-
-DAYS = 60
-SHORT = Ceilings(snapshots_max_days=12, jobs_max_days=15, events_max_days=40, audit_max_days=40)
-"""Rules that do to 60 days what the shipped ones do to 400."""
-
-
-async def aged(days: int, ceilings: Ceilings) -> RetentionWorld:
-    world = RetentionWorld(catalog=replace(CATALOG, ceilings=ceilings))
-    await live(world, days)
-    await world.background.drain()
-    return world
-
 
 _made: list[RetentionWorld] = []
 
@@ -62,9 +47,6 @@ async def world() -> RetentionWorld:
     if not _made:
         _made.append(await aged(DAYS, SHORT))
     return _made[0].twin()
-
-
-# What goes and what stays.
 
 
 async def test_what_the_rules_say_is_removed_and_nothing_else(world):
@@ -382,9 +364,6 @@ async def test_two_runs_at_once_come_to_one_end(world, call):
     ]
 
 
-# Holds.
-
-
 async def test_a_hold_keeps_everything_and_says_so(world):
     before = await world.everything()
     due = await world.retain(dry_run=True)
@@ -402,18 +381,13 @@ async def test_a_hold_keeps_everything_and_says_so(world):
         assert tally.on_hold + tally.blocked == due.report.tallies[name].removed
     assert (await world.retain(dry_run=True)).members() == told | {"dry_run": True}
 
-    await release_hold(
-        HoldTarget(SCOPE.tenant_id, SCOPE.user_id),
-        "settled",
-        service_of(holds=world.holds, erasures=world.fences, clock=world.clock),
-        actor=LEGAL,
-    )
+    await world.release()
     assert (await world.retain()).members() == due.members() | {"dry_run": False}
 
 
 @pytest.mark.parametrize("call", ["records.delete", "events.delete", "audit.delete"])
 async def test_a_hold_that_comes_meanwhile_stops_it(world, call, monkeypatch):
-    from memnet.operations.governance.retention_run import delete_expired
+    from memnet.operations.governance.delete_expired import delete_expired
 
     monkeypatch.setitem(delete_expired.__globals__, "BATCH", 2)
     applied = await world.retain(**world.retention_ports(Between(call, world.hold)))

@@ -22,7 +22,7 @@ from memnet.operations.governance.retention import RetentionsReport, apply_reten
 from memnet.operations.history.sign_checkpoints import SignReport, sign_checkpoints
 from memnet.operations.replay.replay_snapshot import replay_snapshot
 from memnet.operations.sealing.rotate_keys import rotate_keys
-from memnet.operations.service.requeue_jobs import RequeueReport, requeue_jobs
+from memnet.operations.service.backlog import RequeueReport, requeue_jobs
 from tests.memory_blobs import storage_of
 from tests.operations.erasure_scenario import OTHER, U1, ErasureWorld, alpha
 from tests.operations.replay_scenario import Watched
