@@ -387,7 +387,7 @@ async def test_a_hold_keeps_everything_and_says_so(world):
 
 @pytest.mark.parametrize("call", ["records.delete", "events.delete", "audit.delete"])
 async def test_a_hold_that_comes_meanwhile_stops_it(world, call, monkeypatch):
-    from memnet.operations.governance.delete_expired import delete_expired
+    from memnet.operations.governance.retention_run import delete_expired
 
     monkeypatch.setitem(delete_expired.__globals__, "BATCH", 2)
     applied = await world.retain(**world.retention_ports(Between(call, world.hold)))
