@@ -252,23 +252,23 @@ CONFLICT = {
     },
 }
 CONFLICTS = {"conflicts": [CONFLICT], "next_cursor": None}
-_NOTHING = {"removed": 0, "held": 0, "waiting": 0, "postponed": 0, "kept": 0}
+_NOTHING = {"removed": 0, "on_hold": 0, "blocked": 0, "deferred": 0, "retained": 0}
 RETENTION = {
     "as_of": "2026-02-14T20:00:00.000000Z",
     "dry_run": False,
-    "held": False,
+    "on_hold": False,
     "holds": [],
     "counts": {
-        "snapshots": {**_NOTHING, "removed": 2, "kept": 5},
-        "replays": {**_NOTHING, "kept": 7},
+        "snapshots": {**_NOTHING, "removed": 2, "retained": 5},
+        "replays": {**_NOTHING, "retained": 7},
         "conflicts": _NOTHING,
-        "accesses": {**_NOTHING, "kept": 1},
-        "events": {**_NOTHING, "kept": 41},
-        "audit": {**_NOTHING, "removed": 12, "kept": 230},
+        "accesses": {**_NOTHING, "retained": 1},
+        "events": {**_NOTHING, "retained": 41},
+        "audit": {**_NOTHING, "removed": 12, "retained": 230},
         "imports": _NOTHING,
     },
     "baselines": 3,
-    "broken": 0,
+    "unreadable": 0,
 }
 _REASON = "Litigation 2026-17: keep everything."
 ERASING = {
@@ -296,7 +296,7 @@ ERASED = {
         "finished_at": "2026-02-14T20:16:31.000000Z",
         "stores": ["blobs", "index", "queues"],
         "removed": {"documents": 3, "audit": 41, "events": 12, "keys": 1},
-        "remains": [],
+        "remaining": [],
         "clean_scans": 2,
         "recoverable_until": None,
         "last_head_sha256": None,

@@ -16,11 +16,9 @@ from memnet.domain.governance import tenant_erasure
 from memnet.domain.governance.erasure import Erasure
 from memnet.domain.governance.erasure_receipt import Receipt, Status, is_signed, read_receipt
 from memnet.domain.governance.tenant_erasure import TenantErasure
-from memnet.operations.governance.erase_tenants import erase_tenants
-from memnet.operations.governance.erase_users import erase_users
-from memnet.operations.governance.get_tenant_erasure import get_tenant_erasure
-from memnet.operations.governance.list_erasures import list_erasures
-from memnet.operations.governance.request_tenant_erasure import request_tenant_erasure
+from memnet.operations.governance.erase_tenant import erase_tenants, get_tenant_erasure, request_tenant_erasure
+from memnet.operations.governance.erase_user import erase_users
+from memnet.operations.governance.erasure_request import list_erasures
 from memnet.service import Service
 
 _TENANT = click.option("--tenant", required=True, help="The tenant's id.")
@@ -51,10 +49,10 @@ def list_(tenant: str) -> None:
         click.echo(f"{one.erasure_id}  running  since {one.accepted_at}  {removed} removed{failing}")
     for receipt in over:
         told = receipt.members
-        removed, remains = sum(told["removed"].values()), sum(one["count"] for one in told["remains"])
+        removed, remains = sum(told["removed"].values()), sum(one["count"] for one in told["remaining"])
         click.echo(
             f"{told['erasure_id']}  {told['status']}  at {told['finished_at']}  {removed} removed"
-            f"{f'  {remains} remain' if told['remains'] else ''}"
+            f"{f'  {remains} remain' if told['remaining'] else ''}"
         )
     click.echo(f"{len(running)} running, {len(over)} over in tenant {tenant}")
 
@@ -188,10 +186,10 @@ def _tell(receipt: Receipt, whose: str | None) -> None:
     click.echo(f"looked through: {', '.join(told['stores'])}; clean scans in a row: {told['clean_scans']}")
     for kind, count in sorted(told["removed"].items()):
         click.echo(f"removed: {count} {kind}")
-    for one in told["remains"]:
+    for one in told["remaining"]:
         until = f" until {one['until']}" if one["until"] else ""
         covers = f" on the {one['covers']}" if one["covers"] else ""
-        click.echo(f"remains: {one['count']} {one['kind']}, {one['reason']}{covers}{until}")
+        click.echo(f"remaining: {one['count']} {one['kind']}, {one['reason']}{covers}{until}")
     if told["recoverable_until"]:
         click.echo(f"the storage's administrators can recover deleted bytes until {told['recoverable_until']}")
     if receipt.status is Status.PARTIAL:

@@ -13,11 +13,14 @@ from memnet.domain.core.errors import HistoryCorrupt, InvalidIdentifier, Version
 from memnet.domain.core.identifiers import RESERVED, is_reserved
 from memnet.domain.core.scope import Actor, DocumentKey
 from memnet.domain.governance.migration_plan import MigrationAction, MigrationDecision, difference, problem_of
-from memnet.operations.governance.decommission_unit import decommission_unit
-from memnet.operations.governance.find_migration_units import find_migration_units
-from memnet.operations.governance.migrate_unit import migrate_unit
-from memnet.operations.governance.roll_back_unit import roll_back_unit
-from memnet.operations.governance.verify_migration_unit import Verdict, verify_migration_unit
+from memnet.operations.governance.migrations import (
+    Verdict,
+    decommission_unit,
+    find_migration_units,
+    migrate_unit,
+    roll_back_unit,
+    verify_migration_unit,
+)
 from memnet.service import Service
 
 F = TypeVar("F", bound=Callable[..., Any])

@@ -8,7 +8,7 @@ from cli import storage
 from memnet.domain.core.errors import InvalidIdentifier, MalformedRequest
 from memnet.domain.core.identifiers import check_identifier
 from memnet.domain.core.timestamps import from_text
-from memnet.operations.governance.apply_retentions import RetentionsReport, apply_retentions
+from memnet.operations.governance.retention import RetentionsReport, apply_retentions
 from memnet.service import Service
 
 
@@ -26,11 +26,11 @@ def retention() -> None:
 @click.option("--dry-run", is_flag=True, help="Count what would be removed, and remove nothing.")
 @click.option("--as-of", help="As if it were this time (RFC 3339); one to come takes --dry-run.")
 def apply(tenant: str, dry_run: bool, as_of: str | None) -> None:
-    """Remove what is over, of every user of a tenant. A worker does the same every night.
+    """Delete expired data of every user of a tenant. A worker does the same every night.
 
-    Prints one line a kind: what was removed (in a dry run: would be), what a legal hold keeps, what waits because
-    something else still needs it, what was postponed because somebody was writing, and what is not over. It may be
-    interrupted and called again. Exits with 0, or 1 if something could not be finished or cannot be read.
+    Prints one line a kind: items removed (in a dry run: to remove), on hold, blocked because another item needs them,
+    deferred because they changed meanwhile, and retained because they have not expired. It can be interrupted and
+    repeated. Exits with 0, or 1 if something could not be finished or cannot be read.
     """
     moment = _moment(tenant, as_of)
 
@@ -51,13 +51,13 @@ def _moment(tenant: str, as_of: str | None) -> datetime | None:
 def _show(found: RetentionsReport, dry_run: bool) -> None:
     removed = "to remove" if dry_run else "removed"
     for name, tally in found.report.tallies.items():
-        broken = found.report.broken[name]
+        unreadable = found.report.unreadable[name]
         click.echo(
-            f"{name}: {tally.removed} {removed}, {tally.held} held, {tally.waiting} waiting, "
-            f"{tally.postponed} postponed, {tally.kept} kept{f', {broken} broken' if broken else ''}"
+            f"{name}: {tally.removed} {removed}, {tally.on_hold} on hold, {tally.blocked} blocked, "
+            f"{tally.deferred} deferred, {tally.retained} retained{f', {unreadable} unreadable' if unreadable else ''}"
         )
     click.echo(
-        f"{found.users} users, {found.held} under a legal hold, {found.failed} failed; "
+        f"{found.users} users, {found.on_hold} under a legal hold, {found.failed} failed; "
         f"{found.report.baselines} histories {'to shorten' if dry_run else 'shortened'}"
     )
     if found.failed or found.report.unfinished:

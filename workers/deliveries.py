@@ -20,6 +20,7 @@ from memnet.domain.core.errors import (
     InvalidIdentifier,
     MalformedRequest,
     MemnetError,
+    TenantEnded,
     Unavailable,
 )
 from memnet.domain.core.job import ATTEMPT, QUEUES, TRACEPARENT, Job, JobKind
@@ -174,8 +175,9 @@ async def _deliver(delivery: Delivery, work: Work, service: Service, patience: S
         failure = await _try(job, delivery.attempt, work, service, patience)
     if failure is None:
         return None
-    if await _is_being_erased(job, failure, service):
-        # No record, no message and no dead letter may come of it; its mark goes with all that is removed.
+    failure = await _cause(job, failure, service)
+    if isinstance(failure, ErasureRunning):
+        # No record, no message and no dead letter may be left of it; its mark goes with all that is removed.
         log.info("job_void kind=%s job=%s code=%s", job.kind, job.job_id, ErasureRunning.code)
         return None
     outcome = OUTCOMES[failure.code]
@@ -212,19 +214,28 @@ async def _once(job: Job, attempt: int, work: Work, service: Service) -> MemnetE
     return None
 
 
-async def _is_being_erased(job: Job, failure: MemnetError, service: Service) -> bool:
-    """Whether the job failed while its user's memory is erased, whatever it failed with; if unknown, it did not."""
-    if isinstance(failure, ErasureRunning):
-        return True
-    if job.user_id is None:
-        return False
+async def _cause(job: Job, failure: MemnetError, service: Service) -> MemnetError:
+    """Return ErasureRunning or Unavailable if an erasure of the job's user explains the failure, else the failure.
+
+    Unavailable: the erasure has not started or is withdrawn, so the job is retried. Raises Redelivered.
+    """
+    if job.user_id is None or isinstance(failure, TenantEnded):
+        return failure
+    is_refused = isinstance(failure, ErasureRunning)
     try:
         await service.erasures.check(job.scope)
-    except ErasureRunning:
-        return True
-    except Unavailable:
-        return False
-    return False
+        return Unavailable(dependency="blob_storage") if is_refused else failure
+    except TenantEnded as ended:
+        return ended
+    except ErasureRunning as running:
+        with suppress(HistoryCorrupt, Unavailable):
+            if not await service.erasures.has_started(job.scope):
+                return Unavailable(dependency="blob_storage")
+        return running
+    except Unavailable as error:
+        if is_refused:
+            raise Redelivered(error.code) from None
+        return failure
 
 
 async def _is_postponed(job: Job, delivery: Delivery, work: Work, service: Service) -> bool:

@@ -13,15 +13,14 @@ from memnet.log_redaction import OwnWords
 from memnet.operations.documents.sweep_outboxes import sweep_outboxes
 from memnet.operations.events.reconcile_events import reconcile_events
 from memnet.operations.events.resume_reindexing import resume_reindexing
-from memnet.operations.governance.apply_retentions import apply_retentions
-from memnet.operations.governance.erase_tenants import erase_tenants
-from memnet.operations.governance.erase_users import erase_users
+from memnet.operations.governance.erase_tenant import erase_tenants
+from memnet.operations.governance.erase_user import erase_users
+from memnet.operations.governance.retention import apply_retentions
 from memnet.operations.history.sign_checkpoints import sign_checkpoints
 from memnet.operations.replay.attempt_conflict import attempt_conflict
 from memnet.operations.replay.fail_replay import fail_replay
 from memnet.operations.replay.replay_snapshot import replay_snapshot
-from memnet.operations.service.report_backlog import report_backlog
-from memnet.operations.service.requeue_jobs import requeue_jobs
+from memnet.operations.service.backlog import report_backlog, requeue_jobs
 from memnet.operations.upkeep.compact_documents import compact_documents
 from memnet.operations.upkeep.refresh_documents import refresh_documents
 from memnet.service import Service

@@ -21,8 +21,7 @@ from api.preconditions import idempotency_key
 from api.routes.documents_openapi import KEY, TEXT
 from memnet.domain.core.error_code import ErrorCode as E
 from memnet.domain.governance.erasure_receipt import ErasureStatus, Status
-from memnet.operations.governance.get_erasure import get_erasure
-from memnet.operations.governance.request_erasure import request_erasure
+from memnet.operations.governance.erasure_request import get_erasure, request_erasure
 
 router = APIRouter(prefix=USER_PREFIX, route_class=DirectRoute)
 

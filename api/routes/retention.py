@@ -26,7 +26,7 @@ from api.routes.documents_openapi import FLAG, TEXT
 from memnet.domain.catalog.retention_policy import COUNTED
 from memnet.domain.core.error_code import ErrorCode as E
 from memnet.domain.core.timestamps import from_text
-from memnet.operations.governance.apply_retention import apply_retention
+from memnet.operations.governance.retention import apply_retention
 
 router = APIRouter(prefix=USER_PREFIX, route_class=DirectRoute)
 
@@ -34,13 +34,13 @@ _TIME: Schema = {"type": "string", "format": "date-time"}
 _COUNT: Schema = {"type": "integer", "minimum": 0}
 _TALLY: Schema = {
     "type": "object",
-    "required": ["removed", "held", "waiting", "postponed", "kept"],
+    "required": ["removed", "on_hold", "blocked", "deferred", "retained"],
     "properties": {
         "removed": {**_COUNT, "description": "In a dry run: what would be removed."},
-        "held": {**_COUNT, "description": "Over, but kept by a legal hold."},
-        "waiting": {**_COUNT, "description": "Over, but still needed by something that is not."},
-        "postponed": {**_COUNT, "description": "Over, but somebody was writing; the next run looks again."},
-        "kept": {**_COUNT, "description": "Not over."},
+        "on_hold": {**_COUNT, "description": "Expired, but under a legal hold."},
+        "blocked": {**_COUNT, "description": "Expired, but still needed by an item that is not."},
+        "deferred": {**_COUNT, "description": "Expired, but changed meanwhile; the next run retries it."},
+        "retained": {**_COUNT, "description": "Not expired."},
     },
 }
 HELD: Schema = {
@@ -59,15 +59,18 @@ HELD: Schema = {
 }
 _APPLIED: Schema = {
     "type": "object",
-    "required": ["as_of", "dry_run", "held", "holds", "counts", "baselines", "broken"],
+    "required": ["as_of", "dry_run", "on_hold", "holds", "counts", "baselines", "unreadable"],
     "properties": {
         "as_of": _TIME,
         "dry_run": {"type": "boolean"},
-        "held": {"type": "boolean", "description": "Whether a legal hold covers the user, so that nothing goes."},
+        "on_hold": {
+            "type": "boolean",
+            "description": "Whether a legal hold covers the user, so that nothing is deleted.",
+        },
         "holds": HELD,
         "counts": {"type": "object", "required": list(COUNTED), "properties": dict.fromkeys(COUNTED, _TALLY)},
         "baselines": {**_COUNT, "description": "Documents whose history was shortened."},
-        "broken": {**_COUNT, "description": "What cannot be read or does not hold together, and is left as it is."},
+        "unreadable": {**_COUNT, "description": "Items that cannot be read or are corrupt; they are left unchanged."},
     },
 }
 _DOCS = describe(

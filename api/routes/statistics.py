@@ -12,7 +12,7 @@ from api.openapi import ROLE_ERRORS, Schema, answer, describe, parameter
 from api.routes.documents_openapi import TEXT
 from memnet.domain.core.error_code import ErrorCode as E
 from memnet.domain.core.job import JobKind
-from memnet.operations.service.get_statistics import get_statistics
+from memnet.operations.service.backlog import get_statistics
 
 router = APIRouter(prefix="/v1", route_class=DirectRoute)
 

@@ -12,8 +12,7 @@ from api.routes.documents_openapi import TEXT
 from memnet.domain.core.error_code import ErrorCode as E
 from memnet.domain.core.errors import MalformedRequest
 from memnet.domain.governance.tenant_erasure import TenantErasure, TenantStatus
-from memnet.operations.governance.get_tenant_erasure import get_tenant_erasure
-from memnet.operations.governance.request_tenant_erasure import request_tenant_erasure
+from memnet.operations.governance.erase_tenant import get_tenant_erasure, request_tenant_erasure
 
 router = APIRouter(prefix=TENANT_PREFIX, route_class=DirectRoute)
 
@@ -70,7 +69,7 @@ _PARTIAL: Schema = {
         "stores": ["blobs", "index", "queues"],
         "users": 49,
         "users_held": ["0c4f19a4e37c6ff4d5d4ab9f5a1bd6a4a4e5b2f7a4cfe2d9d8f0b6f5a1c3e7d9"],
-        "remains": [],
+        "remaining": [],
         "clean_scans": 2,
         "recoverable_until": None,
         "key_id": "f1d2d2f924e986ac86fdf7b36c94bcdf32beec15d2f4a3b1c0e9d8f7a6b5c4d3",

@@ -7,7 +7,7 @@ ended, nothing is written for it ever again.
 from collections.abc import Sequence
 
 from memnet.domain.core.scope import StorageETag, UserScope
-from memnet.domain.governance.erasure import fence_name, fenced, fences_of
+from memnet.domain.governance.erasure import fence_name, fenced, fences_of, load
 from memnet.domain.governance.erasure_receipt import receipt_name, receipts_of
 from memnet.domain.governance.tenant_erasure import ENDED, ended_name
 from memnet.ports import Page, StoredDocument
@@ -46,6 +46,14 @@ class ErasureStore:
     async def read(self, scope: UserScope) -> StoredDocument | None:
         """Return the user's fence, or None if it does not exist. Raises Unavailable."""
         return await self._blobs.storage.get(fence_name(scope))
+
+    async def has_started(self, scope: UserScope) -> bool:
+        """Return whether an erasure of the user has started; one that has not may be withdrawn.
+
+        Raises HistoryCorrupt, Unavailable.
+        """
+        stored = await self.read(scope)
+        return stored is not None and load(scope, stored.data).started_at is not None
 
     async def write(self, scope: UserScope, data: bytes, *, replaces: StorageETag | None) -> StorageETag:
         """Write the fence if its tag is `replaces`, or, with None, if it does not exist; return the new tag.

@@ -8,9 +8,8 @@ from memnet.adapters.memory.clock import FrozenClock
 from memnet.adapters.process.background import BackgroundTasks
 from memnet.domain.core.scope import Actor, UserScope
 from memnet.operations.documents.list_stored import list_stored
-from memnet.operations.governance.erase_user import Erased
-from memnet.operations.governance.erase_users import erase_users
-from memnet.operations.governance.request_erasure import request_erasure
+from memnet.operations.governance.erase_user import Erased, erase_users
+from memnet.operations.governance.erasure_request import request_erasure
 from memnet.operations.replay.create_conflict import create_conflict
 from memnet.service import Service
 from tests.api.conftest import USER, changing, creating

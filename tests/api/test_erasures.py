@@ -16,8 +16,7 @@ from memnet.domain.core.errors import Unavailable, VaultUnavailable
 from memnet.domain.core.scope import UserScope
 from memnet.domain.core.signature import SigningKey
 from memnet.domain.governance.erasure_receipt import is_signed, read_receipt
-from memnet.operations.governance.erase_user import Erased, erase_user
-from memnet.operations.governance.erase_users import erase_users
+from memnet.operations.governance.erase_user import Erased, erase_user, erase_users
 from memnet.service import Service
 from tests.api.conftest import DYNAMIC, USER, Token, bearer, changing, code, creating, patch_body
 from tests.api.erasing import (
@@ -161,7 +160,7 @@ class TestGet:
         told = response.json()
         assert (await client.get(f"{ERASURES}/{told['erasure_id']}")).json() == told
         assert (told["status"], told["removed"], told["settled_at"]) == ("partial", {}, None)
-        remains = {one["kind"]: one for one in told["receipt"]["remains"]}
+        remains = {one["kind"]: one for one in told["receipt"]["remaining"]}
         assert remains["documents"] == {
             "kind": "documents",
             "count": 2,

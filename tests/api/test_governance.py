@@ -48,8 +48,14 @@ async def test_what_is_over_is_removed_and_told(client: httpx.AsyncClient, servi
     response = await client.post(APPLY)
     assert response.status_code == 200
     told = response.json()
-    assert (told["as_of"], told["dry_run"], told["held"], told["holds"], told["broken"]) == (AT, False, False, [], 0)
-    assert told["counts"]["events"] == {"removed": 1, "held": 0, "waiting": 0, "postponed": 0, "kept": 1}
+    assert (told["as_of"], told["dry_run"], told["on_hold"], told["holds"], told["unreadable"]) == (
+        AT,
+        False,
+        False,
+        [],
+        0,
+    )
+    assert told["counts"]["events"] == {"removed": 1, "on_hold": 0, "blocked": 0, "deferred": 0, "retained": 1}
     assert set(told["counts"]) == {"snapshots", "replays", "conflicts", "accesses", "events", "audit", "imports"}
     assert await stored(services) == ["e-new"]
     found = await client.post(f"{USER}/events:search", json={})
@@ -111,7 +117,7 @@ async def test_a_hold_keeps_everything_until_it_is_lifted(
     assert (response.status_code, response.json()) == (200, {"held": True, "holds": held, "changes": placed})
     assert (await client.get(url)).json() == response.json()
     told = (await client.post(APPLY)).json()
-    assert (told["held"], told["holds"], told["counts"]["events"]["held"]) == (True, held, 1)
+    assert (told["on_hold"], told["holds"], told["counts"]["events"]["on_hold"]) == (True, held, 1)
     assert await stored(services) == ["e-new", "e-old"]
 
     clock = services.clock

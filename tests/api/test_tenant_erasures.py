@@ -2,8 +2,8 @@
 
 import httpx
 
-from memnet.operations.governance.erase_tenants import erase_tenants
-from memnet.operations.governance.erase_users import erase_users
+from memnet.operations.governance.erase_tenant import erase_tenants
+from memnet.operations.governance.erase_user import erase_users
 from memnet.service import Service
 from tests.api.conftest import USER, code
 from tests.api.erasing import advance, drain, live

@@ -23,8 +23,8 @@ from memnet.domain.governance.erasure_receipt import PURPOSE, receipt_name
 from memnet.domain.governance.legal_hold import HoldTarget
 from memnet.domain.sealing.sealing import to_base64
 from memnet.operations.governance.erase_user import Erased, erase_user
+from memnet.operations.governance.erasure_request import request_erasure
 from memnet.operations.governance.legal_holds import place_hold
-from memnet.operations.governance.request_erasure import request_erasure
 from memnet.settings import Settings
 from memnet.wiring import connect
 from tests.cli.conftest import SCOPE, Memnet, write_history
@@ -242,7 +242,10 @@ class TestVerify:
     @pytest.mark.parametrize(
         "change",
         [
-            {"status": "partial", "remains": [{"kind": "x", "count": 1, "reason": "r", "covers": "c", "until": None}]},
+            {
+                "status": "partial",
+                "remaining": [{"kind": "x", "count": 1, "reason": "r", "covers": "c", "until": None}],
+            },
             {"finished_at": "2020-01-01T00:00:00.000000Z"},
             {"removed": {}},
             {"clean_scans": 3},
@@ -302,7 +305,7 @@ class TestVerify:
         assert result.exit_code == 0, result.stderr
         lines = result.stdout.splitlines()
         assert lines[0].endswith(" of user u1 of tenant t1, partial")
-        assert "remains: 2 documents, legal_hold on the user" in lines
-        assert "remains: 1 holds, legal_hold on the user" in lines
+        assert "remaining: 2 documents, legal_hold on the user" in lines
+        assert "remaining: 1 holds, legal_hold on the user" in lines
         assert not any(line.startswith("removed:") for line in lines)
         assert lines[-1] == "partial: not everything is erased"

@@ -16,15 +16,15 @@ from memnet.domain.core.scope import Actor, UserScope
 from memnet.domain.events.event import Event
 from memnet.domain.governance.legal_hold import HoldTarget
 from memnet.operations.events.write_event import write_event
-from memnet.operations.governance.apply_retention import apply_retention
 from memnet.operations.governance.legal_holds import place_hold
+from memnet.operations.governance.retention import apply_retention
 from memnet.settings import Settings
 from memnet.wiring import connect
 from tests.services import arguments
 
 Memnet = Callable[..., Result]
 LEGAL = Actor("svc-legal", frozenset())
-NOTHING = "0 removed, 0 held, 0 waiting, 0 postponed, 0 kept\n"
+NOTHING = "0 removed, 0 on hold, 0 blocked, 0 deferred, 0 retained\n"
 
 
 async def write(storage: Settings, *users: str, timestamp: str = "2020-01-01T00:00:00Z") -> None:
@@ -58,15 +58,15 @@ def test_all_users_of_a_tenant_are_gone_through(memnet: Memnet, storage: Setting
     asyncio.run(write(storage, "u3", timestamp="2999-01-01T00:00:00Z"))
     dry = memnet("retention", "apply", "--tenant", "t1", "--dry-run")
     assert dry.exit_code == 0, dry.output
-    assert "events: 2 to remove, 0 held, 0 waiting, 0 postponed, 1 kept\n" in dry.stdout
+    assert "events: 2 to remove, 0 on hold, 0 blocked, 0 deferred, 1 retained\n" in dry.stdout
     assert dry.stdout.endswith("3 users, 0 under a legal hold, 0 failed; 0 histories to shorten\n")
     assert len(events(blobs)) == 3
     done = memnet("retention", "apply", "--tenant", "t1")
     assert done.exit_code == 0, done.output
-    assert "events: 2 removed, 0 held, 0 waiting, 0 postponed, 1 kept\n" in done.stdout
+    assert "events: 2 removed, 0 on hold, 0 blocked, 0 deferred, 1 retained\n" in done.stdout
     assert events(blobs) == ["tenants/t1/users/u3/events/old.json"]
     again = memnet("retention", "apply", "--tenant", "t1")
-    assert "events: 0 removed, 0 held, 0 waiting, 0 postponed, 1 kept\n" in again.stdout
+    assert "events: 0 removed, 0 on hold, 0 blocked, 0 deferred, 1 retained\n" in again.stdout
 
 
 def test_a_history_is_shortened_as_of_another_time(memnet: Memnet, history: list[bytes]) -> None:
@@ -74,7 +74,7 @@ def test_a_history_is_shortened_as_of_another_time(memnet: Memnet, history: list
     assert "audit: 3 to remove" in result.stdout
     assert result.stdout.endswith("2 histories to shorten\n")
     result = memnet("retention", "apply", "--tenant", "t1", "--as-of", "2020-01-01T00:00:00Z")
-    assert "audit: 0 removed, 0 held, 0 waiting, 0 postponed, 5 kept\n" in result.stdout
+    assert "audit: 0 removed, 0 on hold, 0 blocked, 0 deferred, 5 retained\n" in result.stdout
     assert memnet("audit", "verify", "--tenant", "t1", "--user", "u1").exit_code == 0
 
 
@@ -118,7 +118,7 @@ def test_a_hold_is_listed_and_keeps_everything(memnet: Memnet, storage: Settings
     assert (what, actor, json.loads(reason)) == ("user u1", "svc-legal", "Litigation\n17")
     assert lines[1:] == ["1 legal hold in tenant t1"]
     result = memnet("retention", "apply", "--tenant", "t1")
-    assert "events: 1 removed, 1 held, 0 waiting, 0 postponed, 0 kept\n" in result.stdout
+    assert "events: 1 removed, 1 on hold, 0 blocked, 0 deferred, 0 retained\n" in result.stdout
     assert "2 users, 1 under a legal hold" in result.stdout
     asyncio.run(hold(storage, None, "audit"))
     assert memnet("legal-hold", "list", "--tenant", "t1").stdout.startswith("tenant  ")
@@ -130,7 +130,7 @@ def test_what_cannot_be_read_fails(memnet: Memnet, storage: Settings, blobs: Con
     blobs.upload_blob("tenants/t1/users/u1/events/broken.json", b"{}")
     result = memnet("retention", "apply", "--tenant", "t1")
     assert result.exit_code == 1
-    assert ", 1 broken\n" in result.stdout
+    assert ", 1 unreadable\n" in result.stdout
 
 
 def test_a_hold_that_cannot_be_read_stops_it(memnet: Memnet, storage: Settings, blobs: ContainerClient) -> None:

@@ -14,8 +14,8 @@ from memnet.domain.core.errors import Unavailable
 from memnet.domain.core.scope import UserScope
 from memnet.operations.events.count_indexed import count_indexed
 from memnet.operations.events.index_events import index_events
-from memnet.operations.governance import erase_index as module
-from memnet.operations.governance.erase_index import erase_index
+from memnet.operations.governance import erase_user as module
+from memnet.operations.governance.erase_user import erase_index
 from memnet.stores import ErasureStore, Search, SearchRegister
 from tests.domain.event_samples import SCOPE, stored_event
 from tests.memory_blobs import memory_blobs

@@ -7,7 +7,7 @@ import pytest
 from playwright.async_api import expect
 
 from local.stack.stack import Stack
-from memnet.operations.governance.erase_users import erase_users
+from memnet.operations.governance.erase_user import erase_users
 from memnet.settings import load
 from memnet.wiring import connect
 from tests.e2e.client import DYNAMIC, eventually, prefer

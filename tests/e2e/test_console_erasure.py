@@ -174,7 +174,7 @@ async def test_an_erasure_that_runs_already_is_shown(tab: Opens, maya: Maya, era
 
 
 async def test_what_a_hold_keeps_is_told(tab: Opens, maya: Maya, erasures: Erasures) -> None:
-    erasures.tell(FIRST, "partial", receipt={"remains": [{"reason": "legal_hold"}]})
+    erasures.tell(FIRST, "partial", receipt={"remaining": [{"reason": "legal_hold"}]})
     screen, section = await opened(tab, maya, erasures)
 
     async def accept(route: Route) -> None:

@@ -234,8 +234,8 @@ async def test_a_hold_leaves_everything_and_the_receipt_says_so(world: Stage, co
     assert receipt["status"] == "partial"
     assert receipt["removed"] == {}
     kept = {kind: number for kind, number in counts.items() if kind != "messages"}
-    assert {one["kind"]: one["count"] for one in receipt["remains"]} == kept
-    assert {(one["reason"], one["covers"], one["until"]) for one in receipt["remains"]} == {
+    assert {one["kind"]: one["count"] for one in receipt["remaining"]} == kept
+    assert {(one["reason"], one["covers"], one["until"]) for one in receipt["remaining"]} == {
         ("legal_hold", covers, None)
     }
 

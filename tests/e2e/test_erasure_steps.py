@@ -122,7 +122,7 @@ async def test_counts_are_exact_however_often_it_is_killed(world: Stage, tmp_pat
         await happens(held.finished)
 
     receipt = await receipt_of(world, user, erasure_id)
-    assert (receipt["status"], receipt["remains"]) == ("complete", [])
+    assert (receipt["status"], receipt["remaining"]) == ("complete", [])
     assert receipt["removed"] == expected
     after = await world.look(user, neighbour)
     assert after.of(neighbour) == before.of(neighbour)

@@ -20,9 +20,8 @@ from memnet.operations.documents.list_stored import list_stored
 from memnet.operations.documents.patch_document import patch_document
 from memnet.operations.events.write_event import write_event
 from memnet.operations.governance.erase_user import Erased, erase_user
-from memnet.operations.governance.get_erasure import get_erasure
+from memnet.operations.governance.erasure_request import get_erasure, request_erasure
 from memnet.operations.governance.legal_holds import get_hold, place_hold, release_hold
-from memnet.operations.governance.request_erasure import request_erasure
 from memnet.operations.history.sign_checkpoints import sign_checkpoints
 from memnet.operations.replay.store_snapshot import store_snapshot
 from memnet.service import Service

@@ -19,10 +19,14 @@ from memnet.domain.governance.migration_plan import MigrationDecision
 from memnet.operations.documents.get_document import get_document
 from memnet.operations.documents.patch_document import patch_document
 from memnet.operations.documents.replace_document import replace_document
-from memnet.operations.governance.decommission_unit import Decommissioned, decommission_unit
-from memnet.operations.governance.migrate_unit import migrate_unit
-from memnet.operations.governance.roll_back_unit import RolledBack, roll_back_unit
-from memnet.operations.governance.verify_migration_unit import verify_migration_unit
+from memnet.operations.governance.migrations import (
+    Decommissioned,
+    RolledBack,
+    decommission_unit,
+    migrate_unit,
+    roll_back_unit,
+    verify_migration_unit,
+)
 from memnet.operations.history.audit_records import read_records
 from memnet.operations.history.rebuild_documents import rebuild_documents
 from memnet.settings import ROOT

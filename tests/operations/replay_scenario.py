@@ -36,7 +36,7 @@ from memnet.operations.replay.get_replay import get_replay
 from memnet.operations.replay.list_conflicts import list_conflicts
 from memnet.operations.replay.replay_snapshot import replay_snapshot
 from memnet.operations.replay.store_snapshot import StoredSnapshot, store_snapshot
-from memnet.operations.service.requeue_jobs import RequeueReport, requeue_jobs
+from memnet.operations.service.backlog import RequeueReport, requeue_jobs
 from memnet.stores import AuditLog, DocumentStore, EventStore, JobMarks, RecordStore, Vault
 from tests.domain.samples import CATALOG
 from tests.memory_blobs import memory_blobs, storage_of

@@ -20,8 +20,8 @@ from memnet.domain.replay.snapshot import snapshot_key
 from memnet.operations.documents.get_document import get_document
 from memnet.operations.documents.sweep_outboxes import sweep_outboxes
 from memnet.operations.events.write_event import write_event
-from memnet.operations.governance.apply_retention import AppliedRetention, apply_retention
 from memnet.operations.governance.legal_holds import place_hold, release_hold
+from memnet.operations.governance.retention import AppliedRetention, apply_retention
 from memnet.operations.replay.read_snapshot import read_snapshot
 from memnet.stores import ErasureStore, HoldStore, Search, SearchRegister, UserDirectory, Vault
 from tests.domain.samples import CATALOG

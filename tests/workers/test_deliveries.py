@@ -21,6 +21,8 @@ from memnet.domain.core.errors import (
 )
 from memnet.domain.core.job import QUEUES, Job, JobKind, dump, message_id, session_id
 from memnet.domain.core.scope import UserScope
+from memnet.domain.governance.erasure import begun
+from memnet.domain.governance.erasure import dump as dump_erasure
 from memnet.domain.replay.replay import replay_key
 from memnet.operations.replay.fail_replay import fail_replay
 from memnet.operations.replay.get_replay import get_replay
@@ -286,6 +288,13 @@ async def test_the_shipped_work_ends_what_is_not_known(services: Service, work: 
     assert await deliver(delivery_of(job), work, services) is None
 
 
+class Unreachable(ErasureStore):
+    """The fences while the storage does not answer."""
+
+    async def check(self, scope: UserScope) -> None:
+        raise Unavailable
+
+
 async def fence(services: Service) -> None:
     """The memory of JOB's user is being erased."""
     await services.erasures.write(JOB.scope, b"{}", replaces=None)
@@ -311,6 +320,36 @@ async def test_whatever_a_job_fails_with_while_its_user_is_erased_nothing_comes_
     assert f"job_void kind=replay job={JOB.job_id} code=ERASURE_RUNNING" in caplog.text
 
 
+@pytest.mark.parametrize("failure", [ErasureRunning(), HistoryCorrupt()])
+async def test_a_job_is_retried_while_the_erasure_of_its_user_may_be_withdrawn(
+    services: Service, failure: MemnetError
+) -> None:
+    asked = begun(
+        JOB.scope,
+        "e-1",
+        by="maya",
+        at=services.clock.now(),
+        stores=(),
+        settle=timedelta(minutes=1),
+        last_head_sha256=None,
+    )
+    await services.erasures.write(JOB.scope, dump_erasure(asked), replaces=None)
+    assert await run(Play([failure]), services, attempt=2) is None
+    clock_of(services).advance(delay(2))
+    assert await sent(services) == (JOB, 3)
+
+
+async def test_a_job_is_retried_after_the_erasure_of_its_user_was_withdrawn(services: Service) -> None:
+    assert await run(Play([ErasureRunning()]), services, attempt=2) is None
+    clock_of(services).advance(delay(2))
+    assert await sent(services) == (JOB, 3)
+
+
+async def test_a_refusal_whose_fence_cannot_be_read_is_delivered_again(services: Service) -> None:
+    with pytest.raises(Redelivered):
+        await run(Play([ErasureRunning()]), replace(services, erasures=Unreachable(services.erasures._blobs)))
+
+
 async def test_the_work_itself_leaves_nothing_of_a_user_who_is_erased(services: Service) -> None:
     await fence(services)
     before = await services.records.read(replay_key(JOB.scope, JOB.job_id))
@@ -331,15 +370,10 @@ async def test_a_fence_that_comes_while_a_job_is_given_up_keeps_nothing_of_it(se
     assert (await services.marks.list(limit=10, cursor=None)).items == []
 
 
-async def test_if_the_fence_cannot_be_seen_a_job_is_postponed_as_ever(services: Service) -> None:
-    class Down(ErasureStore):
-        async def check(self, scope: UserScope) -> None:
-            raise Unavailable
-
+async def test_if_the_fence_cannot_be_read_a_job_is_postponed(services: Service) -> None:
     await fence(services)
-    assert (
-        await run(Play([Unavailable()]), replace(services, erasures=Down(services.erasures._blobs)), attempt=2) is None
-    )
+    unreachable = replace(services, erasures=Unreachable(services.erasures._blobs))
+    assert await run(Play([Unavailable()]), unreachable, attempt=2) is None
     clock_of(services).advance(delay(2))
     assert await sent(services) == (JOB, 3)
 

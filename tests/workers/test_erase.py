@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 
+from memnet.service import Service
 from tests.operations.erasure_scenario import U1, ErasureWorld
 from workers import work
 
@@ -15,7 +16,7 @@ async def test_users_are_erased_before_tenants_are(monkeypatch: pytest.MonkeyPat
     await world.request()
     left: list[dict[str, int]] = []
 
-    async def erase_tenants(**_: Any) -> Counter[Any]:
+    async def erase_tenants(_: Service) -> Counter[Any]:
         left.append(world.stored(U1))
         return Counter()
 

@@ -6,7 +6,7 @@ import { ask, refusal, typed } from "../dialog.js";
 import { code, count, plural, time, utc } from "../format.js";
 import { tree } from "../json_view.js";
 
-const COLUMNS = ["removed", "held", "waiting", "postponed", "kept"];
+const COLUMNS = ["removed", "on_hold", "blocked", "deferred", "retained"];
 const LOOK_AGAIN = 2000;
 
 export const governance = {
@@ -139,14 +139,14 @@ function counted(told) {
   const rows = Object.entries(told.counts).map(([kind, tally]) => [kind, ...COLUMNS.map((name) => count(tally[name]))]);
   const verb = told.dry_run ? "would be removed" : "removed";
   return [
-    told.held ? notice("warn", "A legal hold covers the user: nothing goes.") : null,
+    told.on_hold ? notice("warn", "A legal hold covers the user: nothing goes.") : null,
     table(
       `As of ${utc(told.as_of)}: what ${told.dry_run ? "would go" : "went"}`,
-      ["Kind", verb, ...COLUMNS.slice(1)],
+      ["Kind", verb, ...COLUMNS.slice(1).map((name) => name.replace("_", " "))],
       rows,
       { numeric: [1, 2, 3, 4, 5] },
     ),
-    told.broken ? notice("bad", `${plural(told.broken, "thing")} cannot be read and is left as it is.`) : null,
+    told.unreadable ? notice("bad", `${plural(told.unreadable, "thing")} cannot be read and is left as it is.`) : null,
   ].filter(Boolean);
 }
 

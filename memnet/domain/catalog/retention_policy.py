@@ -126,32 +126,32 @@ class Tally:
 
     removed: int = 0
     """In a dry run: what would be removed."""
-    held: int = 0
-    """Over, but kept by a legal hold."""
-    waiting: int = 0
-    """Over, but still needed: a snapshot by its replay, a replay by its snapshot, a conflict by its replay or, while it
-    is open, by whoever settles it."""
-    postponed: int = 0
-    """Over, but changed just now, or the store failed; the next run looks again."""
-    kept: int = 0
-    """Not over."""
+    on_hold: int = 0
+    """Expired, but under a legal hold."""
+    blocked: int = 0
+    """Expired, but still needed: a snapshot by its replay, a replay by its snapshot, a conflict by its replay or, while
+    it is open, by the decision on it."""
+    deferred: int = 0
+    """Expired, but changed meanwhile, or the store failed; the next run retries it."""
+    retained: int = 0
+    """Not expired."""
 
     def add(self, other: "Tally") -> None:
         """Count what another run did, too."""
         self.removed += other.removed
-        self.held += other.held
-        self.waiting += other.waiting
-        self.postponed += other.postponed
-        self.kept += other.kept
+        self.on_hold += other.on_hold
+        self.blocked += other.blocked
+        self.deferred += other.deferred
+        self.retained += other.retained
 
     def members(self) -> dict[str, int]:
         """By name."""
         return {
             "removed": self.removed,
-            "held": self.held,
-            "waiting": self.waiting,
-            "postponed": self.postponed,
-            "kept": self.kept,
+            "on_hold": self.on_hold,
+            "blocked": self.blocked,
+            "deferred": self.deferred,
+            "retained": self.retained,
         }
 
 
@@ -165,27 +165,27 @@ class RetentionReport:
     tallies: dict[str, Tally] = field(default_factory=lambda: {name: Tally() for name in COUNTED})
     baselines: int = 0
     """Documents whose history now begins with a baseline of this run."""
-    broken: Counter[str] = field(default_factory=Counter)
-    """By kind, what cannot be read or does not hold together; it is left as it is."""
+    unreadable: Counter[str] = field(default_factory=Counter)
+    """Items by kind that cannot be read or are corrupt; they are left unchanged."""
 
     def add(self, other: "RetentionReport") -> None:
         """Count what another run did, too."""
         for name, tally in other.tallies.items():
             self.tallies[name].add(tally)
         self.baselines += other.baselines
-        self.broken.update(other.broken)
+        self.unreadable.update(other.unreadable)
 
     @property
     def unfinished(self) -> bool:
-        """Whether something was due that a later run has to look at again, or somebody has to look at."""
-        return bool(self.broken.total()) or any(tally.postponed for tally in self.tallies.values())
+        """Whether a later run or an operator has to look at an item again."""
+        return bool(self.unreadable.total()) or any(tally.deferred for tally in self.tallies.values())
 
     def members(self) -> dict[str, Any]:
         """What a client is told."""
         return {
             "counts": {name: tally.members() for name, tally in self.tallies.items()},
             "baselines": self.baselines,
-            "broken": self.broken.total(),
+            "unreadable": self.unreadable.total(),
         }
 
 

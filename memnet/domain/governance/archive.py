@@ -34,7 +34,7 @@ MAX_ENTRY_BYTES = 64 << 20
 
 
 class EntryKind(StrEnum):
-    """What is kept one entry a line, besides the documents and their records."""
+    """The kinds of entries, stored one a line, other than documents and their records."""
 
     EVENTS = "events"
     SNAPSHOTS = "snapshots"
@@ -128,7 +128,7 @@ class ArchivedFile(_Part):
 
 
 class Manifest(_Part):
-    """What the archive says of itself."""
+    """The manifest of an archive."""
 
     format: Literal["memnet-export"]
     format_version: Literal[2]

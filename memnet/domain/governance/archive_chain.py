@@ -34,7 +34,7 @@ class Chain:
     doc_id: str
     profiles: Texts = field(default_factory=dict)
     schemas: Texts = field(default_factory=dict)
-    """What its records name. Chains that share both are checked against each other."""
+    """The versions that its records name. Chains that share both are checked against each other."""
     records: int = 0
 
     def __post_init__(self) -> None:
@@ -89,7 +89,7 @@ class Chain:
         return record_bytes(record)
 
     def row(self) -> ArchivedDocument:
-        """What the manifest says of the document. Raises BrokenChain if there was no record, or a strange one."""
+        """Return the document's row of the manifest. Raises BrokenChain without a record, or with an unknown one."""
         if not self.fold.is_vouched:
             raise BrokenChain(change_id(self.doc_id, self.fold.sequence), "the record is missing")
         newest = self._version()

@@ -1,4 +1,4 @@
-"""Whom a message that nobody will work off is about: the broker's dead letters, and those that the workers wrote."""
+"""Find the user of a dead letter, of the broker's or of the workers'."""
 
 import base64
 from typing import Any
@@ -23,7 +23,7 @@ def is_about(scope: Whose, body: bytes, session: str | None) -> bool:
 
 
 def letter_is_about(scope: Whose, letter: bytes) -> bool:
-    """Whether a dead letter of the workers is about the user; of one that is none nobody can tell: False."""
+    """Return whether a dead letter of the workers is about the user; False if it cannot be read."""
     try:
         members: Any = orjson.loads(letter)
         body = members.get("body")

@@ -1,8 +1,8 @@
 """The erasure of all that is stored of a user: a fence against writers, and the journal of what was removed.
 
-One record is both. It stands from the acceptance until the receipt, outside of the user's prefix, and every step is
-written to it on condition that it still is what was read: a process that takes over goes on where the last one was,
-and that one, if it still lives, stops at its next step.
+One record is both. It exists from the acceptance until the receipt, outside of the user's prefix. Every step is a
+conditional write of it: a process that takes over continues where the last one was, and that one stops at its next
+step.
 """
 
 import math
@@ -31,7 +31,7 @@ from memnet.domain.governance.legal_hold import HoldTarget, tenant_prefix
 FENCES = "erasing/"
 """Where the running erasures lie."""
 CLEAN_SCANS = 2
-"""So many whole scans in a row find nothing before anything is claimed."""
+"""The number of full scans in a row that must find nothing before a receipt is signed."""
 
 
 class Store(StrEnum):
@@ -43,9 +43,9 @@ class Store(StrEnum):
 
 
 INDEXED, MESSAGES = "index_documents", "messages"
-"""What is counted in the index and in the queues; in the blobs it goes by `kind_of`."""
+"""The kinds counted in the index and in the queues; `kind_of` names those of blobs."""
 COPIES = "copies"
-"""What earlier versions and snapshots of blobs are counted as."""
+"""The kind of earlier versions and snapshots of blobs."""
 _COPY = re.compile(r"((versionid|snapshot)=[0-9A-Za-z:.-]{1,64})?")
 
 
@@ -72,13 +72,13 @@ class Erasure:
     stores: tuple[Store, ...]
     """Those that any process which worked on it knows of; all of them have to be found empty."""
     settle_seconds: int
-    """For how long whoever accepted it wants what was begun before to be waited for."""
+    """How long writes that began before may still arrive, in the settings of the process that accepted it."""
     started_at: str | None = None
-    """When the fence was known to stand and no legal hold was found. None: nothing has been touched yet."""
+    """When the fence was known to exist and no legal hold was found. None: nothing was deleted yet."""
     removed: Mapping[str, int] = field(default_factory=dict)
-    """How much of each kind was removed; what `batch` names is counted already."""
+    """Deleted items by kind, those in `batch` included."""
     batch: tuple[Found, ...] = ()
-    """What is being removed: written down before the first of it goes, so that none is counted twice."""
+    """The blobs being deleted: recorded before the first deletion, so that none is counted twice."""
     clean_scans: int = 0
     failing: Mapping[str, str] = field(default_factory=dict)
     """The stores in which the last run failed, and the code of the error."""
@@ -86,7 +86,7 @@ class Erasure:
     """The hash of the newest signed head there was, which ties the receipt to what somebody may have kept."""
 
     def settled_at(self, settle: timedelta) -> datetime | None:
-        """When nothing can arrive any more that was begun before the fence stood; None: the erasure has not started.
+        """The time from which no write can arrive that began before the fence; None if the erasure has not started.
 
         The longer of both times to wait counts.
         """
@@ -116,7 +116,7 @@ def fenced(name: str) -> UserScope | None:
 
 
 def erasure_id_of(scope: UserScope, idempotency_key: str) -> str:
-    """Name the erasure that a request asks for: the same request again is the same one, also when it is over.
+    """Return the id of a request's erasure: the same request again is the same erasure, also after it has ended.
 
     The key is what keeps others from finding the user by the id.
     """
@@ -145,7 +145,7 @@ Whose = UserScope | TenantScope
 def prefixes_of(scope: Whose) -> Sequence[str]:
     """Where anything of a user or tenant can lie, a user's keys first: without them what was sealed is dead at once.
 
-    What does not end in a slash is the name of a single blob.
+    A prefix without a slash at the end is the name of a single blob.
     """
     if isinstance(scope, TenantScope):
         tenant_id = scope.tenant_id
@@ -190,7 +190,7 @@ def user_of(scope: TenantScope, name: str) -> UserScope | None:
 
 
 def kind_of(scope: UserScope, name: str) -> str:
-    """What a blob of the user is counted as: the folder below the user's prefix, "marks" or "holds"."""
+    """Return the kind of a user's blob: the folder below the user's prefix, "marks" or "holds"."""
     if name.startswith(scope.prefix):
         return name.removeprefix(scope.prefix).partition("/")[0]
     return "holds" if name.startswith(HoldTarget(scope.tenant_id, scope.user_id).prefix) else "marks"
@@ -219,7 +219,7 @@ def begun(
 
 
 def started(erasure: Erasure, now: datetime) -> Erasure:
-    """Note that the fence stands and that no legal hold forbids the erasure; the first time counts."""
+    """Record that the fence exists and no legal hold forbids the erasure; the first time counts."""
     return replace(erasure, started_at=erasure.started_at or to_text(now))
 
 
@@ -229,7 +229,7 @@ def begin_batch(erasure: Erasure, batch: Sequence[Found]) -> Erasure:
 
 
 def end_batch(erasure: Erasure, kept: Sequence[Found] = ()) -> Erasure:
-    """What the batch names is gone, except for these, which were not removed after all."""
+    """Record that the batch was deleted, except for the blobs in `kept`."""
     removed = Counter(erasure.removed) - _kinds(erasure, kept)
     return replace(erasure, batch=(), removed=dict(removed))
 
@@ -310,7 +310,7 @@ def _time(text: str | None) -> str | None:
 
 
 def _is_sound(found: Erasure) -> bool:
-    """Whether every member is of its kind, and the batch the user's own: whoever goes on trusts them."""
+    """Return whether every member has its type and the batch is the user's: the next process trusts them."""
     numbers = [*found.removed.values(), found.clean_scans, found.settle_seconds]
     texts: list[Any] = [found.requested_by, *found.failing.values(), *(one.tag for one in found.batch)]
     texts += [] if found.last_head_sha256 is None else [found.last_head_sha256]

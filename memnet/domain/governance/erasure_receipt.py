@@ -28,19 +28,19 @@ RECEIPTS = "erasures/"
 """Where the receipts lie: outside of the users' prefixes."""
 RECEIPT_VERSION = 1
 PURPOSE = "memnet-erasure-1"
-"""What a receipt's signature is for."""
+"""The purpose of a receipt's signature."""
 SALT_BYTES = 32
 SIGNATURE_BYTES = 64
 LEGAL_HOLD = "legal_hold"
 SOFT_DELETE = "soft_delete"
 """Why something remains: an order keeps it, or the storage keeps what was deleted for a while."""
 LATE = "late_writes"
-"""What of a user under a hold may still arrive after the last look."""
+"""The kinds of data of a user under a hold that may still arrive after the last listing."""
 _Count = Annotated[int, Field(ge=0)]
 
 
 class Status(StrEnum):
-    """How an erasure stands. PARTIAL: it is over, and something remains."""
+    """The status of an erasure. PARTIAL: it has ended, and some data remains."""
 
     RUNNING = "running"
     COMPLETE = "complete"
@@ -55,7 +55,7 @@ class Remainder:
     count: int
     reason: str
     covers: str | None
-    """What the hold that keeps it is on: "user" or "tenant"; None: no hold keeps it."""
+    """The target of the hold that keeps it: "user" or "tenant"; None: no hold does."""
     until: str | None = None
 
 
@@ -70,7 +70,7 @@ class _Remainder(BaseModel):
 
 
 class _Members(BaseModel):
-    """What every receipt says, no more and no less."""
+    """The members of every receipt."""
 
     model_config = ConfigDict(strict=True, extra="forbid")
 
@@ -85,7 +85,7 @@ class _Members(BaseModel):
     finished_at: str
     stores: list[str]
     removed: dict[str, _Count]
-    remains: list[_Remainder]
+    remaining: list[_Remainder]
     clean_scans: _Count
     recoverable_until: str | None
     last_head_sha256: str | None
@@ -113,7 +113,7 @@ class Receipt:
 
 @dataclass(frozen=True, slots=True)
 class ErasureStatus:
-    """What is told of an erasure; what has a receipt is over."""
+    """The status of an erasure; one with a receipt has ended."""
 
     erasure_id: str
     status: Status
@@ -122,7 +122,7 @@ class ErasureStatus:
     failing: Mapping[str, str]
     """The stores that keep it from going on, each with the code of the error."""
     settled_at: str | None
-    """Not before this it ends: until then something may still arrive. None: it is over, or not known yet."""
+    """The erasure cannot end before: writes may still arrive. None: it has ended, or the time is not known."""
     receipt: Mapping[str, Any] | None
 
     def members(self) -> dict[str, Any]:
@@ -131,7 +131,7 @@ class ErasureStatus:
 
 
 def running(erasure: Erasure, settle: timedelta) -> ErasureStatus:
-    """The status of one whose fence stands."""
+    """Return the status of an erasure that has a fence."""
     settled_at = erasure.settled_at(settle)
     return ErasureStatus(
         erasure_id=erasure.erasure_id,
@@ -168,20 +168,20 @@ def receipts_of(tenant_id: str) -> str:
 
 
 def user_hash(scope: UserScope, salt: bytes) -> str:
-    """What a receipt says of the user: to compare with, for who knows the ids."""
+    """Return the salted hash of a user in a receipt, for a reader who knows the ids."""
     return sha256_hex(salt + canonical([scope.tenant_id, scope.user_id]))
 
 
 def withheld(kept: Mapping[str, int], covers: str) -> Sequence[Remainder]:
-    """What remains because of a hold on `covers`, by kind."""
-    # What was on its way may still arrive after the last look, so that something always may remain.
+    """Return the data that a hold on `covers` keeps, by kind."""
+    # A write in flight may still arrive after the last listing, so these kinds are always named.
     return [Remainder(kind, count, LEGAL_HOLD, covers) for kind, count in sorted(kept.items())] or [
         Remainder(LATE, 0, LEGAL_HOLD, covers)
     ]
 
 
 def recoverable(scope: UserScope, found: Iterable[Found]) -> Sequence[Remainder]:
-    """What was deleted and the storage keeps recoverable, by kind, each until the last of it goes."""
+    """Return the soft-deleted data by kind, each with the time at which its last blob expires."""
     counts, until = Counter[str](), dict[str, datetime]()
     for one in found:
         if one.kept_until is not None:
@@ -193,27 +193,27 @@ def recoverable(scope: UserScope, found: Iterable[Found]) -> Sequence[Remainder]
 
 def make_receipt(
     erasure: Erasure,
-    remains: Sequence[Remainder],
+    remaining: Sequence[Remainder],
     *,
     finished_at: datetime,
     salt: bytes,
     key: SigningKey,
 ) -> bytes:
     """Sign what became of the erasure: PARTIAL if something remains, else COMPLETE."""
-    kept = [one.until for one in remains if one.reason == SOFT_DELETE and one.until is not None]
+    kept = [one.until for one in remaining if one.reason == SOFT_DELETE and one.until is not None]
     members: dict[str, Any] = {
         "receipt_version": RECEIPT_VERSION,
         "erasure_id": erasure.erasure_id,
         "tenant_id": erasure.scope.tenant_id,
         "user_hash": user_hash(erasure.scope, salt),
         "salt": to_base64(salt),
-        "status": (Status.PARTIAL if remains else Status.COMPLETE).value,
+        "status": (Status.PARTIAL if remaining else Status.COMPLETE).value,
         "requested_by": erasure.requested_by,
         "accepted_at": erasure.accepted_at,
         "finished_at": to_text(finished_at),
         "stores": [store.value for store in erasure.stores],
         "removed": dict(erasure.removed),
-        "remains": [asdict(one) for one in remains],
+        "remaining": [asdict(one) for one in remaining],
         "clean_scans": erasure.clean_scans,
         "recoverable_until": max(kept, default=None),
         "last_head_sha256": erasure.last_head_sha256,
@@ -229,7 +229,7 @@ def read_receipt(data: bytes) -> Receipt:
         members: dict[str, Any] = orjson.loads(data)
         shape = _Members.model_validate(members)
         texts = is_whole(shape.salt, SALT_BYTES) and is_whole(shape.signature, SIGNATURE_BYTES)
-        if texts and (shape.status == "partial") == bool(shape.remains) and canonical(members) == data:
+        if texts and (shape.status == "partial") == bool(shape.remaining) and canonical(members) == data:
             return Receipt(members, data)
     except ValueError:  # ValidationError is one, too.
         pass

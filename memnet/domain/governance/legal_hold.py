@@ -24,12 +24,12 @@ TENANT = "tenant"
 USERS = "users"
 FIRST_NUMBER = 1
 FIRST_HASH = "0" * 64
-"""What the first change names as the hash before it."""
+"""The previous hash of the first change."""
 
 
 @dataclass(frozen=True, slots=True)
 class HoldTarget:
-    """What a hold is on: one user, or all users of a tenant. Raises InvalidIdentifier."""
+    """The target of a hold: one user, or all users of a tenant. Raises InvalidIdentifier."""
 
     tenant_id: str
     user_id: str | None = None
@@ -60,7 +60,7 @@ class HoldKey:
 
 
 class HoldAction(StrEnum):
-    """What a change does."""
+    """The action of a change."""
 
     PLACED = "placed"
     RELEASED = "released"
@@ -85,11 +85,11 @@ class HoldChange:
 
     @property
     def covers(self) -> str:
-        """What it is on: "user" or "tenant"."""
+        """The kind of its target: "user" or "tenant"."""
         return "tenant" if self.key.place.user_id is None else "user"
 
     def members(self) -> dict[str, Any]:
-        """What is told of it."""
+        """Return the members of the response."""
         return {"action": self.action.value, "reason": self.reason, "actor": self.actor, "at": self.at}
 
 

@@ -1,4 +1,4 @@
-"""What a migration must be before it is run: every fault of its form, and of what it makes of its examples."""
+"""Check a migration before it runs: the faults of its form and of its results for its examples."""
 
 from collections.abc import Iterator, Mapping
 from itertools import combinations
@@ -52,7 +52,7 @@ def _check_variables(migration: Migration) -> Iterator[Problem]:
     variables = {variable for family in migration.families if (variable := family.variable())}
     if len(variables) > 1:
         yield Problem("", f"has more than one variable: {', '.join(sorted(variables))}")
-    # What is found must lead to all the others: a fixed document cannot say which of a family is meant.
+    # A found document must lead to all the others: a fixed document does not name the member of a family.
     if variables and any(family.variable() is None for family in migration.families):
         yield Problem("", "if one place has a variable, all have it")
 

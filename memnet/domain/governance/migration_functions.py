@@ -1,7 +1,7 @@
-"""What a migration makes of contents, pure: JSON Patch steps, and the named functions that they may call.
+"""Apply a migration to contents: JSON Patch steps, and the named functions that they may call.
 
 The steps of a target work on {"sources": {name: document}, "content": {}}, where a document is what clients see of it.
-What stands at "content" after the last step is what is made. A function takes the value at the step's path, the step's
+The value at "content" after the last step is the result. A function takes the value at the step's path, the step's
 `with` and the sources, and returns the value that takes its place. It must be pure: the same versions make the same
 content, whenever and however often.
 """

@@ -1,4 +1,4 @@
-"""What a migration would do to the documents of one unit, decided from the versions that are there and nothing else.
+"""Plan a migration of one unit from the stored versions of its documents alone.
 
 There is no record of progress: whether a document is made already is said by its own audit records, so a run that was
 interrupted is resumed by another one, and any number of runs come to the same.
@@ -30,7 +30,7 @@ KEY_CHARS = 16
 
 
 class MigrationAction(StrEnum):
-    """How a target stands to its migration."""
+    """The state of a target in its migration."""
 
     CREATE = "create"
     REPLACE = "replace"
@@ -44,7 +44,7 @@ class MigrationAction(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Trace:
-    """What a document's records tell of a migration since it was last rolled back: its first and its newest change."""
+    """The first and the newest change of a migration in a document's records since its last rollback."""
 
     first: Record | None = None
     newest: Record | None = None
@@ -76,7 +76,7 @@ class Gathered:
 
 @dataclass(frozen=True, slots=True)
 class MigrationDecision:
-    """What is to become of one target. `command` and `rules` are there if it is to be written."""
+    """The decision for one target. `command` and `rules` are set if it is to be written."""
 
     key: DocumentKey
     standing: MigrationAction

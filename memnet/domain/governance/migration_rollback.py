@@ -39,7 +39,7 @@ def changed_since(gathered: Gathered) -> list[DocumentKey]:
 
 
 def returns(gathered: Gathered) -> list[Return]:
-    """What is to go back, in order: the sources that were decommissioned, then what the migration made."""
+    """Return the documents to roll back, in order: decommissioned sources, then the migration's targets."""
     sources = [
         Return(found.key, found.head, found.head.commit.sequence - 1)
         for found in gathered.sources.values()

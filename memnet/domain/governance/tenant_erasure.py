@@ -34,14 +34,14 @@ ENDED = "ended/"
 LOOK_EVERY = timedelta(seconds=60)
 """At most so long a process goes by its last look at a tenant's fence."""
 PURPOSE = "memnet-tenant-erasure-1"
-"""What a receipt's signature is for."""
+"""The purpose of a receipt's signature."""
 BLOBS = "blobs"
-"""What remains of a tenant's own blobs is counted as."""
+"""The kind under which a receipt counts the remaining blobs of a tenant."""
 _VERSION = 1
 
 
 class TenantStatus(StrEnum):
-    """How the erasure of a tenant stands. PARTIAL: it is over for now, and the receipt says what is left."""
+    """The status of a tenant's erasure. PARTIAL: it has ended for now, and the receipt names the remaining data."""
 
     RUNNING = "running"
     COMPLETE = "complete"
@@ -66,26 +66,26 @@ class TenantErasure:
     """The ids of users who are counted in `users` and whose erasures may not have begun."""
     clean_scans: int = 0
     failing: dict[str, str] = field(default_factory=dict)
-    """What keeps it from going on, each with an error code: a store, the vault, a user's erasure or a legal hold."""
+    """The failing parts with their error codes: a store, the vault, a user's erasure or a legal hold."""
     receipt: dict[str, Any] | None = None
     """The signed receipt of the last run; None while it runs."""
 
     @property
     def status(self) -> TenantStatus:
-        """How it stands."""
+        """The status."""
         return TenantStatus.RUNNING if self.receipt is None else TenantStatus(self.receipt["status"])
 
     def known_everywhere_at(self, settle: timedelta) -> datetime | None:
-        """From when on every process has seen the fence. None: nobody is known to have seen it yet."""
+        """The time from which every process has seen the fence; None if none is known to have seen it."""
         return None if self.standing_since is None else from_text(self.standing_since) + look_every(settle)
 
     def settled_at(self, settle: timedelta) -> datetime | None:
-        """From when on nothing can arrive any more of what began before every process had seen the fence."""
+        """The time from which no write can arrive that began before every process had seen the fence."""
         known_at = self.known_everywhere_at(settle)
         return None if known_at is None else known_at + settle
 
     def members(self, settle: timedelta) -> dict[str, Any]:
-        """What is told of it; user ids are not."""
+        """Return the members of the response, without user ids."""
         settled_at = self.settled_at(settle) if self.receipt is None else None
         return {
             "erasure_id": self.erasure_id,
@@ -145,26 +145,26 @@ def signed(
 ) -> TenantErasure:
     """Sign what became of it: PARTIAL if users are left under a legal hold, or deleted blobs can be recovered."""
     until = max((to_text(one.kept_until) for one in kept if one.kept_until is not None), default=None)
-    remains = [Remainder(BLOBS, len(kept), SOFT_DELETE, None, until)] if kept else []
+    remaining = [Remainder(BLOBS, len(kept), SOFT_DELETE, None, until)] if kept else []
     members: dict[str, Any] = {
         "receipt_version": _VERSION,
         "erasure_id": erasure.erasure_id,
         "tenant_id": erasure.tenant_id,
         "salt": to_base64(salt),
-        "status": (TenantStatus.PARTIAL if left or remains else TenantStatus.COMPLETE).value,
+        "status": (TenantStatus.PARTIAL if left or remaining else TenantStatus.COMPLETE).value,
         "requested_by": erasure.requested_by,
         "accepted_at": erasure.accepted_at,
         "finished_at": to_text(finished_at),
         "stores": [store.value for store in erasure.stores],
         "users": erasure.users,
         "users_held": sorted(user_hash(scope, salt) for scope in left),
-        "remains": [asdict(one) for one in remains],
+        "remaining": [asdict(one) for one in remaining],
         "clean_scans": erasure.clean_scans,
         "recoverable_until": until,
         "key_id": key.public.key_id,
     }
-    told = members | {"signature": to_base64(signature.sign(key, PURPOSE, canonical(members)))}
-    return replace(erasure, receipt=told, starting=(), failing={})
+    receipt = members | {"signature": to_base64(signature.sign(key, PURPOSE, canonical(members)))}
+    return replace(erasure, receipt=receipt, starting=(), failing={})
 
 
 def is_signed(receipt: dict[str, Any], key: PublicKey) -> bool:
@@ -179,7 +179,7 @@ def holds_back(receipt: dict[str, Any], scope: UserScope) -> bool:
 
 
 def read_receipt(data: bytes) -> dict[str, Any]:
-    """Read a receipt that stands alone. Raises HistoryCorrupt for what is not one."""
+    """Read a separate receipt. Raises HistoryCorrupt if it is not one."""
     try:
         found = orjson.loads(data)
         if _is_receipt(found) and canonical(found) == data:
@@ -193,14 +193,14 @@ def read_receipt(data: bytes) -> dict[str, Any]:
 def _is_receipt(found: Any) -> bool:
     names = {
         *("receipt_version", "erasure_id", "tenant_id", "salt", "status", "requested_by", "accepted_at"),
-        *("finished_at", "stores", "users", "users_held", "remains", "clean_scans", "recoverable_until"),
+        *("finished_at", "stores", "users", "users_held", "remaining", "clean_scans", "recoverable_until"),
         *("key_id", "signature"),
     }
     return (
         isinstance(found, dict)
         and found.keys() == names
         and found["receipt_version"] == _VERSION
-        and (found["status"] == "partial") == bool(found["users_held"] or found["remains"])
+        and (found["status"] == "partial") == bool(found["users_held"] or found["remaining"])
         and found["status"] in ("partial", "complete")
         and is_whole(found["salt"], SALT_BYTES)
         and is_whole(found["signature"], SIGNATURE_BYTES)
@@ -222,8 +222,8 @@ def load(tenant_id: str, data: bytes) -> TenantErasure:
         found = TenantErasure(**members)
         is_sound = type(found.users) is int and type(found.clean_scans) is int and isinstance(found.failing, dict)
         since = found.standing_since is None or to_text(from_text(found.standing_since)) == found.standing_since
-        told = found.receipt is None or _is_receipt(found.receipt)
-        if found.tenant_id == tenant_id and dump(found) == data and is_sound and since and told:
+        is_receipt = found.receipt is None or _is_receipt(found.receipt)
+        if found.tenant_id == tenant_id and dump(found) == data and is_sound and since and is_receipt:
             return found
     except (ValueError, KeyError, TypeError, AttributeError, InvalidIdentifier, MalformedRequest):
         pass

@@ -1,49 +1,69 @@
-"""Erase all that is stored of a tenant, as far as it gets now: its users one by one, then what is the tenant's own."""
+"""Request, get and run the erasures of tenants: first every user's, then the tenant's own data."""
 
-import asyncio
-from collections.abc import Awaitable, Mapping, Sequence
+import logging
+from collections import Counter
+from collections.abc import Collection, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from datetime import datetime
+from functools import partial
 
-from memnet.domain.core.errors import DecryptionFailed, ErasureRunning, MemnetError, TenantHeld, VaultUnavailable
+from memnet.domain.core.errors import (
+    DecryptionFailed,
+    ErasureNotFound,
+    ErasureRunning,
+    HistoryCorrupt,
+    MemnetError,
+    TenantHeld,
+    Unavailable,
+    VaultUnavailable,
+)
 from memnet.domain.core.scope import Actor, StorageETag, UserScope
+from memnet.domain.core.timestamps import to_text
+from memnet.domain.events.event import load as load_event
 from memnet.domain.governance.erasure import Found, Store, TenantScope, user_of
 from memnet.domain.governance.erasure_receipt import SALT_BYTES
 from memnet.domain.governance.tenant_erasure import (
     TenantErasure,
+    TenantStatus,
     dump,
     is_proven,
     load,
+    resumed,
     scanned,
     signed,
     standing,
     starting,
 )
-from memnet.operations.governance.erase_tenant_index import erase_tenant_index
-from memnet.operations.governance.erase_user import VAULT, Erased
+from memnet.operations.events.find_indexes import find_indexes
+from memnet.operations.governance.erase_user import INDEX_PAGE, VAULT, Erased
+from memnet.operations.governance.erasure_request import request_erasure
 from memnet.operations.governance.legal_holds import holds_covering, is_tenant_held
-from memnet.operations.governance.request_erasure import request_erasure
-from memnet.ports import StoreConflict
+from memnet.paging import bounded, pages, retry_conflicts
+from memnet.ports import IndexMissing, StoreConflict
 from memnet.service import Service
+from memnet.stores import Search
 
 PAGE = 250
 PARALLEL = 8
+ATTEMPTS = 4
 PASSES = 3
-"""So often it is scanned by one run: twice clean, and once for what the first scan removes."""
+"""Scans of one run: two that find nothing, and one for the data that the first scan deletes."""
 USERS, HOLD = "users", "legal_hold"
-"""What else can keep it from going on, besides a store."""
+"""Failing parts of an erasure that are no stores."""
+log = logging.getLogger(__name__)
 
 
 @dataclass(slots=True)
 class _Journal:
-    """The record as it was read or written last."""
+    """The record as this process last read or wrote it."""
 
     service: Service
     erasure: TenantErasure
     tag: StorageETag
 
     async def note(self, erasure: TenantErasure) -> None:
-        """Write it, if it says anything new. Raises StoreConflict if another process has, Unavailable."""
+        """Write the record if it has changed. Raises StoreConflict if another process has written it, Unavailable."""
         if erasure == self.erasure:
             return
         self.tag = await self.service.erasures.write_end(
@@ -52,24 +72,24 @@ class _Journal:
         self.erasure = erasure
 
     async def fail(self, failing: Mapping[str, str]) -> Erased:
-        """Note what keeps it from going on."""
+        """Record the failing parts."""
         await self.note(replace(self.erasure, failing=dict(failing), clean_scans=0))
         return Erased.FAILING
 
 
 @dataclass(slots=True)
 class _Pass:
-    """What one pass over the tenant has seen."""
+    """The findings of one pass over the tenant."""
 
     known_at: datetime
-    """What is removed is dated so: before the holds were read."""
+    """Deletions are dated with this moment, before the holds were read."""
     held: dict[UserScope, bool] = field(default_factory=dict)
     found: int = 0
     kept: list[Found] = field(default_factory=list)
     failing: dict[str, str] = field(default_factory=dict)
 
     async def holds(self, scope: UserScope, service: Service) -> bool:
-        """Whether a legal hold covers the user. Raises HistoryCorrupt, Unavailable."""
+        """Return whether a legal hold covers the user. Raises HistoryCorrupt, Unavailable."""
         # A user who was not held a moment ago may be held by now.
         if not self.held.get(scope):
             self.held[scope] = bool(await holds_covering(scope, holds=service.holds))
@@ -81,11 +101,77 @@ class _Pass:
         return [scope for scope, is_held in self.held.items() if is_held]
 
 
-async def erase_tenant(tenant_id: str, service: Service) -> Erased:
-    """Go on with the tenant's erasure from wherever it is; any number of processes may, at once and after a crash.
+async def request_tenant_erasure(tenant_id: str, service: Service, *, actor: Actor) -> TenantErasure:
+    """Create the tenant's fence: within `look_every` every process refuses to write for the tenant, permanently.
 
-    It begins the erasure of each user that no legal hold covers, and waits until none of them runs. Then it removes
-    what is left outside of the held users' memory, until two scans of all stores in a row find nothing. Its receipt is
+    The rest is `erase_tenant`. A tenant ends once, so a repeated request returns its erasure; one that ended partial
+    runs again.
+
+    Raises:
+        TenantHeld: a legal hold is on the tenant.
+        VaultUnavailable, DecryptionFailed: no receipt could be signed.
+        InvalidIdentifier, HistoryCorrupt, Unavailable.
+    """
+    await service.signing.newest()
+
+    async def request() -> TenantErasure:
+        stored = await service.erasures.read_end(tenant_id)
+        found = None if stored is None else load(tenant_id, stored.data)
+        if found is not None and found.status is not TenantStatus.PARTIAL:
+            return found
+        await _check_hold(tenant_id, service)
+        now = service.clock.now()
+        if found is None:
+            asked = TenantErasure(
+                tenant_id=tenant_id,
+                erasure_id=service.ids.new(),
+                requested_by=actor.principal,
+                accepted_at=to_text(now),
+                stores=tuple(Store),
+            )
+        else:
+            asked = resumed(found, by=actor.principal, at=now)
+        tag = None if stored is None else stored.storage_etag
+        await service.erasures.write_end(tenant_id, dump(asked), replaces=tag, runs=True)
+        return asked
+
+    return await retry_conflicts(request, attempts=ATTEMPTS)
+
+
+async def get_tenant_erasure(tenant_id: str, service: Service) -> TenantErasure:
+    """Return the erasure of a tenant, with its receipt once it has ended.
+
+    Raises ErasureNotFound, InvalidIdentifier, HistoryCorrupt, Unavailable.
+    """
+    stored = await service.erasures.read_end(tenant_id)
+    if stored is None:
+        raise ErasureNotFound()
+    return load(tenant_id, stored.data)
+
+
+async def erase_tenants(service: Service) -> Counter[Erased]:
+    """Run every running erasure of a tenant; return the number of each result. A failure does not stop the others.
+
+    Raises Unavailable if they cannot be listed.
+    """
+    found = Counter[Erased]()
+    for tenant_id in await service.erasures.list_ending():
+        try:
+            found[await erase_tenant(tenant_id, service)] += 1
+        except (Unavailable, HistoryCorrupt) as error:
+            log.error("tenant_erasure_failed tenant=%s error=%s", tenant_id, error.code)
+            found[Erased.FAILING] += 1
+        except Exception:
+            log.exception("tenant_erasure_crashed")
+            found[Erased.FAILING] += 1
+    return found
+
+
+async def erase_tenant(tenant_id: str, service: Service) -> Erased:
+    """Continue the tenant's erasure; several processes may, at once and after a crash.
+
+    It requests the erasure of each user that no legal hold covers, and waits until none of them runs. Then it deletes
+    the data outside of the held users' memory, until two scans of all stores in a row find nothing. Its receipt is
     complete, or partial: then it names the held users by salted hashes, and a new request runs it again. A hold on the
     tenant pauses it. Raises HistoryCorrupt if the record cannot be read, Unavailable if it cannot be written.
     """
@@ -139,42 +225,32 @@ async def _check_hold(tenant_id: str, service: Service) -> None:
 
 
 async def _users_run(journal: _Journal, seen: _Pass) -> bool:
-    """Begin the erasure of each user that has none and that no hold covers; return whether any runs.
+    """Request the erasure of each user that has none and that no hold covers; return whether any runs.
 
     Raises StoreConflict, HistoryCorrupt, Unavailable.
     """
     service, tenant_id = journal.service, journal.erasure.tenant_id
-    # Before the users are listed: who is neither here nor listed has been erased.
+    # Before the users are listed: a user who is neither here nor listed has been erased.
     running = await service.erasures.erasing(tenant_id)
     is_any = bool(running)
-    gate = asyncio.Semaphore(PARALLEL)
     failed: list[UserScope] = []
     counted = journal.erasure.starting
-    cursor: str | None = None
-    while True:
-        page = await service.users.list_users(tenant_id, limit=PAGE, cursor=cursor)
-        found = [scope for scope in page.items if scope not in running]
-        held = await asyncio.gather(*(_bounded(gate, seen.holds(scope, service)) for scope in found))
+    async for page in pages(partial(service.users.list_users, tenant_id), PAGE):
+        found = [scope for scope in page if scope not in running]
+        held = await bounded(partial(seen.holds, service=service), found, at_once=PARALLEL)
         free = [scope for scope, is_held in zip(found, held, strict=True) if not is_held]
         if free:
-            # Their names before the deeds: whoever takes over counts none of them again.
+            # Their names are recorded first: a process that takes over counts none of them again.
             ids = [*counted, *(scope.user_id for scope in (*failed, *free))]
             await journal.note(starting(journal.erasure, ids))
-            begun = await asyncio.gather(*(_bounded(gate, _begin(scope, journal, seen)) for scope in free))
+            begun = await bounded(partial(_begin, journal=journal, seen=seen), free, at_once=PARALLEL)
             failed += [scope for scope, is_begun in zip(free, begun, strict=True) if not is_begun]
             is_any = True
-        cursor = page.next_cursor
-        if cursor is None:
-            return is_any
-
-
-async def _bounded(gate: asyncio.Semaphore, call: Awaitable[bool]) -> bool:
-    async with gate:
-        return await call
+    return is_any
 
 
 async def _begin(scope: UserScope, journal: _Journal, seen: _Pass) -> bool:
-    """Request the user's erasure; return whether it runs, or is over."""
+    """Request the user's erasure; return whether it runs or has ended."""
     actor, key = Actor(journal.erasure.requested_by, frozenset()), journal.service.ids.new()
     try:
         await request_erasure(scope, journal.service, idempotency_key=key, actor=actor)
@@ -187,7 +263,7 @@ async def _begin(scope: UserScope, journal: _Journal, seen: _Pass) -> bool:
 
 
 async def _remove_own(journal: _Journal, seen: _Pass) -> None:
-    """Remove from every store what belongs to the tenant and to no held user; note what was found and what failed.
+    """Delete the data of the tenant and of no held user from every store; record counts and failures.
 
     Raises TenantHeld.
     """
@@ -210,17 +286,15 @@ async def _remove_from(store: Store, journal: _Journal, seen: _Pass) -> int:
 
 
 async def _remove_blobs(scope: TenantScope, seen: _Pass, service: Service) -> int:
-    """One after the other, in name order: without its release a legal hold would be in force again.
+    """Delete blobs one at a time in name order: without its release a legal hold would be in force again.
 
     Raises TenantHeld as soon as a legal hold is on the tenant.
     """
     found = 0
-    cursor: str | None = None
-    while True:
-        page = await service.user_storage.list(scope, limit=PAGE, cursor=cursor)
+    async for page in pages(partial(service.user_storage.list, scope), PAGE):
         # After the listing: a hold whose record is listed is in force by now.
         await _check_hold(scope.tenant_id, service)
-        for one in page.items:
+        for one in page:
             user = user_of(scope, one.name)
             if user is not None and await seen.holds(user, service):
                 continue
@@ -228,13 +302,33 @@ async def _remove_blobs(scope: TenantScope, seen: _Pass, service: Service) -> in
                 seen.kept.append(one)
                 continue
             found += 1
-            try:
+            with suppress(StoreConflict):
                 await service.user_storage.delete(scope, one, known_at=seen.known_at)
-            except StoreConflict:
-                continue
-        cursor = page.next_cursor
-        if cursor is None:
-            return found
+    return found
+
+
+async def erase_tenant_index(tenant_id: str, held: Collection[UserScope], *, search: Search) -> int:
+    """Delete a tenant's documents from every index, except those of the users in `held`; return how many were found.
+
+    Raises Unavailable if one could not be deleted; the same call again continues.
+    """
+    found = 0
+    for name in await find_indexes(search=search):
+        after: str | None = None
+        while True:
+            try:
+                hits = await search.index.list(name, tenant_id, limit=INDEX_PAGE, after=after)
+                events = {hit.key: load_event(hit.data) for hit in hits}
+                keys = [key for key, event in events.items() if event is None or event.key.scope not in held]
+                if keys and await search.index.delete(name, keys):
+                    raise Unavailable(dependency="search")
+            except IndexMissing:
+                break
+            found += len(keys)
+            if len(hits) < INDEX_PAGE:
+                break
+            after = hits[-1].key
+    return found
 
 
 async def _end(journal: _Journal, seen: _Pass) -> Erased:

@@ -1,51 +1,66 @@
-"""Erase all that is stored of a user, as far as it gets now: remove, wait until nothing can arrive, look, sign."""
+"""Run the erasures of users: delete, wait until no write can arrive, scan, sign."""
 
+import asyncio
 import logging
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
 from enum import StrEnum
+from functools import partial
 
 from memnet.domain.core.error_code import ErrorCode
-from memnet.domain.core.errors import DecryptionFailed, MemnetError, VaultUnavailable
+from memnet.domain.core.errors import DecryptionFailed, HistoryCorrupt, MemnetError, Unavailable, VaultUnavailable
 from memnet.domain.core.scope import UserScope
-from memnet.domain.governance.erasure import INDEXED, MESSAGES, Store, counted, is_proven, scanned
+from memnet.domain.governance.erasure import INDEXED, MESSAGES, Found, Store, counted, is_proven, scanned
 from memnet.domain.governance.erasure_receipt import Remainder, read_receipt, recoverable
-from memnet.operations.governance.erase_blobs import erase_blobs
-from memnet.operations.governance.erase_index import erase_index
-from memnet.operations.governance.fence_documents import fence_documents
-from memnet.operations.governance.resume_erasure import ErasureJournal, resume_erasure
-from memnet.operations.governance.sign_erasure import sign_erasure
-from memnet.ports import StoreConflict
+from memnet.operations.events.find_indexes import find_indexes
+from memnet.operations.governance.erasure_request import (
+    ErasureJournal,
+    fence_documents,
+    resume_erasure,
+    sign_erasure,
+)
+from memnet.paging import bounded, pages
+from memnet.ports import IndexMissing, StoreConflict
 from memnet.service import Service
+from memnet.stores import Search
 
 PASSES = 20
-"""After so many the rest is left to another run: something goes on bringing things back."""
+"""Passes of one run; the rest is left to the next run, because a writer keeps storing data."""
+AT_ONCE = 4
+PAGE = 1000
+BATCH = 250
+"""The largest batch in a journal."""
+INDEX_PAGE = 900
+LOOKS = 10
+"""How often an index is read for a deletion to become visible before the next run continues."""
+PAUSE_SECONDS = 0.2
 VAULT = "vault"
-"""What fails if the receipt cannot be signed."""
+"""The failing part if the receipt cannot be signed."""
 log = logging.getLogger(__name__)
 
 
 class Erased(StrEnum):
-    """How far a run came."""
+    """The result of one run of an erasure."""
 
     NOTHING = "nothing"
-    """There is no erasure of this user, or no more."""
+    """No erasure of this user runs."""
     FINISHED = "finished"
     WAITING = "waiting"
-    """The next run continues: the settle time has not passed, or something arrived again."""
+    """The next run continues: a write may still arrive, or one has arrived."""
     FAILING = "failing"
-    """A store does not do its part; the record says which. The next run tries again."""
+    """A store fails; the record names it. The next run retries it."""
     TAKEN_OVER = "taken_over"
-    """Another process is at it."""
+    """Another process runs the erasure."""
 
 
 async def erase_user(scope: UserScope, service: Service) -> Erased:
-    """Go on with the user's erasure from wherever it is; any number of processes may, at once and after a crash.
+    """Continue the user's erasure; several processes may, at once and after a crash.
 
-    It ends with a receipt: complete, after two whole scans of all stores in a row have found nothing and nothing that
-    was begun before the fence stood can still arrive; or partial, if the storage keeps deleted blobs recoverable.
-    A store that fails is named in the record and keeps it from ending. An erasure that has not started and that a legal
-    hold forbids is withdrawn, and nothing is touched.
+    It ends with a receipt: complete, after two full scans of all stores in a row found nothing and no write that began
+    before the fence can still arrive; or partial, if the storage keeps deleted blobs recoverable. A failing store is
+    recorded and keeps the erasure from ending. An erasure that has not started and that a legal hold forbids is
+    withdrawn, and nothing is deleted.
 
     Raises:
         HistoryCorrupt: the record cannot be read.
@@ -56,7 +71,7 @@ async def erase_user(scope: UserScope, service: Service) -> Erased:
         if journal is None:
             return Erased.NOTHING
         if await _is_signed(journal):
-            # The process that signed it did not get to the last step.
+            # The process that signed it was interrupted before this step.
             await service.erasures.lift(scope, tag=journal.tag)
             return Erased.FINISHED
         return await _erase(journal)
@@ -65,9 +80,9 @@ async def erase_user(scope: UserScope, service: Service) -> Erased:
 
 
 async def _is_signed(journal: ErasureJournal) -> bool:
-    """Whether the receipt is there and proves the erasure.
+    """Return whether a receipt exists and proves the erasure.
 
-    One without scans was signed under a legal hold by a process that a repetition of its request has overtaken.
+    One without scans was signed under a legal hold by a process that a repetition of its request has superseded.
     """
     erasure = journal.erasure
     data = await journal.service.erasures.read_receipt(erasure.scope.tenant_id, erasure.erasure_id)
@@ -76,7 +91,7 @@ async def _is_signed(journal: ErasureJournal) -> bool:
 
 async def _erase(journal: ErasureJournal) -> Erased:
     for _ in range(PASSES):
-        # Before the pass: what it does not find must not have been able to arrive since.
+        # Read before the pass: data that the pass does not find must not have been able to arrive since.
         settled = _is_settled(journal)
         found, failing = await _pass(journal)
         if failing:
@@ -97,7 +112,7 @@ def _is_settled(journal: ErasureJournal) -> bool:
 
 
 async def _pass(journal: ErasureJournal) -> tuple[int, dict[str, str]]:
-    """Remove what there is in every store; return how much that was, and the stores that failed, each with its code.
+    """Delete from every store; return the number of deleted items, and the error code of each failing store.
 
     Raises StoreConflict.
     """
@@ -113,7 +128,7 @@ async def _pass(journal: ErasureJournal) -> tuple[int, dict[str, str]]:
 
 
 def _code(error: Exception) -> str:
-    """What a failure is told as; one that nobody thought of keeps no other store from being emptied."""
+    """Return the error code of a failure; an unexpected one does not stop the other stores."""
     if isinstance(error, MemnetError):
         return error.code.value
     # Not its text: a log outlives an erasure.
@@ -122,11 +137,11 @@ def _code(error: Exception) -> str:
 
 
 async def _remove_from(store: Store, journal: ErasureJournal) -> int:
-    """Remove until nothing is found; return how much it was."""
+    """Delete until nothing is found; return the number of deleted items."""
     service, scope = journal.service, journal.erasure.scope
     if store is Store.BLOBS:
         await fence_documents(scope, known_at=journal.known_at, documents=service.documents)
-        return await erase_blobs(journal=journal)
+        return await erase_blobs(journal)
     if store is Store.INDEX:
         kind, removed = INDEXED, await erase_index(scope, search=service.search)
     else:
@@ -135,12 +150,95 @@ async def _remove_from(store: Store, journal: ErasureJournal) -> int:
     return removed
 
 
-async def _end(journal: ErasureJournal, remains: Sequence[Remainder]) -> Erased:
-    """Sign what became of it, then take the fence down: the user may begin afresh."""
+async def _end(journal: ErasureJournal, remaining: Sequence[Remainder]) -> Erased:
+    """Sign the receipt, then delete the fence: the user may be written for again."""
     try:
-        await sign_erasure(journal.erasure, remains, journal.service)
+        await sign_erasure(journal.erasure, remaining, journal.service)
     except (VaultUnavailable, DecryptionFailed) as error:
         await journal.note(replace(journal.erasure, failing={VAULT: error.code.value}))
         return Erased.FAILING
     await journal.service.erasures.lift(journal.erasure.scope, tag=journal.tag)
     return Erased.FINISHED
+
+
+async def erase_users(tenant_id: str | None, service: Service) -> Counter[Erased]:
+    """Run every erasure of a tenant, or of all tenants; return the number of each result.
+
+    A failure does not stop the others, and concurrent calls are safe. Raises InvalidIdentifier, Unavailable if the
+    fences cannot be listed.
+    """
+
+    async def one(scope: UserScope) -> Erased:
+        try:
+            return await erase_user(scope, service)
+        except (Unavailable, HistoryCorrupt) as error:
+            # Without the user: a log outlives an erasure.
+            log.error("erasure_failed tenant=%s error=%s", scope.tenant_id, error.code)
+        except Exception:
+            log.exception("erasure_crashed")
+        return Erased.FAILING
+
+    scopes = sorted(await service.erasures.erasing(tenant_id), key=lambda scope: scope.prefix)
+    return Counter(await bounded(one, scopes, at_once=AT_ONCE))
+
+
+async def erase_blobs(journal: ErasureJournal) -> int:
+    """Delete a user's blobs until a full listing finds none that can be deleted; return their number.
+
+    Current blobs go first, then their versions and snapshots. Soft-deleted blobs cannot be deleted before they expire;
+    `journal.kept` names them.
+
+    Raises StoreConflict if another process has taken the erasure over, Unavailable.
+    """
+    service, scope = journal.service, journal.erasure.scope
+    await journal.finish_batch()
+    total, copies_too = 0, False
+    while True:
+        kept: list[Found] = []
+        removed = left = 0
+        async for page in pages(partial(service.user_storage.list, scope), PAGE):
+            kept += [one for one in page if one.kept_until is not None]
+            there = [one for one in page if one.kept_until is None]
+            wanted = [one for one in there if copies_too or not one.copy]
+            for start in range(0, len(wanted), BATCH):
+                await journal.remove(wanted[start : start + BATCH])
+            removed, left = removed + len(wanted), left + len(there) - len(wanted)
+        total += removed
+        if not removed and not left:
+            journal.kept = kept
+            return total
+        # Deleting a version takes a permission of its own: without it, the current blobs are deleted all the same.
+        copies_too = True
+
+
+async def erase_index(scope: UserScope, *, search: Search) -> int:
+    """Delete a user's documents from every index until none shows one; return their number, each event once.
+
+    Raises Unavailable if one cannot be deleted or is still shown after a while; the same call again continues.
+    """
+    removed: set[str] = set()
+    for name in await find_indexes(search=search):
+        try:
+            await _erase_from(name, scope, removed, search)
+        except IndexMissing:
+            continue
+    return len(removed)
+
+
+async def _erase_from(name: str, scope: UserScope, removed: set[str], search: Search) -> None:
+    """Add the deleted documents to `removed`."""
+    deleted: set[str] = set()
+    looks = 0
+    while found := await search.index.list_of_user(name, scope, limit=INDEX_PAGE, after=None):
+        if deleted.issuperset(found):
+            # Deleted and still shown: the index is eventually consistent.
+            looks += 1
+            if looks == LOOKS:
+                raise Unavailable(dependency="search")
+            await asyncio.sleep(PAUSE_SECONDS)
+            continue
+        if await search.index.delete(name, found):
+            raise Unavailable(dependency="search")
+        deleted.update(found)
+        removed.update(found)
+        looks = 0

@@ -1,15 +1,17 @@
 """Export a user's memory into one archive."""
 
-import asyncio
 from collections.abc import AsyncIterator, Callable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
+from functools import partial
 from hashlib import sha256
 
+from memnet.domain.catalog.retention_policy import batches
 from memnet.domain.core.canonical_json import sha256_hex
-from memnet.domain.core.errors import HistoryCorrupt, LimitExceeded, SnapshotNotFound, Unavailable, VaultUnavailable
+from memnet.domain.core.errors import HistoryCorrupt, LimitExceeded, SnapshotNotFound, Unavailable
 from memnet.domain.core.scope import Actor, UserScope
 from memnet.domain.core.timestamps import to_text
-from memnet.domain.core.user_item import ItemKey, ItemKind
+from memnet.domain.core.user_item import ItemKind
 from memnet.domain.documents import envelope
 from memnet.domain.documents.audit_record import BrokenChain, check_head
 from memnet.domain.documents.envelope import Envelope
@@ -35,11 +37,11 @@ from memnet.operations.events.read_events import read_events
 from memnet.operations.history.audit_records import read_records
 from memnet.operations.history.baselines import read_baseline
 from memnet.operations.replay.read_snapshot import read_snapshot
+from memnet.paging import bounded, pages, rows
 from memnet.ports import ArchiveWriter
 from memnet.service import Service
-from memnet.stores import AuditLog, DocumentStore, EventStore, ListedDocument, RecordStore, Vault
+from memnet.stores import AuditLog, DocumentStore, EventStore, RecordStore, Vault
 
-PAGE = 1000
 PARALLEL = 16
 BATCH = 64
 """So many records are in memory at a time."""
@@ -49,7 +51,7 @@ LINES: dict[ItemKind, Callable[[bytes], bytes]] = {
     ItemKind.CONFLICTS: conflict_line,
     ItemKind.ACCESSES: bytes,
 }
-"""What of a record is exported."""
+"""The exported part of a record."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,12 +98,10 @@ async def export_user(
 
     Raises HistoryCorrupt, LimitExceeded, DecryptionFailed, VaultUnavailable, Unavailable, OSError.
     """
-    if snapshots_read_by is not None and service.vault is None:
-        raise VaultUnavailable()
     started = to_text(service.clock.now())
     files = _Files(archive)
-    rows, profiles, schemas = await _documents(scope, files, service)
-    files.counts["documents"] = len(rows)
+    documents, profiles, schemas = await _documents(scope, files, service)
+    files.counts["documents"] = len(documents)
     await _entries(scope, files, snapshots_read_by, service)
     manifest = Manifest(
         format="memnet-export",
@@ -110,8 +110,8 @@ async def export_user(
         started_at=started,
         finished_at=to_text(service.clock.now()),
         actor=None if snapshots_read_by is None else snapshots_read_by.principal,
-        documents=sorted(rows, key=lambda row: f"{row.namespace}/{row.path}"),
-        changed_meanwhile=await _changed(scope, rows, service.documents),
+        documents=sorted(documents, key=lambda row: f"{row.namespace}/{row.path}"),
+        changed_meanwhile=await _changed(scope, documents, service.documents),
         profiles=[
             UsedProfile(profile_id=name, version=version, sha256=sha256)
             for (name, version), sha256 in sorted(profiles.items())
@@ -133,15 +133,15 @@ async def export_user(
 
 async def _documents(scope: UserScope, files: _Files, service: Service) -> tuple[list[ArchivedDocument], Texts, Texts]:
     """The documents that were written, and the profiles and schemas that their records name."""
-    rows, seen, written = list[ArchivedDocument](), set[str](), 0
+    found, seen, written = list[ArchivedDocument](), set[str](), 0
     profiles, schemas = Texts(), Texts()
-    async for listed in _rows(scope, service.documents):
+    async for listed in rows(partial(service.documents.list, scope, "")):
         key = listed.key
         stored = await service.documents.get(key)
         if stored is None:
             continue
-        if len(rows) == MAX_DOCUMENTS:
-            raise LimitExceeded(limit="max_documents", allowed=MAX_DOCUMENTS, found=len(rows) + 1)
+        if len(found) == MAX_DOCUMENTS:
+            raise LimitExceeded(limit="max_documents", allowed=MAX_DOCUMENTS, found=len(found) + 1)
         head = envelope.load(stored.data)
         if head.doc_id in seen:
             raise HistoryCorrupt(change_id=head.change_id(head.commit.sequence), reason="two documents have one id")
@@ -150,23 +150,12 @@ async def _documents(scope: UserScope, files: _Files, service: Service) -> tuple
         try:
             written += await files.add(audit_file(head.doc_id), _records(head, chain, service.audit))
             check_head(chain.fold, head)
-            rows.append(chain.row())
+            found.append(chain.row())
             await files.add(document_file(head.doc_id), _one(chain.document()))
         except BrokenChain as error:
             raise HistoryCorrupt(change_id=error.change_id, reason=error.reason) from error
     files.counts["records"] = written
-    return rows, profiles, schemas
-
-
-async def _rows(scope: UserScope, documents: DocumentStore) -> AsyncIterator[ListedDocument]:
-    cursor: str | None = None
-    while True:
-        page = await documents.list(scope, "", limit=PAGE, cursor=cursor)
-        for row in page.items:
-            yield row
-        cursor = page.next_cursor
-        if cursor is None:
-            return
+    return found, profiles, schemas
 
 
 async def _records(head: Envelope, chain: Chain, audit: AuditLog) -> AsyncIterator[bytes]:
@@ -190,7 +179,7 @@ async def _records(head: Envelope, chain: Chain, audit: AuditLog) -> AsyncIterat
 
 async def _entries(scope: UserScope, files: _Files, reader: Actor | None, service: Service) -> None:
     lines: dict[EntryKind, AsyncIterator[bytes]] = {EntryKind.EVENTS: _events(scope, service.events)}
-    if reader is not None and service.vault is not None:
+    if reader is not None:
         # Before the accesses: the readings are among them.
         lines[EntryKind.SNAPSHOTS] = _snapshots(scope, reader, service.vault)
     for kind in LINES:
@@ -200,11 +189,8 @@ async def _entries(scope: UserScope, files: _Files, reader: Actor | None, servic
 
 
 async def _events(scope: UserScope, events: EventStore) -> AsyncIterator[bytes]:
-    cursor: str | None = None
-    while True:
-        page = await events.list_of_user(scope, limit=PAGE, cursor=cursor)
-        for start in range(0, len(page.items), BATCH):
-            batch = [row.key for row in page.items[start : start + BATCH]]
+    async for page in pages(partial(events.list_of_user, scope)):
+        for batch in batches([row.key for row in page], BATCH):
             found = await read_events(batch, events=events)
             for key in batch:
                 event = found.get(key)
@@ -212,47 +198,28 @@ async def _events(scope: UserScope, events: EventStore) -> AsyncIterator[bytes]:
                     yield event.data
                 elif key in found:
                     raise HistoryCorrupt("A stored event cannot be read.", event_id=key.event_id)
-        cursor = page.next_cursor
-        if cursor is None:
-            return
 
 
 async def _snapshots(scope: UserScope, reader: Actor, vault: Vault) -> AsyncIterator[bytes]:
-    async for page in _pages(scope, ItemKind.SNAPSHOTS, vault.records):
-        for key in page:
-            conversation_id, _, snapshot_id = key.name.partition("/")
-            try:
-                snapshot = await read_snapshot(scope, conversation_id, snapshot_id, actor=reader, vault=vault)
-            except SnapshotNotFound:
-                continue
-            yield snapshot.dump()
+    async for key in rows(partial(vault.records.list, scope, ItemKind.SNAPSHOTS)):
+        conversation_id, _, snapshot_id = key.name.partition("/")
+        with suppress(SnapshotNotFound):
+            yield (await read_snapshot(scope, conversation_id, snapshot_id, actor=reader, vault=vault)).dump()
 
 
 async def _stored(scope: UserScope, kind: ItemKind, records: RecordStore) -> AsyncIterator[bytes]:
-    async for page in _pages(scope, kind, records):
-        for start in range(0, len(page), PARALLEL):
-            batch = page[start : start + PARALLEL]
-            found = await asyncio.gather(*(records.read(key) for key in batch))
-            for stored in found:
+    async for page in pages(partial(records.list, scope, kind)):
+        for batch in batches(page, PARALLEL):
+            for stored in await bounded(records.read, batch):
                 if stored is not None:
                     yield LINES[kind](stored.data)
 
 
-async def _pages(scope: UserScope, kind: ItemKind, records: RecordStore) -> AsyncIterator[Sequence[ItemKey]]:
-    cursor: str | None = None
-    while True:
-        page = await records.list(scope, kind, limit=PAGE, cursor=cursor)
-        yield page.items
-        cursor = page.next_cursor
-        if cursor is None:
-            return
-
-
-async def _changed(scope: UserScope, rows: Sequence[ArchivedDocument], documents: DocumentStore) -> int:
+async def _changed(scope: UserScope, archived: Sequence[ArchivedDocument], documents: DocumentStore) -> int:
     """Count the documents that have changed or appeared since they were exported."""
-    written = {(row.namespace, row.path): row.etag for row in rows}
+    written = {(row.namespace, row.path): row.etag for row in archived}
     changed = 0
-    async for row in _rows(scope, documents):
+    async for row in rows(partial(documents.list, scope, "")):
         changed += written.get((row.key.namespace, row.key.path)) != row.summary.etag
     return changed
 

@@ -1,28 +1,59 @@
 """Import an archive: restore a user's memory as it was, or create its contents below another user."""
 
-import asyncio
 from collections import Counter
 from collections.abc import AsyncIterator, Sequence
 from dataclasses import dataclass
+from functools import partial
+from hashlib import sha256
 
 import orjson
 
+from memnet.domain.catalog.catalog import Catalog
 from memnet.domain.catalog.path_policy import ROOT
-from memnet.domain.core.errors import DocumentExists, EventExists, MemnetError, Unavailable, VaultUnavailable
-from memnet.domain.core.scope import Actor, UserScope
+from memnet.domain.core.canonical_json import sha256_hex
+from memnet.domain.core.errors import (
+    ArchiveInvalid,
+    DocumentExists,
+    EventExists,
+    HistoryCorrupt,
+    MemnetError,
+    Unavailable,
+)
+from memnet.domain.core.json_types import Record
+from memnet.domain.core.scope import Actor, DocumentKey, UserScope
+from memnet.domain.documents import audit_values, envelope
+from memnet.domain.documents.audit_record import BrokenChain, read_record, record_bytes
+from memnet.domain.documents.audit_values import AuditRecordLocation
 from memnet.domain.events.event import StoredEvent
-from memnet.domain.governance.archive import ArchivedDocument, EntryKind, VerifiedArchive, document_file
-from memnet.domain.governance.archive_entry import Entry, StoredRecord, is_same, moved, read_entry
+from memnet.domain.governance.archive import (
+    MANIFEST,
+    ArchivedDocument,
+    ArchivedFile,
+    EntryKind,
+    VerifiedArchive,
+    audit_file,
+    check_manifest,
+    check_members,
+    check_schemas,
+    document_file,
+    read_manifest,
+    refuse,
+)
+from memnet.domain.governance.archive_chain import Chain, Texts, is_valid
+from memnet.domain.governance.archive_entry import Entry, Lines, StoredRecord, entry_name, is_same, moved, read_entry
 from memnet.domain.governance.archive_import import ImportOutcome, ImportReport, creation, governing, run_record
+from memnet.domain.history.baseline import Baseline
 from memnet.domain.replay.snapshot import Snapshot
+from memnet.domain.sealing.sealing import NONCE_BYTES, DataKey
 from memnet.operations.documents.replace_document import replace_document
 from memnet.operations.events.write_event import write_event
-from memnet.operations.governance.restore_document import restore_document
-from memnet.operations.governance.verify_archive import read_archive_lines, verify_archive
+from memnet.operations.history.audit_records import open_audit_records, read_stored_records
+from memnet.operations.history.baselines import store_baseline
 from memnet.operations.sealing.key_ring import KeyRing
+from memnet.paging import bounded
 from memnet.ports import ArchiveReader, StoreConflict
 from memnet.service import Service
-from memnet.stores import Vault
+from memnet.stores import AuditLog, Vault
 
 PARALLEL = 16
 
@@ -70,12 +101,8 @@ class _Import:
     async def entries(self, kind: EntryKind, *, dry_run: bool) -> Counter[tuple[str, ImportOutcome]]:
         counts = Counter[tuple[str, ImportOutcome]]()
         async for batch in self._batches(kind):
-            fates = await asyncio.gather(*(self._entry(each, dry_run) for each in batch), return_exceptions=True)
-            # All end before a failure is raised, so that none writes after this call has returned.
-            for fate in fates:
-                if isinstance(fate, BaseException):
-                    raise fate
-                counts[kind, fate] += 1
+            fates = await bounded(partial(self._entry, dry_run=dry_run), batch)
+            counts.update((kind, fate) for fate in fates)
         return counts
 
     async def _entry(self, found: Entry, dry_run: bool) -> ImportOutcome:
@@ -104,11 +131,9 @@ async def import_user(
     document is created by a write of `actor` whose evidence names the archive and the source. Nothing that exists is
     replaced. Repeating an interrupted call finishes it.
 
-    Raises VaultUnavailable without a vault, ArchiveInvalid, what `replace_document` raises for a document that cannot
+    Raises ArchiveInvalid, what `replace_document` raises for a document that cannot
     be created, and OSError, all before anything is written; HistoryCorrupt, DecryptionFailed, Unavailable.
     """
-    if service.vault is None:
-        raise VaultUnavailable()
     verified = await verify_archive(archive, catalog=service.catalog)
     work = _Import(archive, verified, target, actor, service)
     report, rows = ImportReport(verified), verified.manifest.documents
@@ -124,7 +149,7 @@ async def import_user(
 async def import_entry(entry: Entry, service: Service, *, dry_run: bool) -> ImportOutcome:
     """Create an entry unless another one has its name; a snapshot is sealed, an event is marked for the index.
 
-    What had not ended when it was exported is LEFT_OUT. Raises DecryptionFailed, VaultUnavailable, Unavailable.
+    An entry that had not ended at its export is LEFT_OUT. Raises DecryptionFailed, VaultUnavailable, Unavailable.
     """
     if isinstance(entry, StoredRecord) and not entry.closed:
         return ImportOutcome.LEFT_OUT
@@ -173,3 +198,171 @@ async def _compare(entry: Snapshot | StoredRecord, vault: Vault) -> ImportOutcom
     else:
         same = await KeyRing(vault).unseal(entry.key, stored.data) == entry.dump()
     return ImportOutcome.THERE if same else ImportOutcome.KEPT
+
+
+async def restore_document(
+    row: ArchivedDocument, service: Service, *, archive: ArchiveReader, verified: VerifiedArchive, dry_run: bool
+) -> ImportOutcome:
+    """Create the records, then the document, as they were.
+
+    A document with the archived history, perhaps with later changes, is THERE; another one is KEPT. Values are sealed
+    with the user's current key: the hashes stay. The document is written last, so that no reader sees a part of it.
+    Repeating an interrupted call finishes it.
+
+    Raises ArchiveInvalid if the archive has changed since it was verified, HistoryCorrupt if another record or baseline
+    has the name of one, ErasureRunning, DecryptionFailed, VaultUnavailable, Unavailable.
+    """
+    key = row.key(verified.manifest.scope)
+    fate = await _fate(key, row, service)
+    if fate is not ImportOutcome.CREATED or dry_run:
+        return fate
+    chain = await _append_records(key, row, archive, verified, service.audit)
+    restored = chain.envelope()
+    try:
+        await service.documents.put(key, envelope.dump(restored), envelope.summarise(restored), replaces=None)
+    except StoreConflict:
+        # Another writer was first, or an earlier try of this write was applied.
+        fate = await _fate(key, row, service)
+        if fate is ImportOutcome.CREATED:
+            raise Unavailable(dependency="blob_storage") from None
+    # An erasure may have set its fence between the check before the write and the write.
+    await service.documents.check(key.scope)
+    return fate
+
+
+async def _fate(key: DocumentKey, row: ArchivedDocument, service: Service) -> ImportOutcome:
+    stored = await service.documents.get(key)
+    if stored is None:
+        return ImportOutcome.CREATED
+    head = envelope.load(stored.data)
+    if head.doc_id != row.doc_id or head.commit.sequence < row.sequence:
+        return ImportOutcome.KEPT
+    record_hash = head.commit.record_hash
+    if head.commit.sequence > row.sequence:
+        following = row.sequence + 1
+        try:
+            (record,) = (await read_stored_records(key.scope, head, following, following, audit=service.audit)).values()
+        except HistoryCorrupt:
+            # Only that record could show that it is the same history.
+            return ImportOutcome.KEPT
+        record_hash = record["previous_record_hash"]
+    return ImportOutcome.THERE if record_hash == row.record_hash else ImportOutcome.KEPT
+
+
+async def _append_records(
+    key: DocumentKey, row: ArchivedDocument, archive: ArchiveReader, verified: VerifiedArchive, audit: AuditLog
+) -> Chain:
+    chain, waiting = Chain(key, row.doc_id), list[Record | Baseline]()
+    try:
+        async for line in read_archive_lines(archive, verified.files[audit_file(row.doc_id)]):
+            waiting.append(chain.read(line))
+            if len(waiting) == PARALLEL:
+                await _append(key, waiting, audit)
+                waiting = []
+        if chain.row() != row:
+            refuse("a document is not the end of its records", audit_file(row.doc_id))
+    except BrokenChain as error:
+        raise ArchiveInvalid(reason=str(error), member=audit_file(row.doc_id)) from error
+    await _append(key, waiting, audit)
+    return chain
+
+
+async def _append(key: DocumentKey, records: Sequence[Record | Baseline], audit: AuditLog) -> None:
+    data_key = await KeyRing(audit.vault).get_or_create(key.scope) if records else None
+
+    async def one(record: Record | Baseline) -> None:
+        if isinstance(record, Baseline):
+            await store_baseline(record, audit=audit)
+        elif data_key is not None:
+            await _append_sealed(AuditRecordLocation(key.scope, record["change_id"]), record, data_key, audit)
+
+    await bounded(one, records)
+
+
+async def _append_sealed(place: AuditRecordLocation, record: Record, data_key: DataKey, audit: AuditLog) -> None:
+    nonce = audit.vault.ids.secret(NONCE_BYTES)
+    data = record_bytes(audit_values.seal(record, place, data_key=data_key, nonce=nonce))
+    try:
+        await audit.append(place.scope, place.change_id, data)
+    except HistoryCorrupt:
+        # It may be the same record, sealed by an earlier call: no two ciphertexts are alike.
+        there = read_record(await audit.read(place.scope, place.change_id) or b"")
+        same = there and await open_audit_records(place.scope, {place.change_id: there}, vault=audit.vault)
+        if same != [record]:
+            raise
+
+
+async def verify_archive(archive: ArchiveReader, *, catalog: Catalog) -> VerifiedArchive:
+    """Check names, sizes, hashes and counts, every chain of records, every document and entry; nothing is written.
+
+    The schemas of the documents must be known to `catalog`, and be the same there. Raises ArchiveInvalid, OSError.
+    """
+    check_members(archive.members)
+    data = b"".join([chunk async for chunk in archive.read(MANIFEST)])
+    manifest = read_manifest(data)
+    check_manifest(manifest, archive.members)
+    check_schemas(manifest, {name: schema.digest for name, schema in catalog.schemas.items()})
+    verified = VerifiedArchive(manifest, sha256_hex(data), {file.name: file for file in manifest.files})
+    await _check_documents(archive, verified, catalog)
+    for kind in manifest.kinds:
+        before, count = "", 0
+        async for line in read_archive_lines(archive, verified.files[kind.file]):
+            name = entry_name(read_entry(kind, manifest.scope, line))
+            if name <= before:
+                refuse("a line is there twice, or out of order", kind.file)
+            before, count = name, count + 1
+        if count != manifest.counts[kind]:
+            refuse("the manifest counts another number of lines", kind.file)
+    return verified
+
+
+async def read_archive_lines(archive: ArchiveReader, file: ArchivedFile) -> AsyncIterator[bytes]:
+    """Yield the lines of a file without their ends; one is in memory at a time.
+
+    Raises ArchiveInvalid for a line that is too long and, at the end, if the file is not what `file` says; OSError.
+    """
+    lines, hashed, size = Lines(file.name), sha256(), 0
+    async for chunk in archive.read(file.name):
+        hashed.update(chunk)
+        size += len(chunk)
+        for line in lines.feed(chunk):
+            yield line
+    lines.close()
+    if (size, hashed.hexdigest()) != (file.bytes, file.sha256):
+        refuse("a file does not have the hash that the manifest says", file.name)
+
+
+async def _check_documents(archive: ArchiveReader, verified: VerifiedArchive, catalog: Catalog) -> None:
+    manifest = verified.manifest
+    records, profiles, schemas = 0, Texts(), Texts()
+    for row in manifest.documents:
+        chain = Chain(row.key(manifest.scope), row.doc_id, profiles, schemas)
+        await _check_document(archive, verified, row, chain, catalog)
+        records += chain.records
+    if records != manifest.counts["records"]:
+        refuse("the manifest counts another number of records", MANIFEST)
+    if profiles != {(used.profile_id, used.version): used.sha256 for used in manifest.profiles}:
+        refuse("the profiles that it lists are not those of its records", MANIFEST)
+    if schemas != {(used.schema_id, used.version): used.sha256 for used in manifest.schemas}:
+        refuse("the schemas that it lists are not those of its records", MANIFEST)
+
+
+async def _check_document(
+    archive: ArchiveReader, verified: VerifiedArchive, row: ArchivedDocument, chain: Chain, catalog: Catalog
+) -> None:
+    try:
+        async for line in read_archive_lines(archive, verified.files[audit_file(row.doc_id)]):
+            chain.read(line)
+        found = chain.row()
+    except BrokenChain as error:
+        raise ArchiveInvalid(reason=str(error), member=audit_file(row.doc_id)) from error
+    name = document_file(row.doc_id)
+    if found != row:
+        refuse("a document is not the end of its records", name)
+    lines = [line async for line in read_archive_lines(archive, verified.files[name])]
+    if lines != [chain.document()]:
+        refuse("a document's content is not what its records give", name)
+    if not row.deleted:
+        schema = catalog.schema(row.schema_id, row.schema_version)
+        if not is_valid(chain.fold.state, schema):
+            refuse("a document does not match its schema", name)

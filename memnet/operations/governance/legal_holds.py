@@ -1,29 +1,28 @@
-"""Legal holds on users and tenants: place, release, get and list them, and find those that cover a user.
+"""Legal holds on users and tenants: target, release, get and list them, and find those that cover a user.
 
 A hold and an erasure of the same user exclude each other (docs/decisions/0044). Both write first and look afterwards:
 the hold is recorded before the erasure's fence is read, and the fence is written before the holds are read.
 """
 
-import asyncio
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-from typing import Any
+from functools import partial
 
-from memnet.domain.core.errors import ErasureRunning, HistoryCorrupt, TenantEnded, Unavailable
-from memnet.domain.core.scope import Actor, UserScope
+from memnet.domain.core.errors import ErasureRunning, HistoryCorrupt, TenantEnded
+from memnet.domain.core.scope import Actor, Json, UserScope
 from memnet.domain.core.timestamps import to_text
 from memnet.domain.governance import erasure as erasure_records
 from memnet.domain.governance import legal_hold as hold_records
-from memnet.domain.governance.legal_hold import HoldAction, HoldChange, HoldKey, HoldTarget, places_over
+from memnet.domain.governance.legal_hold import HoldAction, HoldChange, HoldTarget, places_over
 from memnet.domain.governance.tenant_erasure import TenantStatus, load
+from memnet.paging import bounded, retry_conflicts, rows
 from memnet.ports import StoreConflict
 from memnet.service import Service
 from memnet.stores import ErasureStore, HoldStore
 
 ATTEMPTS = 8
 PAGE = 1000
-AT_ONCE = 16
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,21 +32,21 @@ class HoldStatus:
     covering: Sequence[HoldChange]
     changes: Sequence[HoldChange]
 
-    def members(self) -> dict[str, Any]:
-        """Return the members of the answer."""
+    def members(self) -> Json:
+        """Return the members of the response."""
         return {
             "held": bool(self.covering),
-            "holds": told(self.covering),
+            "holds": hold_members(self.covering),
             "changes": [change.members() for change in self.changes],
         }
 
 
-def told(holds: Sequence[HoldChange]) -> list[dict[str, Any]]:
-    """Return what an answer says of holds in force."""
+def hold_members(holds: Sequence[HoldChange]) -> list[Json]:
+    """Return the members of holds in force in a response."""
     return [{"covers": one.covers, "reason": one.reason, "actor": one.actor, "since": one.at} for one in holds]
 
 
-async def place_hold(place: HoldTarget, reason: str, service: Service, *, actor: Actor) -> HoldStatus:
+async def place_hold(target: HoldTarget, reason: str, service: Service, *, actor: Actor) -> HoldStatus:
     """Keep everything that is stored of a user, or of every user of a tenant, until the hold is released.
 
     The change is recorded create-only; repeated with the same reason, the call changes nothing. A hold on a tenant does
@@ -58,27 +57,26 @@ async def place_hold(place: HoldTarget, reason: str, service: Service, *, actor:
         TenantEnded: the tenant's erasure is complete.
         HistoryCorrupt, Unavailable.
     """
-    for _ in range(ATTEMPTS):
-        newest = await _newest(place, service.holds)
+
+    async def place() -> None:
+        newest = await _newest(target, service.holds)
+        if newest is None or not newest.holds or newest.reason != reason:
+            await _check_tenant(target.tenant_id, service.erasures)
+            await _exclude_erasure(target, service.erasures)
+            newest = await _record(target, newest, HoldAction.PLACED, reason, actor, service)
         try:
-            if newest is None or not newest.holds or newest.reason != reason:
-                await _check_tenant(place.tenant_id, service.erasures)
-                await _exclude_erasure(place, service.erasures)
-                newest = await _record(place, newest, HoldAction.PLACED, reason, actor, service)
-            try:
-                await _exclude_erasure(place, service.erasures)
-            except ErasureRunning:
-                # A newer change is another request, which looks for the erasure itself.
-                with suppress(StoreConflict):
-                    await _record(place, newest, HoldAction.RELEASED, reason, actor, service)
-                raise
-        except StoreConflict:
-            continue
-        return await get_hold(place, service)
-    raise Unavailable(dependency="blob_storage")
+            await _exclude_erasure(target, service.erasures)
+        except ErasureRunning:
+            # A newer change belongs to another request, which checks for the erasure itself.
+            with suppress(StoreConflict):
+                await _record(target, newest, HoldAction.RELEASED, reason, actor, service)
+            raise
+
+    await retry_conflicts(place, attempts=ATTEMPTS)
+    return await get_hold(target, service)
 
 
-async def release_hold(place: HoldTarget, reason: str, service: Service, *, actor: Actor) -> HoldStatus:
+async def release_hold(target: HoldTarget, reason: str, service: Service, *, actor: Actor) -> HoldStatus:
     """Release the hold on a user or a tenant, and return what still covers it; without a hold, change nothing.
 
     Releasing a tenant's hold leaves those of its users, and the other way round.
@@ -86,18 +84,17 @@ async def release_hold(place: HoldTarget, reason: str, service: Service, *, acto
     Raises:
         HistoryCorrupt, Unavailable.
     """
-    for _ in range(ATTEMPTS):
-        newest = await _newest(place, service.holds)
+
+    async def release() -> None:
+        newest = await _newest(target, service.holds)
         if newest is not None and newest.holds:
-            try:
-                await _record(place, newest, HoldAction.RELEASED, reason, actor, service)
-            except StoreConflict:
-                continue
-        return await get_hold(place, service)
-    raise Unavailable(dependency="blob_storage")
+            await _record(target, newest, HoldAction.RELEASED, reason, actor, service)
+
+    await retry_conflicts(release, attempts=ATTEMPTS)
+    return await get_hold(target, service)
 
 
-async def get_hold(place: HoldTarget, service: Service) -> HoldStatus:
+async def get_hold(target: HoldTarget, service: Service) -> HoldStatus:
     """Return the holds that cover a user or a tenant, and the history of its own hold.
 
     A hold on a tenant covers its users. No hold covers a user whose erasure has started.
@@ -105,13 +102,13 @@ async def get_hold(place: HoldTarget, service: Service) -> HoldStatus:
     Raises:
         HistoryCorrupt, Unavailable.
     """
-    changes = await _changes(place, service.holds)
+    changes = await _changes(target, service.holds)
     covering = changes[-1:]
-    if place.user_id is not None:
-        newest = await _newest(HoldTarget(place.tenant_id), service.holds)
+    if target.user_id is not None:
+        newest = await _newest(HoldTarget(target.tenant_id), service.holds)
         covering += [] if newest is None else [newest]
     in_force = [change for change in covering if change.holds]
-    return HoldStatus([] if in_force and await _is_erased(place, service.erasures) else in_force, changes)
+    return HoldStatus([] if in_force and await _is_erased(target, service.erasures) else in_force, changes)
 
 
 async def list_holds(tenant_id: str, service: Service) -> Sequence[HoldChange]:
@@ -120,15 +117,8 @@ async def list_holds(tenant_id: str, service: Service) -> Sequence[HoldChange]:
     Raises:
         InvalidIdentifier, HistoryCorrupt, Unavailable.
     """
-    places: dict[HoldTarget, None] = {}
-    cursor: str | None = None
-    while True:
-        page = await service.holds.list_of_tenant(tenant_id, limit=PAGE, cursor=cursor)
-        places |= dict.fromkeys(key.place for key in page.items)
-        cursor = page.next_cursor
-        if cursor is None:
-            break
-    found = [await _newest(place, service.holds) for place in places]
+    targets = dict.fromkeys([key.place async for key in rows(partial(service.holds.list_of_tenant, tenant_id), PAGE)])
+    found = [await _newest(target, service.holds) for target in targets]
     in_force = [change for change in found if change is not None and change.holds]
     return [change for change in in_force if not await _is_erased(change.key.place, service.erasures)]
 
@@ -142,7 +132,7 @@ async def holds_covering(scope: UserScope, *, holds: HoldStore) -> tuple[HoldCha
         HistoryCorrupt: the changes cannot be read or were altered, so that no caller may assume there is no hold.
         Unavailable.
     """
-    newest = await asyncio.gather(*(_newest(place, holds) for place in places_over(scope)))
+    newest = await bounded(partial(_newest, holds=holds), places_over(scope))
     return tuple(change for change in newest if change is not None and change.holds)
 
 
@@ -153,10 +143,10 @@ async def is_tenant_held(tenant_id: str, *, holds: HoldStore) -> bool:
 
 
 async def _record(
-    place: HoldTarget, newest: HoldChange | None, action: HoldAction, reason: str, actor: Actor, service: Service
+    target: HoldTarget, newest: HoldChange | None, action: HoldAction, reason: str, actor: Actor, service: Service
 ) -> HoldChange:
     """Create the change that follows `newest`. Raises StoreConflict if there is one already, Unavailable."""
-    key, previous = hold_records.following(newest, place)
+    key, previous = hold_records.following(newest, target)
     change = HoldChange(key, action, reason, actor.principal, to_text(service.clock.now()), previous)
     await service.holds.create(key, hold_records.dump(change))
     return change
@@ -169,14 +159,14 @@ async def _check_tenant(tenant_id: str, erasures: ErasureStore) -> None:
         raise TenantEnded()
 
 
-async def _exclude_erasure(place: HoldTarget, erasures: ErasureStore) -> None:
+async def _exclude_erasure(target: HoldTarget, erasures: ErasureStore) -> None:
     """Remove the fence of an erasure that has not started, so that it looks for holds again before it starts.
 
     Raises ErasureRunning if it has started, StoreConflict if it is starting now, HistoryCorrupt, Unavailable.
     """
-    if place.user_id is None:
+    if target.user_id is None:
         return
-    scope = UserScope(place.tenant_id, place.user_id)
+    scope = UserScope(target.tenant_id, target.user_id)
     stored = await erasures.read(scope)
     if stored is None:
         return
@@ -186,41 +176,24 @@ async def _exclude_erasure(place: HoldTarget, erasures: ErasureStore) -> None:
     await erasures.lift(scope, tag=stored.storage_etag)
 
 
-async def _is_erased(place: HoldTarget, erasures: ErasureStore) -> bool:
-    """Return whether an erasure of the user has started: a hold on record came too late for it."""
-    if place.user_id is None:
-        return False
-    scope = UserScope(place.tenant_id, place.user_id)
-    stored = await erasures.read(scope)
-    return stored is not None and erasure_records.load(scope, stored.data).started_at is not None
+async def _is_erased(target: HoldTarget, erasures: ErasureStore) -> bool:
+    """Return whether an erasure of the user has started: a recorded hold came too late for it."""
+    return target.user_id is not None and await erasures.has_started(UserScope(target.tenant_id, target.user_id))
 
 
-async def _newest(place: HoldTarget, holds: HoldStore) -> HoldChange | None:
-    changes = await _changes(place, holds)
+async def _newest(target: HoldTarget, holds: HoldStore) -> HoldChange | None:
+    changes = await _changes(target, holds)
     return changes[-1] if changes else None
 
 
-async def _changes(place: HoldTarget, holds: HoldStore) -> list[HoldChange]:
-    """Return every change that is left, the oldest first.
+async def _changes(target: HoldTarget, holds: HoldStore) -> list[HoldChange]:
+    """Return every remaining change, the oldest first.
 
     Raises HistoryCorrupt if one cannot be read, is missing or was altered, Unavailable.
     """
-    keys: list[HoldKey] = []
-    cursor: str | None = None
-    while True:
-        page = await holds.list(place, limit=PAGE, cursor=cursor)
-        keys += page.items
-        cursor = page.next_cursor
-        if cursor is None:
-            break
-    gate = asyncio.Semaphore(AT_ONCE)
-
-    async def read(key: HoldKey) -> bytes | None:
-        async with gate:
-            return await holds.read(key)
-
-    found = list(zip(keys, await asyncio.gather(*map(read, keys)), strict=True))
-    if place.user_id is not None:
+    keys = [key async for key in rows(partial(holds.list, target), PAGE)]
+    found = list(zip(keys, await bounded(holds.read, keys), strict=True))
+    if target.user_id is not None:
         # An erasure removes the oldest changes first; the newest one counts.
         while len(found) > 1 and found[0][1] is None:
             del found[0]

@@ -15,7 +15,7 @@ from memnet.domain.history.baseline import VALUES_DO_NOT_OPEN, Baseline, baselin
 from memnet.domain.history.baseline_values import BaselineLocation
 from memnet.domain.history.reconstruction import check_place
 from memnet.domain.sealing.sealing import NONCE_BYTES
-from memnet.operations.governance.delete_expired import RetentionRun
+from memnet.operations.governance.retention_run import RetentionRun
 from memnet.operations.history.audit_records import read_records
 from memnet.operations.sealing.key_ring import KeyRing
 from memnet.stores import AuditLog, Vault

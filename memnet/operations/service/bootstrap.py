@@ -1,4 +1,4 @@
-"""See whether everything the service needs is there, and make what it can make itself."""
+"""Check every prerequisite of the service, and create those that it can create."""
 
 from memnet.domain.catalog.catalog import Catalog
 from memnet.domain.core.errors import CatalogConflict, Unavailable
@@ -61,7 +61,7 @@ def _can_be_made(finding: Finding) -> bool:
 
 
 async def _index(search: Search) -> Finding:
-    """What the register says of the serving index, and whether that is what the search service has."""
+    """Compare the serving index in the register with the one of the search service."""
     try:
         layout = await search.register.recent()
         if layout is None:
@@ -75,6 +75,6 @@ async def _index(search: Search) -> Finding:
         silent = "search service" if error.details.get("dependency") == "search" else "storage"
         return Finding(INDEX, PrerequisiteStatus.UNKNOWN, f"the {silent} has to answer first")
     if not is_current:
-        told = f"{layout.serving.name} is not as this version makes it: run memnet search reindex"
-        return Finding(INDEX, PrerequisiteStatus.WRONG, told)
+        problem = f"{layout.serving.name} is not as this version makes it: run memnet search reindex"
+        return Finding(INDEX, PrerequisiteStatus.WRONG, problem)
     return Finding(INDEX, PrerequisiteStatus.READY, layout.serving.name)

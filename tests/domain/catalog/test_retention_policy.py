@@ -159,9 +159,15 @@ def test_reports_add_up():
     one, other = RetentionReport(), RetentionReport()
     one.tallies["events"] = Tally(1, 2, 3, 4, 5)
     other.tallies["events"] = Tally(10, 20, 30, 0, 50)
-    other.baselines, other.broken["audit"] = 2, 1
+    other.baselines, other.unreadable["audit"] = 2, 1
     assert not RetentionReport().unfinished
     assert other.unfinished
     one.add(other)
-    assert one.members()["counts"]["events"] == {"removed": 11, "held": 22, "waiting": 33, "postponed": 4, "kept": 55}
-    assert (one.baselines, one.broken.total(), one.unfinished) == (2, 1, True)
+    assert one.members()["counts"]["events"] == {
+        "removed": 11,
+        "on_hold": 22,
+        "blocked": 33,
+        "deferred": 4,
+        "retained": 55,
+    }
+    assert (one.baselines, one.unreadable.total(), one.unfinished) == (2, 1, True)

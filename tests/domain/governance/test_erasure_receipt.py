@@ -80,7 +80,7 @@ def test_a_receipt_is_read_as_it_was_made() -> None:
         "finished_at": "2026-01-01T00:17:00.000000Z",
         "stores": ["blobs", "index", "queues"],
         "removed": {"documents": 1, "index_documents": 2, "messages": 1},
-        "remains": [],
+        "remaining": [],
         "clean_scans": 2,
         "recoverable_until": None,
         "last_head_sha256": None,
@@ -93,7 +93,7 @@ def test_what_remains_makes_it_partial_and_is_said() -> None:
     told = read_receipt(receipt(HELD, Remainder("holds", 1, "legal_hold", "user", until=THEN)))
     assert told.status is Status.PARTIAL
     common = {"reason": "legal_hold"}
-    assert told.members["remains"] == [
+    assert told.members["remaining"] == [
         {"kind": "audit", "count": 41, "covers": "tenant", "until": None, **common},
         {"kind": "holds", "count": 1, "covers": "user", "until": THEN, **common},
     ]
@@ -220,9 +220,9 @@ def test_another_user_s_receipt_is_another() -> None:
         {"signature": to_base64(b"x" * 63)},
         {"removed": []},
         {"removed": {"documents": "1"}},
-        {"remains": {}},
-        {"remains": ["audit"]},
-        {"remains": [{"kind": "audit"}]},
+        {"remaining": {}},
+        {"remaining": ["audit"]},
+        {"remaining": [{"kind": "audit"}]},
         {"stores": None},
         {"tenant_id": None},
         {"erasure_id": ["x"]},
@@ -296,9 +296,9 @@ def test_one_that_runs_is_told_with_what_keeps_it() -> None:
     }
 
 
-@pytest.mark.parametrize(("remains", "status"), [((), "complete"), ((HELD,), "partial")])
-def test_one_that_is_over_is_told_with_its_receipt(remains: tuple[Remainder, ...], status: str) -> None:
-    stands = read_receipt(receipt(*remains))
+@pytest.mark.parametrize(("remaining", "status"), [((), "complete"), ((HELD,), "partial")])
+def test_one_that_is_over_is_told_with_its_receipt(remaining: tuple[Remainder, ...], status: str) -> None:
+    stands = read_receipt(receipt(*remaining))
     told = ended(stands).members()
     assert told == {
         "erasure_id": done().erasure_id,

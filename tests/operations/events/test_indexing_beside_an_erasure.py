@@ -13,7 +13,7 @@ from memnet.operations.events.count_indexed import count_indexed
 from memnet.operations.events.rebuild_index import rebuild_index
 from memnet.operations.events.reconcile_events import reconcile_events
 from memnet.operations.events.reindex_tenant import reindex_tenant
-from memnet.operations.governance.erase_index import erase_index
+from memnet.operations.governance.erase_user import erase_index
 from tests.domain.event_samples import SCOPE, stored_event
 from tests.operations.event_scenario import TwoNumbers, World
 from tests.services import service_of

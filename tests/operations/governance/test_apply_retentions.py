@@ -6,7 +6,7 @@ import pytest
 
 from memnet.domain.core.errors import InvalidIdentifier, MalformedRequest, Unavailable
 from memnet.domain.core.scope import DocumentKey, UserScope
-from memnet.operations.governance.apply_retentions import RetentionsReport, apply_retentions
+from memnet.operations.governance.retention import RetentionsReport, apply_retentions
 from tests.domain.event_samples import stored_event
 from tests.memory_blobs import storage_of
 from tests.operations.replay_scenario import PROFILE
@@ -69,7 +69,7 @@ async def test_those_under_a_hold_are_counted():
     world = await aged()
     await world.hold()
     found = await apply(world, None)
-    assert (found.held, found.report.tallies["events"].held, found.report.tallies["events"].removed) == (1, 1, 3)
+    assert (found.on_hold, found.report.tallies["events"].on_hold, found.report.tallies["events"].removed) == (1, 1, 3)
 
 
 async def test_each_tenant_goes_by_its_own_limits():

@@ -4,7 +4,7 @@ from datetime import datetime, timedelta
 from typing import Any
 
 from memnet.domain.core.user_item import ItemKey, ItemKind, dated_key
-from memnet.operations.governance.apply_retention import apply_retention
+from memnet.operations.governance.retention import apply_retention
 from tests.operations.retention_scenario import ALPHA, DAY, SCOPE, Between, RetentionWorld, StopsAt, put
 from tests.services import service_of
 

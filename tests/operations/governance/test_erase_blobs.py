@@ -5,9 +5,9 @@ import pytest
 from memnet.domain.core.errors import Unavailable
 from memnet.domain.core.user_item import ItemKey, ItemKind
 from memnet.domain.governance import erasure as erasures
-from memnet.operations.governance import erase_blobs as module
-from memnet.operations.governance.erase_blobs import erase_blobs
-from memnet.operations.governance.resume_erasure import ErasureJournal, resume_erasure
+from memnet.operations.governance import erase_user as module
+from memnet.operations.governance.erase_user import erase_blobs
+from memnet.operations.governance.erasure_request import ErasureJournal, resume_erasure
 from memnet.ports import StoreConflict
 from tests.memory_blobs import unfenced
 from tests.operations.erasure_scenario import U1, U10, ErasureWorld
@@ -34,12 +34,12 @@ async def journal_of(world: ErasureWorld, watch=None) -> ErasureJournal:
 async def test_all_is_removed_over_many_batches_and_counted(world):
     before, other = world.stored(U1), world.stored(U10)
     journal = await journal_of(world)
-    assert await erase_blobs(journal=journal) == sum(before.values())
+    assert await erase_blobs(journal) == sum(before.values())
     assert dict(journal.erasure.removed) == before
     assert journal.erasure.batch == ()
     assert world.stored(U1) == {}
     assert world.stored(U10) == other
-    assert await erase_blobs(journal=journal) == 0
+    assert await erase_blobs(journal) == 0
 
 
 async def test_the_keys_go_before_anything_else(world):
@@ -78,7 +78,7 @@ async def test_who_was_overtaken_removes_no_further_batch(world):
     await other.note(erasures.counted(other.erasure, {"messages": 1}))
     before = world.stored(U1)
     with pytest.raises(StoreConflict):
-        await erase_blobs(journal=journal)
+        await erase_blobs(journal)
     assert world.stored(U1) == before
 
 
@@ -96,7 +96,7 @@ async def test_a_delete_that_fails_leaves_its_batch_for_the_next(world):
         await erase_blobs(journal=await journal_of(world, watch))
     assert len((await journal_of(world)).erasure.batch) > 0
     journal = await journal_of(world)
-    await erase_blobs(journal=journal)
+    await erase_blobs(journal)
     assert dict(journal.erasure.removed) == before
 
 

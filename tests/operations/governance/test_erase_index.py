@@ -19,8 +19,8 @@ from memnet.domain.events.index_layout import (
     dump_reindexing,
 )
 from memnet.operations.events.count_indexed import count_indexed
-from memnet.operations.governance import erase_index as module
-from memnet.operations.governance.erase_index import LOOKS, erase_index
+from memnet.operations.governance import erase_user as module
+from memnet.operations.governance.erase_user import LOOKS, erase_index
 from tests.domain.event_samples import SCOPE, stored_event
 from tests.operations.event_scenario import TroubledIndex, World
 
@@ -101,7 +101,7 @@ async def test_there_is_nothing_before_the_first_event() -> None:
 
 
 async def test_page_by_page_each_document_is_counted_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(module, "PAGE", 2)
+    monkeypatch.setattr(module, "INDEX_PAGE", 2)
     world = made()
     await filled(world)
     assert await erase_index(SCOPE, search=world.search) == 5

@@ -14,11 +14,8 @@ from memnet.domain.governance.erasure import TenantScope, is_of
 from memnet.domain.governance.legal_hold import HoldTarget
 from memnet.domain.governance.tenant_erasure import TenantErasure, TenantStatus, holds_back, is_signed, look_every
 from memnet.operations.events.reindex_events import reindex_events
-from memnet.operations.governance.erase_tenant import erase_tenant
-from memnet.operations.governance.erase_user import Erased
-from memnet.operations.governance.erase_users import erase_users
-from memnet.operations.governance.get_tenant_erasure import get_tenant_erasure
-from memnet.operations.governance.request_tenant_erasure import request_tenant_erasure
+from memnet.operations.governance.erase_tenant import erase_tenant, get_tenant_erasure, request_tenant_erasure
+from memnet.operations.governance.erase_user import Erased, erase_users
 from tests.memory_blobs import storage_of, unfenced
 from tests.operations.erasure_scenario import ADMIN, ON_T1, OTHER, SETTLE, U1, U10, ErasureWorld
 from tests.operations.replay_scenario import Watch, Watched

@@ -4,13 +4,20 @@ import pytest
 
 from memnet.domain.core.errors import Unavailable
 from memnet.domain.core.scope import UserScope
-from memnet.operations.governance import erase_tenant_index as module
-from memnet.operations.governance.erase_tenant_index import erase_tenant_index
-from tests.operations.erasure_scenario import OTHER, U1, U10, ErasureWorld
+from memnet.domain.governance.tenant_erasure import TenantStatus
+from memnet.operations.governance import erase_tenant as module
+from memnet.operations.governance.erase_tenant import (
+    erase_tenant_index,
+    erase_tenants,
+    get_tenant_erasure,
+    request_tenant_erasure,
+)
+from memnet.operations.governance.erase_user import Erased
+from tests.operations.erasure_scenario import ADMIN, OTHER, U1, U10, ErasureWorld
 
 
 async def test_it_removes_everything_but_the_held_users_over_many_pages(monkeypatch):
-    monkeypatch.setattr(module, "PAGE", 2)
+    monkeypatch.setattr(module, "INDEX_PAGE", 2)
     world = ErasureWorld()
     for scope in (U1, U10, OTHER, UserScope("t1", "u2")):
         await world.live(scope)
@@ -35,3 +42,18 @@ async def test_what_cannot_be_removed_is_a_failure(monkeypatch):
 
 async def test_without_an_index_there_is_nothing():
     assert await erase_tenant_index("t1", [], search=ErasureWorld().services.search) == 0
+
+
+async def test_one_that_cannot_be_read_stops_no_other_and_an_ended_one_is_not_looked_at():
+    world = ErasureWorld()
+    erasing = world.services
+    assert await erase_tenants(erasing) == {}
+    await erasing.erasures.write_end("t0", b"{", replaces=None, runs=True)
+    await request_tenant_erasure("t1", erasing, actor=ADMIN)
+    assert await erase_tenants(erasing) == {Erased.FAILING: 1, Erased.WAITING: 1}
+    for _ in range(2):
+        world.advance()
+        found = await erase_tenants(erasing)
+    assert found == {Erased.FAILING: 1, Erased.FINISHED: 1}
+    assert (await get_tenant_erasure("t1", erasing)).status is TenantStatus.COMPLETE
+    assert await erase_tenants(erasing) == {Erased.FAILING: 1}

@@ -83,7 +83,7 @@ async def test_the_receipt_is_signed_and_tells_no_more_than_it_must(world):
     assert not receipt.is_of(OTHER)
     assert receipt.members["last_head_sha256"] == sha256_hex(heads.data)
     assert receipt.members["clean_scans"] == 2
-    assert receipt.members["remains"] == []
+    assert receipt.members["remaining"] == []
     assert b"u1" not in receipt.data.replace(receipt.members["salt"].encode(), b"")
 
 

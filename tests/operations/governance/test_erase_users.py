@@ -6,8 +6,7 @@ from collections import Counter
 import pytest
 
 from memnet.domain.core.errors import InvalidIdentifier, Unavailable
-from memnet.operations.governance.erase_user import Erased
-from memnet.operations.governance.erase_users import erase_users
+from memnet.operations.governance.erase_user import Erased, erase_users
 from tests.operations.erasure_scenario import OTHER, U1, U10, ErasureWorld
 
 

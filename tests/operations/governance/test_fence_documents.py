@@ -20,7 +20,7 @@ from memnet.domain.documents.commands import (
 from memnet.domain.documents.envelope import Envelope
 from memnet.operations.documents.delete_document import delete_document
 from memnet.operations.documents.replace_document import replace_document
-from memnet.operations.governance.fence_documents import ATTEMPTS, fence_documents
+from memnet.operations.governance.erasure_request import FENCE_ATTEMPTS, fence_documents
 from memnet.ports import StoredDocument
 from tests.operations.erasure_scenario import ADMIN, OTHER, U1, U10, ErasureWorld, alpha
 from tests.operations.replay_scenario import Call, Watch, Watched
@@ -129,7 +129,7 @@ async def test_a_document_that_was_deleted_is_fenced_too(world):
 
 
 async def test_every_document_is_fenced_and_nobody_else_s(world, monkeypatch):
-    monkeypatch.setattr("memnet.operations.governance.fence_documents.PAGE", 2)
+    monkeypatch.setattr("memnet.operations.governance.erasure_request.PAGE", 2)
     for scope in (U1, U10, OTHER):
         await world.live(scope)
         for number in range(5):
@@ -301,7 +301,7 @@ async def test_who_loses_every_race_tells_so(world):
 
     with pytest.raises(Unavailable):
         await fence(world, watch)
-    assert lost == ATTEMPTS
+    assert lost == FENCE_ATTEMPTS
     await put_up(world)
     await fence(world)
     assert (await head(world)).erased

@@ -12,7 +12,7 @@ from memnet.domain.governance import erasure as erasures
 from memnet.domain.governance.erasure import Erasure
 from memnet.domain.governance.erasure_receipt import Status, is_signed, read_receipt, receipt_name
 from memnet.operations.governance.erase_user import Erased
-from memnet.operations.governance.get_erasure import get_erasure
+from memnet.operations.governance.erasure_request import get_erasure
 from tests.operations.erasure_scenario import OTHER, SETTLE, U1, U10, ErasureWorld
 from tests.operations.retention_scenario import Between
 

@@ -244,7 +244,7 @@ async def test_under_a_hold_nothing_goes_and_the_receipt_says_what_remains():
     status = await world.request()
     assert (status.status, status.removed) == (Status.PARTIAL, {})
     assert status.receipt is not None
-    remains = status.receipt["remains"]
+    remains = status.receipt["remaining"]
     assert {one["kind"]: one["count"] for one in remains} == before | {INDEXED: 5}
     assert {(one["reason"], one["covers"], one["until"]) for one in remains} == {("legal_hold", "user", None)}
     assert await world.run() is Erased.NOTHING

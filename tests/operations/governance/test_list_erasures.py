@@ -8,7 +8,7 @@ import pytest
 from memnet.domain.core.errors import HistoryCorrupt, InvalidIdentifier, Unavailable
 from memnet.domain.core.scope import UserScope
 from memnet.domain.governance.erasure_receipt import Status
-from memnet.operations.governance.list_erasures import list_erasures
+from memnet.operations.governance.erasure_request import list_erasures
 from tests.operations.erasure_scenario import OTHER, ErasureWorld
 from tests.operations.retention_scenario import Between
 
@@ -32,7 +32,7 @@ async def test_of_nobody_there_is_none(world):
 
 
 async def test_the_oldest_runs_first_and_the_newest_is_over_first(world, monkeypatch):
-    monkeypatch.setattr("memnet.operations.governance.list_erasures.PAGE", 2)
+    monkeypatch.setattr("memnet.operations.governance.erasure_request.PAGE", 2)
     ids = []
     for scope in reversed(USERS):
         ids.append((await world.request(scope=scope)).erasure_id)

@@ -4,10 +4,10 @@ from dataclasses import replace
 
 import pytest
 
-from memnet.domain.core.errors import HistoryCorrupt, InvalidIdentifier, TenantEnded, TenantHeld
+from memnet.domain.core.errors import ErasureNotFound, HistoryCorrupt, InvalidIdentifier, TenantEnded, TenantHeld
 from memnet.domain.governance.tenant_erasure import TenantStatus
-from memnet.operations.governance.request_tenant_erasure import request_tenant_erasure
-from tests.operations.erasure_scenario import ADMIN, ON_T1, ErasureWorld
+from memnet.operations.governance.erase_tenant import get_tenant_erasure, request_tenant_erasure
+from tests.operations.erasure_scenario import ADMIN, ON_T1, SETTLE, ErasureWorld
 from tests.operations.replay_scenario import Watched
 from tests.operations.retention_scenario import Between
 
@@ -53,3 +53,21 @@ async def test_nothing_is_accepted_that_could_not_be_signed_or_read(world):
     await erasing.erasures.write_end("t2", b"{}", replaces=None, runs=True)
     with pytest.raises(HistoryCorrupt):
         await request_tenant_erasure("t2", erasing, actor=ADMIN)
+
+
+async def test_it_is_told_once_it_was_asked_for():
+    erasing = ErasureWorld().services
+    with pytest.raises(ErasureNotFound):
+        await get_tenant_erasure("t1", erasing)
+    asked = await request_tenant_erasure("t1", erasing, actor=ADMIN)
+    found = await get_tenant_erasure("t1", erasing)
+    assert found == asked
+    assert found.members(SETTLE) == {
+        "erasure_id": asked.erasure_id,
+        "status": "running",
+        "accepted_at": asked.accepted_at,
+        "users": 0,
+        "failing": {},
+        "settled_at": None,
+        "receipt": None,
+    }

@@ -11,7 +11,7 @@ from memnet.domain.governance import erasure as erasures
 from memnet.domain.governance.erasure import Found, kind_of
 from memnet.operations.documents.list_stored import list_stored
 from memnet.operations.governance.erase_user import Erased
-from memnet.operations.governance.resume_erasure import ErasureJournal, resume_erasure
+from memnet.operations.governance.erasure_request import ErasureJournal, resume_erasure
 from memnet.ports import StoreConflict
 from tests.operations.erasure_scenario import SETTLE, U1, U10, ErasureWorld, alpha
 from tests.operations.retention_scenario import Between

@@ -184,7 +184,7 @@ async def test_a_writer_between_the_look_and_the_trim_puts_it_off():
         await world.change(ALPHA, put("/summary", "meanwhile"))
 
     applied = await world.retain(**world.retention_ports(Between("documents.put", write)))
-    assert applied.report.tallies["audit"] == Tally(postponed=1, kept=2)
+    assert applied.report.tallies["audit"] == Tally(deferred=1, retained=2)
     assert applied.report.unfinished
     await world.retain()
     assert await of_alpha(world) == ([3], [2])
@@ -222,7 +222,7 @@ async def test_behind_a_forged_baseline_nothing_goes(forge):
     assert (await world.rebuilt())[ALPHA].fault is not None
     world.clock.advance(165 * DAY)
     applied = await world.retain()
-    assert applied.report.broken["audit"] == 1
+    assert applied.report.unreadable["audit"] == 1
     assert [name for name in before if name.startswith(change.change_id.rpartition("-")[0])] == [
         name for name in await world.changes() if name.startswith(change.change_id.rpartition("-")[0])
     ]
@@ -250,6 +250,6 @@ async def test_another_run_that_is_faster_is_no_fault(number):
     world.clock.advance(165 * DAY)
     between = Between("audit.read", world.retain, number)
     applied = await world.retain(**world.retention_ports(between))
-    assert applied.report.broken.total() == 0
+    assert applied.report.unreadable.total() == 0
     assert await of_alpha(world) == ([3, 4], [2])
     assert between.count >= min(number, 4)

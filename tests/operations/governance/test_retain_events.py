@@ -37,7 +37,7 @@ async def test_an_event_goes_by_the_profile_it_names_else_by_the_longest_rule(ev
     world = RetentionWorld()
     await world.event("e1", evidence=evidence)
     world.clock.advance(days * DAY - timedelta(seconds=1))
-    assert (await world.retain()).report.tallies["events"] == Tally(kept=1)
+    assert (await world.retain()).report.tallies["events"] == Tally(retained=1)
     world.clock.advance(timedelta(seconds=1))
     assert (await world.retain()).report.tallies["events"] == Tally(removed=1)
     assert (await world.event_ids(), await world.indexed()) == ([], [])
@@ -121,7 +121,7 @@ async def test_what_is_no_event_stays_and_is_counted():
     await world.events.create(EventKey(SCOPE, "e1"), b"{}")
     world.clock.advance(1000 * DAY)
     applied = await world.retain()
-    assert applied.report.broken == {"events": 1}
+    assert applied.report.unreadable == {"events": 1}
     assert await world.event_ids() == ["e1"]
 
 

@@ -18,12 +18,11 @@ from memnet.domain.governance.erasure import is_of
 from memnet.domain.replay.replay import load as load_replay
 from memnet.domain.replay.replay import replay_key
 from memnet.operations.documents.sweep_outboxes import SweepReport, sweep_outboxes
-from memnet.operations.governance.apply_retention import apply_retention
-from memnet.operations.governance.apply_retentions import RetentionsReport, apply_retentions
+from memnet.operations.governance.retention import RetentionsReport, apply_retention, apply_retentions
 from memnet.operations.history.sign_checkpoints import SignReport, sign_checkpoints
 from memnet.operations.replay.replay_snapshot import replay_snapshot
 from memnet.operations.sealing.rotate_keys import rotate_keys
-from memnet.operations.service.requeue_jobs import RequeueReport, requeue_jobs
+from memnet.operations.service.backlog import RequeueReport, requeue_jobs
 from tests.memory_blobs import storage_of
 from tests.operations.erasure_scenario import OTHER, U1, ErasureWorld, alpha
 from tests.operations.replay_scenario import Watched

@@ -16,7 +16,7 @@ from memnet.domain.core.canonical_json import canonical, sha256_hex
 from memnet.domain.core.errors import ArchiveInvalid
 from memnet.domain.governance import archive as archives
 from memnet.domain.governance.archive import MANIFEST, ArchivedFile, ArchiveMember, audit_file, document_file
-from memnet.operations.governance.verify_archive import read_archive_lines, verify_archive
+from memnet.operations.governance.import_user import read_archive_lines, verify_archive
 from tests.domain.samples import CATALOG
 from tests.memory_blobs import storage_of
 from tests.operations.archive_scenario import (

@@ -12,7 +12,7 @@ from memnet.domain.documents import envelope
 from memnet.domain.history import baseline as baselines
 from memnet.domain.history.baseline_values import BaselineLocation
 from memnet.domain.sealing.data_keys import data_keys_key
-from memnet.operations.governance.delete_expired import RetentionRun
+from memnet.operations.governance.retention_run import RetentionRun
 from memnet.operations.history.baselines import (
     list_baselines,
     next_baseline,

@@ -81,7 +81,7 @@ async def test_retention_goes_on_over_a_new_key():
     await world.retain()
     await rotate_keys("t1", "u1", vault=world.vault)
     world.clock.advance(400 * DAY)
-    assert (await world.retain()).report.broken.total() == 0
+    assert (await world.retain()).report.unreadable.total() == 0
     found = (await world.rebuilt())[ALPHA]
     assert (found.fault, [version.sequence for version in found.versions]) == (None, [2])
 
@@ -119,7 +119,7 @@ async def test_where_the_keys_do_not_open_nothing_goes_and_it_is_counted():
     await world.records.write(data_keys_key(SCOPE), b"{}", replaces=stored.storage_etag)
     before = audit_of(world)
     applied = await world.retain()
-    assert applied.report.broken["audit"] == 2
+    assert applied.report.unreadable["audit"] == 2
     assert audit_of(world) == before
 
 

@@ -7,7 +7,7 @@ from memnet.domain.core.errors import Unavailable
 from memnet.domain.core.job import Job, JobKind
 from memnet.domain.replay.conflict import BACKOFF
 from memnet.domain.replay.replay import replay_key
-from memnet.operations.service.requeue_jobs import GRACE, MOST_FAILURES, RequeueReport, requeue_jobs
+from memnet.operations.service.backlog import GRACE, MOST_FAILURES, RequeueReport, requeue_jobs
 from tests.operations.replay_scenario import PREFERENCE, SCOPE, DownQueue, World, answer, disputed_world
 from tests.services import service_of
 

@@ -94,7 +94,7 @@ async def test_what_is_counted_is_what_is_done_and_a_dry_run_does_nothing(world)
     counts = applied.members()["counts"]
     assert {name: count["removed"] for name, count in counts.items()} == {name: lost(name) for name in counts}
     lived = counts.keys() - {"conflicts", "imports"}
-    assert all(counts[name]["removed"] and counts[name]["kept"] for name in lived)
+    assert all(counts[name]["removed"] and counts[name]["retained"] for name in lived)
     assert applied.members()["baselines"] == len([name for name in after if "/baselines/" in name]) == 2
     again = await world.retain()
     assert all(not tally.removed for tally in again.report.tallies.values())
@@ -105,9 +105,9 @@ async def test_as_of_looks_from_another_time(world):
     nothing = await world.retain(as_of=world.clock.now() - DAYS * DAY, dry_run=False)
     assert all(not tally.removed for tally in nothing.report.tallies.values())
     dry = await world.retain(as_of=world.clock.now() + 3000 * DAY, dry_run=True)
-    assert all(not dry.report.tallies[name].kept for name in ("events", "snapshots", "replays", "accesses"))
+    assert all(not dry.report.tallies[name].retained for name in ("events", "snapshots", "replays", "accesses"))
     # The newest record of each document stays.
-    assert dry.report.tallies["audit"].kept == 3
+    assert dry.report.tallies["audit"].retained == 3
     with pytest.raises(MalformedRequest):
         await world.retain(as_of=world.clock.now() + timedelta(microseconds=1))
 
@@ -116,7 +116,7 @@ async def test_a_rule_ends_to_the_microsecond():
     world = RetentionWorld()
     await world.event("evt-1")
     world.clock.advance(365 * DAY - timedelta(microseconds=1))
-    assert (await world.retain()).report.tallies["events"].kept == 1
+    assert (await world.retain()).report.tallies["events"].retained == 1
     world.clock.advance(timedelta(microseconds=1))
     assert (await world.retain()).report.tallies["events"].removed == 1
 
@@ -255,7 +255,7 @@ async def test_a_history_that_does_not_hold_is_left_alone(world):
     storage = storage_of(world.audit)
     storage.overwrite(name, storage.data(name).replace(b"svc-live", b"svc-evil"))
     applied = await world.retain()
-    assert applied.report.broken["audit"] == 1
+    assert applied.report.unreadable["audit"] == 1
     assert applied.report.unfinished
     assert set(of) <= set(await world.changes())
     assert len(storage.names(f"{SCOPE.prefix}baselines/")) == 1
@@ -371,14 +371,14 @@ async def test_a_hold_keeps_everything_and_says_so(world):
     applied = await world.retain()
     assert await world.everything() == before
     told = applied.members()
-    assert (told["held"], told["holds"]) == (
+    assert (told["on_hold"], told["holds"]) == (
         True,
         [{"covers": "user", "reason": "Litigation 17", "actor": "svc-legal", "since": to_text(world.clock.now())}],
     )
     for name, tally in applied.report.tallies.items():
         assert tally.removed == 0
         # What waits for something that would have gone in the same run, waits for what is held.
-        assert tally.held + tally.waiting == due.report.tallies[name].removed
+        assert tally.on_hold + tally.blocked == due.report.tallies[name].removed
     assert (await world.retain(dry_run=True)).members() == told | {"dry_run": True}
 
     await world.release()
@@ -387,12 +387,12 @@ async def test_a_hold_keeps_everything_and_says_so(world):
 
 @pytest.mark.parametrize("call", ["records.delete", "events.delete", "audit.delete"])
 async def test_a_hold_that_comes_meanwhile_stops_it(world, call, monkeypatch):
-    from memnet.operations.governance.delete_expired import delete_expired
+    from memnet.operations.governance.retention_run import delete_expired
 
     monkeypatch.setitem(delete_expired.__globals__, "BATCH", 2)
     applied = await world.retain(**world.retention_ports(Between(call, world.hold)))
-    assert applied.members()["held"]
+    assert applied.members()["on_hold"]
     kind = {"records.delete": "snapshots", "events.delete": "events", "audit.delete": "audit"}[call]
     assert applied.report.tallies[kind].removed == 2
-    assert applied.report.tallies[kind].held > 0
+    assert applied.report.tallies[kind].on_hold > 0
     assert all(one.fault is None for one in (await world.rebuilt()).values())

@@ -8,7 +8,7 @@ import pytest
 from memnet.domain.catalog.retention_policy import Limits, RetentionPolicy, Tally
 from memnet.domain.core.errors import HistoryCorrupt
 from memnet.domain.governance.legal_hold import HoldKey, HoldTarget
-from memnet.operations.governance.delete_expired import BATCH, RetentionRun, delete_expired
+from memnet.operations.governance.retention_run import BATCH, RetentionRun, delete_expired
 from memnet.stores import HoldStore
 from tests.domain.samples import SCOPE
 from tests.memory_blobs import memory_blobs
@@ -38,7 +38,7 @@ async def test_batches_and_what_is_left_of_them():
     gone = await delete_expired(range(2 * BATCH + 2), even, tally, run=a_run(HoldStore(memory_blobs())))
     assert seen == [BATCH, BATCH, 2]
     assert gone == list(range(0, 2 * BATCH + 2, 2))
-    assert tally == Tally(removed=BATCH + 1, postponed=BATCH + 1)
+    assert tally == Tally(removed=BATCH + 1, deferred=BATCH + 1)
 
 
 async def test_a_dry_run_counts_alone():
@@ -62,7 +62,7 @@ async def test_a_hold_is_seen_before_every_batch(dry_run):
         await world.place("before")
     gone = await delete_expired(range(BATCH + 5), place, tally, run=a_run(world.holds, dry_run=dry_run))
     held = BATCH + 5 if dry_run else 5
-    assert (len(gone), tally) == (BATCH + 5 - held, Tally(removed=BATCH + 5 - held, held=held))
+    assert (len(gone), tally) == (BATCH + 5 - held, Tally(removed=BATCH + 5 - held, on_hold=held))
 
 
 async def test_a_removal_is_dated_before_the_holds_are_asked():

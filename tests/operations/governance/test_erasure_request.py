@@ -11,13 +11,15 @@ from memnet.domain.core.timestamps import to_text
 from memnet.domain.documents import envelope
 from memnet.domain.documents.commands import IfAbsent, IfMatch
 from memnet.domain.documents.envelope import Envelope
-from memnet.domain.governance.erasure_receipt import Status
+from memnet.domain.governance.erasure import INDEXED
+from memnet.domain.governance.erasure_receipt import LATE, Remainder, Status, is_signed, read_receipt
 from memnet.operations.governance.erase_user import Erased
-from memnet.operations.governance.request_erasure import request_erasure
+from memnet.operations.governance.erasure_request import count_remaining, request_erasure, sign_erasure
 from memnet.stores import Blobs, DocumentStore
 from memnet.wiring import in_memory
+from tests.domain.erasure_samples import erasure
 from tests.domain.samples import CATALOG
-from tests.operations.erasure_scenario import ADMIN, SETTINGS, SETTLE, U1, U10, ErasureWorld, alpha
+from tests.operations.erasure_scenario import ADMIN, OTHER, SETTINGS, SETTLE, U1, U10, ErasureWorld, alpha
 from tests.operations.retention_scenario import Between, FallsAt, StopsAt
 
 
@@ -254,3 +256,36 @@ async def test_a_document_that_was_under_way_at_the_acceptance_takes_no_change()
         await world.patch(U1, "again", IfMatch(there.commit.etag))
     assert (await head_of(world)).commit.etag == there.commit.etag
     await world.services.background.drain()
+
+
+async def test_it_is_counted_by_kind_and_the_index_too():
+    world = ErasureWorld()
+    await world.live(U1)
+    remains = await count_remaining(U1, "tenant", world.erasing())
+    assert {one.kind: one.count for one in remains} == world.stored(U1) | {INDEXED: 5}
+    assert {(one.reason, one.covers) for one in remains} == {("legal_hold", "tenant")}
+
+
+async def test_where_nothing_is_something_may_still_arrive():
+    assert await count_remaining(OTHER, "user", ErasureWorld().erasing()) == [Remainder(LATE, 0, "legal_hold", "user")]
+
+
+HELD = Remainder("audit", 1, "legal_hold", "user")
+
+
+async def test_the_receipt_stands_signed():
+    world = ErasureWorld()
+    receipt = await sign_erasure(erasure(U1), [HELD], world.erasing())
+    (key,) = await world.services.signing.public_keys()
+    assert is_signed(receipt, key)
+    assert receipt.status is Status.PARTIAL
+    stored = await world.services.erasures.read_receipt(U1.tenant_id, receipt.members["erasure_id"])
+    assert stored is not None
+    assert read_receipt(stored) == receipt
+
+
+async def test_the_first_one_counts():
+    world = ErasureWorld()
+    first = await sign_erasure(erasure(U1), [], world.erasing())
+    assert await sign_erasure(erasure(U1), [HELD], world.erasing()) == first
+    assert first.status is Status.COMPLETE

@@ -9,8 +9,8 @@ from memnet.adapters.memory.clock import FrozenClock
 from memnet.domain.core.job import Job, JobKind
 from memnet.domain.core.scope import UserScope
 from memnet.domain.events.event import EventKey
-from memnet.operations.service import get_statistics as module
-from memnet.operations.service.get_statistics import get_statistics
+from memnet.operations.service import backlog as module
+from memnet.operations.service.backlog import get_statistics
 from memnet.stores import EventStore, JobMarks
 from tests.memory_blobs import memory_blobs
 from tests.services import service_of
@@ -67,7 +67,7 @@ async def test_the_oldest_of_each_kind_is_told_whatever_its_name():
 async def test_what_is_too_long_to_count_is_told_as_such(
     monkeypatch: pytest.MonkeyPatch, jobs: int, most: int | None, complete: bool, counted: int
 ):
-    monkeypatch.setattr(module, "PAGE", 2)
+    monkeypatch.setattr(module, "PAGE_SIZE", 2)
     world = World()
     for number in range(jobs):
         await world.job(JobKind.REPLAY, f"rpl-{number}")

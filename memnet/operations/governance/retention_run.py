@@ -1,4 +1,4 @@
-"""Remove what is over: the one door through which retention removes anything."""
+"""One run of retention over one user, and the only function through which it deletes anything."""
 
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field
@@ -11,10 +11,10 @@ from memnet.operations.governance.legal_holds import holds_covering
 from memnet.service import Service
 
 BATCH = 64
-"""So many are removed between two looks at the holds."""
+"""The number of items that are deleted between two reads of the holds."""
 T = TypeVar("T")
 Remove = Callable[[Sequence[T], datetime], Awaitable[Sequence[T]]]
-"""Removes a batch, dated with the moment before the holds were asked, and returns what of it is gone."""
+"""Deletes a batch, dated with the moment before the holds were read, and returns the deleted items."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,21 +30,23 @@ class RetentionRun:
 
 
 async def delete_expired(due: Sequence[T], remove: Remove[T], tally: Tally, *, run: RetentionRun) -> list[T]:
-    """Have `remove` remove what is due, batch by batch; return what is gone, or would be in a dry run.
+    """Delete expired items in batches; return the deleted ones, or in a dry run those that would be.
 
-    `remove` returns what of a batch it has removed; the rest counts as postponed. Before every batch the legal holds
-    are asked: under one nothing is removed, and all counts as held. `remove` is handed the moment before that, to date
-    its deletions with: from a process that stood still since, and may have missed a hold, the storage takes none.
-    Raises what `remove` raises, HistoryCorrupt, Unavailable.
+    Items of a batch that `remove` does not return count as deferred. The legal holds are read before every batch; under
+    a hold nothing is deleted and the batch counts as on hold. The storage refuses deletions of a process that was
+    suspended after it read the holds, because they are dated with the moment before.
+
+    Raises:
+        HistoryCorrupt, Unavailable, and what `remove` raises.
     """
     gone: list[T] = []
     for batch in batches(due, BATCH):
         known_at = run.service.clock.now()
         if await holds_covering(run.scope, holds=run.service.holds):
-            tally.held += len(batch)
+            tally.on_hold += len(batch)
             continue
         removed = batch if run.dry_run else await remove(batch, known_at)
         gone += removed
         tally.removed += len(removed)
-        tally.postponed += len(batch) - len(removed)
+        tally.deferred += len(batch) - len(removed)
     return gone

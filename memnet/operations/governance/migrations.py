@@ -1,0 +1,399 @@
+"""Migrations of one unit: find, migrate, verify, roll back and decommission."""
+
+import asyncio
+from collections.abc import AsyncIterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from enum import IntEnum
+from functools import partial
+
+import orjson
+
+from memnet.domain.catalog.catalog import Catalog
+from memnet.domain.catalog.migration_model import Migration, Target, Unit, is_noted, unit_of
+from memnet.domain.core.canonical_json import canonical, sha256_hex
+from memnet.domain.core.errors import (
+    DocumentExists,
+    DocumentNotFound,
+    ErasureRunning,
+    ETagMismatch,
+    HistoryCorrupt,
+    IdempotencyKeyReused,
+    MemnetError,
+    Unavailable,
+    VaultUnavailable,
+    VersionNotFound,
+)
+from memnet.domain.core.json_types import Record
+from memnet.domain.core.scope import Actor, DocumentKey, Json, UserScope
+from memnet.domain.documents import envelope
+from memnet.domain.documents.envelope import Envelope
+from memnet.domain.documents.write_decision import Decision, decide_replacement
+from memnet.domain.governance.migration_functions import make
+from memnet.domain.governance.migration_plan import (
+    FoundDocument,
+    Gathered,
+    MigrationAction,
+    MigrationDecision,
+    NotMigratable,
+    Trace,
+    decide,
+    documents_of,
+    is_beyond,
+    problem_of,
+    upgraded,
+)
+from memnet.domain.governance.migration_rollback import (
+    Return,
+    changed_since,
+    decommissioning,
+    removal,
+    restoration,
+    returns,
+)
+from memnet.operations.documents.commit_change import commit_change
+from memnet.operations.documents.delete_document import delete_document
+from memnet.operations.documents.get_document import get_document
+from memnet.operations.history.audit_records import read_records
+from memnet.paging import rows
+from memnet.service import Service
+from memnet.stores import AuditLog, DocumentStore, ListedDocument
+
+
+async def find_migration_units(
+    migration: Migration, *, tenant_id: str | None, user_id: str | None, documents: DocumentStore
+) -> Sequence[Unit]:
+    """Return the units of one user, of one tenant, or of all, in the order of their documents' names.
+
+    A deleted document counts: it may be what a decommission deleted. Raises InvalidIdentifier, Unavailable.
+    """
+    units: dict[Unit, None] = {}
+    async for row in _rows(migration, tenant_id, user_id, documents):
+        unit = unit_of(migration, row.key)
+        if unit is not None and tenant_id in (None, unit.scope.tenant_id):
+            units[unit] = None
+    return list(units)
+
+
+async def _rows(
+    migration: Migration, tenant_id: str | None, user_id: str | None, documents: DocumentStore
+) -> AsyncIterator[ListedDocument]:
+    if tenant_id is None or user_id is None:
+        async for row in rows(documents.list_all):
+            yield row
+        return
+    scope = UserScope(tenant_id, user_id)
+    for namespace in sorted({family.namespace for family in migration.families}):
+        async for row in rows(partial(documents.list, scope, f"{namespace}/")):
+            yield row
+
+
+BATCH = 16
+
+
+class Depth(IntEnum):
+    """How far back the records of the targets are read."""
+
+    NOTHING = 0
+    NEWEST = 1
+    """To the migration's newest change."""
+    FIRST = 2
+    """To its first change since it was last rolled back."""
+
+
+async def read_migration_unit(unit: Unit, migration: Migration, depth: Depth, service: Service) -> Gathered:
+    """Read sources and targets, the targets last: what is found made is not older than what it was made of.
+
+    Records that retention has removed, or that are damaged, end a trace as the first record does. Raises HistoryCorrupt
+    for a document that cannot be read, VaultUnavailable, Unavailable.
+    """
+    sources = await asyncio.gather(
+        *(_source(unit.key(source), migration, service) for source in migration.sources.values())
+    )
+    targets = await asyncio.gather(
+        *(_target(unit.key(target), migration, depth, service) for target in migration.targets)
+    )
+    return Gathered(dict(zip(migration.sources, sources, strict=True)), targets)
+
+
+async def _head(key: DocumentKey, documents: DocumentStore) -> Envelope | None:
+    stored = await documents.get(key)
+    return envelope.load(stored.data) if stored else None
+
+
+async def _source(key: DocumentKey, migration: Migration, service: Service) -> FoundDocument:
+    head = await _head(key, service.documents)
+    if head is None or not head.deleted:
+        return FoundDocument(key, head)
+    last = head.commit.sequence
+    try:
+        (record,) = await read_records(key.scope, head, last, last, audit=service.audit)
+    except HistoryCorrupt:
+        return FoundDocument(key, head)
+    return FoundDocument(key, head, decommissioned=is_noted(record, migration.notes()[2]))
+
+
+async def _target(key: DocumentKey, migration: Migration, depth: Depth, service: Service) -> FoundDocument:
+    head = await _head(key, service.documents)
+    if head is None or depth is Depth.NOTHING:
+        return FoundDocument(key, head)
+    return FoundDocument(key, head, await _trace(key, head, migration, depth, service.audit))
+
+
+async def _trace(key: DocumentKey, head: Envelope, migration: Migration, depth: Depth, audit: AuditLog) -> Trace:
+    made, rolled_back, _ = migration.notes()
+    first: Record | None = None
+    newest: Record | None = None
+    last, size = head.commit.sequence, 1
+    while last > 0:
+        begin = max(1, last - size + 1)
+        try:
+            records = await read_records(key.scope, head, begin, last, audit=audit)
+        except HistoryCorrupt:
+            if size == 1:
+                return Trace(first, newest)
+            size = 1
+            continue
+        for record in reversed(records):
+            if is_noted(record, rolled_back):
+                return Trace(first, newest)
+            if is_noted(record, made):
+                first, newest = record, newest or record
+                if depth is Depth.NEWEST:
+                    return Trace(first, newest)
+        last, size = begin - 1, BATCH
+    return Trace(first, newest)
+
+
+ATTEMPTS = 20
+"""Each fails only if another writer was first."""
+LOST_RACES = (ETagMismatch, DocumentExists, DocumentNotFound, IdempotencyKeyReused, ErasureRunning)
+
+
+async def migrate_unit(
+    unit: Unit, migration: Migration, service: Service, *, actor: Actor, dry_run: bool = False
+) -> list[MigrationDecision]:
+    """Write every target that is not made yet, each exactly once, and return what became of each.
+
+    If one of them cannot be made, none is written. A version that comes meanwhile is migrated, too. On a dry run
+    nothing is written, and CREATE and REPLACE say what would be. Raises HistoryCorrupt,
+    VaultUnavailable, Unavailable.
+    """
+    depth = Depth.NOTHING if migration.in_place else Depth.NEWEST
+    written: dict[DocumentKey, MigrationDecision] = {}
+    decisions: list[MigrationDecision] = []
+    for _ in range(ATTEMPTS):
+        gathered = await read_migration_unit(unit, migration, depth, service)
+        decisions = decide(migration, unit, gathered, service.catalog, actor)
+        due = [decision for decision in decisions if decision.command]
+        stuck = any(decision.standing is MigrationAction.FAILED for decision in decisions)
+        if dry_run or stuck or not due:
+            return [_told(decision, written, blocked=stuck) for decision in decisions]
+        try:
+            for decision in due:
+                await _write(decision, service)
+                written[decision.key] = decision
+        except LOST_RACES:
+            continue
+    return [replace(d, standing=MigrationAction.POSTPONED, command=None) if d.command else d for d in decisions]
+
+
+def _told(
+    decision: MigrationDecision, written: dict[DocumentKey, MigrationDecision], *, blocked: bool
+) -> MigrationDecision:
+    if decision.standing is MigrationAction.DONE and decision.key in written:
+        return written[decision.key]
+    if blocked and decision.command:
+        return replace(
+            decision, standing=MigrationAction.FAILED, command=None, problem="another of its targets cannot be made"
+        )
+    return decision
+
+
+async def _write(decision: MigrationDecision, service: Service) -> None:
+    command, rules = decision.command, decision.rules
+    if command is None or rules is None:
+        return
+
+    def decided(head: Envelope | None) -> Decision:
+        return decide_replacement(command, rules, head)
+
+    await commit_change(command, decided, service)
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """The verdict on one target. `difference` is None if it is correct; `changed` if others wrote to it since."""
+
+    key: DocumentKey
+    difference: str | None = None
+    changed: bool = False
+
+
+async def verify_migration_unit(unit: Unit, migration: Migration, service: Service) -> list[Verdict]:
+    """Return one verdict a target that the migration made or should have made.
+
+    The sources of a target are rebuilt from the audit. Raises HistoryCorrupt for a document that cannot be read,
+    VaultUnavailable, Unavailable.
+    """
+    gathered = await read_migration_unit(unit, migration, Depth.NEWEST, service)
+    live = any(found.live for found in gathered.sources.values())
+    verdicts = []
+    for target, found in zip(migration.targets, gathered.targets, strict=True):
+        made = found.trace.newest
+        if made is None and not live:
+            continue
+        try:
+            if made is None:
+                difference = _unmade(migration, target, found, gathered, service.catalog)
+                verdicts.append(Verdict(found.key, difference))
+            else:
+                verdicts.append(await _made(migration, target, found, made, gathered, service))
+        except (Unavailable, VaultUnavailable):
+            raise
+        except (NotMigratable, MemnetError) as error:
+            verdicts.append(Verdict(found.key, problem_of(error)))
+    return verdicts
+
+
+def _unmade(
+    migration: Migration, target: Target, found: FoundDocument, gathered: Gathered, catalog: Catalog
+) -> str | None:
+    """The target bears no trace of the migration."""
+    head = found.live
+    if head is None:
+        return "is missing"
+    if migration.in_place:
+        return None if is_beyond(target, head, catalog) else "is not migrated"
+    of_schema = (head.schema_id, head.schema_version) == (target.schema_id, target.schema_version)
+    wanted = make(target, upgraded(migration, documents_of(gathered), catalog))
+    return None if of_schema and canonical(wanted) == canonical(head.content) else "was not made by the migration"
+
+
+async def _made(
+    migration: Migration, target: Target, found: FoundDocument, made: Record, gathered: Gathered, service: Service
+) -> Verdict:
+    read = await _read_then(found, made, service)
+    if _hash(migration, target, read, service.catalog) != made["content_hash"]:
+        return Verdict(found.key, "is not what the migration makes of its source")
+    now = documents_of(gathered)
+    if now and not migration.in_place and _hash(migration, target, now, service.catalog) != made["content_hash"]:
+        return Verdict(found.key, "its source was changed since it was migrated")
+    return await _since(found, made, service)
+
+
+def _hash(migration: Migration, target: Target, sources: Mapping[str, Json], catalog: Catalog) -> str:
+    return sha256_hex(canonical(make(target, upgraded(migration, sources, catalog))))
+
+
+async def _read_then(found: FoundDocument, made: Record, service: Service) -> dict[str, Json]:
+    """The sources as the migration read them."""
+    read = {}
+    for name, source in made["evidence"]["sources"].items():
+        key = DocumentKey(found.key.scope, source["namespace"], source["path"])
+        view = await get_document(key, service, as_of=source["change_id"])
+        read[name] = orjson.loads(view.document)
+    return read
+
+
+async def _since(found: FoundDocument, made: Record, service: Service) -> Verdict:
+    """Return the verdict on the changes of the target since the migration made it."""
+    head = found.head
+    if head is None:
+        return Verdict(found.key, "is missing")
+    try:
+        last = head.change_id(head.commit.sequence)
+        await get_document(found.key, service, as_of=last)
+    except VersionNotFound:
+        if not head.deleted:
+            raise
+        # Its chain of records, up to the deletion, has been checked on the way.
+        return Verdict(found.key, changed=True)
+    except HistoryCorrupt as error:
+        return Verdict(found.key, f"its history is broken: {error.details.get('reason') or error.details}")
+    return Verdict(found.key, changed=made["sequence"] != head.commit.sequence)
+
+
+@dataclass(frozen=True, slots=True)
+class RolledBack:
+    """The documents that went back, those that were `refused` because others wrote to them since, and whether others
+    were faster every time.
+    """
+
+    done: Sequence[DocumentKey] = ()
+    refused: Sequence[DocumentKey] = ()
+    postponed: bool = False
+
+
+async def roll_back_unit(
+    unit: Unit, migration: Migration, service: Service, *, actor: Actor, force: bool = False
+) -> RolledBack:
+    """Bring back the version before the migration's first change; what was not there before is deleted.
+
+    Sources that were decommissioned come back first. If others have written to one of the targets since, nothing goes
+    back, unless by `force`. Raises HistoryCorrupt or VersionNotFound where the version is no longer to be rebuilt,
+    VaultUnavailable, Unavailable.
+    """
+    done: dict[DocumentKey, None] = {}
+    for _ in range(ATTEMPTS):
+        gathered = await read_migration_unit(unit, migration, Depth.FIRST, service)
+        refused = [] if force else changed_since(gathered)
+        due = returns(gathered)
+        if refused or not due:
+            return RolledBack(list(done), refused)
+        try:
+            for back in due:
+                await _go_back(back, migration, actor, service)
+                done[back.key] = None
+        except LOST_RACES:
+            continue
+    return RolledBack(list(done), postponed=True)
+
+
+async def _go_back(back: Return, migration: Migration, actor: Actor, service: Service) -> None:
+    if back.to_sequence is None:
+        deletion = removal(back, migration=migration, actor=actor)
+        await delete_document(deletion, service)
+        return
+    view = await get_document(back.key, service, as_of=back.change_id())
+    (record,) = await read_records(back.key.scope, back.head, back.to_sequence, back.to_sequence, audit=service.audit)
+    command, draft = restoration(back, orjson.loads(view.document), record, migration=migration, actor=actor)
+
+    def decided(head: Envelope | None) -> Decision:
+        return draft
+
+    await commit_change(command, decided, service)
+
+
+@dataclass(frozen=True, slots=True)
+class Decommissioned:
+    """The sources that were deleted, the verdicts that forbade it, and whether others were faster every time."""
+
+    done: Sequence[DocumentKey] = ()
+    differences: Sequence[Verdict] = ()
+    postponed: bool = False
+
+
+async def decommission_unit(unit: Unit, migration: Migration, service: Service, *, actor: Actor) -> Decommissioned:
+    """Delete each source in the very version that was verified; a rollback of the migration brings it back.
+
+    A migration in place has no source of its own, and nothing is deleted.
+    Raises HistoryCorrupt, VaultUnavailable, Unavailable.
+    """
+    done: dict[DocumentKey, None] = {}
+    for _ in range(ATTEMPTS):
+        # Read before the verification: what is written in between makes the deletion fail.
+        gathered = await read_migration_unit(unit, migration, Depth.NOTHING, service)
+        verdicts = await verify_migration_unit(unit, migration, service)
+        differences = [verdict for verdict in verdicts if verdict.difference]
+        due = [(found, found.live) for found in gathered.sources.values() if found.live]
+        if differences or migration.in_place or not due:
+            return Decommissioned(list(done), tuple(differences))
+        try:
+            for found, head in due:
+                command = decommissioning(found, head, migration=migration, actor=actor)
+                await delete_document(command, service)
+                done[found.key] = None
+            return Decommissioned(list(done))
+        except LOST_RACES:
+            continue
+    return Decommissioned(list(done), postponed=True)

@@ -1,0 +1,217 @@
+"""Apply the retention rules to one user or to all, and shorten the histories of documents."""
+
+import logging
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from functools import partial
+
+from memnet.domain.catalog.retention_policy import RetentionReport
+from memnet.domain.core.errors import DecryptionFailed, ErasureRunning, HistoryCorrupt, MalformedRequest, MemnetError
+from memnet.domain.core.scope import DocumentKey, Json, UserScope
+from memnet.domain.core.timestamps import to_text
+from memnet.domain.documents import commit, envelope
+from memnet.domain.documents.envelope import Envelope
+from memnet.domain.governance.legal_hold import HoldChange
+from memnet.domain.history import reconstruction
+from memnet.domain.history.baseline import Baseline
+from memnet.operations.documents.flush_outbox import flush_outbox
+from memnet.operations.documents.list_users import list_users
+from memnet.operations.governance.legal_holds import hold_members, holds_covering
+from memnet.operations.governance.retention_items import retain_events, retain_jobs, retain_snapshots
+from memnet.operations.governance.retention_run import RetentionRun, delete_expired
+from memnet.operations.history.baselines import list_baselines, next_baseline, read_baseline, store_baseline
+from memnet.paging import bounded, rows
+from memnet.ports import StoreConflict, StoredDocument
+from memnet.service import Service
+
+log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class AppliedRetention:
+    """The result of one run over one user, and the holds that covered the user."""
+
+    as_of: str
+    dry_run: bool
+    holds: tuple[HoldChange, ...]
+    report: RetentionReport
+
+    def members(self) -> Json:
+        """Return the members of the response."""
+        run = {"as_of": self.as_of, "dry_run": self.dry_run, "on_hold": bool(self.holds)}
+        return {**run, "holds": hold_members(self.holds), **self.report.members()}
+
+
+@dataclass(slots=True)
+class RetentionsReport:
+    """The result of a run over many users: users seen, on hold and failed, and the sum of their reports."""
+
+    users: int = 0
+    on_hold: int = 0
+    failed: int = 0
+    report: RetentionReport = field(default_factory=RetentionReport)
+
+
+async def apply_retention(
+    scope: UserScope, service: Service, *, as_of: datetime | None, dry_run: bool
+) -> AppliedRetention:
+    """Apply the rules as of a moment (None: now); a dry run only counts.
+
+    The call can be interrupted, repeated and run concurrently. Under a legal hold nothing is deleted, and expired items
+    count as on hold.
+
+    Raises:
+        MalformedRequest: `as_of` is in the future, and this is not a dry run.
+        HistoryCorrupt: a hold cannot be read.
+        ErasureRunning, VaultUnavailable, Unavailable.
+    """
+    now = service.clock.now()
+    moment = now if as_of is None else as_of
+    if moment > now and not dry_run:
+        raise MalformedRequest("An as_of in the future requires dry_run: nothing is deleted before its time.")
+    await service.documents.check(scope)
+    covering = await holds_covering(scope, holds=service.holds)
+    run = RetentionRun(scope, service.catalog.retention(scope.tenant_id), moment, dry_run, service)
+    with_snapshot = await retain_snapshots(run)
+    await retain_jobs(run, with_snapshot)
+    await retain_events(run)
+    await _retain_audit(run)
+    # Read again, so that a hold placed during the run is reported with the items that it kept.
+    covering = covering or await holds_covering(scope, holds=service.holds)
+    return AppliedRetention(to_text(moment), dry_run, covering, run.report)
+
+
+async def apply_retentions(
+    tenant_id: str | None, service: Service, *, as_of: datetime | None, dry_run: bool
+) -> RetentionsReport:
+    """Apply retention to each user of a tenant, or of all tenants, in turn.
+
+    A failure of one user is logged and counted; the next run retries it.
+
+    Raises:
+        InvalidIdentifier, MalformedRequest as `apply_retention`; Unavailable if the users cannot be listed.
+    """
+    found = RetentionsReport()
+    async for page in list_users(tenant_id, users=service.users):
+        for scope in page:
+            found.users += 1
+            try:
+                applied = await apply_retention(scope, service, as_of=as_of, dry_run=dry_run)
+            except MalformedRequest:
+                raise
+            except ErasureRunning:
+                # The erasure deletes all of it.
+                continue
+            except MemnetError as error:
+                log.error("retention_failed code=%s", error.code, extra={"user": scope.prefix})
+                found.failed += 1
+                continue
+            found.on_hold += bool(applied.holds)
+            found.report.add(applied.report)
+    return found
+
+
+@dataclass(frozen=True, slots=True)
+class _Stored:
+    """Of one document, the ids of the changes with a record and of those with a baseline, each in order."""
+
+    records: Sequence[str] = ()
+    baselines: Sequence[str] = ()
+
+
+async def _retain_audit(run: RetentionRun) -> None:
+    """Shorten the history of each document, deleted ones too, from its beginning to the first record that stays.
+
+    The newest record of a document always stays. The baseline is written before the first record is deleted and holds
+    the version that the last deleted record made, so every later version can still be rebuilt. A corrupt history, or
+    one whose keys cannot be unwrapped, is left unchanged and counted. Remainders of an interrupted run are deleted.
+    """
+    documents = run.service.documents
+    stored_of = await _list(run)
+    async for row in rows(partial(documents.list, run.scope, "")):
+        stored = await documents.get(row.key)
+        if stored is None:
+            continue
+        try:
+            head = envelope.load(stored.data)
+            await _shorten(row.key, stored, head, stored_of.get(head.doc_id, _Stored()), run)
+        except (HistoryCorrupt, DecryptionFailed):
+            # An erasure that has started since deletes parts of histories.
+            await documents.check(run.scope)
+            log.exception("history_verification_failed", extra={"document": row.key.blob_name})
+            run.report.unreadable["audit"] += 1
+
+
+async def _list(run: RetentionRun) -> Mapping[str, _Stored]:
+    records: dict[str, list[str]] = {}
+    async for change in rows(partial(run.service.audit.list, run.scope, "")):
+        records.setdefault(change.rpartition("-")[0], []).append(change)
+    known = await list_baselines(run.scope, audit=run.service.audit)
+    return {doc_id: _Stored(records.get(doc_id, ()), known.get(doc_id, ())) for doc_id in records.keys() | known.keys()}
+
+
+async def _shorten(key: DocumentKey, stored: StoredDocument, head: Envelope, known: _Stored, run: RetentionRun) -> None:
+    tally, audit = run.report.tallies["audit"], run.service.audit
+    records = sorted({*known.records, *(record["change_id"] for record in head.commit.outbox)})
+    before, after = await _find(key, head, run)
+    newest = head.change_id(head.commit.sequence)
+    due = [change for change in records if after and change != newest and reconstruction.is_covered(change, after)]
+    tally.retained += len(records) - len(due)
+    if after is None:
+        return
+    is_new, is_ready = after != before, False
+
+    async def remove(changes: Sequence[str], known_at: datetime) -> Sequence[str]:
+        nonlocal is_ready
+        is_ready = is_ready or not is_new or await _replace(key, stored, head, after, run.service)
+        if is_ready:
+            await bounded(partial(audit.delete, key.scope, known_at=known_at), changes)
+        return changes if is_ready else ()
+
+    gone = await delete_expired(due, remove, tally, run=run)
+    run.report.baselines += is_new and bool(gone)
+    older = [change for change in known.baselines if change < after.change_id]
+    known_at = run.service.clock.now()
+    if len(gone) < len(due) or not older or await holds_covering(run.scope, holds=run.service.holds):
+        return
+    if is_new and not gone:
+        # Only the newest record has expired, and it stays; the records that it replaces go with the older baseline.
+        if not run.dry_run and not await _replace(key, stored, head, after, run.service):
+            tally.deferred += 1
+            return
+        run.report.baselines += 1
+    for change in older if not run.dry_run else ():
+        await audit.delete_baseline(key.scope, change, known_at=known_at)
+
+
+async def _find(key: DocumentKey, head: Envelope, run: RetentionRun) -> tuple[Baseline | None, Baseline | None]:
+    """Return the stored baseline and the required one."""
+    audit = run.service.audit
+    before = await read_baseline(key.scope, head.doc_id, audit=audit)
+    while True:
+        try:
+            return before, await next_baseline(key, head, before, run=run, audit=audit)
+        except HistoryCorrupt:
+            # Unless another run has just deleted the records that this one was reading.
+            newer = await read_baseline(key.scope, head.doc_id, audit=audit)
+            if newer is None or (before is not None and newer.sequence <= before.sequence):
+                raise
+            before = newer
+
+
+async def _replace(key: DocumentKey, stored: StoredDocument, head: Envelope, after: Baseline, service: Service) -> bool:
+    """Store the baseline; return False if another writer changed the document first.
+
+    Covered records in the outbox are flushed and trimmed first: a reader of the outbox would append them again.
+    """
+    if any(reconstruction.is_covered(record["change_id"], after) for record in head.commit.outbox):
+        await flush_outbox(key.scope, head.commit.outbox, audit=service.audit)
+        trimmed = commit.with_empty_outbox(head)
+        data, summary = envelope.dump(trimmed), envelope.summarise(trimmed)
+        try:
+            await service.documents.put(key, data, summary, replaces=stored.storage_etag)
+        except StoreConflict:
+            return False
+    await store_baseline(after, audit=service.audit)
+    return True

@@ -1,0 +1,263 @@
+"""Delete a user's expired snapshots, replays, conflicts, access and import records, and events."""
+
+from collections.abc import AsyncIterator, Callable, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from datetime import datetime
+from functools import partial
+from typing import TypeVar
+
+from memnet.domain.catalog.retention_policy import Kind
+from memnet.domain.core.errors import DecryptionFailed, HistoryCorrupt, Unavailable, VaultUnavailable
+from memnet.domain.core.job import Job, JobKind
+from memnet.domain.core.scope import StorageETag
+from memnet.domain.core.timestamps import to_text
+from memnet.domain.core.user_item import ItemKey, ItemKind, dated_at
+from memnet.domain.events.event import EventKey, StoredEvent
+from memnet.domain.replay import conflict as conflicts
+from memnet.domain.replay import replay as replays
+from memnet.domain.replay import snapshot as snapshots
+from memnet.domain.replay.conflict import Conflict, ConflictStatus
+from memnet.domain.replay.replay import Replay, ReplayStatus, failed, new_replay, replay_key
+from memnet.domain.replay.snapshot import replay_id_of
+from memnet.operations.events.read_events import read_events
+from memnet.operations.events.unindex_events import unindex_events
+from memnet.operations.governance.retention_run import RetentionRun, delete_expired
+from memnet.operations.replay.unmark_job import unmark_job
+from memnet.operations.sealing.key_ring import KeyRing
+from memnet.paging import bounded, pages
+from memnet.ports import StoreConflict
+from memnet.stores import ListedEvent, RecordStore
+
+PAGE = 500
+ABANDONED = "UNAVAILABLE: the request that stored the snapshot did not end; the same request replays it."
+"""The failure of a snapshot's replay whose request was never answered."""
+MARK = "retention"
+"""The marker of a deleted event: the reconciliation deletes it from the index again, and then the marker."""
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True)
+class _Due:
+    key: ItemKey
+    tag: StorageETag | None
+    job: Job | None = None
+
+
+async def retain_snapshots(run: RetentionRun) -> frozenset[str]:
+    """Delete each expired snapshot, by its profile's rule; return the ids of the replays whose snapshots stay.
+
+    The days count from `created_at` of its replay. A snapshot is blocked while its replay has not finished. One without
+    a replay belongs to a request that never ended: it gets a failed replay, and its days begin.
+
+    Raises:
+        HistoryCorrupt, Unavailable.
+    """
+    stay: set[str] = set()
+    async for page in pages(partial(run.service.records.list, run.scope, ItemKind.SNAPSHOTS), PAGE):
+        due = [one for one in await bounded(partial(_due_snapshot, run=run), page) if one is not None]
+        gone = await _delete(due, ItemKind.SNAPSHOTS, run)
+        stay |= {replay_id_of(key) for key in page} - {replay_id_of(key) for key in gone}
+    return frozenset(stay)
+
+
+async def _due_snapshot(key: ItemKey, run: RetentionRun) -> _Due | None:
+    tally, records = run.report.tallies["snapshots"], run.service.records
+    try:
+        replay = await _replay(key, records)
+    except HistoryCorrupt:
+        run.report.unreadable["snapshots"] += 1
+        return None
+    if replay is None:
+        await _adopt(key, run)
+        return None
+    if replay.created_at > run.policy.last_due(Kind.SNAPSHOTS, replay.profile_id, run.as_of):
+        tally.retained += 1
+        return None
+    # In this order: a retry of the replay writes the snapshot again afterwards, and so changes its tag.
+    stored = await records.read(key)
+    replay = await _replay(key, records)
+    if stored is None or replay is None or not replay.finished:
+        tally.blocked += stored is not None
+        return None
+    return _Due(key, stored.storage_etag)
+
+
+async def _replay(key: ItemKey, records: RecordStore) -> Replay | None:
+    stored = await records.read(replay_key(key.scope, replay_id_of(key)))
+    return None if stored is None else replays.load(stored.data)
+
+
+async def _adopt(key: ItemKey, run: RetentionRun) -> None:
+    """Store a failed replay for a snapshot that has none."""
+    service = run.service
+    stored = await service.records.read(key)
+    if stored is None:
+        return
+    try:
+        snapshot = snapshots.load(key.scope, await KeyRing(service.vault).unseal(key, stored.data))
+        if snapshot.key != key:
+            raise DecryptionFailed
+    except DecryptionFailed:
+        # Its profile is unknown, and so is its rule.
+        run.report.unreadable["snapshots"] += 1
+        return
+    except VaultUnavailable:
+        run.report.tallies["snapshots"].blocked += 1
+        return
+    run.report.tallies["snapshots"].blocked += 1
+    if not run.dry_run:
+        replay = failed(new_replay(snapshot, service.clock.now()), ABANDONED, service.clock.now())
+        with suppress(StoreConflict):
+            await service.records.write(replay.key, replays.dump(replay), replaces=None)
+
+
+async def retain_jobs(run: RetentionRun, with_snapshot: frozenset[str]) -> None:
+    """Delete each replay, conflict, access and import record that has not changed for as many days as its rule says.
+
+    A replay is blocked until it has finished and its snapshot is deleted (it is not in `with_snapshot`): otherwise the
+    same snapshot, submitted again, would be replayed again. A conflict is blocked while it is open, and while its
+    replay can still continue, because the replay would create it again.
+
+    Raises:
+        HistoryCorrupt, Unavailable.
+    """
+    replayed: set[str] = set()
+    tally = run.report.tallies["replays"]
+    async for found in _loaded(ItemKind.REPLAYS, replays.load, run):
+        due = []
+        for replay, tag in found:
+            if replay.updated_at > run.policy.last_due(Kind.JOBS, replay.profile_id, run.as_of):
+                tally.retained += 1
+            elif not replay.finished or replay.replay_id in with_snapshot:
+                tally.blocked += 1
+            else:
+                job = Job(JobKind.REPLAY, replay.scope.tenant_id, replay.scope.user_id, replay.replay_id)
+                due.append(_Due(replay.key, tag, job))
+        replayed |= {key.name for key in await _delete(due, ItemKind.REPLAYS, run)}
+    await _retain_conflicts(run, replayed)
+    for kind in (ItemKind.ACCESSES, ItemKind.IMPORTS):
+        await _retain_dated(kind, run)
+
+
+async def _retain_conflicts(run: RetentionRun, without_replay: set[str]) -> None:
+    tally = run.report.tallies["conflicts"]
+    async for found in _loaded(ItemKind.CONFLICTS, conflicts.load, run):
+        due = []
+        for conflict, tag in found:
+            if conflict.updated_at > run.policy.last_due(Kind.JOBS, conflict.profile_id, run.as_of):
+                tally.retained += 1
+            elif conflict.status is ConflictStatus.OPEN or (
+                conflict.replay_id not in without_replay and await _may_continue(conflict, run.service.records)
+            ):
+                tally.blocked += 1
+            else:
+                due.append(_Due(conflict.key, tag, conflict.job))
+        await _delete(due, ItemKind.CONFLICTS, run)
+
+
+async def _may_continue(conflict: Conflict, records: RecordStore) -> bool:
+    """Return whether the conflict's replay has not ended, or can be retried."""
+    stored = await records.read(replay_key(conflict.scope, conflict.replay_id))
+    if stored is None:
+        return False
+    try:
+        replay = replays.load(stored.data)
+    except HistoryCorrupt:
+        return False
+    return not replay.finished or replay.status is ReplayStatus.FAILED
+
+
+async def _retain_dated(kind: ItemKind, run: RetentionRun) -> None:
+    """Delete expired records that name no profile and are dated by their names."""
+    tally, last_due = run.report.tallies[kind.value], run.policy.last_due(Kind.JOBS, None, run.as_of)
+    async for page in pages(partial(run.service.records.list, run.scope, kind), PAGE):
+        due = []
+        for key in page:
+            at = dated_at(key)
+            if at is None:
+                run.report.unreadable[kind.value] += 1
+            elif at > last_due:
+                tally.retained += 1
+            else:
+                due.append(_Due(key, None))
+        await _delete(due, kind, run)
+
+
+async def _loaded(
+    kind: ItemKind, load: Callable[[bytes], T], run: RetentionRun
+) -> AsyncIterator[Sequence[tuple[T, StorageETag]]]:
+    """Yield the records of one kind and their tags, a page at a time; unreadable ones are counted."""
+    records = run.service.records
+    async for page in pages(partial(records.list, run.scope, kind), PAGE):
+        found = []
+        for stored in await bounded(records.read, page):
+            try:
+                found += [] if stored is None else [(load(stored.data), stored.storage_etag)]
+            except HistoryCorrupt:
+                run.report.unreadable[kind.value] += 1
+        yield found
+
+
+async def _delete(due: Sequence[_Due], kind: ItemKind, run: RetentionRun) -> set[ItemKey]:
+    """Delete the records that are unchanged, and the markers of their jobs; return the keys of the deleted ones."""
+    service = run.service
+
+    async def remove(batch: Sequence[_Due], known_at: datetime) -> Sequence[_Due]:
+        async def one(item: _Due) -> bool:
+            try:
+                await service.records.delete(item.key, tag=item.tag, known_at=known_at)
+            except StoreConflict:
+                return False
+            if item.job is not None:
+                await unmark_job(item.job, service)
+            return True
+
+        return [item for item, is_gone in zip(batch, await bounded(one, batch), strict=True) if is_gone]
+
+    return {item.key for item in await delete_expired(due, remove, run.report.tallies[kind.value], run=run)}
+
+
+async def retain_events(run: RetentionRun) -> None:
+    """Delete expired events; days count from the event's own time or from its storage, whichever was first.
+
+    The rule is that of the profile in the event's evidence, which a replay writes; without one, the longest of all. A
+    failing index does not stop the run: the reconciliation deletes the index documents of marked events.
+
+    Raises:
+        HistoryCorrupt, Unavailable.
+    """
+    service, tally = run.service, run.report.tallies["events"]
+
+    async def remove(keys: Sequence[EventKey], known_at: datetime) -> Sequence[EventKey]:
+        async def one(key: EventKey) -> None:
+            # The marker first: after an interruption the reconciliation still finds the index documents.
+            await service.events.mark(key, MARK)
+            await service.events.delete(key, known_at=known_at)
+
+        await bounded(one, keys)
+        with suppress(Unavailable):
+            await unindex_events(keys, search=service.search)
+        return keys
+
+    async for page in pages(partial(service.events.list_of_user, run.scope), PAGE):
+        found = await read_events([row.key for row in page], events=service.events)
+        due = []
+        for row in page:
+            if row.key not in found:
+                continue
+            stored = found[row.key]
+            if stored is None:
+                run.report.unreadable["events"] += 1
+            elif _is_due(stored, row, run):
+                due.append(row.key)
+            else:
+                tally.retained += 1
+        await delete_expired(due, remove, tally, run=run)
+
+
+def _is_due(stored: StoredEvent, row: ListedEvent, run: RetentionRun) -> bool:
+    evidence = stored.event.evidence.members() if stored.event.evidence else {}
+    named = evidence.get("profile_id")
+    last_due = run.policy.last_due(Kind.EVENTS, named if isinstance(named, str) else None, run.as_of)
+    return min(stored.event.timestamp, to_text(row.since)) <= last_due
