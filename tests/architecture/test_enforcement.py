@@ -78,7 +78,7 @@ def failed_tests(output: str) -> set[str]:
 
 
 BANNED = {
-    "memnet/operations/documents/get_document.py": (
+    "memnet/operations/documents/read.py": (
         "datetime.datetime.now",
         "import datetime\n\nX = datetime.datetime.now()\n",
     ),
@@ -115,11 +115,11 @@ def test_ruff_refuses_what_is_unformatted_or_tangled_or_relative(copy: Copy) -> 
 
 IMPORTS = {
     "memnet/domain/history/reconstruction.py": ("memnet.ports", "Dependencies point inward"),
-    "memnet/operations/documents/get_document.py": ("memnet.adapters.memory.clock", "Dependencies point inward"),
+    "memnet/operations/documents/read.py": ("memnet.adapters.memory.clock", "Dependencies point inward"),
     "memnet/ports/work.py": ("memnet.operations.history.list_audit", "Dependencies point inward"),
     "memnet/stores/events.py": ("memnet.operations.history.list_audit", "Dependencies point inward"),
     "memnet/adapters/memory/blob_storage.py": ("memnet.stores", "Adapters know no stores"),
-    "memnet/operations/documents/list_documents.py": ("fastapi", "The core knows no framework and no cloud"),
+    "memnet/operations/documents/outbox.py": ("fastapi", "The core knows no framework and no cloud"),
     "memnet/domain/core/json_patch.py": ("azure.storage.blob", "The core knows no framework and no cloud"),
     "api/app.py": ("azure.storage.blob", "Entry points reach the cloud only through wiring"),
     "cli/token.py": ("memnet.adapters.system", "Only wiring composes"),
@@ -156,7 +156,7 @@ def spoil_code(copy: Copy) -> None:
     copy.append("memnet/adapters/system.py", "\n" * 400)
     copy.write("memnet/domain/utils.py", '"""What nobody could name."""\n')
     copy.append("memnet/operations/replay/get_replay.py", "\n\nasync def get_document() -> None:\n    '''Twice.'''\n")
-    copy.append("memnet/operations/documents/list_documents.py", "\n\ndef undocumented() -> None: ...\n")
+    copy.append("memnet/operations/documents/outbox.py", "\n\ndef undocumented() -> None: ...\n")
     copy.write("memnet/operations/forget_user.py", '"""New."""\n\n\nasync def forget_user() -> None:\n    """New."""\n')
     copy.append(
         "memnet/domain/core/cursor.py", "\n\nasync def _wait() -> None:\n    import socket\n\n    open(socket)\n"
@@ -174,7 +174,7 @@ CODE_RULES = {
     "test_a_file_has_at_most_400_lines": ["memnet/adapters/system.py"],
     "test_no_file_directory_or_class_has_a_vague_name": ["utils"],
     "test_everything_public_has_a_docstring": ["undocumented", "UnheardOf"],
-    "test_an_operation_is_a_public_async_function": ["memnet/operations/documents/list_documents.py"],
+    "test_an_operation_is_a_public_async_function": ["memnet/operations/documents/outbox.py"],
     "test_no_operation_is_in_two_modules": ["get_document"],
     "test_every_operation_is_one_route_and_every_route_one_operation": ["forget_user"],
     "test_every_routed_operation_says_which_roles_it_takes": ["forget_user"],

@@ -20,7 +20,7 @@ from memnet.domain.core.reason import Reason
 from memnet.domain.core.scope import Actor, DocumentKey, UserScope
 from memnet.domain.documents import envelope
 from memnet.domain.documents.commands import IfAbsent, PatchDocument
-from memnet.operations.documents.patch_document import patch_document
+from memnet.operations.documents.write import patch_document
 from memnet.operations.governance.migrate_unit import migrate_unit
 from memnet.operations.governance.roll_back_unit import roll_back_unit
 from memnet.operations.governance.verify_migration_unit import verify_migration_unit

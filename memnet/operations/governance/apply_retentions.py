@@ -6,7 +6,6 @@ from datetime import datetime
 
 from memnet.domain.catalog.retention_policy import RetentionReport
 from memnet.domain.core.errors import ErasureRunning, MalformedRequest, MemnetError
-from memnet.operations.documents.list_users import list_users
 from memnet.operations.governance.apply_retention import apply_retention
 from memnet.service import Service
 
@@ -32,7 +31,7 @@ async def apply_retentions(
     listed.
     """
     found = RetentionsReport()
-    async for page in list_users(tenant_id, users=service.users):
+    async for page in service.users.pages(tenant_id):
         for scope in page:
             found.users += 1
             try:

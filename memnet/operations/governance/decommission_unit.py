@@ -7,7 +7,7 @@ from memnet.domain.catalog.migration_model import Migration, Unit
 from memnet.domain.core.errors import DocumentNotFound, ErasureRunning, ETagMismatch, IdempotencyKeyReused
 from memnet.domain.core.scope import Actor, DocumentKey
 from memnet.domain.governance.migration_rollback import decommissioning
-from memnet.operations.documents.delete_document import delete_document
+from memnet.operations.documents.write import delete_document
 from memnet.operations.governance.read_migration_unit import Depth, read_migration_unit
 from memnet.operations.governance.verify_migration_unit import Verdict, verify_migration_unit
 from memnet.service import Service

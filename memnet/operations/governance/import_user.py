@@ -15,7 +15,7 @@ from memnet.domain.governance.archive import ArchivedDocument, EntryKind, Verifi
 from memnet.domain.governance.archive_entry import Entry, StoredRecord, is_same, moved, read_entry
 from memnet.domain.governance.archive_import import ImportOutcome, ImportReport, creation, governing, run_record
 from memnet.domain.replay.snapshot import Snapshot
-from memnet.operations.documents.replace_document import replace_document
+from memnet.operations.documents.write import replace_document
 from memnet.operations.events.write_event import write_event
 from memnet.operations.governance.restore_document import restore_document
 from memnet.operations.governance.verify_archive import read_archive_lines, verify_archive

@@ -14,7 +14,7 @@ from memnet.domain.core.scope import Actor, DocumentKey
 from memnet.domain.documents.envelope import Envelope
 from memnet.domain.documents.write_decision import Decision, decide_replacement
 from memnet.domain.governance.migration_plan import MigrationAction, MigrationDecision, decide
-from memnet.operations.documents.commit_change import commit_change
+from memnet.operations.documents.write import commit_change
 from memnet.operations.governance.read_migration_unit import Depth, read_migration_unit
 from memnet.service import Service
 

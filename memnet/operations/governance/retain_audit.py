@@ -12,7 +12,7 @@ from memnet.domain.documents import commit, envelope
 from memnet.domain.documents.envelope import Envelope
 from memnet.domain.history import reconstruction
 from memnet.domain.history.baseline import Baseline
-from memnet.operations.documents.flush_outbox import flush_outbox
+from memnet.operations.documents.outbox import flush_outbox
 from memnet.operations.governance.delete_expired import RetentionRun, delete_expired
 from memnet.operations.governance.legal_holds import holds_covering
 from memnet.operations.history.baselines import list_baselines, next_baseline, read_baseline, store_baseline

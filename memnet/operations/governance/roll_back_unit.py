@@ -17,9 +17,8 @@ from memnet.domain.core.scope import Actor, DocumentKey
 from memnet.domain.documents.envelope import Envelope
 from memnet.domain.documents.write_decision import Decision
 from memnet.domain.governance.migration_rollback import Return, changed_since, removal, restoration, returns
-from memnet.operations.documents.commit_change import commit_change
-from memnet.operations.documents.delete_document import delete_document
-from memnet.operations.documents.get_document import get_document
+from memnet.operations.documents.read import get_document
+from memnet.operations.documents.write import commit_change, delete_document
 from memnet.operations.governance.read_migration_unit import Depth, read_migration_unit
 from memnet.operations.history.audit_records import read_records
 from memnet.service import Service

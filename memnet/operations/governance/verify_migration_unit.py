@@ -21,7 +21,7 @@ from memnet.domain.governance.migration_plan import (
     problem_of,
     upgraded,
 )
-from memnet.operations.documents.get_document import get_document
+from memnet.operations.documents.read import get_document
 from memnet.operations.governance.read_migration_unit import Depth, read_migration_unit
 from memnet.service import Service
 

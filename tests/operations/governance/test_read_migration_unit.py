@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from memnet.operations.documents.sweep_outboxes import sweep_outboxes
+from memnet.operations.documents.outbox import sweep_outboxes
 from memnet.operations.governance.read_migration_unit import Depth, read_migration_unit
 from tests.operations.migration_scenario import CONTENT, GLOBAL, UNIT, Migrating
 from tests.operations.service_scenario import DYNAMIC, Service

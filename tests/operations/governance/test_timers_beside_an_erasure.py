@@ -17,7 +17,7 @@ from memnet.domain.documents.commands import IfMatch
 from memnet.domain.governance.erasure import is_of
 from memnet.domain.replay.replay import load as load_replay
 from memnet.domain.replay.replay import replay_key
-from memnet.operations.documents.sweep_outboxes import SweepReport, sweep_outboxes
+from memnet.operations.documents.outbox import SweepReport, sweep_outboxes
 from memnet.operations.governance.apply_retention import apply_retention
 from memnet.operations.governance.apply_retentions import RetentionsReport, apply_retentions
 from memnet.operations.history.sign_checkpoints import SignReport, sign_checkpoints
