@@ -17,7 +17,7 @@ from memnet.domain.core.access import ROLES
 from memnet.domain.core.canonical_json import canonical
 from memnet.domain.core.errors import BindingMismatch, MalformedRequest, PendingItemNotFound, ProposerCannotConfirm
 from memnet.domain.core.evidence import MAX_EVIDENCE_BYTES
-from memnet.domain.core.json_patch import Op, Pointer, apply, pointer, pointer_text
+from memnet.domain.core.json_patch import Op, Pointer, apply, parse_patch, pointer, pointer_text
 from memnet.domain.core.reason import Reason
 from memnet.domain.core.scope import DocumentKey, Json
 from memnet.domain.documents.commands import ConfirmPending, PatchDocument, RejectPending
@@ -89,9 +89,9 @@ def decide_confirmation(command: ConfirmPending, catalog: Catalog, head: Envelop
     )
     check_claim(patch, rules.profile, written)
     # What the service adds, the entry's evidence for example, needs no writable rule: only the proposed operation does.
-    writable = rules.profile.writable_path_rules.get(rules.binding.binding_id, ())
-    check_writable(carried.ops, [*writable, found.section])
-    return decide_within(patch, rules, head, [""], confirmed_at=now)
+    writable = rules.profile.writable.get(rules.binding.binding_id, ())
+    check_writable(parse_patch(carried.ops), [*writable, pointer(found.section)])
+    return decide_within(patch, rules, head, [()], confirmed_at=now)
 
 
 def decide_rejection(command: RejectPending, catalog: Catalog, head: Envelope) -> Decision:
@@ -103,7 +103,7 @@ def decide_rejection(command: RejectPending, catalog: Catalog, head: Envelope) -
     found, rules = _find(command, catalog, head)
     check_remarks({"note": command.note}, rules.profile.sensitive_content)
     patch = _patch(command, rules, found, [], Reason.REJECTION)
-    return replace(decide_within(patch, rules, head, [found.section]), note=command.note)
+    return replace(decide_within(patch, rules, head, [pointer(found.section)]), note=command.note)
 
 
 def _find(command: ConfirmPending | RejectPending, catalog: Catalog, head: Envelope) -> tuple[Waiting, WriteRules]:
@@ -179,7 +179,7 @@ def _claims(
 ) -> list[tuple[str, list[Any]]]:
     """The members of the entry to set, each with its values in the order of preference."""
     kept_up = rules.profile.upkeep_rules.get(rules.binding.binding_id, ())
-    inside = [rule for rule in kept_up if lies_within(pointer(section), pointer(rule.section))]
+    inside = [rule for rule in kept_up if lies_within(pointer(section), rule.place)]
     rule = inside[0] if inside else SectionUpkeep(section=section)
     # A proposed entry that is there already gives its evidence to that one, and takes no confidence from it.
     is_there = len(pointer(op["path"])) > len(pointer(found.item["target"]["path"]))

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from memnet.domain.catalog.path_policy import ROOT
 from memnet.domain.catalog.sensitive_rules import STRICTEST, SensitiveContent
 from memnet.domain.core.errors import FieldDenied
-from memnet.domain.core.json_patch import WITH_FROM, WITH_VALUE, Op, Pointer, pointer, pointer_text
+from memnet.domain.core.json_patch import Operation, Pointer, pointer_text
 from memnet.domain.core.scope import Json
 from memnet.domain.documents.commands import PatchDocument
 from memnet.domain.documents.sensitive import kind_of
@@ -19,15 +19,14 @@ MIN_INTEGER = 10**12
 """Shorter numbers are no card numbers."""
 
 
-def check_patch(command: PatchDocument, ops: Sequence[Op], rules: SensitiveContent) -> None:
+def check_patch(command: PatchDocument, ops: Sequence[Operation], rules: SensitiveContent) -> None:
     """Raise FieldDenied, with the operation, the place and the kind, if the patch or its evidence carries any."""
     for index, op in enumerate(ops):
-        if op["op"] in WITH_FROM or (op["op"] in WITH_VALUE and op["op"] != "test"):
-            place = pointer(op["path"])
-            for segment in place:
+        if op.verb not in ("test", "remove"):
+            for segment in op.path:
                 _check_name(segment, rules, op_index=index)
-            if "value" in op:
-                _check(op["value"], place, rules, op_index=index)
+            if "value" in op.body:
+                _check(op.value, op.path, rules, op_index=index)
     _check(command.evidence, ("evidence",), rules)
 
 

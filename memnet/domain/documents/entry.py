@@ -144,7 +144,7 @@ def joint_evidence(kept: Json, others: Sequence[Json], rule: SectionUpkeep) -> J
 
 def rule_of(section: Pointer, rules: Sequence[SectionUpkeep]) -> SectionUpkeep:
     """The rule of the array at `section` of the content; without one, a rule with the usual names of members."""
-    return next((rule for rule in rules if pointer(rule.section) == section), _USUAL)
+    return next((rule for rule in rules if rule.place == section), _USUAL)
 
 
 def covers(there: Json, entry: Json, rule: SectionUpkeep) -> bool:

@@ -10,12 +10,12 @@ from typing import NamedTuple
 
 from memnet.domain.catalog.path_policy import ROOT, places
 from memnet.domain.catalog.profile import Profile
-from memnet.domain.catalog.upkeep_rules import SectionUpkeep
 from memnet.domain.core.canonical_json import canonical
 from memnet.domain.core.errors import EvidenceRequired
-from memnet.domain.core.json_patch import Pointer, pointer, pointer_text
+from memnet.domain.core.json_patch import Pointer, pointer_text
 from memnet.domain.core.scope import Json
 from memnet.domain.core.text_normalization import normalized_text
+from memnet.domain.documents.entry import rule_of
 
 HINT = (
     "The text of an entry changes and its evidence does not. Replace the entry's evidence, too, or add to it where the "
@@ -55,10 +55,9 @@ class _Entry(NamedTuple):
 
 def _entries(content: Json, profile: Profile, binding_id: str) -> Iterator[_Entry]:
     """The objects in the durable sections of the binding."""
-    tended = {rule.section: rule for rule in profile.upkeep_rules.get(binding_id, ())}
-    for section in profile.durable_sections.get(binding_id, ()):
-        rule = tended.get(section, SectionUpkeep(section=section))
-        for place, value in places(content, (), pointer(section)):
+    for section in profile.durable.get(binding_id, ()):
+        rule = rule_of(section, profile.upkeep_rules.get(binding_id, ()))
+        for place, value in places(content, (), section):
             # A section is an array of entries, or one entry.
             for entry in value if isinstance(value, list) else [value]:
                 if isinstance(entry, dict):

@@ -87,13 +87,15 @@ class DocumentSummary:
     """How many records the blob carries that may not stand in audit/ yet."""
 
 
-def summarise(envelope: Envelope) -> DocumentSummary:
-    """The summary that goes beside the blob."""
+def summarise(envelope: Envelope, content: bytes | None = None) -> DocumentSummary:
+    """Return the summary that is stored as the blob's metadata; `content` is its canonical content, if it is known."""
+    if content is None:
+        content = b"" if envelope.deleted else canonical(envelope.content)
     return DocumentSummary(
         etag=envelope.commit.etag,
         sequence=envelope.commit.sequence,
         updated_at=envelope.updated_at,
-        size=0 if envelope.deleted else len(canonical(envelope.content).decode()),
+        size=len(content.decode()),
         deleted=envelope.deleted,
         outbox=len(envelope.commit.outbox),
     )
@@ -129,10 +131,12 @@ def tombstone(envelope: Envelope) -> Envelope:
     )
 
 
-def dump(envelope: Envelope) -> bytes:
-    """Write the blob."""
+def dump(envelope: Envelope, content: bytes | None = None) -> bytes:
+    """Return the bytes of the blob; `content` is its canonical content, if it is known."""
     commit = envelope.commit
     members = _members(envelope)
+    if content and not envelope.deleted:
+        members["content"] = orjson.Fragment(content)
     members["commit"] = {
         "created_sequence": commit.created_sequence,
         "etag": commit.etag,

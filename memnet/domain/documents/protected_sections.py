@@ -27,8 +27,6 @@ class ProtectedSections:
 def protected_sections(catalog: Catalog, key: DocumentKey, etag: ETag | None = None) -> ProtectedSections:
     """What is durable and what is pending in the document, whichever profile says so."""
     found = catalog.covering(key)
-    durable = [d for r in found for d in r.profile.durable_sections.get(r.binding.binding_id, ())]
+    durable = [d for r in found for d in r.profile.durable.get(r.binding.binding_id, ())]
     pending = [s for r in found if (s := r.profile.pending_sections.get(r.binding.binding_id)) is not None]
-    return ProtectedSections(
-        tuple(pointer(text) for text in dict.fromkeys(durable)), tuple(dict.fromkeys(pending)), etag
-    )
+    return ProtectedSections(tuple(dict.fromkeys(durable)), tuple(dict.fromkeys(pending)), etag)

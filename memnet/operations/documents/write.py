@@ -178,8 +178,8 @@ async def commit_change(command: WriteCommand, decide: Decide, service: Service)
         try:
             await service.documents.put(
                 command.key,
-                envelope.dump(version),
-                envelope.summarise(version),
+                envelope.dump(version, decision.content_bytes),
+                envelope.summarise(version, decision.content_bytes),
                 replaces=stored.storage_etag if stored else None,
             )
         except (StoreConflict, Unavailable):
