@@ -1,4 +1,4 @@
-"""What a profile's bindings must be: one document or family of documents each, in no other binding's place."""
+"""Check a profile's bindings: each covers one document or family of documents, and no two overlap."""
 
 import re
 from collections.abc import Iterator, Mapping, Sequence

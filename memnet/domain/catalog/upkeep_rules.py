@@ -1,4 +1,4 @@
-"""What a profile says of the upkeep of a document: what is merged, what gives way, what expires, what goes stale."""
+"""The upkeep rules of a profile: which entries are merged, trimmed, expired or returned to pending."""
 
 from functools import cached_property
 from typing import Annotated

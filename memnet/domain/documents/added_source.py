@@ -1,4 +1,4 @@
-"""Operations of a replay that only add a source to an entry that is there."""
+"""Find the operations of a replay that only add a source to an existing entry."""
 
 from collections.abc import Sequence
 

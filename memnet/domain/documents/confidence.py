@@ -1,7 +1,4 @@
-"""How sure a writer must be: what falls short of a threshold waits in a pending section, or is refused.
-
-What waits is a pending item (memnet.domain.documents.pending_item).
-"""
+"""Apply the confidence thresholds: an operation below its threshold becomes a pending item, or is refused."""
 
 from collections.abc import Collection, Iterator
 from typing import Any
@@ -20,7 +17,7 @@ from memnet.domain.documents.commands import Evidence, PatchDocument
 from memnet.domain.documents.pending_item import pending_item, proposed_on, written
 
 POINTERS = ("conversation_id", "message_ids", "snapshot_uri", "event_id")
-"""The members of evidence that point somewhere."""
+"""The members of evidence that name a source."""
 
 MAX_TEXT = 1000
 """Characters of a pending item's text; its target holds the whole value."""
@@ -39,7 +36,7 @@ def gate(
     does not fall short lacks evidence.
     """
     pending = profile.pending.get(command.binding_id)
-    # A source says nothing new: what it supports is there already, and stays as it is.
+    # A source adds nothing new: the entry that it supports is there already, and stays unchanged.
     sources = _source_ops(command, profile, ops, base)
     short = {
         index: lack
@@ -53,7 +50,7 @@ def gate(
     for index, state in _states(ops, short, base):
         op = ops[index]
         if pending is None or any(touches(place, pending) for place in written(op)):
-            # What waits may not wait to be changed.
+            # A pending item cannot hold a change of the pending section.
             raise PendingItemInvalid(op_index=index)
         pending_id = proposal_id if not redirected else f"{proposal_id}-{len(redirected) + 1}"
         item = pending_item(
@@ -78,7 +75,7 @@ def gate(
 
 
 def check_claim(command: PatchDocument, profile: Profile, written_ops: list[Op]) -> None:
-    """Hold what a confirmation writes to the thresholds. Raises ConfidenceTooLow and EvidenceRequired."""
+    """Check the writes of a confirmation by the thresholds. Raises ConfidenceTooLow and EvidenceRequired."""
     required = profile.confidence_rules.min_confidence_for_durable_fact
     ops = parse_patch(written_ops)
     if any(_is_durable(command, profile, op) for op in ops) and not _reaches(command, required):
@@ -153,7 +150,7 @@ def _text(op: Operation, state: Json) -> str:
 
 
 def text_of(value: Json) -> str:
-    """What a pending item says of the value: its own text where it has one, else the value itself, cut if too long."""
+    """Return the text of a pending item: the value's own text if it has one, else its JSON, cut if too long."""
     if isinstance(value, dict) and isinstance(value.get("text"), str):
         value = value["text"]
     text = value if isinstance(value, str) else canonical(value).decode()

@@ -1,4 +1,4 @@
-"""The decision on a pending item: a confirmation applies its operation to the newest version, a rejection drops it.
+"""The decision on a pending item: a confirmation applies its operation to the current version, a rejection removes it.
 
 Both make one patch, which passes the checks of every patch.
 """
@@ -33,7 +33,7 @@ from memnet.domain.documents.write_decision import Decision, decide_within
 
 @dataclass(frozen=True, slots=True)
 class Waiting:
-    """A pending item and its place in a document."""
+    """A pending item and its location in a document."""
 
     section: str
     index: int
@@ -54,10 +54,10 @@ def waiting(catalog: Catalog, key: DocumentKey, content: Json) -> Iterator[Waiti
 
 
 def decide_confirmation(command: ConfirmPending, catalog: Catalog, head: Envelope, *, now: str) -> Decision:
-    """Decide a confirmation on the version `head`: the item goes and its operation is applied, carried over by meaning.
+    """Decide a confirmation on the version `head`: remove the item and apply its operation by meaning.
 
     The entry that is written gets the confirmation's confidence and evidence, and `now` as the time of its
-    verification, where its schema has room for them. If somebody has written the same before, only the item goes.
+    verification, where its schema has room for them. If the same was written before, only the item is removed.
     Lifetimes count from when the item was proposed.
     Raises PendingItemNotFound, ProposerCannotConfirm, PendingTargetChanged (with `base`, `ours` and `theirs` if the
     actor may read documents), MalformedRequest for a value that the operation does not take, ConfidenceTooLow,
@@ -95,7 +95,7 @@ def decide_confirmation(command: ConfirmPending, catalog: Catalog, head: Envelop
 
 
 def decide_rejection(command: RejectPending, catalog: Catalog, head: Envelope) -> Decision:
-    """Decide a rejection on the version `head`: the item goes. The proposer may reject its own item.
+    """Decide a rejection on the version `head`: remove the item. The proposer may reject its own item.
 
     Raises PendingItemNotFound, FieldDenied for a sensitive note, what `Catalog.governance` raises, and what
     `decide_within` raises.
@@ -140,7 +140,7 @@ def _versions(item: Json, changed: RebaseConflict) -> dict[str, Json]:
 
 
 def _verified(op: Op, found: Waiting, command: ConfirmPending, rules: WriteRules, content: Json, now: str) -> list[Op]:
-    """The operation, and what makes the entry it writes say who is sure of it, by what, and since when."""
+    """The operation, and the one that sets confidence, evidence and verification time of the entry it writes."""
     after = apply({ROOT: orjson.loads(canonical(content))}, orjson.loads(canonical([op])))
     place = None if op["op"] == "remove" else _entry_place(op, after[ROOT])
     if place is None:

@@ -1,7 +1,6 @@
-"""An entry's evidence says where its text comes from: when the text of a durable entry changes, so does its evidence.
+"""Check entry evidence: when the text of a durable entry changes, its evidence has to change as well.
 
-The gates of `domain.confidence` ask for evidence of the change. This rule is about the evidence that the entry itself
-carries and that an agent is shown with it.
+`confidence` requires evidence of the change. This rule is about the evidence in the entry itself, which an agent sees.
 """
 
 from collections import Counter
@@ -24,7 +23,7 @@ HINT = (
 
 
 def check_entry_evidence(before: Json, after: Json, profile: Profile, binding_id: str) -> None:
-    """Raise EvidenceRequired, with the section, if a durable entry says something new on the evidence of an old text.
+    """Raise EvidenceRequired, with the section, if a durable entry has a new text with the evidence of an old one.
 
     Entries are compared by what they hold, so neither another place nor another section nor another id lets old
     evidence pass. An entry that never carried evidence is not asked for any.

@@ -1,4 +1,4 @@
-"""How long an entry lives: its class sets when it expires, and no write leaves an entry that has expired already."""
+"""Lifetimes of entries: the class of an entry sets its expiry, and no write adds an expired entry."""
 
 from collections import Counter
 from collections.abc import Iterator

@@ -1,7 +1,7 @@
 """A pending item: one proposed operation that waits until another principal confirms it.
 
-An item is self-sufficient. `base` holds the part of the content that its `target` operation needs, as it was when the
-operation was proposed, and `target` applies to `base`. So the item and the newest content alone decide what a
+An item is self-sufficient. `base` holds the part of the content that its `target` operation needs, from the time of
+the proposal, and `target` applies to `base`. So the item and the newest content alone decide what a
 confirmation changes: `carry` follows the entry that was meant to where it is now.
 """
 
@@ -50,7 +50,7 @@ def pending_item(
     """Return the item for `op`, proposed on the content `state`; `text` says to a person what it is about.
 
     `proposed_on` is the ETag of the version (None: the document did not exist). `on_behalf_of` is the principal that
-    handed in the conversation behind the proposal (None: there is none).
+    submitted the conversation behind the proposal (None: there is none).
     """
     target, base = narrow(op, state)
     item = {
@@ -72,7 +72,7 @@ def pending_item(
 
 
 def _without_provenance(evidence: Evidence | None) -> Evidence | None:
-    """The evidence without how it was extracted: the record of the change has it, and the room for items is small."""
+    """The evidence without its provenance, which is in the record of the change: the room for items is small."""
     return None if evidence is None else {name: value for name, value in evidence.items() if name != PROVENANCE}
 
 
@@ -114,8 +114,8 @@ def narrow(op: Op, content: Json) -> tuple[Op, Json]:
 def carry(item: Json, content: Json, rules: Sequence[SectionUpkeep], value: Json | Absent = ABSENT) -> RebaseOutcome:
     """Carry the item's operation over to `content`; `value` replaces the proposed one, `rules` are as in `rebase`.
 
-    Returns the operation, no operation if what it makes is there already, or why it cannot be applied. An entry that
-    had an equal beside it, or that is to be removed and is gone, cannot.
+    Returns the operation, no operation if its outcome is there already, or why it cannot be applied. An entry with an
+    equal in its array, or one to remove that is gone, cannot.
     """
     target, base = item.get("target"), item.get("base")
     unusable = RebaseConflict(0, "", ConflictCause.AMBIGUOUS, ABSENT, ABSENT)
@@ -148,7 +148,7 @@ def check_pending(
     before: Json,
     after: Json,
 ) -> None:
-    """Hold a patch to the rules of pending items; `effective` are the operations after redirection.
+    """Check a patch by the rules of pending items; `effective` are the operations after redirection.
 
     A patch may take items out, and nothing else. If it takes one out and writes elsewhere, it confirms: each write
     must be the operation of such an item, carried over to this version; only the value may differ. Raises
@@ -255,7 +255,7 @@ def _alike(one: Json, other: Json) -> bool:
 
 
 def _has_an_equal(op: Op, base: Json) -> bool:
-    """Whether an entry that the operation changes had an equal in its array: then nothing tells which was meant."""
+    """Whether an entry that the operation changes had an equal in its array, so that it is ambiguous."""
     for name in ("from", "path"):
         place = content_pointer(op[name]) if name in op else ()
         # The last step of an addition names a gap between entries.

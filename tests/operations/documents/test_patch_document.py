@@ -148,16 +148,6 @@ async def test_a_key_with_another_body_is_refused_whatever_the_etag(service):
     assert (await service.read())["content"]["summary"] == "note 2"
 
 
-async def test_beyond_the_ring_a_key_is_remembered_with_the_etag_it_came_with(service):
-    results = await service.count_up(70)
-    with pytest.raises(IdempotencyKeyReused):
-        await service.patch(note("other"), over=results[1].etag, idempotency_key="key-3")
-    with pytest.raises(ETagMismatch):
-        await service.patch(note("other"), over=results[5].etag, idempotency_key="key-3")
-    # With the newest ETag a client says that it knows of the change its old key made: the key is new again.
-    assert not (await service.patch(note("other"), over=results[-1].etag, idempotency_key="key-3")).replayed
-
-
 async def test_a_refused_write_leaves_no_trace_and_its_key_is_free(service):
     [first] = await service.count_up(1)
     before = await service.documents.get(ALPHA)
