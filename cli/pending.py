@@ -11,9 +11,7 @@ from memnet.domain.core.canonical_json import canonical, parse
 from memnet.domain.core.errors import InvalidIdentifier, MalformedRequest
 from memnet.domain.core.scope import Actor, DocumentKey, UserScope
 from memnet.domain.documents.commands import ConfirmPending, IfExists, RejectPending, WriteResult
-from memnet.operations.documents.confirm_pending import confirm_pending
-from memnet.operations.documents.list_pending import ListedPending, list_pending
-from memnet.operations.documents.reject_pending import reject_pending
+from memnet.operations.documents.pending import ListedPending, confirm_pending, list_pending, reject_pending
 from memnet.service import Service
 
 PAGE = 1000

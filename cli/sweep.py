@@ -3,7 +3,7 @@
 import click
 
 from cli import storage
-from memnet.operations.documents.sweep_outboxes import SweepReport, sweep_outboxes
+from memnet.operations.documents.outbox import SweepReport, sweep_outboxes
 from memnet.service import Service
 
 

@@ -10,7 +10,7 @@ from memnet.domain.core.scope import Actor
 from memnet.domain.core.timestamps import to_text
 from memnet.domain.replay.replay import Replay, ReplayStatus
 from memnet.log_redaction import OwnWords
-from memnet.operations.documents.sweep_outboxes import sweep_outboxes
+from memnet.operations.documents.outbox import sweep_outboxes
 from memnet.operations.events.reconcile_events import reconcile_events
 from memnet.operations.events.resume_reindexing import resume_reindexing
 from memnet.operations.governance.erase_tenant import erase_tenants

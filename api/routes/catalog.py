@@ -15,9 +15,7 @@ from memnet.domain.core.canonical_json import canonical, sha256_hex
 from memnet.domain.core.error_code import ErrorCode as E
 from memnet.domain.core.identifiers import check_identifier
 from memnet.domain.core.scope import ETag
-from memnet.operations.catalog.get_profile import get_profile
-from memnet.operations.catalog.get_schema import get_schema
-from memnet.operations.catalog.list_profiles import list_profiles
+from memnet.operations.catalog.catalog import get_profile, get_schema, list_profiles
 
 router = APIRouter(prefix="/v1", route_class=DirectRoute)
 

@@ -17,11 +17,8 @@ from memnet.domain.core.access import may_read, permit_ops
 from memnet.domain.core.reason import Reason
 from memnet.domain.core.scope import Actor
 from memnet.domain.documents.commands import DeleteDocument, PatchDocument, ReplaceDocument, WriteResult
-from memnet.operations.documents.delete_document import delete_document
-from memnet.operations.documents.get_document import get_document
-from memnet.operations.documents.list_documents import list_documents
-from memnet.operations.documents.patch_document import patch_document
-from memnet.operations.documents.replace_document import replace_document
+from memnet.operations.documents.read import get_document, list_documents
+from memnet.operations.documents.write import delete_document, patch_document, replace_document
 from memnet.stores import ListedDocument
 
 router = APIRouter(prefix=USER_PREFIX, route_class=DirectRoute)
@@ -34,11 +31,11 @@ async def list_(request: Request) -> Response:
     admission = await admit(request, "list_documents")
     page = await list_documents(
         admission.scope,
+        admission.service,
         namespace=query.text(request, "namespace"),
         prefix=query.text(request, "prefix"),
         limit=query.limit(request),
         cursor=query.cursor(request),
-        documents=admission.service.documents,
     )
     rows = [_row(listed) for listed in page.items]
     return json_answer.answer(json_answer.dump({"documents": rows, "next_cursor": page.next_cursor}))

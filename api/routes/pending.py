@@ -38,9 +38,7 @@ from memnet.domain.core.error_code import ErrorCode as E
 from memnet.domain.core.identifiers import check_identifier
 from memnet.domain.core.scope import DocumentKey, Json
 from memnet.domain.documents.commands import ConfirmPending, RejectPending, WriteResult
-from memnet.operations.documents.confirm_pending import confirm_pending
-from memnet.operations.documents.list_pending import ListedPending, list_pending
-from memnet.operations.documents.reject_pending import reject_pending
+from memnet.operations.documents.pending import ListedPending, confirm_pending, list_pending, reject_pending
 
 router = APIRouter(prefix=USER_PREFIX, route_class=DirectRoute)
 

@@ -6,7 +6,7 @@ from memnet.domain.core.scope import DocumentKey
 from memnet.ports import StoredDocument
 
 ENTRY_BYTES = 1024
-"""Charged for every entry beside its data: the key, the tag and the objects around them."""
+"""Bytes charged for each entry in addition to its data: the key, the tag and the objects around them."""
 
 
 class DocumentCache:

@@ -1,7 +1,11 @@
-"""The users of whom anything is stored: the first folders of the layout, listed without what is in them."""
+"""List the tenants and users of whom anything is stored, from the first folders of the layout."""
+
+from collections.abc import AsyncIterator, Sequence
+from functools import partial
 
 from memnet.domain.core.identifiers import SEGMENT, check_identifier
 from memnet.domain.core.scope import UserScope
+from memnet.paging import pages, rows
 from memnet.ports import Page
 from memnet.stores.blobs import Blobs
 
@@ -10,7 +14,7 @@ class UserDirectory:
     """The tenants and users of whom anything is stored: one row each, however much it is."""
 
     def __init__(self, blobs: Blobs) -> None:
-        """Look into `blobs`."""
+        """List the folders of `blobs`."""
         self._blobs = blobs
 
     async def list_tenants(self, *, limit: int, cursor: str | None) -> Page[str]:
@@ -22,6 +26,20 @@ class UserDirectory:
         prefix = f"tenants/{check_identifier('tenant_id', tenant_id)}/users/"
         page = await self._folders(prefix, limit, cursor)
         return Page([UserScope(tenant_id, user_id) for user_id in page.items], page.next_cursor)
+
+    async def pages(self, tenant_id: str | None) -> AsyncIterator[Sequence[UserScope]]:
+        """Yield the users of a tenant, or of all tenants, in name order, a page at a time; a page may be empty.
+
+        Raises:
+            InvalidIdentifier, Unavailable.
+        """
+        if tenant_id is not None:
+            async for page in pages(partial(self.list_users, tenant_id)):
+                yield page
+            return
+        async for tenant in rows(self.list_tenants):
+            async for page in self.pages(tenant):
+                yield page
 
     async def _folders(self, prefix: str, limit: int, cursor: str | None) -> Page[str]:
         page = await self._blobs.storage.list_folders(prefix, limit=limit, cursor=cursor)

@@ -1,16 +1,17 @@
 """A user of whom something of everything is stored, and an erasure of that user, asked for over HTTP."""
 
 from datetime import timedelta
+from functools import partial
 
 import httpx
 
 from memnet.adapters.memory.clock import FrozenClock
 from memnet.adapters.process.background import BackgroundTasks
 from memnet.domain.core.scope import Actor, UserScope
-from memnet.operations.documents.list_stored import list_stored
 from memnet.operations.governance.erase_user import Erased, erase_users
 from memnet.operations.governance.erasure_request import request_erasure
 from memnet.operations.replay.create_conflict import create_conflict
+from memnet.paging import rows
 from memnet.service import Service
 from tests.api.conftest import USER, changing, creating
 from tests.api.test_conflicts import write
@@ -74,7 +75,7 @@ async def finish(services: Service) -> None:
 
 
 async def names(services: Service, scope: UserScope = SCOPE) -> list[str]:
-    return [found.name for found in await list_stored(scope, storage=services.user_storage)]
+    return [found.name async for found in rows(partial(services.user_storage.list, scope))]
 
 
 async def only_accepted(services: Service) -> None:

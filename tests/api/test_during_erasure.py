@@ -1,14 +1,15 @@
 """What everybody meets over HTTP while a user's memory is erased: writers are told so, and reads do not fail."""
 
 from collections.abc import AsyncIterator, Awaitable, Callable
+from functools import partial
 from typing import Any
 
 import httpx
 import pytest
 from fastapi import FastAPI
 
-from memnet.operations.documents.list_stored import list_stored
 from memnet.operations.governance.erase_user import Erased, erase_user
+from memnet.paging import rows
 from memnet.service import Service
 from tests.api.conftest import DYNAMIC, USER, changing, code, creating, patch_body
 from tests.api.erasing import (
@@ -49,7 +50,7 @@ async def drained(services: Service) -> AsyncIterator[None]:
 async def keys_gone(services: Service) -> None:
     """The keys go first: what is left cannot be read by anybody."""
     await only_accepted(services)
-    for found in await list_stored(SCOPE, storage=services.user_storage):
+    async for found in rows(partial(services.user_storage.list, SCOPE)):
         if found.name.startswith(f"{SCOPE.prefix}keys/"):
             await services.user_storage.delete(SCOPE, found, known_at=services.clock.now())
 

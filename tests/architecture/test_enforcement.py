@@ -78,7 +78,7 @@ def failed_tests(output: str) -> set[str]:
 
 
 BANNED = {
-    "memnet/operations/documents/get_document.py": (
+    "memnet/operations/documents/read.py": (
         "datetime.datetime.now",
         "import datetime\n\nX = datetime.datetime.now()\n",
     ),
@@ -115,11 +115,11 @@ def test_ruff_refuses_what_is_unformatted_or_tangled_or_relative(copy: Copy) -> 
 
 IMPORTS = {
     "memnet/domain/history/reconstruction.py": ("memnet.ports", "Dependencies point inward"),
-    "memnet/operations/documents/get_document.py": ("memnet.adapters.memory.clock", "Dependencies point inward"),
+    "memnet/operations/documents/read.py": ("memnet.adapters.memory.clock", "Dependencies point inward"),
     "memnet/ports/work.py": ("memnet.operations.history.list_audit", "Dependencies point inward"),
     "memnet/stores/events.py": ("memnet.operations.history.list_audit", "Dependencies point inward"),
     "memnet/adapters/memory/blob_storage.py": ("memnet.stores", "Adapters know no stores"),
-    "memnet/operations/documents/list_documents.py": ("fastapi", "The core knows no framework and no cloud"),
+    "memnet/operations/documents/outbox.py": ("fastapi", "The core knows no framework and no cloud"),
     "memnet/domain/core/json_patch.py": ("azure.storage.blob", "The core knows no framework and no cloud"),
     "api/app.py": ("azure.storage.blob", "Entry points reach the cloud only through wiring"),
     "cli/token.py": ("memnet.adapters.system", "Only wiring composes"),
@@ -156,7 +156,7 @@ def spoil_code(copy: Copy) -> None:
     copy.append("memnet/adapters/system.py", "\n" * 400)
     copy.write("memnet/domain/utils.py", '"""What nobody could name."""\n')
     copy.append("memnet/operations/replay/get_replay.py", "\n\nasync def get_document() -> None:\n    '''Twice.'''\n")
-    copy.append("memnet/operations/documents/list_documents.py", "\n\ndef undocumented() -> None: ...\n")
+    copy.append("memnet/operations/documents/outbox.py", "\n\ndef undocumented() -> None: ...\n")
     copy.write("memnet/operations/forget_user.py", '"""New."""\n\n\nasync def forget_user() -> None:\n    """New."""\n')
     for path, operation in (("unheard", "unheard_of"), ("again", "get_document")):
         route = f"@router.get('/v1/{path}', operation_id='{operation}')\nasync def {path}() -> None: ..."

@@ -14,9 +14,8 @@ from memnet import settings
 from memnet.domain.core.reason import Reason
 from memnet.domain.core.scope import Actor, DocumentKey, UserScope
 from memnet.domain.documents.commands import DeleteDocument, IfAbsent, IfMatch, PatchDocument
-from memnet.operations.documents.delete_document import delete_document
-from memnet.operations.documents.get_document import get_document
-from memnet.operations.documents.patch_document import patch_document
+from memnet.operations.documents.read import get_document
+from memnet.operations.documents.write import delete_document, patch_document
 from memnet.settings import Settings
 from memnet.wiring import connect
 from tests.sample_settings import NOWHERE

@@ -14,8 +14,8 @@ from memnet import settings
 from memnet.domain.core.reason import Reason
 from memnet.domain.core.scope import Actor
 from memnet.domain.documents.commands import IfMatch, PatchDocument
-from memnet.operations.documents.get_document import get_document
-from memnet.operations.documents.patch_document import patch_document
+from memnet.operations.documents.read import get_document
+from memnet.operations.documents.write import patch_document
 from memnet.settings import Settings
 from memnet.wiring import connect
 from tests.cli.conftest import DYNAMIC, SCOPE, Memnet, write_history

@@ -10,8 +10,8 @@ from memnet.domain.core.errors import DocumentNotFound
 from memnet.domain.core.reason import Reason
 from memnet.domain.core.scope import DocumentKey, UserScope
 from memnet.domain.documents.commands import IfAbsent, IfMatch, PatchDocument
-from memnet.operations.documents.get_document import get_document
-from memnet.operations.documents.patch_document import patch_document
+from memnet.operations.documents.read import get_document
+from memnet.operations.documents.write import patch_document
 from memnet.operations.history.list_audit import list_audit
 from memnet.service import Service
 from memnet.settings import Settings, load_storage

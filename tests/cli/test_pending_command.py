@@ -5,8 +5,8 @@ from typing import Any
 
 from memnet.domain.core.reason import Reason
 from memnet.domain.documents.commands import IfAbsent, PatchDocument
-from memnet.operations.documents.get_document import get_document
-from memnet.operations.documents.patch_document import patch_document
+from memnet.operations.documents.read import get_document
+from memnet.operations.documents.write import patch_document
 from memnet.settings import Settings
 from memnet.wiring import connect
 from tests.cli.conftest import ACTOR, DYNAMIC, Memnet

@@ -8,8 +8,8 @@ from azure.storage.blob import ContainerClient
 
 from memnet.domain.core.scope import Actor, DocumentKey
 from memnet.domain.documents.commands import IfAbsent, ReplaceDocument
-from memnet.operations.documents.get_document import get_document
-from memnet.operations.documents.replace_document import replace_document
+from memnet.operations.documents.read import get_document
+from memnet.operations.documents.write import replace_document
 from memnet.settings import Settings
 from memnet.wiring import connect
 from tests.cli.conftest import DYNAMIC, PROJECT, SCOPE, Memnet

@@ -22,8 +22,8 @@ from memnet.domain.documents.commands import IfAbsent, IfMatch, PatchDocument
 from memnet.domain.events.event import Event
 from memnet.domain.governance.archive_import import ImportOutcome, ImportReport
 from memnet.domain.replay.snapshot import Snapshot
-from memnet.operations.documents.get_document import get_document
-from memnet.operations.documents.patch_document import patch_document
+from memnet.operations.documents.read import get_document
+from memnet.operations.documents.write import patch_document
 from memnet.operations.events.write_event import write_event
 from memnet.operations.governance.export_user import export_user
 from memnet.operations.governance.import_user import import_entry, import_user

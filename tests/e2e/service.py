@@ -25,7 +25,7 @@ from memnet.domain.core.scope import DocumentKey, UserScope
 from memnet.domain.documents import envelope
 from memnet.domain.documents.audit_record import record_hash
 from memnet.domain.documents.envelope import Envelope
-from memnet.operations.documents.sweep_outboxes import sweep_outboxes
+from memnet.operations.documents.outbox import sweep_outboxes
 from memnet.operations.history.audit_records import open_audit_records
 from memnet.operations.history.rebuild_documents import rebuild_documents
 from memnet.service import Service as Services

@@ -21,7 +21,7 @@ from memnet.adapters.memory.clock import FrozenClock
 from memnet.domain.core.reason import Reason
 from memnet.domain.core.scope import Actor, DocumentKey, UserScope
 from memnet.domain.documents.commands import IfAbsent, PatchDocument
-from memnet.operations.documents.patch_document import patch_document
+from memnet.operations.documents.write import patch_document
 from memnet.ports import Background
 from tests.e2e.client import DYNAMIC, Answer, User, eventually, prefer, until_definite
 from tests.e2e.service import Service

@@ -20,7 +20,7 @@ from memnet.domain.core.reason import Reason
 from memnet.domain.core.scope import Actor, DocumentKey, UserScope
 from memnet.domain.documents import envelope
 from memnet.domain.documents.commands import IfAbsent, PatchDocument
-from memnet.operations.documents.patch_document import patch_document
+from memnet.operations.documents.write import patch_document
 from memnet.operations.governance.migrations import migrate_unit, roll_back_unit, verify_migration_unit
 from tests.e2e.client import User
 from tests.e2e.service import Service

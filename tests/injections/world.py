@@ -17,7 +17,7 @@ from memnet.domain.documents.commands import IfMatch, PatchDocument, WriteResult
 from memnet.domain.replay.extraction import Extraction, ProposedPatch, SourceDocument
 from memnet.domain.replay.extraction_guardrails import evidence
 from memnet.domain.replay.snapshot import Snapshot
-from memnet.operations.documents.patch_document import patch_document
+from memnet.operations.documents.write import patch_document
 from memnet.operations.replay.extract_memory import extract_memory
 from tests.domain.extraction_samples import CONTENTS, COPILOT, VALUES, conversation, snapshot
 from tests.domain.samples import CATALOG

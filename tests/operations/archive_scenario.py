@@ -19,8 +19,7 @@ from memnet.domain.documents.commands import DeleteDocument, IfMatch
 from memnet.domain.events.event import EventKey
 from memnet.domain.governance.archive import MANIFEST, files_digest, read_manifest
 from memnet.domain.governance.archive_import import ImportReport
-from memnet.operations.documents.delete_document import delete_document
-from memnet.operations.documents.patch_document import patch_document
+from memnet.operations.documents.write import delete_document, patch_document
 from memnet.operations.governance.export_user import ExportReport, export_user
 from memnet.operations.governance.import_user import import_user
 from memnet.operations.history.audit_records import open_audit_records

@@ -193,8 +193,8 @@ class Simulation:
         self.answers: list[tuple[str, str, int, int, int | None]] = []
         self.rules = WriteRules(PROFILE, PROFILE.document_bindings[0], Schema.compile("s", "1", CONTENT))
         # Looked up by module so that a mutant can stand in.
-        self.commit_change = importlib.import_module("memnet.operations.documents.commit_change").commit_change
-        self.sweep = importlib.import_module("memnet.operations.documents.sweep_outboxes").sweep_outboxes
+        self.commit_change = importlib.import_module("memnet.operations.documents.write").commit_change
+        self.sweep = importlib.import_module("memnet.operations.documents.outbox").sweep_outboxes
         self.processes = [Process(self, f"p{n}") for n in range(processes)]
         self.clients = [Task(self.client(n, increments), None) for n in range(clients)]
         self.tasks += self.clients

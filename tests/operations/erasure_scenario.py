@@ -3,6 +3,7 @@
 from collections import Counter
 from dataclasses import dataclass, field, replace
 from datetime import timedelta
+from functools import partial
 from typing import Any
 
 from memnet.domain.core.access import Role
@@ -16,14 +17,14 @@ from memnet.domain.governance.erasure import INDEXED, MESSAGES, is_of, kind_of
 from memnet.domain.governance.erasure_receipt import ErasureStatus
 from memnet.domain.governance.legal_hold import HoldTarget
 from memnet.domain.replay.snapshot import Conversation
-from memnet.operations.documents.list_stored import list_stored
-from memnet.operations.documents.patch_document import patch_document
+from memnet.operations.documents.write import patch_document
 from memnet.operations.events.write_event import write_event
 from memnet.operations.governance.erase_user import Erased, erase_user
 from memnet.operations.governance.erasure_request import get_erasure, request_erasure
 from memnet.operations.governance.legal_holds import get_hold, place_hold, release_hold
 from memnet.operations.history.sign_checkpoints import sign_checkpoints
 from memnet.operations.replay.store_snapshot import store_snapshot
+from memnet.paging import rows
 from memnet.service import Service
 from memnet.wiring import in_memory
 from tests.domain.samples import CATALOG
@@ -122,7 +123,7 @@ class ErasureWorld:
     async def drop(self, name: str) -> None:
         """Take a blob of the user away behind everybody's back."""
         storage = self.services.user_storage
-        (found,) = [one for one in await list_stored(U1, storage=storage) if one.name == name]
+        (found,) = [one async for one in rows(partial(storage.list, U1)) if one.name == name]
         await storage.delete(U1, found, known_at=self.services.clock.now())
 
     @property

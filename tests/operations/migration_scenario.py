@@ -16,9 +16,8 @@ from memnet.domain.documents import envelope
 from memnet.domain.documents.commands import IfAbsent, IfMatch, PatchDocument, ReplaceDocument
 from memnet.domain.documents.envelope import Envelope
 from memnet.domain.governance.migration_plan import MigrationDecision
-from memnet.operations.documents.get_document import get_document
-from memnet.operations.documents.patch_document import patch_document
-from memnet.operations.documents.replace_document import replace_document
+from memnet.operations.documents.read import get_document
+from memnet.operations.documents.write import patch_document, replace_document
 from memnet.operations.governance.migrations import (
     Decommissioned,
     RolledBack,

@@ -27,9 +27,8 @@ from memnet.domain.events.event import EventKey
 from memnet.domain.replay.conflict import Conflict, Versions
 from memnet.domain.replay.replay import Replay
 from memnet.domain.replay.snapshot import Conversation
-from memnet.operations.documents.patch_document import patch_document
-from memnet.operations.documents.replace_document import replace_document
-from memnet.operations.documents.sweep_outboxes import sweep_outboxes
+from memnet.operations.documents.outbox import sweep_outboxes
+from memnet.operations.documents.write import patch_document, replace_document
 from memnet.operations.history.audit_records import read_records
 from memnet.operations.replay.attempt_conflict import attempt_conflict
 from memnet.operations.replay.get_replay import get_replay

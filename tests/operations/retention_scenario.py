@@ -17,8 +17,8 @@ from memnet.domain.core.user_item import ItemKey, ItemKind
 from memnet.domain.events.event import Event, EventKey
 from memnet.domain.governance.legal_hold import HoldTarget
 from memnet.domain.replay.snapshot import snapshot_key
-from memnet.operations.documents.get_document import get_document
-from memnet.operations.documents.sweep_outboxes import sweep_outboxes
+from memnet.operations.documents.outbox import sweep_outboxes
+from memnet.operations.documents.read import get_document
 from memnet.operations.events.write_event import write_event
 from memnet.operations.governance.legal_holds import place_hold, release_hold
 from memnet.operations.governance.retention import AppliedRetention, apply_retention

@@ -26,10 +26,8 @@ from memnet.domain.documents.commands import (
     WriteResult,
 )
 from memnet.domain.documents.envelope import DocumentSummary, Envelope
-from memnet.operations.documents.delete_document import delete_document
-from memnet.operations.documents.get_document import get_document
-from memnet.operations.documents.patch_document import patch_document
-from memnet.operations.documents.replace_document import replace_document
+from memnet.operations.documents.read import get_document
+from memnet.operations.documents.write import delete_document, patch_document, replace_document
 from memnet.operations.history.audit_records import read_records
 from memnet.ports import Page, StoredDocument
 from memnet.stores import AuditLog, Blobs, DocumentStore, RecordStore, Vault

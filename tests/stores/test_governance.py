@@ -1,5 +1,6 @@
 """The HoldStore and UserDirectory."""
 
+from functools import partial
 from typing import Any
 
 import pytest
@@ -11,6 +12,7 @@ from memnet.domain.core.user_item import ItemKey, ItemKind
 from memnet.domain.events.event import EventKey
 from memnet.domain.governance.legal_hold import HoldKey, HoldTarget
 from memnet.operations.governance.legal_holds import get_hold, place_hold, release_hold
+from memnet.paging import pages as all_pages
 from memnet.ports import StoreConflict
 from memnet.stores import AuditLog, Blobs, ErasureStore, EventStore, RecordStore, UserDirectory
 from tests.memory_blobs import memory_blobs
@@ -92,3 +94,18 @@ async def test_a_user_is_listed_once_whatever_is_stored(stored):
     assert (await users.list_users("t4", limit=9, cursor=None)).items == []
     with pytest.raises(InvalidIdentifier):
         await users.list_users("t1/users", limit=1, cursor=None)
+
+
+@pytest.mark.parametrize("size", [1, 1000])
+async def test_the_users_of_one_or_all_tenants_are_listed_once_in_name_order(blobs: Blobs, size, monkeypatch):
+    monkeypatch.setattr("memnet.stores.users.pages", partial(all_pages, size=size))
+    scopes = [UserScope(tenant, user) for tenant in ("t1", "t10", "t2") for user in ("u1", "u10", "u2")]
+    for scope in scopes:
+        await RecordStore(blobs).write(ItemKey(scope, ItemKind.KEYS, "data"), DATA, replaces=None)
+
+    async def listed(tenant_id: str | None) -> list[UserScope]:
+        return [scope async for found in UserDirectory(blobs).pages(tenant_id) for scope in found]
+
+    assert await listed(None) == scopes
+    assert await listed("t10") == scopes[3:6]
+    assert await listed("t3") == []

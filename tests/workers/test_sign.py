@@ -3,7 +3,7 @@
 from memnet.domain.core.reason import Reason
 from memnet.domain.core.scope import Actor, DocumentKey, UserScope
 from memnet.domain.documents.commands import IfAbsent, PatchDocument
-from memnet.operations.documents.patch_document import patch_document
+from memnet.operations.documents.write import patch_document
 from memnet.operations.history.sign_checkpoints import SignReport, read_newest_head
 from memnet.service import Service
 from memnet.wiring import in_memory

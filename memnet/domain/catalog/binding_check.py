@@ -1,4 +1,4 @@
-"""What a profile's bindings must be: one document or family of documents each, in no other binding's place."""
+"""Check a profile's bindings: each covers one document or family of documents, and no two overlap."""
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
@@ -128,6 +128,6 @@ def _check_content(profile: Profile, binding: Binding, schema: Schema) -> Iterat
         if isinstance(section, Sequence) and not isinstance(section, str) and len(section) > allowed:
             yield Problem(f"/{name}", f"has {len(section)} items, more than max_{name} {allowed}")
     try:
-        check_content(content, profile.denied_fields)
+        check_content(content, profile.denied)
     except FieldDenied as error:
         yield Problem(str(error.details["path"]).removeprefix(f"/{ROOT}"), "is one of denied_fields")

@@ -38,7 +38,7 @@ class Catalog:
         except KeyError:
             raise ProfileNotFound from None
 
-    def tells(self, profile_id: str, actor: Actor) -> bool:
+    def shows(self, profile_id: str, actor: Actor) -> bool:
         """Whether `actor` may know a profile: who may use it, administrators and auditors. Raises ProfileNotFound."""
         return bool({Role.ADMIN, Role.AUDIT} & actor.roles) or self.profile(profile_id).admits(actor.principal)
 

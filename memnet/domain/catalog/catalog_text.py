@@ -1,4 +1,4 @@
-"""The texts of a catalog: what each version of a profile, a schema and a prompt says, byte for byte."""
+"""The canonical texts of the profile, schema and prompt versions in a catalog."""
 
 from dataclasses import dataclass
 from enum import StrEnum
@@ -8,7 +8,7 @@ from memnet.domain.core.canonical_json import canonical
 
 
 class TextKind(StrEnum):
-    """What a text is of."""
+    """The kind of a text."""
 
     PROFILE = "profile"
     SCHEMA = "schema"
@@ -28,7 +28,7 @@ class TextName:
 
     @property
     def blob_name(self) -> str:
-        """Where the container keeps the text, once the version was used."""
+        """The name of the blob that stores the text."""
         return f"catalog/{self.kind}/{self.text_id}/{self.version}.json"
 
 

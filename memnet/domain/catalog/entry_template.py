@@ -1,4 +1,4 @@
-"""What a proposed text becomes as an entry of an array: the object that the profile's template describes."""
+"""Fill the template of a profile: the entry of an array that a proposed text becomes."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -14,7 +14,7 @@ MARK: Final = "$"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Entry:
-    """What the placeholders stand for."""
+    """The values of the placeholders."""
 
     id: str
     text: str

@@ -1,4 +1,4 @@
-"""What a profile's rules for replays must be: a prompt that is there, entries that fit, and nothing sure by itself."""
+"""Check a profile's rules for replays: the prompt exists, entries fit, and no replay writes a durable fact alone."""
 
 from collections.abc import Collection, Iterator, Mapping
 

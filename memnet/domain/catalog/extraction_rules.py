@@ -1,4 +1,4 @@
-"""What a profile says of replays: the prompt, how far a model is trusted, and what a proposed text becomes."""
+"""The extraction rules of a profile: the prompt, the cap of confidence, and the entries made of proposed texts."""
 
 from typing import Annotated, Literal
 

@@ -22,7 +22,7 @@ Step = dict[str, Any]
 
 
 class Source(DocumentFamily):
-    """A document that a migration reads: where it stands and what it must be."""
+    """A document that a migration reads: its path and its schema version."""
 
     schema_id: Identifier
     schema_version: Identifier
@@ -77,7 +77,7 @@ class Unit:
 
 
 def place(family: DocumentFamily) -> tuple[str, str | None, str | None]:
-    """Where a family stands: two with the same place are the same documents."""
+    """The location of a family: two with the same location are the same documents."""
     return family.namespace, family.path, family.path_template
 
 

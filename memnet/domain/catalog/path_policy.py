@@ -1,25 +1,42 @@
-"""Where a binding may write: an allowlist of sections, a denylist of fields, both matched segment by segment.
+"""Decide where a binding may write: an allowlist of sections and a denylist of fields, matched segment by segment.
 
-Rules are JSON Pointers relative to `content`, a segment `*` standing for any one. Segments are compared after
-unescaping, so no spelling of a pointer reaches beside its rule. A denied name is matched in any case.
+Rules are JSON Pointers relative to `content`; a segment `*` matches any one. Segments are compared after unescaping, so
+no spelling of a pointer evades its rule. A denied name is matched in any case.
 """
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
 
 from memnet.domain.core.canonical_json import canonical
 from memnet.domain.core.errors import FieldDenied, PathNotWritable
-from memnet.domain.core.json_patch import WITH_FROM, WITH_VALUE, Op, Pointer, pointer, pointer_text
+from memnet.domain.core.json_patch import WITH_FROM, WITH_VALUE, Operation, Pointer, pointer, pointer_text
 from memnet.domain.core.scope import Json
 
 ROOT = "content"
+OUTSIDE = "Operations reach only what lies below /content."
+
+
+@dataclass(frozen=True, slots=True)
+class DeniedFields:
+    """The fields that a profile denies, parsed."""
+
+    names: frozenset[str]
+    """Member names at any depth, case-folded."""
+    places: tuple[Pointer, ...]
+
+    @classmethod
+    def parse(cls, fields: Sequence[str]) -> "DeniedFields":
+        """Parse the profile's list: a field that starts with '/' is a pointer, any other a name."""
+        names = frozenset(field.casefold() for field in fields if not field.startswith("/"))
+        return cls(names, tuple(pointer(field) for field in fields if field.startswith("/")))
 
 
 def content_pointer(text: str) -> Pointer:
-    """The segments of an operation's pointer below /content. Raises PathNotWritable for anything outside of it."""
+    """Return the segments of a pointer below /content. Raises PathNotWritable for any other pointer."""
     segments = pointer(text)
-    if not segments or segments[0] != ROOT:
-        raise PathNotWritable("Operations reach only what lies below /content.", path=text)
+    if segments[:1] != (ROOT,):
+        raise PathNotWritable(OUTSIDE, path=text)
     return segments[1:]
 
 
@@ -34,7 +51,7 @@ def touches(target: Pointer, rule: Pointer) -> bool:
 
 
 def places(value: Json, place: Pointer, rule: Pointer) -> Iterator[tuple[Pointer, Json]]:
-    """Every place that the rule names below `place`, where `value` is, and what is there."""
+    """Yield each place below `place`, where `value` is, that the rule names, and its value."""
     if len(rule) <= len(place) or not touches(place, rule):
         return
     found = [(place, value)]
@@ -45,51 +62,47 @@ def places(value: Json, place: Pointer, rule: Pointer) -> Iterator[tuple[Pointer
     yield from found
 
 
-def check_writable(ops: Sequence[Op], allowed: Iterable[str]) -> None:
+def check_writable(ops: Sequence[Operation], rules: Sequence[Pointer]) -> None:
     """Raise PathNotWritable for the first operation that writes, moves from or copies from outside the rules.
 
-    `test` only reads, and may look anywhere below /content.
+    `test` only reads, so it may name any place below /content.
     """
-    rules = [pointer(rule) for rule in allowed]
     for index, op in enumerate(ops):
-        for text in [op["path"], op["from"]] if op["op"] in WITH_FROM else [op["path"]]:
-            place = _content_pointer_of(index, text)
-            if op["op"] != "test" and not any(lies_within(place, rule) for rule in rules):
-                raise PathNotWritable(op_index=index, path=text)
+        for name, place in (("path", op.path), ("from", op.source)):
+            if place is None:
+                continue
+            if place[:1] != (ROOT,):
+                raise PathNotWritable(OUTSIDE, op_index=index, path=op.body[name])
+            if op.verb != "test" and not any(lies_within(place[1:], rule) for rule in rules):
+                raise PathNotWritable(op_index=index, path=op.body[name])
 
 
-def check_denied(ops: Sequence[Op], denied: Sequence[str], before: Json, after: Json) -> None:
-    """Raise FieldDenied if a patch brings in a field the profile denies.
+def check_denied(ops: Sequence[Operation], denied: DeniedFields, before: Json, after: Json) -> None:
+    """Raise FieldDenied if a patch brings in a field that the profile denies; its paths lie below /content.
 
-    What an operation carries is looked at where it would land. Where only the outcome tells (after move and copy, and
-    for a rule about one element of an array, whose place others can take), no denied field may be in `after` that was
-    not in `before`.
+    A value is checked where it would be added. After a move or copy, and for a rule about one element of an array,
+    whose place others can take, only the outcome shows it: then no denied field may be in `after` that was not in
+    `before`.
     """
-    if not denied:
+    if not denied.names and not denied.places:
         return
     for index, op in enumerate(ops):
-        if op["op"] in WITH_VALUE and op["op"] != "test":
-            _refuse_any(_denied_in(op["value"], content_pointer(op["path"]), denied), index)
-        elif op["op"] in WITH_FROM:
-            _refuse_any(_denied_on(content_pointer(op["path"]), denied), index)
-    if any(op["op"] in WITH_FROM for op in ops) or any(map(_names_an_element, denied)):
+        if op.verb in WITH_VALUE and op.verb != "test":
+            _refuse_any(_denied_in(op.value, op.path[1:], denied), index)
+        elif op.verb in WITH_FROM:
+            _refuse_any(_denied_on(op.path[1:], denied), index)
+    names_an_element = any(segment.isdecimal() for rule in denied.places for segment in rule)
+    if names_an_element or any(op.verb in WITH_FROM for op in ops):
         had = Counter(canonical(value) for _, value in _denied_in(before, (), denied))
         has = Counter(canonical(value) for _, value in _denied_in(after, (), denied))
         if has - had:
             raise FieldDenied()
 
 
-def check_content(content: Json, denied: Sequence[str]) -> None:
+def check_content(content: Json, denied: DeniedFields) -> None:
     """Raise FieldDenied, with the pointer, if `content` holds a denied field anywhere."""
     for place, _ in _denied_in(content, (), denied):
         raise FieldDenied(path=pointer_text((ROOT, *place)))
-
-
-def _content_pointer_of(index: int, text: str) -> Pointer:
-    try:
-        return content_pointer(text)
-    except PathNotWritable as error:
-        raise PathNotWritable(error.message, op_index=index, path=text) from None
 
 
 def _refuse_any(found: Iterator[tuple[Pointer, Json]], index: int) -> None:
@@ -97,27 +110,22 @@ def _refuse_any(found: Iterator[tuple[Pointer, Json]], index: int) -> None:
         raise FieldDenied(op_index=index, path=pointer_text((ROOT, *place)))
 
 
-def _denied_on(place: Pointer, denied: Sequence[str]) -> Iterator[tuple[Pointer, Json]]:
-    """The place itself, if it is denied or lies in something denied."""
-    for rule in denied:
-        if rule.startswith("/"):
-            denied_here = lies_within(place, pointer(rule))
-        else:
-            denied_here = rule.casefold() in {segment.casefold() for segment in place}
-        if denied_here:
-            yield place, None
+def _denied_on(place: Pointer, denied: DeniedFields) -> Iterator[tuple[Pointer, Json]]:
+    """Yield the place if it is denied or lies in a denied place."""
+    by_name = not denied.names.isdisjoint(segment.casefold() for segment in place)
+    if by_name or any(lies_within(place, rule) for rule in denied.places):
+        yield place, None
 
 
-def _denied_in(value: Json, place: Pointer, denied: Sequence[str]) -> Iterator[tuple[Pointer, Json]]:
-    """Every denied field that `value`, landing at `place`, would be, be part of, or hold."""
+def _denied_in(value: Json, place: Pointer, denied: DeniedFields) -> Iterator[tuple[Pointer, Json]]:
+    """Yield each denied field that `value`, added at `place`, would be, be part of, or hold."""
     yield from _denied_on(place, denied)
-    yield from _denied_by_name(value, place, {rule.casefold() for rule in denied if not rule.startswith("/")})
-    for rule in denied:
-        if rule.startswith("/"):
-            yield from places(value, place, pointer(rule))
+    yield from _denied_by_name(value, place, denied.names)
+    for rule in denied.places:
+        yield from places(value, place, rule)
 
 
-def _denied_by_name(value: Json, place: Pointer, names: set[str]) -> Iterator[tuple[Pointer, Json]]:
+def _denied_by_name(value: Json, place: Pointer, names: frozenset[str]) -> Iterator[tuple[Pointer, Json]]:
     waiting = [(place, value)]
     while waiting and names:
         here, node = waiting.pop()
@@ -132,10 +140,6 @@ def _members(node: Json) -> Iterable[tuple[str, Json]]:
     if isinstance(node, dict):
         return node.items()
     return ((str(index), child) for index, child in enumerate(node)) if isinstance(node, list) else ()
-
-
-def _names_an_element(rule: str) -> bool:
-    return rule.startswith("/") and any(segment.isdecimal() for segment in pointer(rule))
 
 
 def _matches(rule: str, segment: str) -> bool:

@@ -12,6 +12,7 @@ from pydantic import Field
 
 from memnet.domain.catalog.document_family import DocumentFamily
 from memnet.domain.catalog.extraction_rules import ExtractionRules
+from memnet.domain.catalog.path_policy import DeniedFields
 from memnet.domain.catalog.profile_types import (
     Confidence,
     Days,
@@ -23,6 +24,7 @@ from memnet.domain.catalog.profile_types import (
 )
 from memnet.domain.catalog.sensitive_rules import SensitiveContent
 from memnet.domain.catalog.upkeep_rules import SectionUpkeep, Share
+from memnet.domain.core import json_patch
 from memnet.domain.core.canonical_json import canonical, sha256_hex
 
 
@@ -108,10 +110,30 @@ class Profile(ProfilePart):
         """The SHA-256 of `text`, in 64 hexadecimal digits."""
         return sha256_hex(self.text)
 
+    @cached_property
+    def writable(self) -> Mapping[str, tuple[json_patch.Pointer, ...]]:
+        """The parsed `writable_path_rules`."""
+        return _parsed(self.writable_path_rules)
+
+    @cached_property
+    def durable(self) -> Mapping[str, tuple[json_patch.Pointer, ...]]:
+        """The parsed `durable_sections`."""
+        return _parsed(self.durable_sections)
+
+    @cached_property
+    def pending(self) -> Mapping[str, json_patch.Pointer]:
+        """The parsed `pending_sections`."""
+        return {binding_id: json_patch.pointer(section) for binding_id, section in self.pending_sections.items()}
+
+    @cached_property
+    def denied(self) -> DeniedFields:
+        """The parsed `denied_fields`."""
+        return DeniedFields.parse(self.denied_fields)
+
     def model_copy(self, *, update: Mapping[str, Any] | None = None, deep: bool = False) -> Self:
-        """Pydantic's own, which copies cached properties too: a changed copy computes its text again."""
+        """Copy as pydantic does, but without the cached properties: a changed copy computes them again."""
         copied = super().model_copy(update=update, deep=deep)
-        for name in ("text", "sha256"):
+        for name in _CACHED:
             copied.__dict__.pop(name, None)
         return copied
 
@@ -123,13 +145,20 @@ class Profile(ProfilePart):
         """Whether this principal may use the profile: everyone, unless it lists its principals."""
         return self.allowed_principals is None or principal in self.allowed_principals
 
-    def upkept_sections(self, binding_id: str) -> tuple[str, ...]:
-        """What upkeep may change: the sections that have rules, and the pending section; nothing without a rule."""
-        sections = tuple(rule.section for rule in self.upkeep_rules.get(binding_id, ()))
-        pending = self.pending_sections.get(binding_id)
+    def upkept_sections(self, binding_id: str) -> tuple[json_patch.Pointer, ...]:
+        """The sections that upkeep may change: those with rules and the pending section; none without a rule."""
+        sections = tuple(rule.place for rule in self.upkeep_rules.get(binding_id, ()))
+        pending = self.pending.get(binding_id)
         return (*sections, pending) if sections and pending is not None else sections
 
     def array_limits(self, binding_id: str) -> dict[str, int]:
         """Longest allowed array by the name of the top-level member that holds it ("max_<name>": length)."""
         rules = self.compaction_rules.get(binding_id, {})
         return {rule.removeprefix("max_"): length for rule, length in rules.items()}
+
+
+_CACHED = ("text", "sha256", "writable", "durable", "pending", "denied")
+
+
+def _parsed(rules: Mapping[str, tuple[str, ...]]) -> Mapping[str, tuple[json_patch.Pointer, ...]]:
+    return {binding_id: tuple(map(json_patch.pointer, texts)) for binding_id, texts in rules.items()}

@@ -1,4 +1,4 @@
-"""A prompt: what a model that extracts memory is told to do. A file, by id and version, never changed once released."""
+"""A prompt: the instructions of a model that extracts memory. A version never changes once it is released."""
 
 from dataclasses import dataclass
 
@@ -20,7 +20,7 @@ class Prompt:
 
 
 def read_prompt(prompt_id: str, version: str, data: bytes) -> Prompt | Problem:
-    """Make a prompt of a file's bytes, or say why they are none."""
+    """Parse the bytes of a prompt file, or return the problem."""
     try:
         text = data.decode("utf-8")
     except UnicodeDecodeError:

@@ -1,4 +1,4 @@
-"""What the limits of retention must be, and that no profile passes them."""
+"""Check the limits of retention, and that no profile exceeds them."""
 
 from collections.abc import Iterator
 

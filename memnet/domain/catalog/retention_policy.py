@@ -1,6 +1,6 @@
 """How long what is kept of a user is kept: profile rules between an organisation's floors and ceilings.
 
-Days are counted from when something was recorded. What is exactly as old as its rule says is over.
+Days are counted from when something was recorded. An item that is exactly as old as its rule allows has expired.
 """
 
 from collections import Counter
@@ -181,7 +181,7 @@ class RetentionReport:
         return bool(self.unreadable.total()) or any(tally.deferred for tally in self.tallies.values())
 
     def members(self) -> dict[str, Any]:
-        """What a client is told."""
+        """The members that the API returns."""
         return {
             "counts": {name: tally.members() for name, tally in self.tallies.items()},
             "baselines": self.baselines,

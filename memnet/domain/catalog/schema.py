@@ -82,11 +82,11 @@ class Schema:
         return self._shape.has(pointer)
 
     def has_array(self, pointer: str) -> bool:
-        """Whether what stands there can only be an array."""
+        """Whether the value there can only be an array."""
         return self._shape.has_array(pointer)
 
     def has_number(self, pointer: str) -> bool:
-        """Whether what stands there can only be a number."""
+        """Whether the value there can only be a number."""
         return self._shape.has_number(pointer)
 
     def choices(self, pointer: str) -> list[Json]:

@@ -1,4 +1,4 @@
-"""What holds for versions in use: the examples of a schema stay true, and a released version never changes."""
+"""Check that the examples of a schema hold, and that released versions never change."""
 
 from collections.abc import Collection, Iterator, Mapping
 

@@ -133,8 +133,8 @@ def _items(schema: dict[str, Any], segment: str) -> Iterator[Json]:
     if not _permits(schema, "array"):
         return
     fixed = schema.get("prefixItems", [])
-    untold = schema.get("type") == "array" and not schema.keys() & (ITEMS | COMBINING)
-    rest = schema.get("items", bool(fixed) or untold)
+    any_items = schema.get("type") == "array" and not schema.keys() & (ITEMS | COMBINING)
+    rest = schema.get("items", bool(fixed) or any_items)
     if segment == ANY_SEGMENT:
         yield from fixed
         yield rest

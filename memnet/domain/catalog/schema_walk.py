@@ -1,4 +1,4 @@
-"""Every subschema of a JSON Schema document, and where it stands."""
+"""Walk the subschemas of a JSON Schema document, each with its pointer."""
 
 import re
 from collections.abc import Iterator

@@ -1,4 +1,4 @@
-"""What a profile says of sensitive content: which kinds it allows, and which it refuses besides."""
+"""The sensitive-content rules of a profile: the kinds it allows, and the additional ones it refuses."""
 
 from enum import StrEnum
 from typing import Annotated

@@ -1,4 +1,4 @@
-"""What the upkeep rules of a profile must be: about places there are, one rule a place, and never silently lossy."""
+"""Check the upkeep rules of a profile: existing sections, one rule each, and no silent loss."""
 
 from collections.abc import Iterator, Mapping
 from itertools import combinations

@@ -1,10 +1,12 @@
-"""What a profile says of the upkeep of a document: what is merged, what gives way, what expires, what goes stale."""
+"""The upkeep rules of a profile: which entries are merged, trimmed, expired or returned to pending."""
 
+from functools import cached_property
 from typing import Annotated
 
 from pydantic import Field
 
 from memnet.domain.catalog.profile_types import Confidence, Identifier, Pointer, ProfilePart
+from memnet.domain.core import json_patch
 
 Share = Annotated[float, Field(gt=0, le=1)]
 """Of a limit: how full a document may be before sections give way."""
@@ -46,3 +48,8 @@ class SectionUpkeep(ProfilePart):
     confidence_field: Identifier = "confidence"
     evidence_field: Identifier = "evidence"
     id_field: Identifier = "id"
+
+    @cached_property
+    def place(self) -> json_patch.Pointer:
+        """The parsed `section`."""
+        return json_patch.pointer(self.section)

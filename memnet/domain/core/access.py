@@ -1,4 +1,4 @@
-"""Who may do what: the one table of roles."""
+"""The table of roles: which role each operation requires."""
 
 from collections.abc import Collection, Iterable, Mapping
 from enum import StrEnum
@@ -66,7 +66,7 @@ ROLES: Mapping[str, frozenset[Role]] = MappingProxyType(
 """Operation -> the roles of which the caller needs one."""
 
 HISTORY: frozenset[Role] = frozenset({Role.ADMIN, Role.AUDIT})
-"""The roles of which `get_document` takes one with `as_of`: an earlier version shows what was removed since."""
+"""The roles of which `get_document` requires one with `as_of`: an earlier version shows content removed since."""
 
 ROLE_OF_REASON: Mapping[Reason, Role] = MappingProxyType(
     {
@@ -75,8 +75,8 @@ ROLE_OF_REASON: Mapping[Reason, Role] = MappingProxyType(
         Reason.ADMIN_MIGRATION: Role.ADMIN,
     }
 )
-"""A patch's reason -> the role it takes: the reason is audited, so nobody may claim one that is not theirs. Those
-that only the service gives are missing: upkeep's, and those of confirmations and rejections.
+"""A patch's reason -> the role it requires. The reason is audited, so a caller may only give its own. The reasons that
+only the service gives are missing: upkeep, confirmation and rejection.
 """
 
 
@@ -108,7 +108,7 @@ def permit_history(actor: Actor, tenants: Collection[str], tenant_id: str) -> No
 def permit_ops(ops: Iterable[Mapping[str, Any]], actor: Actor) -> None:
     """Return if `actor` may send these patch operations.
 
-    `test`, `copy` and `move` read stored values, so they take a role that reads documents. Raises RoleRequired.
+    `test`, `copy` and `move` read stored values, so they require a role that reads documents. Raises RoleRequired.
     """
     if any(op.get("op") in READING for op in ops):
         _require(ROLES["get_document"], actor)

@@ -12,7 +12,7 @@ MAX_MESSAGE_IDS = 1024
 
 
 class MessageSpan(BaseModel):
-    """A stretch of a conversation."""
+    """A range of messages in a conversation."""
 
     model_config = ConfigDict(strict=True, extra="forbid", frozen=True)
 
@@ -21,7 +21,7 @@ class MessageSpan(BaseModel):
 
 
 class Evidence(BaseModel):
-    """Pointers to where a change comes from. Other members are kept as they are."""
+    """Pointers to where a change comes from. Other members are stored unchanged."""
 
     model_config = ConfigDict(strict=True, extra="allow", frozen=True)
 
@@ -31,7 +31,7 @@ class Evidence(BaseModel):
     span: MessageSpan | None = None
 
     def members(self) -> dict[str, Any]:
-        """What was sent, no more."""
+        """Return the members that were sent."""
         return self.model_dump(exclude_unset=True)
 
 

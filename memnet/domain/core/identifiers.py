@@ -1,4 +1,4 @@
-"""The characters that ids, namespaces and paths are made of, so that none can leave its place in storage."""
+"""Check ids, namespaces and paths, so that none can name a blob outside its own prefix."""
 
 import re
 
@@ -6,13 +6,13 @@ from memnet.domain.core.errors import InvalidIdentifier
 
 SEGMENT = re.compile(r"[A-Za-z0-9]([A-Za-z0-9._-]{0,126}[A-Za-z0-9_-])?", re.ASCII)
 """No dot at the end: Blob Storage takes it away from every segment of a name ("Naming and referencing containers,
-blobs, and metadata"), so two ids would share one place.
+blobs, and metadata"), so two ids would share one blob.
 """
 MAX_SEGMENTS = 8
 RESERVED = "memnet-"
-"""The first characters of the names that only the service gives: to the principals of its own jobs and to its events.
-No token may name such a principal and no client may choose such an event id. So nobody else can use the Idempotency-Key
-or the event id of a job, although both follow from ids that clients know.
+"""The prefix of names that only the service gives: to the principals of its own jobs and to its events. No token may
+name such a principal, and no client may choose such an event id. So no client can use the Idempotency-Key or the event
+id of a job, although both follow from ids that clients know.
 """
 MAX_PATH = 512
 """Characters of a path. With the longest tenant, user and namespace a blob's name so stays within the 1,024 characters

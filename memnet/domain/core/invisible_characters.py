@@ -1,4 +1,4 @@
-"""Characters that nobody sees and that can still say something to a program: where words are hidden from people."""
+"""Find and strip invisible characters, in which text can be hidden from people but not from programs."""
 
 import re
 import unicodedata

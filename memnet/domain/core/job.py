@@ -1,4 +1,4 @@
-"""A job for a worker: it names what to do and holds nothing of a memory."""
+"""Jobs for workers: a job names the work and holds no content."""
 
 import hashlib
 from collections.abc import Mapping, Sequence
@@ -14,13 +14,13 @@ from memnet.domain.core.identifiers import check_identifier
 from memnet.domain.core.scope import Json, UserScope
 
 PENDING_MARKERS = "repairs/jobs/"
-"""Where the jobs that are not finished are marked: outside of the users' prefixes, so that listing the marks is as long
-as the work that is due and not as long as the memory there is.
+"""The prefix of pending-job markers. It is outside the users' prefixes, so that listing the markers depends on the
+unfinished work and not on the number of users.
 """
 
 
 class JobKind(StrEnum):
-    """What is to be done."""
+    """The kind of work."""
 
     REPLAY = "replay"
     CONFLICT = "conflict"
@@ -36,8 +36,8 @@ OF_USERS = (JobKind.REPLAY, JobKind.CONFLICT)
 """The kinds of jobs that are about one user; every other is about a whole tenant."""
 
 DEAD_LETTERS = "memnet-dead-letters"
-"""Where the workers put what they can never do, with the reason; people take messages from it, and an erasure those of
-its user.
+"""The queue for messages that can never be processed, with the reason. Operators remove them, and an erasure removes
+those of its user.
 """
 
 MAX_ID = 128
@@ -113,7 +113,7 @@ def dump(job: Job) -> bytes:
 
 
 def load(data: bytes) -> Job:
-    """Read a message's body. Raises MalformedRequest: it will never become readable."""
+    """Read a message's body. Raises MalformedRequest: retrying does not help."""
     try:
         members: Json = orjson.loads(data)
         return Job(JobKind(members["kind"]), members["tenant_id"], members["user_id"], members["job_id"])

@@ -1,6 +1,7 @@
 """JSON Patch (RFC 6902): checked for form first, then applied; the pointers are RFC 6901."""
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import jsonpatch
@@ -14,15 +15,16 @@ OPERATIONS = frozenset({"add", "remove", "replace", "move", "copy", "test"})
 WITH_VALUE = frozenset({"add", "replace", "test"})
 WITH_FROM = frozenset({"move", "copy"})
 READING = WITH_FROM | {"test"}
-"""Their outcome tells something about the values that are stored."""
+"""Their outcome depends on stored values, so only a reader may use them."""
 MAX_POINTER_CHARS = 2048
 MAX_CARRIED = 500_000
 """Values and characters that the copies and moves of one patch may carry.
 
-Each copy can double a document: without a bound, fifty of them would fill any memory, and as many moves any time.
+Each copy can double a document: without a bound, fifty of them would fill any memory.
 """
 
 Op = dict[str, Any]
+"""An operation as it is sent and stored."""
 Pointer = tuple[str, ...]
 """The unescaped segments of a JSON Pointer; () is the whole document."""
 
@@ -37,7 +39,7 @@ def pointer(text: object) -> Pointer:
         return tuple(jsonpointer.JsonPointer(text).parts)
     except jsonpointer.JsonPointerException as error:
         raise PatchMalformed(
-            "A JSON Pointer is '' or starts with '/', and '~' stands only in '~0' and '~1'."
+            "A JSON Pointer is '' or starts with '/', and '~' occurs only in '~0' and '~1'."
         ) from error
 
 
@@ -46,22 +48,48 @@ def pointer_text(segments: Sequence[str]) -> str:
     return "".join("/" + segment.replace("~", "~0").replace("/", "~1") for segment in segments)
 
 
-def check_form(ops: object) -> list[Op]:
-    """Return `ops` if it is a JSON Patch document; raise PatchMalformed with the operation's index otherwise.
+@dataclass(frozen=True, slots=True)
+class Operation:
+    """A well-formed operation whose pointers are parsed."""
 
-    Members that RFC 6902 does not define are ignored, as its section 4 asks.
+    verb: str
+    path: Pointer
+    source: Pointer | None
+    """Where a move or copy takes its value from."""
+    body: Op
+    """The operation as it was sent, which is what is stored."""
+
+    @property
+    def value(self) -> Json:
+        """The value of an add, replace or test."""
+        return self.body["value"]
+
+
+def addition(path: Pointer, value: Json) -> Operation:
+    """Return the operation that adds `value` at `path`."""
+    return Operation("add", path, None, {"op": "add", "path": pointer_text(path), "value": value})
+
+
+def parse_patch(ops: object) -> list[Operation]:
+    """Parse a JSON Patch document.
+
+    Members that RFC 6902 does not define are ignored, as its section 4 requires.
+
+    Raises:
+        PatchMalformed: An operation is not well-formed; the details name its index.
     """
     if not isinstance(ops, list):
         raise PatchMalformed("The operations must be an array.")
+    parsed = []
     for index, op in enumerate(ops):
         try:
-            _check_op(op)
+            parsed.append(_parsed(op))
         except PatchMalformed as error:
             raise PatchMalformed(error.message, op_index=index) from error
-    return ops
+    return parsed
 
 
-def _check_op(op: object) -> None:
+def _parsed(op: object) -> Operation:
     if not isinstance(op, dict):
         raise PatchMalformed("An operation must be an object.")
     verb = op.get("op")
@@ -72,19 +100,22 @@ def _check_op(op: object) -> None:
     target = pointer(op["path"])
     if verb in WITH_VALUE and "value" not in op:
         raise PatchMalformed(f"{verb} needs a value.")
+    source = None
     if verb in WITH_FROM:
         if "from" not in op:
             raise PatchMalformed(f"{verb} needs a from.")
         source = pointer(op["from"])
         if verb == "move" and len(source) < len(target) and target[: len(source)] == source:
             raise PatchMalformed("move cannot put a value into itself.")
+    return Operation(verb, target, source, op)
 
 
 def apply(document: Json, ops: list[Op]) -> Json:
-    """Apply a well-formed patch to `document`, which is consumed: it may be changed, also when this raises.
+    """Apply a well-formed patch to `document` and return the result. `document` may be changed, even on an error.
 
-    Returns the patched document. Raises PatchNotApplicable, PatchTestFailed or LimitExceeded (copies that explode,
-    a value nested too deep), each with the operation's index.
+    Raises:
+        PatchNotApplicable, PatchTestFailed: The details name the operation's index and path.
+        LimitExceeded: Copies carry too much, or a value is nested too deep.
     """
     budget = MAX_CARRIED
     for index, op in enumerate(ops):

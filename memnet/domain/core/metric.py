@@ -1,4 +1,4 @@
-"""What is measured for operators: the name of each metric, and what it may be told apart by.
+"""What is measured for operators: the name of each metric, and its labels.
 
 The labels are a closed list, and their values come from closed lists, too: operations, statuses, outcomes, and the ids
 of profiles and bindings in the catalog. Nothing names a tenant, a user, a document or what is in it.
@@ -9,9 +9,9 @@ from enum import StrEnum
 from typing import Final
 
 LABELS: Final = ("operation", "status", "outcome", "profile_id", "binding_id")
-"""All there are. A new one is a decision: it goes to whoever may read the telemetry."""
+"""All metrics. A new one needs a decision, because all readers of the telemetry see it."""
 UNKNOWN: Final = "unknown"
-"""Stands for a profile or a binding that is not in the catalog: what a client made up, is told to nobody."""
+"""Replaces a profile or binding that is not in the catalog, so that telemetry holds no text from a client."""
 
 
 class MetricKind(StrEnum):

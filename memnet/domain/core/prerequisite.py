@@ -1,4 +1,4 @@
-"""What the service needs around it, as it was found, and what can be done about what is missing."""
+"""Report the prerequisites of the service: their status, and which of them bootstrap can create."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -6,35 +6,35 @@ from enum import StrEnum
 
 
 class PrerequisiteStatus(StrEnum):
-    """How one prerequisite was found."""
+    """The status of a prerequisite."""
 
     READY = "ready"
     MISSING = "missing"
-    """It is not there."""
+    """It does not exist."""
     WRONG = "wrong"
-    """It is there, and not as the service needs it."""
+    """It exists with another configuration than the service needs."""
     DENIED = "denied"
     """The identity may not do what the service does with it."""
     UNREACHABLE = "unreachable"
-    """It does not answer, or nothing is at hand to prove an identity with."""
+    """It does not respond, or no credential is available."""
     UNKNOWN = "unknown"
-    """It cannot be told before something else is ready."""
+    """It cannot be checked before another prerequisite is ready."""
 
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """One prerequisite; `detail` says what is wrong and who can put it right, never a secret."""
+    """The status of one prerequisite; `detail` says what is wrong and who can correct it, and holds no secret."""
 
     subject: str
     standing: PrerequisiteStatus
     detail: str = ""
     creatable: bool = False
-    """Whether bootstrap makes it, if it is missing."""
+    """Whether bootstrap creates it if it is missing."""
 
 
 @dataclass(frozen=True, slots=True)
 class BootstrapReport:
-    """What was found, and what was made before."""
+    """All findings, and the prerequisites that were created."""
 
     findings: tuple[Finding, ...]
     created: tuple[str, ...] = ()
@@ -46,13 +46,13 @@ class BootstrapReport:
 
     @property
     def to_create(self) -> Sequence[Finding]:
-        """What bootstrap would make."""
+        """The findings that bootstrap would create."""
         return [
             finding for finding in self.findings if finding.creatable and finding.standing is PrerequisiteStatus.MISSING
         ]
 
     @property
     def by_hand(self) -> Sequence[Finding]:
-        """What somebody else has to put right; what is unknown follows from it, or from what is yet to be made."""
+        """The findings that an operator has to correct; unknown ones depend on them, or on those yet to be created."""
         left = {PrerequisiteStatus.READY, PrerequisiteStatus.UNKNOWN}
         return [finding for finding in self.findings if finding.standing not in left and finding not in self.to_create]

@@ -1,4 +1,4 @@
-"""A text as sentences and words, as far as that is told without a grammar; the common words are English."""
+"""A text as sentences and words, as far as possible without a grammar; the common words are English."""
 
 import re
 from collections.abc import Iterator
@@ -38,7 +38,7 @@ def sentences(text: str) -> Iterator[str]:
 def names(sentence: str) -> list[str]:
     """The names in a sentence, as far as capitals tell: capitalised words side by side.
 
-    The first word of a sentence is capitalised whatever it is, so what stands beside it is no name either.
+    The first word of a sentence is capitalised whatever it is, so a word next to it is no name either.
     """
     found: list[str] = []
     is_first = True
@@ -62,7 +62,7 @@ def words(text: str) -> set[str]:
 def traces(text: str) -> set[str]:
     """What two texts have in common if they are about the same: beginnings of words, numbers.
 
-    Where a script has no case and often no spaces, it is every two characters that stand together.
+    Where a script has no case and often no spaces, it is each pair of adjacent characters.
     """
     found: set[str] = set()
     for word in fold(text):

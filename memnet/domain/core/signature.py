@@ -72,7 +72,7 @@ def to_pem(key: PublicKey) -> str:
 
 
 def from_pem(text: str) -> Sequence[PublicKey]:
-    """Read the keys of a PEM file, one or many; what stands between them is ignored. Raises ValueError."""
+    """Read the keys of a PEM file, one or many; other text in it is ignored. Raises ValueError."""
     found = [_from_pem(block) for block in _PEM.findall(text)]
     if not found:
         raise ValueError("there is no public key in it")

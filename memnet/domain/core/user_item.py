@@ -1,4 +1,4 @@
-"""A user's small records beside the documents: wrapped keys, sealed snapshots, replays, conflicts, accesses, heads."""
+"""Name the items of a user: wrapped keys, sealed snapshots, replays, conflicts, accesses, checkpoints."""
 
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -12,7 +12,7 @@ _MOMENT = "%Y%m%dT%H%M%S.%fZ"
 
 
 class ItemKind(StrEnum):
-    """What a record is; the folder below the user's prefix."""
+    """The kind of an item; the folder below the user's prefix."""
 
     KEYS = "keys"
     SNAPSHOTS = "snapshots"
@@ -25,7 +25,7 @@ class ItemKind(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class ItemKey:
-    """One record of one user; `name` is 1 to 8 segments joined by '/'. Raises InvalidIdentifier."""
+    """One item of one user; `name` is 1 to 8 segments joined by '/'. Raises InvalidIdentifier."""
 
     scope: UserScope
     kind: ItemKind
@@ -36,17 +36,17 @@ class ItemKey:
 
     @property
     def blob_name(self) -> str:
-        """The name of the record's blob; unique to the user, the kind and the name."""
+        """The name of the item's blob; unique to the user, the kind and the name."""
         return f"{self.scope.prefix}{self.kind}/{self.name}.json"
 
 
 def dated_key(scope: UserScope, kind: ItemKind, now: datetime, unique: str) -> ItemKey:
-    """Return the key of a record made `now`. Names sort by time; `unique` keeps those of one moment apart."""
+    """Return the key of an item created `now`. Names sort by time; `unique` keeps those of one moment apart."""
     return ItemKey(scope, kind, f"{now.astimezone(UTC).strftime(_MOMENT)}-{unique}")
 
 
 def dated_at(key: ItemKey) -> str | None:
-    """Return when a record of this key was made, or None if `dated_key` did not make the key."""
+    """Return when the item was created, or None if `dated_key` did not make the key."""
     try:
         return to_text(datetime.strptime(key.name.partition("-")[0], _MOMENT).replace(tzinfo=UTC))
     except ValueError:

@@ -1,4 +1,4 @@
-"""Which element of one version of an array is which of another: by value, else by the member that identifies it."""
+"""Match the elements of two versions of an array: by value, else by the member that identifies them."""
 
 from collections.abc import Sequence
 from enum import Enum
@@ -16,9 +16,9 @@ class Lost(Enum):
     """Why an element has no counterpart."""
 
     REMOVED = "removed"
-    """It is not there any more, and it is not there changed either."""
+    """It was removed, and is not there with another value."""
     REMOVED_OR_CHANGED = "removed or changed"
-    """It is not there as it was, and nothing identifies it: one of the new elements may be what became of it."""
+    """No element equals it, and nothing identifies it: a new element may be its changed version."""
     AMBIGUOUS = "ambiguous"
     """Several elements could be it."""
 
@@ -41,8 +41,8 @@ def count_items(item: Json, elements: Sequence[Json], text_field: str = "text") 
 def find_matching_element(index: int, elements: Sequence[Json], others: Sequence[Json]) -> int | Lost:
     """Where among `others`, the other version of the array `elements`, the element at `index` is.
 
-    Arrays that are equal as a whole match place by place. An element that stands once in each is itself. One that was
-    changed is known by its `id`; without such a member by those whose names end like one, if they are unique in both
+    Equal arrays match index by index. An element that occurs once in each matches itself. A changed one is known by
+    its `id`; without such a member by those whose names end like one, if they are unique in both
     versions and agree.
     """
     mine, theirs = [canonical(element) for element in elements], [canonical(other) for other in others]

@@ -1,4 +1,4 @@
-"""Audit records: what one says, how they chain, and what a chain proves.
+"""Audit records: how they are built and chained, and how a chain is verified.
 
 A record is canonical JSON, so its bytes follow from its members. Each names the hash of the one before it; the
 document's own blob names the last. In storage its values are sealed (memnet.domain.documents.audit_values).
@@ -21,7 +21,7 @@ from memnet.domain.documents.envelope import Envelope, change_id
 from memnet.domain.documents.write_decision import NO_CONTENT_HASH, Decision
 
 FIRST_HASH = "0" * 64
-"""What the first record of a document names as the hash before it."""
+"""The previous hash in the first record of a document."""
 
 
 def lineage(idempotency_key: str) -> str | None:
@@ -82,7 +82,7 @@ def build(
 
 
 def record_bytes(record: Record) -> bytes:
-    """The bytes of a record, in the form in which it is."""
+    """Return the canonical bytes of a record, sealed or unsealed."""
     return canonical(record)
 
 
@@ -179,7 +179,7 @@ class Fold:
     def _confirm(self, record: Record, own: str) -> Version:
         _require(record["change_id"] == own and record["doc_id"] == self.doc_id, own, "the record is another's")
         same = record_hash(record) == self.previous_hash
-        _require(same, own, "the record is not the one that the baseline stands for")
+        _require(same, own, "the record is not that of the baseline")
         _check_values(record, own)
         _require(record["content_hash"] == self.content_hash, own, "the baseline's content is not the record's")
         same = self.etag in (None, record["post_etag"])

@@ -5,7 +5,7 @@ A record has two forms. Open, as archives have it, it has all members. As it is 
     { the clear members, "values_hash": SHA-256 of the values, "sealed": { ciphertext, nonce, … } }
 
 The salt among the values keeps the hash from telling what they are. The record's own hash goes over the clear members
-and the values' hash: so the chain holds without a key, and for whichever ciphertext of the values stands there.
+and the values' hash: so the chain holds without a key, and for any ciphertext of the values.
 """
 
 from collections.abc import Iterable, Mapping
@@ -73,7 +73,7 @@ CLEAR = frozenset(
 
 @dataclass(frozen=True, slots=True)
 class AuditRecordLocation:
-    """Where a record stands, or will stand: what its values open at."""
+    """The location of a record, to which its sealed values are bound."""
 
     scope: UserScope
     change_id: str

@@ -1,4 +1,4 @@
-"""What a client asks to be written, and what it is told."""
+"""Write commands, their preconditions and the result of a write."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -47,11 +47,11 @@ class PatchDocument:
     confidence: float | None = None
     source_time: str | None = None
     on_behalf_of: str | None = None
-    """The principal that handed in the conversation behind a replayed patch."""
+    """The principal that submitted the conversation behind a replayed patch."""
     dry_run: bool = False
 
     def request_hash(self) -> str:
-        """Identifies what is asked, whatever version it is asked of: a retry may bring a fresher ETag."""
+        """Return the hash that identifies the request, without its precondition: a retry may send a newer ETag."""
         return _request_hash(
             "PATCH",
             [
@@ -101,7 +101,7 @@ class ReplaceDocument:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DeleteDocument:
-    """The end of a document; its history stays."""
+    """The deletion of a document; its history stays."""
 
     key: DocumentKey
     actor: Actor
@@ -117,7 +117,7 @@ class DeleteDocument:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ConfirmPending:
-    """The confirmation of a pending item: its operation is applied, and the item goes."""
+    """The confirmation of a pending item: its operation is applied, and the item is removed."""
 
     key: DocumentKey
     actor: Actor
@@ -138,7 +138,7 @@ class ConfirmPending:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RejectPending:
-    """The rejection of a pending item: it goes, and nothing else changes."""
+    """The rejection of a pending item: it is removed, and nothing else changes."""
 
     key: DocumentKey
     actor: Actor
@@ -158,7 +158,7 @@ WriteCommand = PatchDocument | ReplaceDocument | DeleteDocument | ConfirmPending
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WriteResult:
-    """What a write came to; the same for the first answer and for every replay of it, but for `replayed`."""
+    """The result of a write; a repeated request gets the same one, except for `replayed`."""
 
     etag: ETag
     change_id: str

@@ -1,8 +1,8 @@
-"""The commit protocol, pure: is this request new, a repetition or too late, and what single blob makes it durable.
+"""The commit protocol, without I/O: whether a request is new, repeated or stale, and the blob that makes it durable.
 
-A change is one conditional PUT of the document's blob. The blob carries with the content a receipt of the request and
-the audit record, so that neither can be missing or doubled, however often the PUT is tried. What the store answers to
-that PUT proves nothing but success; anything else means: read, `settle` and decide again.
+A change is one conditional PUT of the document's blob. The blob carries the content, the applied request and the audit
+record, so that none can be missing or duplicated, however often the PUT is tried. Only a success of that PUT is proof;
+after any other response, read, call `match_request` and decide again.
 """
 
 import re
@@ -28,29 +28,30 @@ from memnet.domain.documents.write_decision import Decision
 from memnet.domain.sealing.sealing import to_base64
 
 MAX_RECEIPTS = 64
-"""Requests that the blob itself remembers, each exactly."""
+"""Applied requests in the blob's ring."""
 OUTBOX_RECORDS = 16
 OUTBOX_BYTES = 65_536
-"""What may wait in the blob for its place in audit/; a writer who finds more flushes first."""
+"""Limits of the records in the outbox; a writer that finds more flushes first."""
 ETAG = re.compile(r'"(\d{1,15})-[0-9a-f]{16}"', re.ASCII)
 
 
 @dataclass(frozen=True, slots=True)
 class OlderThanReceipts:
-    """The request is stale, and older than the ring: only the audit record of this change can tell if it was applied.
+    """The request is stale and older than the ring: only the audit record of this change shows if it was applied.
 
-    A request that names the ETag of change n can only have become change n + 1, so there is one record to look at.
+    A request that names the ETag of change n can only have become change n + 1, so one record is enough.
     """
 
     change_id: str
     refusal: MemnetError | None
-    """What it is told if it was not applied; None: it may still be (a creation over a deleted document)."""
+    """The error if it was not applied; None: it can still be applied (a creation over a deleted document)."""
 
 
 def match_request(head: Envelope | None, command: WriteCommand) -> AppliedRequest | OlderThanReceipts | None:
-    """Compare a request with the newest version of its document, before anything is said about its content.
+    """Compare a request with the current version of its document, before its content is checked.
 
-    Returns the receipt if it was applied before, None if it is to be decided now, Elsewhere if the audit must be asked.
+    Returns the applied request if it was applied before, None if it is new, and OlderThanReceipts if only
+    the audit log shows it.
     Raises ErasureRunning, IdempotencyKeyReused, ETagMismatch, DocumentExists, DocumentNotFound.
     """
     if head is not None and head.erased:
@@ -72,7 +73,7 @@ def match_request(head: Envelope | None, command: WriteCommand) -> AppliedReques
 def request_from_record(
     record: Record | None, elsewhere: OlderThanReceipts, command: WriteCommand
 ) -> AppliedRequest | None:
-    """Return the receipt that an audit record gives for this request; None if it is new after all.
+    """Return the applied request that an audit record shows for this request; None if it is new.
 
     Raises the refusal if the record is another request's, IdempotencyKeyReused if the key came with another body.
     """
@@ -102,11 +103,10 @@ def next_version(
     carried: tuple[Record, ...],
     sealing: Sealing,
 ) -> Envelope:
-    """The blob that commits `draft` over `head`: content, receipt and record together.
+    """Return the version that commits `draft` over `head`: content, applied request and record together.
 
-    `carried` are the records of the head's outbox that are not known to stand in audit/. `new_doc_id` is used if
-    there is no blob yet. The record's values are sealed with `sealing`. Recorded time never runs backwards along a
-    document's history.
+    `carried` are the records of the head's outbox that are not known to be in audit/. `new_doc_id` is used if there is
+    no blob yet. The record's values are sealed with `sealing`. Recorded time never runs backwards in a history.
     """
     created = head is None or head.deleted
     doc_id = head.doc_id if head else new_doc_id
@@ -164,9 +164,9 @@ def _as_stored(record: Record, scope: UserScope, sealing: Sealing) -> Record:
     return audit_values.seal(record, place, data_key=sealing.data_key, nonce=sealing.nonce)
 
 
-def unflushed(head: Envelope | None, stands: Callable[[str], bool]) -> tuple[Record, ...]:
-    """The records of the outbox that this process does not know to stand in audit/."""
-    return tuple(r for r in head.commit.outbox if not stands(r["change_id"])) if head else ()
+def unflushed(head: Envelope | None, is_flushed: Callable[[str], bool]) -> tuple[Record, ...]:
+    """Return the records of the outbox that this process does not know to be in audit/."""
+    return tuple(r for r in head.commit.outbox if not is_flushed(r["change_id"])) if head else ()
 
 
 def outbox_is_full(carried: tuple[Record, ...]) -> bool:
@@ -177,12 +177,12 @@ def outbox_is_full(carried: tuple[Record, ...]) -> bool:
 
 
 def with_empty_outbox(head: Envelope) -> Envelope:
-    """The same version, logical ETag included, with an empty outbox: to be written once its records stand in audit/."""
+    """Return the same version with an empty outbox, to be written once its records are in audit/."""
     return replace(head, commit=replace(head.commit, outbox=()))
 
 
 def result(doc_id: str, receipt: AppliedRequest, *, replayed: bool, dry_run: bool = False) -> WriteResult:
-    """The answer to a request that was applied now or before."""
+    """Return the result of a request that was applied now or before."""
     return WriteResult(
         etag=receipt.etag,
         change_id=change_id(doc_id, receipt.sequence),
@@ -195,13 +195,13 @@ def result(doc_id: str, receipt: AppliedRequest, *, replayed: bool, dry_run: boo
 
 
 def preview(version: Envelope) -> WriteResult:
-    """The answer to a dry run: what would be answered, and the document as it would be."""
+    """Return the result of a dry run: the write's result, and the document it would store."""
     answer = result(version.doc_id, version.commit.receipts[-1], replayed=False, dry_run=True)
     return replace(answer, document=None if version.deleted else visible(version))
 
 
 def key_hash(key: DocumentKey, principal: str, idempotency_key: str) -> str:
-    """A key belongs to one principal and one document: with another of either, the same text is another key."""
+    """Hash an idempotency key, which belongs to one principal and one document."""
     return sha256_hex(canonical([key.blob_name, principal, idempotency_key]))[:32]
 
 
@@ -223,7 +223,7 @@ def _refusal(head: Envelope | None, command: WriteCommand) -> MemnetError | None
 
 
 def _possible_sequence(head: Envelope, command: WriteCommand) -> int | None:
-    """The only change that this request can have become, if it was applied."""
+    """The only change that this request can have become."""
     if isinstance(command.precondition, IfMatch):
         named = ETAG.fullmatch(command.precondition.etag)
         return int(named[1]) + 1 if named else None

@@ -1,7 +1,4 @@
-"""How sure a writer must be: what falls short of a threshold waits in a pending section, or is refused.
-
-What waits is a pending item (memnet.domain.documents.pending_item).
-"""
+"""Apply the confidence thresholds: an operation below its threshold becomes a pending item, or is refused."""
 
 from collections.abc import Collection, Iterator
 from typing import Any
@@ -12,7 +9,7 @@ from memnet.domain.catalog.path_policy import ROOT, lies_within, touches
 from memnet.domain.catalog.profile import Profile
 from memnet.domain.core.canonical_json import canonical
 from memnet.domain.core.errors import ConfidenceTooLow, EvidenceRequired, PendingItemInvalid
-from memnet.domain.core.json_patch import WITH_FROM, WITH_VALUE, Op, apply, pointer, resolve
+from memnet.domain.core.json_patch import WITH_VALUE, Op, Operation, addition, apply, parse_patch, pointer_text, resolve
 from memnet.domain.core.reason import Reason
 from memnet.domain.core.scope import Json
 from memnet.domain.documents.added_source import source_ops
@@ -20,7 +17,7 @@ from memnet.domain.documents.commands import Evidence, PatchDocument
 from memnet.domain.documents.pending_item import pending_item, proposed_on, written
 
 POINTERS = ("conversation_id", "message_ids", "snapshot_uri", "event_id")
-"""The members of evidence that point somewhere."""
+"""The members of evidence that name a source."""
 
 MAX_TEXT = 1000
 """Characters of a pending item's text; its target holds the whole value."""
@@ -29,8 +26,8 @@ Redirection = dict[str, Any]
 
 
 def gate(
-    command: PatchDocument, profile: Profile, ops: list[Op], base: Json, *, proposed_at: str, proposal_id: str
-) -> tuple[list[Op], tuple[Redirection, ...]]:
+    command: PatchDocument, profile: Profile, ops: list[Operation], base: Json, *, proposed_at: str, proposal_id: str
+) -> tuple[list[Operation], tuple[Redirection, ...]]:
     """Return the operations to apply instead, and what was redirected; the same operations if nothing falls short.
 
     `base` is the content before the patch, to which `ops` apply; it is not changed. Where the profile takes
@@ -38,8 +35,8 @@ def gate(
     section, PendingItemInvalid where what falls short would change the pending section, and EvidenceRequired where what
     does not fall short lacks evidence.
     """
-    pending = profile.pending_sections.get(command.binding_id)
-    # A source says nothing new: what it supports is there already, and stays as it is.
+    pending = profile.pending.get(command.binding_id)
+    # A source adds nothing new: the entry that it supports is there already, and stays unchanged.
     sources = _source_ops(command, profile, ops, base)
     short = {
         index: lack
@@ -52,12 +49,12 @@ def gate(
     redirected: list[Redirection] = []
     for index, state in _states(ops, short, base):
         op = ops[index]
-        if any(touches(place, pointer(str(pending))) for place in written(op)):
-            # What waits may not wait to be changed.
+        if pending is None or any(touches(place, pending) for place in written(op)):
+            # A pending item cannot hold a change of the pending section.
             raise PendingItemInvalid(op_index=index)
         pending_id = proposal_id if not redirected else f"{proposal_id}-{len(redirected) + 1}"
         item = pending_item(
-            op,
+            op.body,
             state[ROOT],
             _text(op, state),
             pending_id=pending_id,
@@ -70,15 +67,17 @@ def gate(
             on_behalf_of=command.on_behalf_of,
             proposed_on=proposed_on(command),
         )
-        effective[index] = {"op": "add", "path": f"/{ROOT}{pending}/-", "value": item}
-        redirected.append({"op_index": index, "path": op["path"], "to": f"/{ROOT}{pending}", "pending_id": pending_id})
+        effective[index] = addition((ROOT, *pending, "-"), item)
+        section = pointer_text((ROOT, *pending))
+        redirected.append({"op_index": index, "path": op.body["path"], "to": section, "pending_id": pending_id})
     _check_evidence(command, profile, effective)
     return effective, tuple(redirected)
 
 
-def check_claim(command: PatchDocument, profile: Profile, ops: list[Op]) -> None:
-    """Hold what a confirmation writes to the thresholds. Raises ConfidenceTooLow and EvidenceRequired."""
+def check_claim(command: PatchDocument, profile: Profile, written_ops: list[Op]) -> None:
+    """Check the writes of a confirmation by the thresholds. Raises ConfidenceTooLow and EvidenceRequired."""
     required = profile.confidence_rules.min_confidence_for_durable_fact
+    ops = parse_patch(written_ops)
     if any(_is_durable(command, profile, op) for op in ops) and not _reaches(command, required):
         raise ConfidenceTooLow(
             "The confidence of the confirmation is below the profile's threshold.", required=required
@@ -86,7 +85,7 @@ def check_claim(command: PatchDocument, profile: Profile, ops: list[Op]) -> None
     _check_evidence(command, profile, ops)
 
 
-def _shortfall(command: PatchDocument, profile: Profile, op: Op) -> float | None:
+def _shortfall(command: PatchDocument, profile: Profile, op: Operation) -> float | None:
     """The threshold that this operation does not reach; None if it reaches what applies to it."""
     rules = profile.confidence_rules
     places = written(op)
@@ -96,8 +95,8 @@ def _shortfall(command: PatchDocument, profile: Profile, op: Op) -> float | None
         profile.durable_writes == "confirmed_only" or not _reaches(command, rules.min_confidence_for_durable_fact)
     ):
         return rules.min_confidence_for_durable_fact
-    section = profile.pending_sections.get(command.binding_id)
-    waits = section is not None and all(lies_within(place, pointer(section)) for place in places)
+    section = profile.pending.get(command.binding_id)
+    waits = section is not None and all(lies_within(place, section) for place in places)
     if (
         command.reason is Reason.REPLAY_UPDATE
         and not waits
@@ -107,7 +106,7 @@ def _shortfall(command: PatchDocument, profile: Profile, op: Op) -> float | None
     return None
 
 
-def _source_ops(command: PatchDocument, profile: Profile, ops: list[Op], base: Json) -> frozenset[int]:
+def _source_ops(command: PatchDocument, profile: Profile, ops: list[Operation], base: Json) -> frozenset[int]:
     """The operations of a replay that only add a source to an entry. A live writer's sources are what it says."""
     if command.reason is not Reason.REPLAY_UPDATE:
         return frozenset()
@@ -119,12 +118,12 @@ def _reaches(command: PatchDocument, threshold: float) -> bool:
     return command.confidence is not None and command.confidence >= threshold
 
 
-def _is_durable(command: PatchDocument, profile: Profile, op: Op) -> bool:
-    sections = [pointer(text) for text in profile.durable_sections.get(command.binding_id, ())]
+def _is_durable(command: PatchDocument, profile: Profile, op: Operation) -> bool:
+    sections = profile.durable.get(command.binding_id, ())
     return any(touches(place, section) for place in written(op) for section in sections)
 
 
-def _check_evidence(command: PatchDocument, profile: Profile, ops: list[Op]) -> None:
+def _check_evidence(command: PatchDocument, profile: Profile, ops: list[Operation]) -> None:
     needed = command.reason is Reason.REPLAY_UPDATE or any(_is_durable(command, profile, op) for op in ops)
     if needed and not _points_somewhere(command.evidence):
         raise EvidenceRequired()
@@ -134,7 +133,7 @@ def _points_somewhere(evidence: Evidence | None) -> bool:
     return evidence is not None and any(evidence.get(name) for name in POINTERS)
 
 
-def _states(ops: list[Op], wanted: Collection[int], base: Json) -> Iterator[tuple[int, Json]]:
+def _states(ops: list[Operation], wanted: Collection[int], base: Json) -> Iterator[tuple[int, Json]]:
     """The document that each of the wanted operations applies to: as the operations before it leave it."""
     if not wanted:
         return
@@ -142,17 +141,16 @@ def _states(ops: list[Op], wanted: Collection[int], base: Json) -> Iterator[tupl
     for index, op in enumerate(ops):
         if index in wanted:
             yield index, state
-        state = apply(state, [op])
+        state = apply(state, [op.body])
 
 
-def _text(op: Op, state: Json) -> str:
-    """What the proposal is about, for the person who confirms it: the value's own text where it has one."""
-    value = op["value"] if op["op"] in WITH_VALUE else resolve(state, op["from" if op["op"] in WITH_FROM else "path"])
-    return text_of(value)
+def _text(op: Operation, state: Json) -> str:
+    """Describe the proposal to the person who confirms it."""
+    return text_of(op.value if op.verb in WITH_VALUE else resolve(state, pointer_text(op.source or op.path)))
 
 
 def text_of(value: Json) -> str:
-    """What a pending item says of the value: its own text where it has one, else the value itself, cut if too long."""
+    """Return the text of a pending item: the value's own text if it has one, else its JSON, cut if too long."""
     if isinstance(value, dict) and isinstance(value.get("text"), str):
         value = value["text"]
     text = value if isinstance(value, str) else canonical(value).decode()

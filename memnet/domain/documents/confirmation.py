@@ -1,4 +1,4 @@
-"""The decision on a pending item: a confirmation applies its operation to the newest version, a rejection drops it.
+"""The decision on a pending item: a confirmation applies its operation to the current version, a rejection removes it.
 
 Both make one patch, which passes the checks of every patch.
 """
@@ -17,7 +17,7 @@ from memnet.domain.core.access import ROLES
 from memnet.domain.core.canonical_json import canonical
 from memnet.domain.core.errors import BindingMismatch, MalformedRequest, PendingItemNotFound, ProposerCannotConfirm
 from memnet.domain.core.evidence import MAX_EVIDENCE_BYTES
-from memnet.domain.core.json_patch import Op, Pointer, apply, pointer, pointer_text
+from memnet.domain.core.json_patch import Op, Pointer, apply, parse_patch, pointer, pointer_text
 from memnet.domain.core.reason import Reason
 from memnet.domain.core.scope import DocumentKey, Json
 from memnet.domain.documents.commands import ConfirmPending, PatchDocument, RejectPending
@@ -33,7 +33,7 @@ from memnet.domain.documents.write_decision import Decision, decide_within
 
 @dataclass(frozen=True, slots=True)
 class Waiting:
-    """A pending item and its place in a document."""
+    """A pending item and its location in a document."""
 
     section: str
     index: int
@@ -54,10 +54,10 @@ def waiting(catalog: Catalog, key: DocumentKey, content: Json) -> Iterator[Waiti
 
 
 def decide_confirmation(command: ConfirmPending, catalog: Catalog, head: Envelope, *, now: str) -> Decision:
-    """Decide a confirmation on the version `head`: the item goes and its operation is applied, carried over by meaning.
+    """Decide a confirmation on the version `head`: remove the item and apply its operation by meaning.
 
     The entry that is written gets the confirmation's confidence and evidence, and `now` as the time of its
-    verification, where its schema has room for them. If somebody has written the same before, only the item goes.
+    verification, where its schema has room for them. If the same was written before, only the item is removed.
     Lifetimes count from when the item was proposed.
     Raises PendingItemNotFound, ProposerCannotConfirm, PendingTargetChanged (with `base`, `ours` and `theirs` if the
     actor may read documents), MalformedRequest for a value that the operation does not take, ConfidenceTooLow,
@@ -89,13 +89,13 @@ def decide_confirmation(command: ConfirmPending, catalog: Catalog, head: Envelop
     )
     check_claim(patch, rules.profile, written)
     # What the service adds, the entry's evidence for example, needs no writable rule: only the proposed operation does.
-    writable = rules.profile.writable_path_rules.get(rules.binding.binding_id, ())
-    check_writable(carried.ops, [*writable, found.section])
-    return decide_within(patch, rules, head, [""], confirmed_at=now)
+    writable = rules.profile.writable.get(rules.binding.binding_id, ())
+    check_writable(parse_patch(carried.ops), [*writable, pointer(found.section)])
+    return decide_within(patch, rules, head, [()], confirmed_at=now)
 
 
 def decide_rejection(command: RejectPending, catalog: Catalog, head: Envelope) -> Decision:
-    """Decide a rejection on the version `head`: the item goes. The proposer may reject its own item.
+    """Decide a rejection on the version `head`: remove the item. The proposer may reject its own item.
 
     Raises PendingItemNotFound, FieldDenied for a sensitive note, what `Catalog.governance` raises, and what
     `decide_within` raises.
@@ -103,7 +103,7 @@ def decide_rejection(command: RejectPending, catalog: Catalog, head: Envelope) -
     found, rules = _find(command, catalog, head)
     check_remarks({"note": command.note}, rules.profile.sensitive_content)
     patch = _patch(command, rules, found, [], Reason.REJECTION)
-    return replace(decide_within(patch, rules, head, [found.section]), note=command.note)
+    return replace(decide_within(patch, rules, head, [pointer(found.section)]), note=command.note)
 
 
 def _find(command: ConfirmPending | RejectPending, catalog: Catalog, head: Envelope) -> tuple[Waiting, WriteRules]:
@@ -140,7 +140,7 @@ def _versions(item: Json, changed: RebaseConflict) -> dict[str, Json]:
 
 
 def _verified(op: Op, found: Waiting, command: ConfirmPending, rules: WriteRules, content: Json, now: str) -> list[Op]:
-    """The operation, and what makes the entry it writes say who is sure of it, by what, and since when."""
+    """The operation, and the one that sets confidence, evidence and verification time of the entry it writes."""
     after = apply({ROOT: orjson.loads(canonical(content))}, orjson.loads(canonical([op])))
     place = None if op["op"] == "remove" else _entry_place(op, after[ROOT])
     if place is None:
@@ -179,7 +179,7 @@ def _claims(
 ) -> list[tuple[str, list[Any]]]:
     """The members of the entry to set, each with its values in the order of preference."""
     kept_up = rules.profile.upkeep_rules.get(rules.binding.binding_id, ())
-    inside = [rule for rule in kept_up if lies_within(pointer(section), pointer(rule.section))]
+    inside = [rule for rule in kept_up if lies_within(pointer(section), rule.place)]
     rule = inside[0] if inside else SectionUpkeep(section=section)
     # A proposed entry that is there already gives its evidence to that one, and takes no confidence from it.
     is_there = len(pointer(op["path"])) > len(pointer(found.item["target"]["path"]))

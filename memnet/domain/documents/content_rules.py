@@ -1,6 +1,6 @@
-"""No write brings in sensitive content: what it carries is looked at by value, whatever its field is called.
+"""Refuse writes that bring in sensitive content, by value and in any field.
 
-Only what a write carries is looked at. A match that is stored already does not block other writes.
+Only the values of the write are checked. A match that is stored already does not block other writes.
 """
 
 from collections.abc import Iterator, Sequence
@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from memnet.domain.catalog.path_policy import ROOT
 from memnet.domain.catalog.sensitive_rules import STRICTEST, SensitiveContent
 from memnet.domain.core.errors import FieldDenied
-from memnet.domain.core.json_patch import WITH_FROM, WITH_VALUE, Op, Pointer, pointer, pointer_text
+from memnet.domain.core.json_patch import Operation, Pointer, pointer_text
 from memnet.domain.core.scope import Json
 from memnet.domain.documents.commands import PatchDocument
 from memnet.domain.documents.sensitive import kind_of
@@ -16,33 +16,32 @@ from memnet.domain.events.event import Event
 
 _REFUSAL = "The content is sensitive, and the profile does not allow its kind."
 MIN_INTEGER = 10**12
-"""Shorter numbers are no card numbers."""
+"""Shorter numbers cannot be card numbers."""
 
 
-def check_patch(command: PatchDocument, ops: Sequence[Op], rules: SensitiveContent) -> None:
-    """Raise FieldDenied, with the operation, the place and the kind, if the patch or its evidence carries any."""
+def check_patch(command: PatchDocument, ops: Sequence[Operation], rules: SensitiveContent) -> None:
+    """Raise FieldDenied, with operation, place and kind, if the patch or its evidence holds sensitive content."""
     for index, op in enumerate(ops):
-        if op["op"] in WITH_FROM or (op["op"] in WITH_VALUE and op["op"] != "test"):
-            place = pointer(op["path"])
-            for segment in place:
+        if op.verb not in ("test", "remove"):
+            for segment in op.path:
                 _check_name(segment, rules, op_index=index)
-            if "value" in op:
-                _check(op["value"], place, rules, op_index=index)
+            if "value" in op.body:
+                _check(op.value, op.path, rules, op_index=index)
     _check(command.evidence, ("evidence",), rules)
 
 
 def check_content(content: Json, rules: SensitiveContent) -> None:
-    """Raise FieldDenied, with the place and the kind, if a whole content holds any."""
+    """Raise FieldDenied, with the place and the kind, if the content holds sensitive content."""
     _check(content, (ROOT,), rules)
 
 
 def check_remarks(remarks: Json, rules: SensitiveContent) -> None:
-    """Raise FieldDenied, with the place and the kind, if what a write says of itself, such as its note, holds any."""
+    """Raise FieldDenied, with the place and the kind, if the note or evidence of a write holds sensitive content."""
     _check(remarks, (), rules)
 
 
 def check_event(event: Event) -> None:
-    """Raise FieldDenied, with the place and the kind, if an event's texts hold any. An event has no profile."""
+    """Raise FieldDenied, with the place and the kind, if an event holds sensitive content. An event has no profile."""
     evidence = event.evidence.members() if event.evidence else None
     texts = {"digest": event.digest, "keywords": event.keywords, "entities": event.entities, "evidence": evidence}
     _check(texts, (), STRICTEST)
@@ -50,7 +49,7 @@ def check_event(event: Event) -> None:
 
 def _check(value: Json, place: Pointer, rules: SensitiveContent, **details: int) -> None:
     texts = list(_texts(value, place))
-    # All at once first, because nearly always there is nothing to find.
+    # All texts at once first, because nearly always nothing is found.
     if kind_of("\n".join(text for _, text in texts), rules) is None:
         return
     for where, text in texts:

@@ -1,4 +1,4 @@
-"""An entry of a section, as upkeep sees it: what it says, how sure it is, when it was verified, when it expires."""
+"""Read the entries of a section: their text, confidence, evidence, verification and expiry."""
 
 import math
 import re
@@ -97,8 +97,8 @@ def rank(entry: Json, rule: SectionUpkeep, position: int) -> tuple[float, dateti
 def merge_evidence(kept: Json, merged: Sequence[Json], rule: SectionUpkeep) -> list[Json]:
     """The entry that stays, with what the merged ones know of where it comes from; better versions first.
 
-    Their newest verification becomes its own, so does the latest time at which they expire, and their evidence stands
-    in its evidence as `also`. Empty: they know nothing that it does not.
+    Their newest verification becomes its own, so does the latest time at which they expire, and their evidence is
+    added to its evidence as `also`. Empty: they know nothing that it does not.
     """
     if not isinstance(kept, dict):
         return []
@@ -129,7 +129,7 @@ def with_sources_of_targets(kept: Json, merged: Sequence[Json], rules: Sequence[
 
 
 def joint_evidence(kept: Json, others: Sequence[Json], rule: SectionUpkeep) -> Json:
-    """The evidence of an entry together with that of others, which stands in it as `also`.
+    """The evidence of an entry together with that of others, which is added as `also`.
 
     None if the others have none that the entry lacks, or if it would be longer than evidence may be.
     """
@@ -144,7 +144,7 @@ def joint_evidence(kept: Json, others: Sequence[Json], rule: SectionUpkeep) -> J
 
 def rule_of(section: Pointer, rules: Sequence[SectionUpkeep]) -> SectionUpkeep:
     """The rule of the array at `section` of the content; without one, a rule with the usual names of members."""
-    return next((rule for rule in rules if pointer(rule.section) == section), _USUAL)
+    return next((rule for rule in rules if rule.place == section), _USUAL)
 
 
 def covers(there: Json, entry: Json, rule: SectionUpkeep) -> bool:
@@ -206,7 +206,7 @@ def entry_identity(entry: Json, rule: SectionUpkeep, proposed: Sequence[SectionU
     rest = _rest(entry, [rule])
     target = rest.get("target")
     if proposed is not None:
-        # It makes no difference on which version the same was proposed, nor which entries stood beside a new one.
+        # The version it was proposed on does not matter, nor do the neighbours of a new entry.
         rest.pop("proposed_on", None)
         if isinstance(target, dict) and _adds_an_entry(target, rest.get("base")):
             rest.pop("base", None)

@@ -1,7 +1,6 @@
-"""An entry's evidence says where its text comes from: when the text of a durable entry changes, so does its evidence.
+"""Check entry evidence: when the text of a durable entry changes, its evidence has to change as well.
 
-The gates of `domain.confidence` ask for evidence of the change. This rule is about the evidence that the entry itself
-carries and that an agent is shown with it.
+`confidence` requires evidence of the change. This rule is about the evidence in the entry itself, which an agent sees.
 """
 
 from collections import Counter
@@ -10,12 +9,12 @@ from typing import NamedTuple
 
 from memnet.domain.catalog.path_policy import ROOT, places
 from memnet.domain.catalog.profile import Profile
-from memnet.domain.catalog.upkeep_rules import SectionUpkeep
 from memnet.domain.core.canonical_json import canonical
 from memnet.domain.core.errors import EvidenceRequired
-from memnet.domain.core.json_patch import Pointer, pointer, pointer_text
+from memnet.domain.core.json_patch import Pointer, pointer_text
 from memnet.domain.core.scope import Json
 from memnet.domain.core.text_normalization import normalized_text
+from memnet.domain.documents.entry import rule_of
 
 HINT = (
     "The text of an entry changes and its evidence does not. Replace the entry's evidence, too, or add to it where the "
@@ -24,7 +23,7 @@ HINT = (
 
 
 def check_entry_evidence(before: Json, after: Json, profile: Profile, binding_id: str) -> None:
-    """Raise EvidenceRequired, with the section, if a durable entry says something new on the evidence of an old text.
+    """Raise EvidenceRequired, with the section, if a durable entry has a new text with the evidence of an old one.
 
     Entries are compared by what they hold, so neither another place nor another section nor another id lets old
     evidence pass. An entry that never carried evidence is not asked for any.
@@ -55,10 +54,9 @@ class _Entry(NamedTuple):
 
 def _entries(content: Json, profile: Profile, binding_id: str) -> Iterator[_Entry]:
     """The objects in the durable sections of the binding."""
-    tended = {rule.section: rule for rule in profile.upkeep_rules.get(binding_id, ())}
-    for section in profile.durable_sections.get(binding_id, ()):
-        rule = tended.get(section, SectionUpkeep(section=section))
-        for place, value in places(content, (), pointer(section)):
+    for section in profile.durable.get(binding_id, ()):
+        rule = rule_of(section, profile.upkeep_rules.get(binding_id, ()))
+        for place, value in places(content, (), section):
             # A section is an array of entries, or one entry.
             for entry in value if isinstance(value, list) else [value]:
                 if isinstance(entry, dict):

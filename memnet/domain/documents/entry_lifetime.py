@@ -1,4 +1,4 @@
-"""How long an entry lives: its class sets when it expires, and no write leaves an entry that has expired already."""
+"""Lifetimes of entries: the class of an entry sets its expiry, and no write adds an expired entry."""
 
 from collections import Counter
 from collections.abc import Iterator
@@ -9,20 +9,22 @@ from memnet.domain.catalog.profile import Profile
 from memnet.domain.catalog.upkeep_rules import SectionUpkeep
 from memnet.domain.core.canonical_json import canonical
 from memnet.domain.core.errors import EntryExpired, SchemaViolation
-from memnet.domain.core.json_patch import Op, pointer, pointer_text
+from memnet.domain.core.json_patch import Operation, Pointer, addition, pointer_text
 from memnet.domain.core.scope import Json
 from memnet.domain.core.timestamps import from_text, later, to_text
 from memnet.domain.documents.array_matching import Lost, find_matching_element
 from memnet.domain.documents.entry import entries_at, is_expired, moment
 
 
-def lifetime_ops(before: Json, after: Json, profile: Profile, binding_id: str, source_time: datetime) -> list[Op]:
-    """The operations that set when entries expire that are new or changed in `after` and name a class.
+def lifetime_ops(
+    before: Json, after: Json, profile: Profile, binding_id: str, source_time: datetime
+) -> list[Operation]:
+    """Return the operations that set the expiry of entries that are new or changed in `after` and name a class.
 
     The time counts from `source_time`, whatever the entry says in `after`. An entry that names the same class in both
     never expires earlier than in `before`. Raises SchemaViolation for a class that the profile does not have.
     """
-    ops: list[Op] = []
+    ops: list[Operation] = []
     for rule in profile.upkeep_rules.get(binding_id, ()):
         if rule.ttl_field is None or rule.expires_field is None:
             continue
@@ -34,13 +36,13 @@ def lifetime_ops(before: Json, after: Json, profile: Profile, binding_id: str, s
             if duration is None:
                 raise SchemaViolation(
                     "The profile has no such class in ttl_classes.",
-                    path=f"{place}{pointer_text([rule.ttl_field])}",
+                    path=pointer_text((*place, rule.ttl_field)),
                     allowed=sorted(profile.ttl_classes),
                 )
             expires = to_text(later(source_time, duration))
-            expires = _or_as_before(expires, before, after, rule, int(pointer(place)[-1]))
+            expires = _or_as_before(expires, before, after, rule, int(place[-1]))
             if entry.get(rule.expires_field) != expires:
-                ops.append({"op": "add", "path": f"{place}{pointer_text([rule.expires_field])}", "value": expires})
+                ops.append(addition((*place, rule.expires_field), expires))
     return ops
 
 
@@ -65,10 +67,10 @@ def check_lifetimes(before: Json, after: Json, profile: Profile, binding_id: str
         if rule.expires_field is not None:
             for place, entry in _written(before, after, rule):
                 if is_expired(entry, rule, now):
-                    raise EntryExpired(path=place)
+                    raise EntryExpired(path=pointer_text(place))
 
 
-def _written(before: Json, after: Json, rule: SectionUpkeep) -> Iterator[tuple[str, Json]]:
+def _written(before: Json, after: Json, rule: SectionUpkeep) -> Iterator[tuple[Pointer, Json]]:
     """The entries of the section that are in `after` and not in `before`, with their places."""
     had = Counter(canonical(entry) for entry in entries_at(before, rule.section))
     for index, entry in enumerate(entries_at(after, rule.section)):
@@ -76,4 +78,4 @@ def _written(before: Json, after: Json, rule: SectionUpkeep) -> Iterator[tuple[s
         if had[data] > 0:
             had[data] -= 1
         else:
-            yield f"/{ROOT}{rule.section}/{index}", entry
+            yield (ROOT, *rule.place, str(index)), entry

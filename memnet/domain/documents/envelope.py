@@ -2,8 +2,8 @@
 
     { doc_id, schema_id, schema_version, created_at, updated_at, updated_by, content, commit: { ... } }
 
-A deleted document keeps its blob, without content, so that its sequence goes on and its ETags never come back. While
-a user's memory is erased, `erased` tombstones stand in the places of the documents, until those are removed as well.
+A deleted document keeps its blob, without content, so that its sequence continues and its ETags never recur. While a
+user's memory is erased, `erased` tombstones replace the documents until they are removed as well.
 """
 
 from dataclasses import dataclass, replace
@@ -19,7 +19,7 @@ from memnet.domain.core.scope import ETag, Json
 
 @dataclass(frozen=True, slots=True)
 class AppliedRequest:
-    """What is remembered of an applied request, to answer it again."""
+    """An applied request, remembered to answer a repetition."""
 
     key_hash: str
     request_hash: str
@@ -37,9 +37,9 @@ class Commit:
     etag: ETag
     record_hash: str
     created_sequence: int
-    """The change that created the document, or last created it anew."""
+    """The change that created the document, or last created it again."""
     outbox: tuple[Record, ...]
-    """The newest records, oldest first, that may not stand in audit/ yet."""
+    """The newest records, oldest first, that may not be in audit/ yet."""
     receipts: tuple[AppliedRequest, ...]
     """The newest applied requests, oldest first."""
 
@@ -58,7 +58,7 @@ class Envelope:
     commit: Commit
     deleted: bool = False
     erased: bool = False
-    """Whether it is the tombstone of an erasure: nobody writes over it."""
+    """Whether it is the tombstone of an erasure, which no write replaces."""
 
     def change_id(self, sequence: int) -> str:
         """The name of the record of this document's n-th change."""
@@ -67,7 +67,7 @@ class Envelope:
 
 @dataclass(frozen=True, slots=True)
 class DocumentView:
-    """What a client sees of a version: its ETag, and the canonical JSON of the document without `commit`."""
+    """The part of a version that clients see: its ETag, and the canonical JSON of the document without `commit`."""
 
     etag: ETag
     document: bytes
@@ -75,7 +75,7 @@ class DocumentView:
 
 @dataclass(frozen=True, slots=True)
 class DocumentSummary:
-    """What a listing knows without reading the blob: kept beside it as metadata (ASCII only)."""
+    """The part of a version that a listing shows, stored as the blob's metadata (ASCII only)."""
 
     etag: ETag
     sequence: int
@@ -84,16 +84,18 @@ class DocumentSummary:
     """Characters of the canonical JSON of the content; 0 for a deleted document."""
     deleted: bool
     outbox: int
-    """How many records the blob carries that may not stand in audit/ yet."""
+    """The number of records in the outbox."""
 
 
-def summarise(envelope: Envelope) -> DocumentSummary:
-    """The summary that goes beside the blob."""
+def summarise(envelope: Envelope, content: bytes | None = None) -> DocumentSummary:
+    """Return the summary that is stored as the blob's metadata; `content` is its canonical content, if it is known."""
+    if content is None:
+        content = b"" if envelope.deleted else canonical(envelope.content)
     return DocumentSummary(
         etag=envelope.commit.etag,
         sequence=envelope.commit.sequence,
         updated_at=envelope.updated_at,
-        size=0 if envelope.deleted else len(canonical(envelope.content).decode()),
+        size=len(content.decode()),
         deleted=envelope.deleted,
         outbox=len(envelope.commit.outbox),
     )
@@ -110,12 +112,12 @@ def visible(envelope: Envelope) -> bytes:
 
 
 def view(envelope: Envelope) -> DocumentView | None:
-    """What a client sees of this version; None if the document is deleted."""
+    """Return the view of this version; None if the document is deleted."""
     return None if envelope.deleted else DocumentView(envelope.commit.etag, visible(envelope))
 
 
 def tombstone(envelope: Envelope) -> Envelope:
-    """What an erasure writes over a document: its id and its place in the history, and nothing of what it held."""
+    """Return the tombstone that an erasure writes over a document: its id and sequence, without content."""
     emptied = replace(envelope.commit, outbox=(), receipts=())
     return replace(
         envelope,
@@ -129,10 +131,12 @@ def tombstone(envelope: Envelope) -> Envelope:
     )
 
 
-def dump(envelope: Envelope) -> bytes:
-    """Write the blob."""
+def dump(envelope: Envelope, content: bytes | None = None) -> bytes:
+    """Return the bytes of the blob; `content` is its canonical content, if it is known."""
     commit = envelope.commit
     members = _members(envelope)
+    if content and not envelope.deleted:
+        members["content"] = orjson.Fragment(content)
     members["commit"] = {
         "created_sequence": commit.created_sequence,
         "etag": commit.etag,
@@ -145,7 +149,7 @@ def dump(envelope: Envelope) -> bytes:
 
 
 def load(data: bytes) -> Envelope:
-    """Read a blob that `dump` wrote; every call gives fresh, unshared content. Raises HistoryCorrupt for any other."""
+    """Read a blob that `dump` wrote; each call returns fresh, unshared content. Raises HistoryCorrupt for any other."""
     try:
         return _load(orjson.loads(data))
     except (ValueError, KeyError, TypeError, IndexError) as error:

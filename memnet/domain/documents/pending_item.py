@@ -1,7 +1,7 @@
 """A pending item: one proposed operation that waits until another principal confirms it.
 
-An item is self-sufficient. `base` holds the part of the content that its `target` operation needs, as it was when the
-operation was proposed, and `target` applies to `base`. So the item and the newest content alone decide what a
+An item is self-sufficient. `base` holds the part of the content that its `target` operation needs, from the time of
+the proposal, and `target` applies to `base`. So the item and the newest content alone decide what a
 confirmation changes: `carry` follows the entry that was meant to where it is now.
 """
 
@@ -21,7 +21,7 @@ from memnet.domain.core.errors import (
     PendingTargetChanged,
     ProposerCannotConfirm,
 )
-from memnet.domain.core.json_patch import Op, Pointer, apply, check_form, pointer, pointer_text, resolve
+from memnet.domain.core.json_patch import Op, Operation, Pointer, apply, parse_patch, pointer_text, resolve
 from memnet.domain.core.scope import Json
 from memnet.domain.core.text_normalization import normalized_text
 from memnet.domain.documents.array_matching import ID, ID_ENDINGS, same_json
@@ -50,7 +50,7 @@ def pending_item(
     """Return the item for `op`, proposed on the content `state`; `text` says to a person what it is about.
 
     `proposed_on` is the ETag of the version (None: the document did not exist). `on_behalf_of` is the principal that
-    handed in the conversation behind the proposal (None: there is none).
+    submitted the conversation behind the proposal (None: there is none).
     """
     target, base = narrow(op, state)
     item = {
@@ -72,7 +72,7 @@ def pending_item(
 
 
 def _without_provenance(evidence: Evidence | None) -> Evidence | None:
-    """The evidence without how it was extracted: the record of the change has it, and the room for items is small."""
+    """The evidence without its provenance, which is in the record of the change: the room for items is small."""
     return None if evidence is None else {name: value for name, value in evidence.items() if name != PROVENANCE}
 
 
@@ -114,8 +114,8 @@ def narrow(op: Op, content: Json) -> tuple[Op, Json]:
 def carry(item: Json, content: Json, rules: Sequence[SectionUpkeep], value: Json | Absent = ABSENT) -> RebaseOutcome:
     """Carry the item's operation over to `content`; `value` replaces the proposed one, `rules` are as in `rebase`.
 
-    Returns the operation, no operation if what it makes is there already, or why it cannot be applied. An entry that
-    had an equal beside it, or that is to be removed and is gone, cannot.
+    Returns the operation, no operation if its outcome is there already, or why it cannot be applied. An entry with an
+    equal in its array, or one to remove that is gone, cannot.
     """
     target, base = item.get("target"), item.get("base")
     unusable = RebaseConflict(0, "", ConflictCause.AMBIGUOUS, ABSENT, ABSENT)
@@ -123,7 +123,7 @@ def carry(item: Json, content: Json, rules: Sequence[SectionUpkeep], value: Json
         return unusable
     op: Op = target if value is ABSENT else {**target, "value": value}
     try:
-        check_form([op])
+        parse_patch([op])
         if _has_an_equal(op, base):
             return RebaseConflict(0, op["path"], ConflictCause.AMBIGUOUS, base, ABSENT)
         rebased = rebase([op], base, content, rules)
@@ -141,21 +141,25 @@ def refusal(item: Json, changed: RebaseConflict) -> PendingTargetChanged:
 
 
 def check_pending(
-    command: PatchDocument, profile: Profile, ops: list[Op], effective: list[Op], before: Json, after: Json
+    command: PatchDocument,
+    profile: Profile,
+    ops: list[Operation],
+    effective: list[Operation],
+    before: Json,
+    after: Json,
 ) -> None:
-    """Hold a patch to the rules of pending items; `effective` are the operations after redirection.
+    """Check a patch by the rules of pending items; `effective` are the operations after redirection.
 
     A patch may take items out, and nothing else. If it takes one out and writes elsewhere, it confirms: each write
     must be the operation of such an item, carried over to this version; only the value may differ. Raises
     PendingItemInvalid, ProposerCannotConfirm, PendingTargetChanged.
     """
-    text = profile.pending_sections.get(command.binding_id)
-    if text is None or not any(touches(place, pointer(text)) for op in effective for place in written(op)):
+    section = profile.pending.get(command.binding_id)
+    if section is None or not any(touches(place, section) for op in effective for place in written(op)):
         return
-    section = pointer(text)
-    had, has = _items(before, text), _items(after, text)
+    had, has = _items(before, section), _items(after, section)
     redirected = [op is not sent for op, sent in zip(effective, ops, strict=True)]
-    made = Counter(canonical(op["value"]) for op, is_new in zip(effective, redirected, strict=True) if is_new)
+    made = Counter(canonical(op.value) for op, is_new in zip(effective, redirected, strict=True) if is_new)
     if has - had - made:
         raise PendingItemInvalid()
     gone = [orjson.loads(item) for item in (had - has).elements()]
@@ -169,16 +173,16 @@ def check_pending(
             if not all(may_confirm(item, command.actor.principal, profile) for item in gone):
                 raise ProposerCannotConfirm()
             rules = profile.upkeep_rules.get(command.binding_id, ())
-            gone.remove(_proposed(index, op, gone, state[ROOT], section, rules))
-        state = apply(state, orjson.loads(canonical([op])))
+            gone.remove(_proposed(index, op.body, gone, state[ROOT], section, rules))
+        state = apply(state, orjson.loads(canonical([op.body])))
 
 
-def written(op: Op) -> list[Pointer]:
-    """The places below /content that an operation changes."""
-    if op["op"] == "test":
+def written(op: Operation) -> list[Pointer]:
+    """Return the places below /content that an operation changes."""
+    if op.verb == "test":
         return []
-    places = [content_pointer(op["path"])]
-    return [*places, content_pointer(op["from"])] if op["op"] == "move" else places
+    moved_from = [op.source[1:]] if op.source is not None and op.verb == "move" else []
+    return [op.path[1:], *moved_from]
 
 
 def _proposed(
@@ -251,7 +255,7 @@ def _alike(one: Json, other: Json) -> bool:
 
 
 def _has_an_equal(op: Op, base: Json) -> bool:
-    """Whether an entry that the operation changes had an equal in its array: then nothing tells which was meant."""
+    """Whether an entry that the operation changes had an equal in its array, so that it is ambiguous."""
     for name in ("from", "path"):
         place = content_pointer(op[name]) if name in op else ()
         # The last step of an addition names a gap between entries.
@@ -263,9 +267,9 @@ def _has_an_equal(op: Op, base: Json) -> bool:
     return False
 
 
-def _items(content: Json, section: str) -> Counter[bytes]:
+def _items(content: Json, section: Pointer) -> Counter[bytes]:
     try:
-        items = resolve(content, section)
+        items = resolve(content, pointer_text(section))
     except PatchNotApplicable:
         return Counter()
     return Counter(canonical(item) for item in items) if isinstance(items, list) else Counter()

@@ -10,8 +10,8 @@ from memnet.domain.core.scope import DocumentKey, ETag
 
 @dataclass(frozen=True, slots=True)
 class ProtectedSections:
-    """What the profiles that cover a document say of it together: each keeps it up by its own rules, none may harm
-    what is durable to another, or what waits for another's confirmation.
+    """The durable and pending sections of a document, of all profiles that cover it: the upkeep of one profile must not
+    harm what another declares.
     """
 
     durable: tuple[Pointer, ...]
@@ -25,10 +25,8 @@ class ProtectedSections:
 
 
 def protected_sections(catalog: Catalog, key: DocumentKey, etag: ETag | None = None) -> ProtectedSections:
-    """What is durable and what is pending in the document, whichever profile says so."""
+    """Return the sections of the document that any profile declares durable or pending."""
     found = catalog.covering(key)
-    durable = [d for r in found for d in r.profile.durable_sections.get(r.binding.binding_id, ())]
+    durable = [d for r in found for d in r.profile.durable.get(r.binding.binding_id, ())]
     pending = [s for r in found if (s := r.profile.pending_sections.get(r.binding.binding_id)) is not None]
-    return ProtectedSections(
-        tuple(pointer(text) for text in dict.fromkeys(durable)), tuple(dict.fromkeys(pending)), etag
-    )
+    return ProtectedSections(tuple(dict.fromkeys(durable)), tuple(dict.fromkeys(pending)), etag)

@@ -1,4 +1,4 @@
-"""A patch that was proposed on one version of a content, carried over to another version by what it means."""
+"""Carry a patch that was proposed on one version of a content over to another version, by its meaning."""
 
 from collections.abc import Sequence
 from copy import deepcopy
@@ -15,7 +15,7 @@ from memnet.domain.documents.entry import covers, evidence_of, joins, rule_of, t
 
 
 class Absent(Enum):
-    """Stands for a value that is not there; null is a value."""
+    """The absence of a value; null is a value."""
 
     ABSENT = "absent"
 
@@ -27,11 +27,11 @@ class ConflictCause(StrEnum):
     """Why an operation cannot be carried over."""
 
     CHANGED = "changed"
-    """Somebody gave another value to what it touches."""
+    """The value that it touches was changed."""
     GONE = "gone"
-    """What it touches is not there any more."""
+    """The value that it touches was removed."""
     AMBIGUOUS = "ambiguous"
-    """Several elements of an array could be the one that it touches, or what became of that one."""
+    """Several elements of an array could be the one that it touches."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,9 +54,9 @@ class RebaseConflict:
     """The pointer, in the version the patch was proposed on, of the place where the versions part."""
     why: ConflictCause
     base: Json | Absent
-    """What stood there, after the operations before this one."""
+    """The value there, after the operations before this one."""
     theirs: Json | Absent
-    """What stands there now; where that is ambiguous, the whole array."""
+    """The current value; if that is ambiguous, the whole array."""
 
     def members(self) -> dict[str, Any]:
         """What is known of it, by name; what is absent has no member."""
@@ -76,8 +76,8 @@ RebaseOutcome = Rebased | RebaseConflict
 def rebase(ops: Sequence[Op], base: Json, theirs: Json, rules: Sequence[SectionUpkeep] = ()) -> RebaseOutcome:
     """Carry well-formed `ops`, proposed on the content `base`, over to the content `theirs`.
 
-    Both contents stay as they are. An element of an array is followed to where it is now; what an operation touches
-    must be as it was, or be already as it would become.
+    Both contents stay as they are. An element of an array is followed to where it is now; the value that an
+    operation touches must be unchanged, or already have the new value.
 
     An entry that is added to an array and says the same as one that is there is never dropped with something of its
     own. If it brings evidence and differs in its origin only, its evidence joins the other entry's. If the other entry
@@ -130,7 +130,7 @@ class _Versions:
         Raises _Parted.
         """
         carried_over = _carried_over(op, self.base, self.theirs, self.rules)
-        there = _stands_at(op, self.base, self.theirs, self.rules) if carried_over is None else []
+        there = _already_at(op, self.base, self.theirs, self.rules) if carried_over is None else []
         self.base = apply(self.base, [op])
         if carried_over is not None:
             self.theirs = apply(self.theirs, [carried_over])
@@ -157,7 +157,7 @@ def _carried_over(op: Op, base: Json, theirs: Json, rules: Sequence[SectionUpkee
     return None if place is None else {**op, "path": pointer_text(place)}
 
 
-def _stands_at(op: Op, base: Json, theirs: Json, rules: Sequence[SectionUpkeep]) -> list[str]:
+def _already_at(op: Op, base: Json, theirs: Json, rules: Sequence[SectionUpkeep]) -> list[str]:
     """The pointer in theirs to what an operation need not write any more; none for what takes away or moves."""
     if op["op"] not in WITH_VALUE:
         return []
@@ -215,7 +215,7 @@ def _moved(op: Op, path: Pointer, base: Json, theirs: Json, rules: Sequence[Sect
     if target is not None:
         return {**op, "from": pointer_text(source), "path": pointer_text(target)}
     if isinstance(_located(path[:-1], rest, their_rest)[2], list):
-        # What says the same there may lack what the entry here has beside its text.
+        # An entry with the same text may lack other members of this one.
         raise _Parted(path, ConflictCause.CHANGED, ABSENT, value)
     return {"op": "remove", "path": pointer_text(source)}
 
@@ -257,7 +257,7 @@ def _to_insert(path: Pointer, value: Json, before: list[Json], now: list[Json], 
         raise _Parted(path, ConflictCause.CHANGED, ABSENT, namesakes[0])
     if path[-1] == "-" or int(path[-1]) == len(before):
         return "-"
-    return str(_beside_its_neighbour(path, before, now))
+    return str(_next_to_its_neighbour(path, before, now))
 
 
 def _by_id(item: Json, elements: list[Json]) -> list[Json]:
@@ -266,7 +266,7 @@ def _by_id(item: Json, elements: list[Json]) -> list[Json]:
     return [other for other in elements if isinstance(other, dict) and same_json(other.get(ID), item[ID])]
 
 
-def _beside_its_neighbour(path: Pointer, before: list[Json], now: list[Json]) -> int:
+def _next_to_its_neighbour(path: Pointer, before: list[Json], now: list[Json]) -> int:
     """In front of the element that was there; where that has gone, behind the one before it."""
     index = int(path[-1])
     follower = find_matching_element(index, before, now)
@@ -281,7 +281,7 @@ def _beside_its_neighbour(path: Pointer, before: list[Json], now: list[Json]) ->
 
 
 def _to_replace(path: Pointer, value: Json, base: Json, theirs: Json) -> Pointer | None:
-    """Where the value is to be replaced in theirs; None: `value` stands there already. Raises _Parted."""
+    """Where the value is to be replaced in theirs; None: `value` is there already. Raises _Parted."""
     try:
         place, before, now = _located(path, base, theirs)
     except _Parted:
@@ -314,7 +314,7 @@ def _to_remove(path: Pointer, base: Json, theirs: Json) -> Pointer | None:
 
 
 def _untouched(path: Pointer, base: Json, theirs: Json) -> Pointer:
-    """Where the value is in theirs, if it is as it was. Raises _Parted."""
+    """Where the value is in theirs, if it is unchanged. Raises _Parted."""
     place, before, now = _located(path, base, theirs)
     if not same_json(before, now):
         raise _Parted(path, ConflictCause.CHANGED, before, now)

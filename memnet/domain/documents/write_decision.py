@@ -1,6 +1,6 @@
-"""What a write would make of a document, before anything is committed: the whole pipeline of checks, pure."""
+"""Decide a write before anything is committed: the whole pipeline of checks, without I/O."""
 
-from collections.abc import Iterable
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -13,7 +13,7 @@ from memnet.domain.catalog.write_rules import WriteRules
 from memnet.domain.core import json_patch
 from memnet.domain.core.canonical_json import MAX_DEPTH, canonical, check_depth, sha256_hex
 from memnet.domain.core.errors import BindingMismatch, LimitExceeded, PathNotWritable, SchemaViolation
-from memnet.domain.core.json_patch import Op
+from memnet.domain.core.json_patch import Op, Operation, Pointer
 from memnet.domain.core.reason import Reason
 from memnet.domain.core.scope import Json
 from memnet.domain.core.timestamps import from_text
@@ -24,22 +24,23 @@ from memnet.domain.documents.entry_lifetime import check_lifetimes, lifetime_ops
 from memnet.domain.documents.envelope import Envelope
 
 NO_CONTENT_HASH = sha256_hex(b"")
-"""Stands for the content of a document that does not exist."""
+"""The content hash of a document that does not exist."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Decision:
-    """The outcome of a decision: the next content and what the audit record says of it."""
+    """The next content of a document, and what the audit record says about the change."""
 
     schema_id: str
     schema_version: str
     schema_sha256: str | None
     """None: the change is a deletion, which no schema judges."""
     content: Json
+    content_bytes: bytes
+    """The canonical JSON of `content`; empty for a deletion."""
     ops: list[Op]
-    """Folded over the version before, they give `content`: the audit record alone rebuilds it."""
+    """Applied to the version before, they give `content`: the audit record alone rebuilds it."""
     hash_before: str
-    hash_after: str
     reason: Reason
     binding_id: str | None = None
     profile_id: str | None = None
@@ -52,29 +53,36 @@ class Decision:
     redirected: tuple[dict[str, Any], ...] = ()
     deleted: bool = False
 
+    @property
+    def hash_after(self) -> str:
+        """The SHA-256 of the content's canonical bytes."""
+        return sha256_hex(self.content_bytes)
+
 
 def decide_patch(
     command: PatchDocument, rules: WriteRules, head: Envelope | None, *, proposed_at: str, proposal_id: str
 ) -> Decision:
     """Decide a PATCH on the version `head` (None: create from the binding's initial content).
 
-    The content must obey the newer of two schema versions, the stored one and the binding's, and is stored under it.
-    Raises PatchMalformed, PathNotWritable, FieldDenied, PatchNotApplicable, PatchTestFailed, SchemaViolation,
-    LimitExceeded, BindingMismatch, ConfidenceTooLow, EvidenceRequired, EntryExpired, PendingItemInvalid,
-    ProposerCannotConfirm, PendingTargetChanged.
+    The content must match the newer of two schema versions, the stored one and the binding's, and is stored under it.
+
+    Raises:
+        PatchMalformed, PathNotWritable, FieldDenied, PatchNotApplicable, PatchTestFailed, SchemaViolation,
+        LimitExceeded, BindingMismatch, ConfidenceTooLow, EvidenceRequired, EntryExpired, PendingItemInvalid,
+        ProposerCannotConfirm, PendingTargetChanged.
     """
-    ops = _permitted_ops(command, rules, rules.profile.writable_path_rules.get(rules.binding.binding_id, ()))
+    ops = _permitted_ops(command, rules, rules.profile.writable.get(rules.binding.binding_id, ()))
     rules = _rules_of_version(rules, head)
     before = _base(rules.binding, head)
     base_bytes = canonical(before)
-    applied, content, content_bytes = _with_lifetimes(command, ops, rules, before, proposed_at)
+    applied, content, content_bytes = _with_lifetimes(command, ops, rules, before, base_bytes, proposed_at)
     content_rules.check_patch(command, ops, rules.profile.sensitive_content)
     check_lifetimes(before, content, rules.profile, rules.binding.binding_id, from_text(proposed_at))
     effective, redirected = confidence.gate(
         command, rules.profile, ops, before, proposed_at=proposed_at, proposal_id=proposal_id
     )
     if redirected:
-        applied, content, content_bytes = _with_lifetimes(command, effective, rules, before, proposed_at)
+        applied, content, content_bytes = _with_lifetimes(command, effective, rules, before, base_bytes, proposed_at)
     check_entry_evidence(before, content, rules.profile, rules.binding.binding_id)
     pending_item.check_pending(command, rules.profile, ops, effective, before, content)
     created = head is None or head.deleted
@@ -82,18 +90,18 @@ def decide_patch(
         command,
         rules,
         content,
-        [_whole(before), *applied] if created else applied,
+        content_bytes,
+        [_whole(before), *_bodies(applied)] if created else _bodies(applied),
         hash_before=NO_CONTENT_HASH if created else sha256_hex(base_bytes),
-        hash_after=sha256_hex(content_bytes),
         redirected=redirected,
     )
 
 
 def decide_maintenance(command: PatchDocument, rules: WriteRules, head: Envelope | None) -> Decision:
-    """Decide what the service itself does to keep a document compact and fresh, by the profile's upkeep rules.
+    """Decide a patch of the service's own upkeep, by the profile's upkeep rules.
 
-    It reaches the sections that these rules name, and the pending section, and nothing else. It says nothing new, so
-    the gates for what a writer claims do not apply; all others do. Raises as `decide_patch`, but for those gates' own.
+    It may write the sections that these rules name and the pending section only. The checks of confidence and evidence
+    do not apply, since it adds nothing new. Raises what the other checks of `decide_patch` raise.
     """
     return decide_within(command, rules, head, rules.profile.upkept_sections(rules.binding.binding_id))
 
@@ -102,15 +110,15 @@ def decide_within(
     command: PatchDocument,
     rules: WriteRules,
     head: Envelope | None,
-    writable: Iterable[str],
+    writable: Sequence[Pointer],
     *,
     confirmed_at: str | None = None,
 ) -> Decision:
-    """Decide a patch that the service has worked out itself: it reaches the `writable` places and nothing else.
+    """Decide a patch that the service has worked out itself; it may write the `writable` places only.
 
-    The gates for what a writer claims do not apply. A patch that applies a confirmed proposal at the time
-    `confirmed_at` brings content in, so the rules for content and for the lifetime of entries do; its operations are
-    not counted. Raises as `decide_patch`, but for those gates' own.
+    The checks of confidence and evidence do not apply. With `confirmed_at`, the patch applies a confirmed proposal: the
+    checks of sensitive content and of lifetimes apply, and its operations are not counted. Raises what the other checks
+    of `decide_patch` raise.
     """
     ops = _permitted_ops(command, rules, writable, is_counted=confirmed_at is None)
     rules = _rules_of_version(rules, head)
@@ -119,17 +127,11 @@ def decide_within(
     if confirmed_at is None:
         content, content_bytes = _patched(ops, rules, before, base_bytes)
     else:
-        ops, content, content_bytes = _with_lifetimes(command, ops, rules, before, confirmed_at)
+        ops, content, content_bytes = _with_lifetimes(command, ops, rules, before, base_bytes, confirmed_at)
         content_rules.check_patch(command, ops, rules.profile.sensitive_content)
         check_lifetimes(before, content, rules.profile, rules.binding.binding_id, from_text(confirmed_at))
     return _draft(
-        command,
-        rules,
-        content,
-        ops,
-        hash_before=sha256_hex(base_bytes),
-        hash_after=sha256_hex(content_bytes),
-        redirected=(),
+        command, rules, content, content_bytes, _bodies(ops), hash_before=sha256_hex(base_bytes), redirected=()
     )
 
 
@@ -137,10 +139,10 @@ def _draft(
     command: PatchDocument,
     rules: WriteRules,
     content: Json,
+    content_bytes: bytes,
     ops: list[Op],
     *,
     hash_before: str,
-    hash_after: str,
     redirected: tuple[dict[str, Any], ...],
 ) -> Decision:
     return Decision(
@@ -148,9 +150,9 @@ def _draft(
         schema_version=rules.schema.version,
         schema_sha256=rules.schema.digest,
         content=content,
+        content_bytes=content_bytes,
         ops=ops,
         hash_before=hash_before,
-        hash_after=hash_after,
         reason=command.reason,
         binding_id=rules.binding.binding_id,
         profile_id=rules.profile.profile_id,
@@ -168,7 +170,7 @@ def decide_replacement(command: ReplaceDocument, rules: WriteRules, head: Envelo
     named = rules.at(command.schema_id, command.schema_version)
     if named is None:
         raise BindingMismatch(
-            "The binding takes documents of another schema or version.",
+            "The binding is for documents of another schema or version.",
             schema_id=rules.schema.schema_id,
             schema_version=rules.schema.version,
         )
@@ -176,16 +178,16 @@ def decide_replacement(command: ReplaceDocument, rules: WriteRules, head: Envelo
     # A patch cannot nest deeper than it may, by the bounds of its operations.
     check_depth({ROOT: command.content}, MAX_DEPTH)
     content_bytes = _bounded(command.content, rules, b"")
-    path_policy.check_content(command.content, rules.profile.denied_fields)
+    path_policy.check_content(command.content, rules.profile.denied)
     _check_shape(command.content, rules, None)
     return Decision(
         schema_id=rules.schema.schema_id,
         schema_version=rules.schema.version,
         schema_sha256=rules.schema.digest,
         content=command.content,
+        content_bytes=content_bytes,
         ops=[_whole(command.content)],
         hash_before=_hash_before(head),
-        hash_after=sha256_hex(content_bytes),
         reason=Reason.ADMIN_MIGRATION,
         binding_id=rules.binding.binding_id,
         profile_id=rules.profile.profile_id,
@@ -203,9 +205,9 @@ def decide_deletion(command: DeleteDocument, head: Envelope) -> Decision:
         schema_version=head.schema_version,
         schema_sha256=None,
         content=None,
+        content_bytes=b"",
         ops=[{"op": "remove", "path": f"/{ROOT}"}],
         hash_before=_hash_before(head),
-        hash_after=NO_CONTENT_HASH,
         reason=Reason.ADMIN_MIGRATION,
         note=command.note,
         deleted=True,
@@ -213,10 +215,10 @@ def decide_deletion(command: DeleteDocument, head: Envelope) -> Decision:
 
 
 def _permitted_ops(
-    command: PatchDocument, rules: WriteRules, writable: Iterable[str], *, is_counted: bool = True
-) -> list[Op]:
+    command: PatchDocument, rules: WriteRules, writable: Sequence[Pointer], *, is_counted: bool = True
+) -> list[Operation]:
     profile, binding = rules.profile, rules.binding
-    ops = json_patch.check_form(command.ops)
+    ops = json_patch.parse_patch(command.ops)
     if not ops:
         raise LimitExceeded("A patch needs at least one operation.", limit="min_ops", allowed=1, found=0)
     if is_counted and len(ops) > profile.max_ops:
@@ -228,7 +230,7 @@ def _permitted_ops(
 
 
 def _rules_of_version(rules: WriteRules, head: Envelope | None) -> WriteRules:
-    """The rules for the version that is stored; a document that does not exist takes the binding's schema."""
+    """The rules for the stored version; a document that does not exist gets the binding's schema."""
     if head is None or head.deleted:
         return rules
     found = rules.at(head.schema_id, head.schema_version)
@@ -251,28 +253,31 @@ def _whole(content: Json) -> Op:
     return {"op": "add", "path": f"/{ROOT}", "value": content}
 
 
-def _patched(ops: list[Op], rules: WriteRules, before: Json, base_bytes: bytes) -> tuple[Json, bytes]:
-    """What `ops` make of `before`, which stays as it is, and the canonical bytes of it, once it obeys the rules."""
+def _bodies(ops: Sequence[Operation]) -> list[Op]:
+    return [op.body for op in ops]
+
+
+def _patched(ops: list[Operation], rules: WriteRules, before: Json, base_bytes: bytes) -> tuple[Json, bytes]:
+    """Apply `ops` to a copy of `before`, check the outcome, and return it with its canonical bytes."""
     _check_values(ops, rules, base_bytes)
     content = _apply(orjson.loads(base_bytes), ops)
     data = _bounded(content, rules, base_bytes)
-    path_policy.check_denied(ops, rules.profile.denied_fields, before, content)
+    path_policy.check_denied(ops, rules.profile.denied, before, content)
     _check_shape(content, rules, before)
     return content, data
 
 
-def _check_values(ops: list[Op], rules: WriteRules, base_bytes: bytes) -> None:
-    """Raise LimitExceeded if what is added is longer than the document may become: asked before it is walked."""
-    found = sum(len(canonical(op["value"]).decode()) for op in ops if op["op"] in ("add", "replace"))
+def _check_values(ops: list[Operation], rules: WriteRules, base_bytes: bytes) -> None:
+    """Raise LimitExceeded if the added values are longer than the document may become, before they are walked."""
+    found = sum(len(canonical(op.value).decode()) for op in ops if op.verb in ("add", "replace"))
     if found > max(rules.binding.max_chars, len(base_bytes.decode())):
         raise LimitExceeded(limit="max_chars", allowed=rules.binding.max_chars, found=found)
 
 
 def _with_lifetimes(
-    command: PatchDocument, ops: list[Op], rules: WriteRules, before: Json, now: str
-) -> tuple[list[Op], Json, bytes]:
-    """The operations with those that set when entries expire, and what they come to, as `_patched` says."""
-    base_bytes = canonical(before)
+    command: PatchDocument, ops: list[Operation], rules: WriteRules, before: Json, base_bytes: bytes, now: str
+) -> tuple[list[Operation], Json, bytes]:
+    """Add the operations that set when entries expire, and return them with the outcome of `_patched`."""
     content, data = _patched(ops, rules, before, base_bytes)
     source_time = from_text(command.source_time or now)
     more = lifetime_ops(before, content, rules.profile, rules.binding.binding_id, source_time)
@@ -281,25 +286,25 @@ def _with_lifetimes(
     return [*ops, *more], *_patched([*ops, *more], rules, before, base_bytes)
 
 
-def _apply(base: Json, ops: list[Op]) -> Json:
-    patched = json_patch.apply({ROOT: base}, ops)
+def _apply(base: Json, ops: list[Operation]) -> Json:
+    patched = json_patch.apply({ROOT: base}, _bodies(ops))
     if not isinstance(patched, dict) or ROOT not in patched:
         raise PathNotWritable("A patch cannot remove the content as a whole.")
     return patched[ROOT]
 
 
 def _bounded(content: Json, rules: WriteRules, bytes_before: bytes) -> bytes:
-    """The canonical bytes of `content`, if few enough: asked first, because every other check costs by size."""
+    """Return the canonical bytes of `content`. The size is checked first, because all other checks cost by size."""
     data = canonical(content)
     size = len(data.decode())
-    # What is over a limit already, because the profile became stricter, may shrink step by step.
+    # Content over the limit, because the profile became stricter, may shrink step by step.
     if size > rules.binding.max_chars and not size < len(bytes_before.decode()):
         raise LimitExceeded(limit="max_chars", allowed=rules.binding.max_chars, found=size)
     return data
 
 
 def _check_shape(content: Json, rules: WriteRules, before: Json) -> None:
-    """Raise SchemaViolation or LimitExceeded if `content` has another shape than it may have."""
+    """Raise SchemaViolation or LimitExceeded if `content` does not match the schema or a section is too long."""
     violations = rules.schema.violations(content)
     if violations:
         raise SchemaViolation(**violations.details(f"/{ROOT}"))

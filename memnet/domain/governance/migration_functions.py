@@ -18,7 +18,7 @@ from memnet.domain.catalog.path_policy import ROOT
 from memnet.domain.core import json_patch
 from memnet.domain.core.canonical_json import canonical, sha256_hex
 from memnet.domain.core.errors import MemnetError, PatchMalformed, PatchNotApplicable
-from memnet.domain.core.json_patch import check_form, pointer
+from memnet.domain.core.json_patch import parse_patch, pointer
 from memnet.domain.core.problem import Problem
 from memnet.domain.core.scope import Json
 
@@ -140,7 +140,7 @@ def _check_step(step: Step, sources: Mapping[str, Any]) -> Iterator[Problem]:
     if verb == APPLY:
         yield from _check_call(step)
         step = {**step, "op": "remove"}
-    check_form([step])
+    parse_patch([step])
     for name in sorted(step.keys() - {"op", "path", "if_present"} - MEMBERS[verb]):
         yield Problem(f"/{name}", f"is not a member that {verb} has")
     if not isinstance(step.get("if_present", False), bool):

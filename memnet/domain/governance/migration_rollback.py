@@ -84,7 +84,7 @@ def restoration(
         content=content,
         ops=[{"op": "add", "path": f"/{ROOT}", "value": content}],
         hash_before=NO_CONTENT_HASH if head.deleted else sha256_hex(canonical(head.content)),
-        hash_after=sha256_hex(canonical(content)),
+        content_bytes=canonical(content),
         reason=Reason.ADMIN_MIGRATION,
         binding_id=record["binding_id"],
         profile_id=record["profile_id"],

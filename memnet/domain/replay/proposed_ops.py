@@ -18,7 +18,7 @@ from memnet.domain.core.canonical_json import canonical, sha256_hex
 from memnet.domain.core.error_code import ErrorCode
 from memnet.domain.core.errors import FieldDenied, MemnetError, PatchNotApplicable
 from memnet.domain.core.invisible_characters import has_invisible_characters
-from memnet.domain.core.json_patch import Op, Pointer, apply, pointer, pointer_text, resolve
+from memnet.domain.core.json_patch import Op, Pointer, apply, parse_patch, pointer, pointer_text, resolve
 from memnet.domain.core.scope import Json
 from memnet.domain.core.text_normalization import normalized_text
 from memnet.domain.documents.array_matching import count_items
@@ -319,7 +319,7 @@ def _applied(state: Json, op: Op) -> Json:
 
 def _check_outcome(ops: list[Op], before: Json, after: Json, target: Target) -> None:
     try:
-        path_policy.check_denied(ops, target.profile.denied_fields, before, after)
+        path_policy.check_denied(parse_patch(ops), target.profile.denied, before, after)
     except FieldDenied as error:
         raise RejectedOp(error.code, error.message) from None
     violations = target.schema.violations(after) if target.schema else None

@@ -45,7 +45,7 @@ from memnet.domain.governance.archive_import import ImportOutcome, ImportReport,
 from memnet.domain.history.baseline import Baseline
 from memnet.domain.replay.snapshot import Snapshot
 from memnet.domain.sealing.sealing import NONCE_BYTES, DataKey
-from memnet.operations.documents.replace_document import replace_document
+from memnet.operations.documents.write import replace_document
 from memnet.operations.events.write_event import write_event
 from memnet.operations.history.audit_records import open_audit_records, read_stored_records
 from memnet.operations.history.baselines import store_baseline

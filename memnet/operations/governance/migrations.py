@@ -50,9 +50,8 @@ from memnet.domain.governance.migration_rollback import (
     restoration,
     returns,
 )
-from memnet.operations.documents.commit_change import commit_change
-from memnet.operations.documents.delete_document import delete_document
-from memnet.operations.documents.get_document import get_document
+from memnet.operations.documents.read import get_document
+from memnet.operations.documents.write import commit_change, delete_document
 from memnet.operations.history.audit_records import read_records
 from memnet.paging import rows
 from memnet.service import Service

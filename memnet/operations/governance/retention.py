@@ -15,8 +15,7 @@ from memnet.domain.documents.envelope import Envelope
 from memnet.domain.governance.legal_hold import HoldChange
 from memnet.domain.history import reconstruction
 from memnet.domain.history.baseline import Baseline
-from memnet.operations.documents.flush_outbox import flush_outbox
-from memnet.operations.documents.list_users import list_users
+from memnet.operations.documents.outbox import flush_outbox
 from memnet.operations.governance.legal_holds import hold_members, holds_covering
 from memnet.operations.governance.retention_items import retain_events, retain_jobs, retain_snapshots
 from memnet.operations.governance.retention_run import RetentionRun, delete_expired
@@ -93,7 +92,7 @@ async def apply_retentions(
         InvalidIdentifier, MalformedRequest as `apply_retention`; Unavailable if the users cannot be listed.
     """
     found = RetentionsReport()
-    async for page in list_users(tenant_id, users=service.users):
+    async for page in service.users.pages(tenant_id):
         for scope in page:
             found.users += 1
             try:

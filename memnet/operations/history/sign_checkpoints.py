@@ -22,7 +22,6 @@ from memnet.domain.history.checkpoint import (
     read_checkpoint,
     verify_continuity,
 )
-from memnet.operations.documents.list_users import list_users
 from memnet.operations.history.audit_records import PARALLEL, read_stored_records
 from memnet.ports import StoreConflict
 from memnet.service import Service
@@ -184,7 +183,7 @@ async def sign_checkpoints(service: Service) -> SignReport:
         report.unchanged += outcome is Signed.UNCHANGED
         report.postponed += outcome is Signed.POSTPONED
 
-    async for scopes in list_users(None, users=service.users):
+    async for scopes in service.users.pages(None):
         report.users += len(scopes)
         await asyncio.gather(*map(one, scopes))
     return report

@@ -7,7 +7,7 @@ from memnet.domain.core.errors import DocumentExists, DocumentNotFound, ETagMism
 from memnet.domain.core.scope import Actor
 from memnet.domain.documents.commands import WriteResult
 from memnet.domain.replay.proposal import Proposal, Request, command
-from memnet.operations.documents.patch_document import patch_document
+from memnet.operations.documents.write import patch_document
 from memnet.service import Service
 
 REFUSALS = frozenset(

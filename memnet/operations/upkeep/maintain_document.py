@@ -27,7 +27,7 @@ from memnet.domain.documents.protected_sections import protected_sections
 from memnet.domain.documents.write_decision import Decision, decide_maintenance
 from memnet.domain.upkeep.maintenance import MaintenancePlan, Planner, lost
 from memnet.domain.upkeep.maintenance_event import detail_events, entries_in
-from memnet.operations.documents.commit_change import commit_change
+from memnet.operations.documents.write import commit_change
 from memnet.operations.events.write_event import write_event
 from memnet.service import Service
 from memnet.stores import DocumentStore

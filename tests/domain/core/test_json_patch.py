@@ -13,7 +13,7 @@ from memnet.domain.core.json_patch import (
     MAX_CARRIED,
     MAX_POINTER_CHARS,
     apply,
-    check_form,
+    parse_patch,
     pointer,
     pointer_text,
     resolve,
@@ -25,7 +25,7 @@ BY_NAME = [*cases.OPERATIONS, *cases.WHOLE, *cases.NAMES]
 
 
 def patched(document: Any, ops: Any) -> Any:
-    return apply(copy.deepcopy(document), check_form(ops))
+    return apply(copy.deepcopy(document), [operation.body for operation in parse_patch(ops)])
 
 
 @pytest.mark.parametrize(("document", "ops", "outcome"), [case[1:] for case in BY_NAME], ids=[c[0] for c in BY_NAME])
@@ -46,7 +46,7 @@ MALFORMED = {name: ops_and_index for name, *ops_and_index in cases.MALFORMED_PAT
 def test_what_is_no_patch_is_malformed(name):
     ops, index = MALFORMED[name]
     with pytest.raises(PatchMalformed) as refusal:
-        check_form(ops)
+        parse_patch(ops)
     assert refusal.value.details.get("op_index") == index
 
 

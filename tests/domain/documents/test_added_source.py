@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 
+from memnet.domain.core.json_patch import parse_patch
 from memnet.domain.core.reason import Reason
 from memnet.domain.documents.added_source import source_ops
 from tests.domain.samples import NOW, draft, op, shipped_command, shipped_rules
@@ -58,4 +59,4 @@ def test_what_takes_a_source_away_or_says_something_waits(made: Any) -> None:
 )
 def test_only_the_evidence_of_an_entry_of_an_array_takes_sources(made: Any) -> None:
     state = deepcopy({"content": {"a": [FACT], "o": {"0": FACT}, "evidence": E1}})
-    assert source_ops([made], state, ()) == frozenset()
+    assert source_ops(parse_patch([made]), state, ()) == frozenset()

@@ -127,7 +127,7 @@ def test_a_definition_is_not_changed_by_what_is_made_of_it() -> None:
         ({**add("/content/x", 1), "from": "/content"}, "/steps/0/from", "is not a member that add has"),
         ({**add("/content/x", 1), "if_present": 1}, "/steps/0/if_present", "must be true or false"),
         (add("content", 1), "/steps/0",
-         "A JSON Pointer is '' or starts with '/', and '~' stands only in '~0' and '~1'."),
+         "A JSON Pointer is '' or starts with '/', and '~' occurs only in '~0' and '~1'."),
         ({**mapped("$entry"), "function": "eval"}, "/steps/0/function", "must be one of map_entries"),
         ({**mapped("$entry"), "with": {}}, "/steps/0/with", "must be an object of template"),
     ],

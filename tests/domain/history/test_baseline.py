@@ -126,7 +126,7 @@ def test_content_that_was_made_up_with_the_key_is_held_against_the_baselines_own
     assert fault == f"doc-1-{COUNT:012d}: the baseline's content is not the record's"
     altered_one = altered(LIFE.records[-1], content_hash=sha256_hex(canonical({"forged": True})))
     fault = rebuilt(forged, [altered_one], replace(HEAD, content={"forged": True})).fault
-    assert fault == f"doc-1-{COUNT:012d}: the record is not the one that the baseline stands for"
+    assert fault == f"doc-1-{COUNT:012d}: the record is not that of the baseline"
 
 
 def test_which_of_two_was_altered_is_told():

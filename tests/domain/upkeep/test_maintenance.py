@@ -179,5 +179,5 @@ def test_what_is_durable_to_another_profile_may_not_go_untold():
 
 def test_the_profile_s_own_rules_are_frozen():
     assert isinstance(rules(NOTES).profile, Profile)
-    assert rules(NOTES).profile.upkept_sections("b") == ("/notes", "/waiting")
+    assert rules(NOTES).profile.upkept_sections("b") == (("notes",), ("waiting",))
     assert rules().profile.upkept_sections("b") == ()

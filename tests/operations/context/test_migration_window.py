@@ -9,7 +9,7 @@ from memnet.domain.core.errors import PathNotWritable
 from memnet.domain.core.reason import Reason
 from memnet.domain.documents.commands import IfMatch, PatchDocument
 from memnet.operations.context.assemble_context import assemble_context
-from memnet.operations.documents.patch_document import patch_document
+from memnet.operations.documents.write import patch_document
 from tests.migration_example import HERE
 from tests.operations.migration_scenario import GLOBAL, LIVE, Migrating, example, with_profile
 from tests.operations.service_scenario import DYNAMIC, SCOPE, Service

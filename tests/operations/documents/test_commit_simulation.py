@@ -29,9 +29,9 @@ def test_no_schedule_loses_doubles_or_hides_a_change(chunk):
 
 
 def test_the_schedules_reach_crashes_replays_and_lookups_beyond_the_ring(monkeypatch):
-    commit_change = importlib.import_module("memnet.operations.documents.commit_change")
+    write = importlib.import_module("memnet.operations.documents.write")
     reached = set()
-    inner = commit_change._earlier_receipt
+    inner = write._applied_before
 
     async def watched(head, *others):
         settled = await inner(head, *others)
@@ -39,7 +39,7 @@ def test_the_schedules_reach_crashes_replays_and_lookups_beyond_the_ring(monkeyp
             reached.add("audit" if settled.sequence <= head.commit.sequence - 4 else "ring")
         return settled
 
-    monkeypatch.setattr(commit_change, "_earlier_receipt", watched)
+    monkeypatch.setattr(write, "_applied_before", watched)
     crashes = 0
     for seed in range(200):
         simulation = Simulation(seed)
@@ -57,7 +57,7 @@ MUTANTS = {
     ),
     "a stale request beyond the ring is refused unseen": (
         "memnet.domain.documents.commit",
-        "    return Elsewhere(head.change_id(sequence), refusal)",
+        "    return OlderThanReceipts(head.change_id(sequence), refusal)",
         "    raise refusal",
     ),
     "the outbox is not carried on": (
@@ -70,36 +70,36 @@ MUTANTS = {
         "canonical([key.blob_name, principal, idempotency_key])",
         "canonical([key.blob_name, idempotency_key])",
     ),
-    "receipts are forgotten": ("memnet.domain.documents.commit", "receipt)[-RING:]", "receipt)[-1:]"),
+    "receipts are forgotten": ("memnet.domain.documents.commit", "receipt)[-MAX_RECEIPTS:]", "receipt)[-1:]"),
     "an unknown outcome is answered as a conflict": (
-        "memnet.operations.documents.commit_change",
-        "only the newest version can tell.\n            continue\n",
-        "only the newest version can tell.\n            raise commit.ETagMismatch()\n",
+        "memnet.operations.documents.write",
+        "only the current version shows which.\n            continue\n",
+        "only the current version shows which.\n            raise commit.ETagMismatch()\n",
     ),
     "the write is unconditional": (
-        "memnet.operations.documents.commit_change",
+        "memnet.operations.documents.write",
         "replaces=stored.storage_etag if stored else None",
         'replaces="*"',
     ),
     "records are flushed before the commit": (
-        "memnet.operations.documents.commit_change",
+        "memnet.operations.documents.write",
         "        try:\n            await service.documents.put(",
         "        try:\n            await flush_outbox(scope, version.commit.outbox, audit=service.audit)\n"
         "            await service.documents.put(",
     ),
     "a lost race is written again without a look at the winner": (
-        "memnet.operations.documents.commit_change",
-        "await key.beside(_newest(command, service.documents, remembered))",
-        "(await _newest(command, service.documents, remembered)) if attempt == 0 "
-        "else ((await service.documents.get(command.key)), head)",
+        "memnet.operations.documents.write",
+        "await key.fetched_during(_current(command, service.documents, remembered))",
+        "(await _current(command, service.documents, remembered)) if attempt == 0 "
+        "else ((await service.documents.get(command.key)), current)",
     ),
     "the sweeper trims before it flushes": (
-        "memnet.operations.documents.sweep_outboxes",
-        "        await flush_outbox(key.scope, head.commit.outbox, audit=service.audit)\n",
+        "memnet.operations.documents.outbox",
+        "        await flush_outbox(key.scope, current.commit.outbox, audit=service.audit)\n",
         "",
     ),
     "the sweeper trims a version it has not seen": (
-        "memnet.operations.documents.sweep_outboxes",
+        "memnet.operations.documents.outbox",
         "replaces=stored.storage_etag",
         'replaces="*"',
     ),
@@ -118,10 +118,10 @@ def test_each_mutant_is_caught(name, monkeypatch):
         patched.setitem(__import__("sys").modules, module_name, mutant)
         exec(compile(source.replace(old, new), module_name, "exec"), mutant.__dict__)
     if module_name == "memnet.domain.documents.commit":
-        mutant.RING, mutant.OUTBOX_RECORDS = 4, 3
-        monkeypatch.setattr(importlib.import_module("memnet.operations.documents.commit_change"), "commit", mutant)
-        monkeypatch.setattr(importlib.import_module("memnet.operations.documents.sweep_outboxes"), "commit", mutant)
+        mutant.MAX_RECEIPTS, mutant.OUTBOX_RECORDS = 4, 3
+        monkeypatch.setattr(importlib.import_module("memnet.operations.documents.write"), "commit", mutant)
+        monkeypatch.setattr(importlib.import_module("memnet.operations.documents.outbox"), "commit", mutant)
     else:
-        verb = module_name.rpartition(".")[2]
-        monkeypatch.setattr(module, verb, getattr(mutant, verb))
+        for verb in {"commit_change", "sweep_outboxes"} & vars(module).keys():
+            monkeypatch.setattr(module, verb, getattr(mutant, verb))
     assert any(Simulation(seed).run() for seed in range(MUTANT_SCHEDULES))

@@ -13,7 +13,7 @@ from memnet.domain.core.reason import Reason
 from memnet.domain.core.scope import Actor, DocumentKey, UserScope
 from memnet.domain.documents import commit
 from memnet.domain.documents.commands import IfAbsent, IfMatch, PatchDocument, WriteResult
-from memnet.operations.documents.patch_document import patch_document
+from memnet.operations.documents.write import patch_document
 from memnet.stores import ErasureStore, Vault
 from tests.memory_blobs import storage_of
 from tests.operations.service_scenario import PROFILE, Service

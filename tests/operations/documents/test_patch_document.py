@@ -12,7 +12,6 @@ from memnet.domain.core.errors import (
     BindingMismatch,
     BindingNotFound,
     DocumentExists,
-    DocumentNotFound,
     ETagMismatch,
     FieldDenied,
     IdempotencyKeyReused,
@@ -22,7 +21,7 @@ from memnet.domain.core.errors import (
     ProfileNotFound,
 )
 from memnet.domain.core.scope import DocumentKey, ETag
-from memnet.operations.documents.patch_document import patch_document
+from memnet.operations.documents.write import patch_document
 from memnet.operations.history.rebuild_documents import rebuild_documents
 from tests.domain.samples import CATALOG
 from tests.operations.service_scenario import ALICE, ALPHA, BOB, DYNAMIC, PROFILE, SCOPE, Service, note
@@ -33,14 +32,7 @@ async def repeat(service: Service, command, times: int):
     return await asyncio.gather(*(patch_document(command, service_of(**service.ports())) for _ in range(times)))
 
 
-async def test_create_and_change(service):
-    created = await service.patch(note("first"))
-    changed = await service.patch(note("second"), over=created.etag)
-    assert (created.created, created.sequence, changed.created, changed.sequence) == (True, 1, False, 2)
-    assert (await service.read())["content"]["summary"] == "second"
-
-
-async def test_thirty_two_at_once_with_one_key_make_one_change_and_get_one_answer(service):
+async def test_concurrent_requests_with_one_key_make_one_change_and_get_one_answer(service):
     [first] = await service.count_up(1)
     for command in [
         service.patch_command(note("once"), over=first.etag),
@@ -125,7 +117,7 @@ async def test_a_retry_gets_its_answer_after_the_next_change_and_after_a_hundred
     assert (await service.head()).commit.sequence == 101
 
 
-async def test_a_redirected_answer_is_replayed_word_for_word_from_ring_and_audit(service):
+async def test_a_redirected_answer_is_replayed_from_ring_and_audit(service):
     fact = {
         "id": "f",
         "text": "Works from Utrecht.",
@@ -156,16 +148,6 @@ async def test_a_key_with_another_body_is_refused_whatever_the_etag(service):
     assert (await service.read())["content"]["summary"] == "note 2"
 
 
-async def test_beyond_the_ring_a_key_is_remembered_with_the_etag_it_came_with(service):
-    results = await service.count_up(70)
-    with pytest.raises(IdempotencyKeyReused):
-        await service.patch(note("other"), over=results[1].etag, idempotency_key="key-3")
-    with pytest.raises(ETagMismatch):
-        await service.patch(note("other"), over=results[5].etag, idempotency_key="key-3")
-    # With the newest ETag a client says that it knows of the change its old key made: the key is new again.
-    assert not (await service.patch(note("other"), over=results[-1].etag, idempotency_key="key-3")).replayed
-
-
 async def test_a_refused_write_leaves_no_trace_and_its_key_is_free(service):
     [first] = await service.count_up(1)
     before = await service.documents.get(ALPHA)
@@ -188,21 +170,16 @@ async def test_a_refused_write_leaves_no_trace_and_its_key_is_free(service):
     assert not (await service.patch(note("x"), over=first.etag, idempotency_key="tried")).replayed
 
 
-async def test_a_stale_etag_is_told_before_anything_is_said_of_the_patch(service):
+async def test_a_stale_etag_is_reported_before_the_patch_is_checked(service):
     await service.count_up(2)
     for ops in [{"op": "spam"}, {"op": "add", "path": "/doc_id", "value": 1}]:
         with pytest.raises(ETagMismatch):
             await service.patch(ops, over=ETag('"1-0000000000000000"'))
 
 
-async def test_what_does_not_exist_is_not_found(service):
-    with pytest.raises(DocumentNotFound):
-        await service.patch(note("x"), over=ETag('"1-0000000000000000"'))
-
-
 async def test_profile_and_binding_must_exist_and_be_about_the_document(service):
     for members, error in [
-        ({"profile_id": "nobody"}, ProfileNotFound),
+        ({"profile_id": "none"}, ProfileNotFound),
         ({"binding_id": "nothing"}, BindingNotFound),
         ({"binding_id": "user_dynamic"}, BindingMismatch),
         ({"key": DYNAMIC, "binding_id": "project_doc"}, BindingMismatch),
@@ -241,7 +218,7 @@ async def test_a_creation_reads_once_and_writes_once(service):
     assert service.documents.calls == {"get": 1, "put": 1}
 
 
-async def test_a_warm_version_that_is_not_the_newest_is_found_out(service):
+async def test_a_stale_cached_version_is_detected(service):
     """Another process wrote meanwhile; this one still remembers what the client names."""
     [first] = await service.count_up(1)
     remembered = service.documents.recall(ALPHA)
@@ -273,21 +250,13 @@ async def test_a_dry_run_shows_everything_and_writes_nothing(service):
     assert not result.replayed
 
 
-async def test_a_dry_run_of_what_was_applied_is_told_as_both(service):
+async def test_a_dry_run_of_an_applied_request_is_a_replay(service):
     first = await service.patch(note("once"), idempotency_key="same")
     again = await service.patch(note("once"), idempotency_key="same", dry_run=True)
     assert again == dataclasses.replace(first, replayed=True, dry_run=True)
 
 
-async def test_a_dry_run_is_refused_as_the_write_would_be(service):
-    [first] = await service.count_up(1)
-    with pytest.raises(PathNotWritable):
-        await service.patch({"op": "remove", "path": "/doc_id"}, over=first.etag, dry_run=True)
-    with pytest.raises(ETagMismatch):
-        await service.patch(note("x"), over=ETag('"0-0000000000000000"'), dry_run=True)
-
-
-async def test_the_actor_is_recorded_as_the_token_says(service):
+async def test_the_actor_is_recorded(service):
     first = await service.patch(note("a"), actor=ALICE)
     await service.patch(note("b"), over=first.etag, actor=BOB)
     head = await service.head()
@@ -295,7 +264,7 @@ async def test_the_actor_is_recorded_as_the_token_says(service):
     assert [record["actor"] for record in head.commit.outbox] == ["svc-alice", "svc-bob"]
 
 
-async def test_a_profile_admits_whom_it_lists_and_nobody_else(service):
+async def test_a_profile_admits_only_listed_principals(service):
     shared = CATALOG.profile(PROFILE)
     closed = shared.model_copy(update={"profile_id": "closed", "allowed_principals": ("svc-bob",)})
     ports = service.ports() | {"catalog": Catalog({"closed": closed}, CATALOG.schemas)}

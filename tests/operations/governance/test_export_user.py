@@ -14,7 +14,7 @@ from memnet.domain.documents import envelope
 from memnet.domain.documents.audit_record import record_hash
 from memnet.domain.events.event import Event, place
 from memnet.domain.governance.archive import MANIFEST, MAX_DOCUMENTS, audit_file, document_file
-from memnet.operations.documents.get_document import get_document
+from memnet.operations.documents.read import get_document
 from memnet.operations.governance import export_user as module
 from tests.domain.samples import CATALOG
 from tests.memory_blobs import storage_of

@@ -18,8 +18,7 @@ from memnet.domain.documents.commands import (
     WriteResult,
 )
 from memnet.domain.documents.envelope import Envelope
-from memnet.operations.documents.delete_document import delete_document
-from memnet.operations.documents.replace_document import replace_document
+from memnet.operations.documents.write import delete_document, replace_document
 from memnet.operations.governance.erasure_request import FENCE_ATTEMPTS, fence_documents
 from memnet.ports import StoredDocument
 from tests.operations.erasure_scenario import ADMIN, OTHER, U1, U10, ErasureWorld, alpha

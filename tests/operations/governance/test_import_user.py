@@ -15,8 +15,8 @@ from memnet.domain.documents.commands import IfMatch
 from memnet.domain.governance.archive import MANIFEST
 from memnet.domain.governance.archive_import import ImportOutcome
 from memnet.domain.replay.snapshot import snapshot_key
-from memnet.operations.documents.get_document import get_document
-from memnet.operations.documents.patch_document import patch_document
+from memnet.operations.documents.read import get_document
+from memnet.operations.documents.write import patch_document
 from memnet.operations.history.baselines import read_baseline
 from memnet.operations.history.list_audit import list_audit
 from memnet.operations.history.rebuild_documents import rebuild_documents

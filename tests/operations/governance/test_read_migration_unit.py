@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from memnet.domain.core.scope import DocumentKey
-from memnet.operations.documents.sweep_outboxes import sweep_outboxes
+from memnet.operations.documents.outbox import sweep_outboxes
 from memnet.operations.governance.migrations import Depth, read_migration_unit
 from memnet.ports import StoredDocument
 from tests.operations.migration_scenario import ADMIN, AS_MADE, CONTENT, GLOBAL, OLDEST, SPLIT, TO_10, UNIT, Migrating

@@ -1,6 +1,7 @@
 """Taking up an erasure: when its fence was first seen, and that nobody removes what has become something else."""
 
 from datetime import datetime
+from functools import partial
 from typing import Any
 
 import pytest
@@ -9,9 +10,9 @@ from memnet.domain.core.scope import UserScope
 from memnet.domain.core.timestamps import to_text
 from memnet.domain.governance import erasure as erasures
 from memnet.domain.governance.erasure import Found, kind_of
-from memnet.operations.documents.list_stored import list_stored
 from memnet.operations.governance.erase_user import Erased
 from memnet.operations.governance.erasure_request import ErasureJournal, resume_erasure
+from memnet.paging import rows
 from memnet.ports import StoreConflict
 from tests.operations.erasure_scenario import SETTLE, U1, U10, ErasureWorld, alpha
 from tests.operations.retention_scenario import Between
@@ -82,7 +83,7 @@ async def test_what_is_removed_is_dated_when_the_record_was_last_known(world):
 
     storage.delete = delete
     noted = world.services.clock.now()
-    await journal.remove((await list_stored(U1, storage=storage))[:3])
+    await journal.remove([found async for found in rows(partial(storage.list, U1))][:3])
     assert dates == [noted] * 3
     assert journal.known_at > noted
 
@@ -90,7 +91,7 @@ async def test_what_is_removed_is_dated_when_the_record_was_last_known(world):
 async def test_what_has_become_something_else_is_left_and_not_counted(world):
     await world.request()
     journal = await opened(world)
-    there = await list_stored(U1, storage=world.services.user_storage)
+    there = [found async for found in rows(partial(world.services.user_storage.list, U1))]
     altered = [Found(one.name, '"another"') if kind_of(U1, one.name) == "audit" else one for one in there]
     await journal.remove(altered)
     assert world.stored(U1) == {"audit": 2}

@@ -13,9 +13,8 @@ from memnet.domain.core.errors import ETagMismatch, MalformedRequest, Unavailabl
 from memnet.domain.core.timestamps import to_text
 from memnet.domain.core.user_item import ItemKind
 from memnet.domain.documents.commands import DeleteDocument, IfMatch
-from memnet.operations.documents.delete_document import delete_document
-from memnet.operations.documents.get_document import get_document
-from memnet.operations.documents.patch_document import patch_document
+from memnet.operations.documents.read import get_document
+from memnet.operations.documents.write import delete_document, patch_document
 from memnet.operations.events.reconcile_events import reconcile_events
 from memnet.operations.history.list_audit import list_audit
 from tests.memory_blobs import storage_of

@@ -17,7 +17,7 @@ from memnet.domain.documents.commands import IfMatch
 from memnet.domain.governance.erasure import is_of
 from memnet.domain.replay.replay import load as load_replay
 from memnet.domain.replay.replay import replay_key
-from memnet.operations.documents.sweep_outboxes import SweepReport, sweep_outboxes
+from memnet.operations.documents.outbox import SweepReport, sweep_outboxes
 from memnet.operations.governance.retention import RetentionsReport, apply_retention, apply_retentions
 from memnet.operations.history.sign_checkpoints import SignReport, sign_checkpoints
 from memnet.operations.replay.replay_snapshot import replay_snapshot

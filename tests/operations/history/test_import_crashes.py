@@ -9,7 +9,7 @@ import pytest
 
 from memnet.domain.core.errors import Unavailable
 from memnet.domain.core.scope import UserScope
-from memnet.operations.documents.sweep_outboxes import sweep_outboxes
+from memnet.operations.documents.outbox import sweep_outboxes
 from memnet.operations.history.rebuild_documents import rebuild_documents
 from memnet.ports import StoreConflict
 from tests.memory_blobs import storage_of

@@ -15,7 +15,7 @@ from memnet.domain.documents import envelope
 from memnet.domain.documents.audit_record import Version, record_bytes
 from memnet.domain.documents.audit_values import AuditRecordLocation, seal
 from memnet.domain.sealing.data_keys import data_keys_key
-from memnet.operations.documents.sweep_outboxes import sweep_outboxes
+from memnet.operations.documents.outbox import sweep_outboxes
 from memnet.operations.history.audit_records import PARALLEL
 from memnet.operations.history.rebuild_documents import rebuild_documents
 from memnet.operations.sealing.key_ring import KeyRing

@@ -8,7 +8,7 @@ from memnet.domain.core.errors import HistoryCorrupt, VaultUnavailable
 from memnet.domain.history import baseline as baselines
 from memnet.domain.history.baseline_values import BaselineLocation
 from memnet.domain.sealing.data_keys import data_keys_key
-from memnet.operations.documents.get_document import get_document
+from memnet.operations.documents.read import get_document
 from memnet.operations.history.baselines import open_baseline, read_baseline
 from memnet.operations.sealing.rotate_keys import rotate_keys
 from tests.memory_blobs import storage_of

@@ -27,7 +27,7 @@ from memnet.domain.replay import replay as replays
 from memnet.domain.replay.conflict import BACKOFF
 from memnet.domain.replay.replay import PatchStatus, ReplayStatus, replay_key
 from memnet.domain.replay.snapshot import snapshot_key
-from memnet.operations.documents.patch_document import patch_document
+from memnet.operations.documents.write import patch_document
 from memnet.operations.replay.replay_snapshot import replay_snapshot
 from tests.domain.samples import CATALOG
 from tests.operations.replay_scenario import (

@@ -1,23 +1,95 @@
-"""The sweeper: what crashed processes left is flushed and trimmed, beside any number of writers."""
+"""Flush committed records, and sweep the outboxes that crashed processes left."""
 
 import asyncio
 from datetime import timedelta
+from functools import partial
 
 import pytest
 
-from memnet.domain.core.errors import Unavailable
+from memnet.domain.core.errors import HistoryCorrupt, Unavailable
 from memnet.domain.core.scope import DocumentKey, UserScope
 from memnet.domain.documents import envelope
-from memnet.operations.documents.sweep_outboxes import SweepReport, sweep_outboxes
+from memnet.domain.documents.audit_record import record_bytes
+from memnet.operations.documents.outbox import SweepReport, flush_outbox, sweep_outboxes
 from memnet.operations.history.rebuild_documents import rebuild_documents
-from tests.operations.service_scenario import ALPHA, SCOPE, CountingDocuments, Service, note
+from memnet.paging import rows
+from tests.operations.service_scenario import ALPHA, SCOPE, CountingAudit, CountingDocuments, Service, note
 from tests.services import arguments, service_of
+
+
+async def unflushed(service, count):
+    service.audit.down = True
+    etag = None
+    for number in range(count):
+        etag = (await service.patch(note(f"note {number}"), over=etag)).etag
+        await service.background.drain()
+    service.audit.down = False
+    service.audit.calls.clear()
+    return (await service.head()).commit.outbox
+
+
+async def test_each_record_is_stored_with_its_canonical_bytes(service):
+    records = await unflushed(service, 3)
+    await flush_outbox(SCOPE, records, audit=service.audit)
+    for record in records:
+        assert await service.audit.read(SCOPE, record["change_id"]) == record_bytes(record)
+
+
+async def test_a_flush_is_idempotent(service):
+    records = await unflushed(service, 3)
+    await asyncio.gather(*(flush_outbox(SCOPE, records, audit=service.audit) for _ in range(8)))
+    service.audit.calls.clear()
+    await flush_outbox(SCOPE, records, audit=service.audit)
+    assert service.audit.calls == {}
+    page = await service.audit.list(SCOPE, "", limit=10, cursor=None)
+    assert len(page.items) == 3
+
+
+async def test_records_flushed_before_a_failure_stay(service):
+    records = await unflushed(service, 3)
+    await flush_outbox(SCOPE, records[:1], audit=service.audit)
+    service.audit.down = True
+    with pytest.raises(Unavailable):
+        await flush_outbox(SCOPE, records, audit=service.audit)
+    assert service.audit.calls["append"] == 2
+    service.audit.down = False
+    await flush_outbox(SCOPE, records, audit=service.audit)
+
+
+async def test_another_process_appends_the_same_bytes(service):
+    records = await unflushed(service, 2)
+
+    class Forgetful(CountingAudit):
+        def stands(self, scope, change_id):
+            return False
+
+    audit = Forgetful()
+    for _ in range(2):
+        await flush_outbox(SCOPE, records, audit=audit)
+    assert audit.calls == {"append": 4}
+
+
+async def test_a_record_stored_with_other_bytes_is_reported_by_a_flush(service):
+    records = await unflushed(service, 2)
+    audit = CountingAudit()
+    audit.stands = lambda scope, change_id: False
+    audit.tamper(SCOPE, records[1]["change_id"], b"{}")
+    with pytest.raises(HistoryCorrupt) as refusal:
+        await flush_outbox(SCOPE, records, audit=audit)
+    assert refusal.value.details == {"change_id": records[1]["change_id"]}
+    assert await audit.read(SCOPE, records[1]["change_id"]) == b"{}"
+
+
+async def test_an_empty_outbox_needs_no_call(service):
+    await flush_outbox(SCOPE, (), audit=service.audit)
+    assert service.audit.calls == {}
+
 
 BETA = DocumentKey(UserScope("t2", "u9"), "projects", "beta.json")
 
 
 async def left_behind(service: Service, count: int, key: DocumentKey = ALPHA):
-    """So many changes of a process that never came to flush them."""
+    """Write `count` changes whose records are not flushed."""
     service.audit.down = True
     result = await service.patch(note("note 0"), key=key)
     for number in range(1, count):
@@ -33,7 +105,7 @@ async def sweep(service: Service, **members) -> SweepReport:
     )
 
 
-async def test_everybody_s_records_are_flushed_and_trimmed(service):
+async def test_the_records_of_all_users_are_flushed_and_trimmed(service):
     results = [await left_behind(service, 3), await left_behind(service, 2, BETA)]
     service.clock.advance(timedelta(minutes=5))
     assert await sweep(service) == SweepReport(listed=2, trimmed=2)
@@ -53,7 +125,7 @@ async def test_a_swept_document_is_not_swept_again(service):
     assert service.documents.calls == {}
 
 
-async def test_no_client_notices(service):
+async def test_a_sweep_changes_nothing_that_clients_see(service):
     result = await left_behind(service, 3)
     before = await service.read()
     remembered = service.documents.recall(ALPHA)
@@ -72,7 +144,7 @@ async def test_no_client_notices(service):
 
 
 @pytest.mark.parametrize(("age", "trimmed"), [(0, 0), (59, 0), (60, 1), (61, 1)])
-async def test_what_was_just_written_is_left_to_its_writer(service, age, trimmed):
+async def test_a_recent_document_is_left_to_its_writer(service, age, trimmed):
     await left_behind(service, 1)
     service.clock.advance(timedelta(seconds=age))
     assert (await sweep(service)).trimmed == trimmed
@@ -100,7 +172,7 @@ async def test_while_the_audit_is_down_nothing_is_trimmed(service):
     assert (await sweep(service)).trimmed == 1
 
 
-async def test_a_writer_who_is_faster_wins(service):
+async def test_a_faster_writer_wins(service):
     result = await left_behind(service, 3)
     service.clock.advance(timedelta(minutes=5))
     outcomes = await asyncio.gather(
@@ -113,7 +185,7 @@ async def test_a_writer_who_is_faster_wins(service):
     assert (history.fault, history.changes) == (None, 4)
 
 
-async def test_sweepers_beside_each_other_and_writers_lose_nothing(service):
+async def test_concurrent_sweepers_and_writers_lose_nothing(service):
     etag = None
     for number in range(20):
         sweeps = [sweep(service, quiet=timedelta(0)) for _ in range(3)]
@@ -125,7 +197,7 @@ async def test_sweepers_beside_each_other_and_writers_lose_nothing(service):
     assert (history.fault, history.changes) == (None, 20)
 
 
-async def test_a_record_that_stands_with_other_bytes_is_told_and_left(service, caplog):
+async def test_a_record_stored_with_other_bytes_is_reported_by_a_sweep(service, caplog):
     result = await left_behind(service, 2)
     await left_behind(service, 2, BETA)
     service.audit.tamper(SCOPE, result.change_id, b"{}")
@@ -137,7 +209,7 @@ async def test_a_record_that_stands_with_other_bytes_is_told_and_left(service, c
     assert "note 1" not in caplog.text
 
 
-async def test_one_damaged_document_does_not_keep_the_others_from_being_swept(service):
+async def test_a_damaged_document_does_not_stop_the_sweep(service):
     await left_behind(service, 2)
     await left_behind(service, 2, BETA)
     stored = await service.documents.get(ALPHA)
@@ -160,5 +232,5 @@ async def test_many_documents_over_several_pages(service, monkeypatch):
     for number in range(7):
         await left_behind(service, 1, DocumentKey(SCOPE, "projects", f"p{number}.json"))
     service.clock.advance(timedelta(minutes=5))
-    monkeypatch.setitem(sweep_outboxes.__globals__, "PAGE", 2)
+    monkeypatch.setattr("memnet.operations.documents.outbox.rows", partial(rows, size=2))
     assert await sweep(service) == SweepReport(listed=7, trimmed=7)

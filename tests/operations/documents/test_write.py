@@ -1,24 +1,48 @@
-"""The commit itself, against stores that fail in between: the outbox, the flush behind the answer, the unknown."""
+"""Commit, replace and delete documents on stores that fail in between."""
 
 import logging
 from datetime import timedelta
 
+import orjson
 import pytest
 
 from memnet.domain.core.canonical_json import canonical
-from memnet.domain.core.errors import ErasureRunning, ETagMismatch, HistoryCorrupt, MemnetError, Unavailable
+from memnet.domain.core.errors import (
+    BindingMismatch,
+    BindingNotFound,
+    DocumentExists,
+    DocumentNotFound,
+    ErasureRunning,
+    ETagMismatch,
+    FieldDenied,
+    HistoryCorrupt,
+    MemnetError,
+    ProfileNotFound,
+    SchemaViolation,
+    Unavailable,
+)
+from memnet.domain.core.scope import ETag
 from memnet.domain.documents import commit, envelope
-from memnet.operations.documents.commit_change import ATTEMPTS, commit_change
-from memnet.operations.documents.sweep_outboxes import sweep_outboxes
+from memnet.operations.documents.outbox import sweep_outboxes
+from memnet.operations.documents.write import ATTEMPTS, commit_change
 from memnet.operations.history.list_audit import list_audit
 from memnet.ports import StoreConflict
 from tests.memory_blobs import storage_of
-from tests.operations.service_scenario import ALPHA, SCOPE, CountingDocuments, Service, note
+from tests.operations.rebuilt import rebuilt_histories
+from tests.operations.service_scenario import (
+    ALPHA,
+    DYNAMIC,
+    EMPTY_PROJECT,
+    SCOPE,
+    CountingDocuments,
+    Service,
+    note,
+)
 from tests.services import service_of
 
 
 class FaultyDocuments(CountingDocuments):
-    """Its writes meet the faults that are told, one each: before or after they are applied."""
+    """Writes fail with the given faults, one each: before or after they are applied."""
 
     def __init__(self, *faults: str) -> None:
         super().__init__()
@@ -38,7 +62,7 @@ class FaultyDocuments(CountingDocuments):
 
 @pytest.mark.parametrize("fault", ["lost", "answer lost", "reported as a conflict"])
 @pytest.mark.parametrize("creates", [True, False])
-async def test_one_failed_write_is_made_good_within_the_request(fault, creates):
+async def test_one_failed_write_is_retried_within_the_request(fault, creates):
     service = Service(documents=FaultyDocuments(*([] if creates else [""]), fault))
     over = None if creates else (await service.patch(note("first"))).etag
     result = await service.patch(note("once"), over=over)
@@ -59,7 +83,7 @@ async def test_a_store_that_keeps_failing_is_unavailable_and_the_same_key_finds_
     await service.background.drain()
 
 
-async def test_a_refusal_is_never_told_from_what_the_store_answered():
+async def test_no_refusal_is_derived_from_the_response_of_the_store():
     """The first try was applied, its answer lost, and a rival has written since: the request was not refused."""
     service = Service(documents=FaultyDocuments("", "answer lost"))
     first = await service.patch(note("first"))
@@ -81,7 +105,7 @@ async def test_a_refusal_is_never_told_from_what_the_store_answered():
     await service.background.drain()
 
 
-async def test_after_a_conflict_nothing_remembered_is_trusted(service):
+async def test_after_a_conflict_the_document_is_read_again(service):
     """What this process remembers has the right ETag, but a sweeper has trimmed the blob since."""
     [first] = await service.count_up(1)
     remembered = await service.documents.get(ALPHA)
@@ -94,7 +118,7 @@ async def test_after_a_conflict_nothing_remembered_is_trusted(service):
     assert service.documents.calls == {"put": 2, "get": 1}
 
 
-async def test_no_record_stands_before_its_change_is_committed():
+async def test_no_record_is_stored_before_its_change_is_committed():
     service = Service(documents=FaultyDocuments(*["lost"] * ATTEMPTS))
     with pytest.raises(Unavailable):
         await service.patch(note("never"))
@@ -115,7 +139,7 @@ async def test_a_flush_that_fails_does_not_fail_the_write(service, caplog):
     assert "a secret" not in caplog.text
 
 
-async def test_the_next_writer_carries_and_flushes_what_was_left(service):
+async def test_the_next_writer_flushes_earlier_records(service):
     service.audit.down = True
     result = await service.patch(note("first"))
     await service.background.drain()
@@ -176,12 +200,7 @@ async def test_an_outbox_of_large_records_is_full_sooner(service):
         await service.patch(note("x"), over=etag)
 
 
-async def test_a_known_record_is_not_flushed_again(service):
-    await service.count_up(3)
-    assert service.audit.calls["append"] == 3
-
-
-async def test_a_record_that_stands_with_other_bytes_stops_the_writer_who_must_flush(service):
+async def test_a_record_stored_with_other_bytes_stops_a_writer_that_must_flush(service):
     service.audit.down = True
     etag = None
     for number in range(commit.OUTBOX_RECORDS):
@@ -198,7 +217,7 @@ async def test_a_record_that_stands_with_other_bytes_stops_the_writer_who_must_f
     assert refusal.value.details == {"change_id": result.change_id}
 
 
-async def test_a_damaged_record_beyond_the_ring_is_told_as_such(service):
+async def test_a_damaged_record_beyond_the_ring_is_reported(service):
     results = await service.count_up(70)
     service.audit.tamper(SCOPE, results[2].change_id, b"{")
     with pytest.raises(HistoryCorrupt):
@@ -208,17 +227,7 @@ async def test_a_damaged_record_beyond_the_ring_is_told_as_such(service):
         await service.patch(note("note 3"), over=results[2].etag, idempotency_key="key-4")
 
 
-async def test_recorded_time_does_not_run_back_with_the_clock(service):
-    first = await service.patch(note("first"))
-    service.clock.advance(timedelta(days=-1))
-    second = await service.patch(note("second"), over=first.etag)
-    service.clock.advance(timedelta(days=1, seconds=1))
-    await service.patch(note("third"), over=second.etag)
-    times = [(await service.record(number))["timestamp"] for number in (1, 2, 3)]
-    assert times == ["2026-01-01T00:00:00.000000Z"] * 2 + ["2026-01-01T00:00:01.000000Z"]
-
-
-async def test_what_the_decision_refuses_is_not_tried_again(service):
+async def test_a_refused_decision_is_not_retried(service):
     [first] = await service.count_up(1)
     decided = []
 
@@ -238,7 +247,7 @@ async def test_what_the_decision_refuses_is_not_tried_again(service):
     assert len(decided) == 1
 
 
-async def test_no_refusal_is_worked_out_of_what_is_remembered(service):
+async def test_no_refusal_is_derived_from_a_remembered_version(service):
     """Another process has changed the document, or erased it: what was in it must not be found out by guessing."""
     [first] = await service.count_up(1)
     remembered = await service.documents.get(ALPHA)
@@ -254,7 +263,7 @@ async def test_no_refusal_is_worked_out_of_what_is_remembered(service):
             await service.patch(ops, over=first.etag)
 
 
-async def test_nothing_is_decided_on_a_version_that_the_client_did_not_name(service):
+async def test_a_stale_request_is_refused_before_the_decision(service):
     [first] = await service.count_up(1)
     await service.patch(note("rival"), over=first.etag)
 
@@ -265,3 +274,94 @@ async def test_nothing_is_decided_on_a_version_that_the_client_did_not_name(serv
         await commit_change(
             service.patch_command(note("x"), over=first.etag), decide, service_of(**service.ports(catalog=False))
         )
+
+
+CARD = "4111 1111 1111 1111"
+
+
+@pytest.mark.parametrize(
+    ("members", "error"),
+    [
+        ({"content": {"summary": 5}}, SchemaViolation),
+        ({"content": EMPTY_PROJECT | {"facets": {"iban": "x"}}}, FieldDenied),
+        ({"schema_version": "2.0.0"}, BindingMismatch),
+        ({"key": DYNAMIC}, BindingMismatch),
+        ({"binding_id": "nothing"}, BindingNotFound),
+        ({"profile_id": "nobody"}, ProfileNotFound),
+    ],
+)
+async def test_an_invalid_replacement_is_refused(service, members, error):
+    with pytest.raises(error):
+        await service.replace(members.pop("content", EMPTY_PROJECT), **members)
+    assert service.documents.calls["put"] == 0
+
+
+async def test_a_replacement_needs_the_current_etag(service):
+    with pytest.raises(DocumentNotFound):
+        await service.replace(EMPTY_PROJECT, over=ETag('"1-0000000000000000"'))
+    await service.replace(EMPTY_PROJECT)
+    with pytest.raises(DocumentExists):
+        await service.replace(EMPTY_PROJECT)
+    with pytest.raises(ETagMismatch):
+        await service.replace(EMPTY_PROJECT, over=ETag('"1-0000000000000000"'))
+
+
+async def test_a_dry_run_of_a_replacement_writes_nothing(service):
+    result = await service.replace(EMPTY_PROJECT | {"summary": "dry"}, dry_run=True)
+    assert orjson.loads(result.document)["content"]["summary"] == "dry"
+    assert service.documents.calls["put"] == 0
+
+
+async def test_sensitive_content_is_not_stored(service):
+    with pytest.raises(FieldDenied) as refused:
+        await service.replace(EMPTY_PROJECT | {"summary": "Pay to DE89 3704 0044 0532 0130 00."})
+    assert refused.value.details == {"path": "/content/summary", "kind": "iban"}
+    for members in ({"note": CARD}, {"evidence": {"note": CARD}}):
+        with pytest.raises(FieldDenied) as refused:
+            await service.replace(EMPTY_PROJECT, **members)
+        assert refused.value.details["kind"] == "card_number"
+    with pytest.raises(DocumentNotFound):
+        await service.read()
+
+
+async def test_delete(service):
+    results = await service.count_up(2)
+    result = await service.delete(results[-1].etag, note="asked by the user")
+    assert (result.sequence, result.created, result.document) == (3, False, None)
+    with pytest.raises(DocumentNotFound):
+        await service.read()
+    head = await service.head()
+    assert (head.deleted, head.content) == (True, None)
+    assert (await service.record(3))["note"] == "asked by the user"
+
+
+async def test_a_sensitive_note_of_a_deletion_is_refused(service):
+    results = await service.count_up(1)
+    with pytest.raises(FieldDenied) as refused:
+        await service.delete(results[-1].etag, note="card 4111 1111 1111 1111")
+    assert refused.value.details == {"path": "/note", "kind": "card_number"}
+
+
+async def test_a_deletion_needs_the_current_etag(service):
+    with pytest.raises(DocumentNotFound):
+        await service.delete(ETag('"1-0000000000000000"'))
+    results = await service.count_up(2)
+    with pytest.raises(ETagMismatch):
+        await service.delete(results[0].etag)
+    await service.delete(results[1].etag)
+    for etag in [results[1].etag, (await service.head()).commit.etag]:
+        with pytest.raises(DocumentNotFound):
+            await service.delete(etag)
+
+
+async def test_creations_and_deletions_share_one_history(service):
+    etags = set()
+    for life in range(3):
+        created = await service.patch(note("the same"), idempotency_key=f"c{life}")
+        deleted = await service.delete(created.etag, idempotency_key=f"d{life}")
+        etags |= {created.etag, deleted.etag}
+    await service.background.drain()
+    assert len(etags) == 6
+    [rebuilt] = await rebuilt_histories(SCOPE, documents=service.documents, audit=service.audit)
+    assert rebuilt.fault is None
+    assert [version.document is None for version in rebuilt.versions] == [False, True] * 3

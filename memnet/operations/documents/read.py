@@ -1,0 +1,62 @@
+"""Read documents: one of them, now or at an earlier time, or the list of a user's documents."""
+
+from memnet.domain.core.errors import DocumentNotFound
+from memnet.domain.core.identifiers import check_identifier, check_path_prefix
+from memnet.domain.core.scope import DocumentKey, UserScope
+from memnet.domain.documents import envelope
+from memnet.domain.documents.envelope import DocumentView
+from memnet.domain.history import reconstruction
+from memnet.operations.history.baselines import read_history
+from memnet.ports import Page
+from memnet.service import Service
+from memnet.stores import ListedDocument
+
+
+async def get_document(key: DocumentKey, service: Service, *, as_of: str | None = None) -> DocumentView:
+    """Return the current version or, with `as_of` (an RFC 3339 time or a change_id), the version at that time.
+
+    An earlier version is rebuilt from the audit records alone, and each link is checked.
+
+    Raises:
+        DocumentNotFound: The document does not exist.
+        VersionNotFound: It did not exist then, or the records of that time have been deleted.
+        MalformedRequest: `as_of` is neither a time nor a change_id.
+        HistoryCorrupt, VaultUnavailable, Unavailable: The version cannot be read.
+    """
+    stored = await service.documents.get(key)
+    if stored is None:
+        raise DocumentNotFound()
+    if as_of is None:
+        if stored.view is None:
+            raise DocumentNotFound()
+        return stored.view
+    current = envelope.load(stored.data)
+    if current.erased:
+        raise DocumentNotFound()
+    moment = reconstruction.parse_moment(as_of, current)
+    last = reconstruction.last_needed(moment, current)
+    baseline, records = await read_history(key.scope, current, last, audit=service.audit)
+    return reconstruction.version_at(moment, current, records, baseline)
+
+
+async def list_documents(
+    scope: UserScope, service: Service, *, namespace: str | None, prefix: str | None, limit: int, cursor: str | None
+) -> Page[ListedDocument]:
+    """Return up to `limit` documents in name order; `prefix` is of the path, within `namespace` or any namespace.
+
+    Deleted documents are left out, so a page may be short; it is empty only at the end.
+
+    Raises:
+        InvalidIdentifier, InvalidCursor, Unavailable.
+    """
+    start = ""
+    if namespace is not None:
+        start = f"{check_identifier('namespace', namespace)}/"
+    if prefix:
+        start += check_path_prefix(prefix)
+    while True:
+        page = await service.documents.list(scope, start, limit=limit, cursor=cursor)
+        rows = [row for row in page.items if not row.summary.deleted]
+        if rows or page.next_cursor is None:
+            return Page(rows, page.next_cursor)
+        cursor = page.next_cursor

@@ -1,0 +1,304 @@
+"""Write documents: each change is one conditional PUT, applied exactly once.
+
+Every write gathers the current version, decides the next one and applies it, again for as long as the outcome is open
+(docs/decisions/0001-one-conditional-put-is-the-commit.md).
+"""
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from dataclasses import replace
+from functools import partial
+from typing import TypeVar
+
+from memnet.domain.catalog.catalog import Catalog
+from memnet.domain.catalog.sensitive_rules import STRICTEST
+from memnet.domain.core.errors import BindingMismatch, DocumentNotFound, HistoryCorrupt, MemnetError, Unavailable
+from memnet.domain.core.json_types import Record
+from memnet.domain.core.scope import UserScope
+from memnet.domain.core.timestamps import to_text
+from memnet.domain.documents import commit, content_rules, envelope
+from memnet.domain.documents.audit_record import read_record, record_bytes
+from memnet.domain.documents.audit_values import SALT_BYTES, Sealing
+from memnet.domain.documents.commands import (
+    DeleteDocument,
+    IfMatch,
+    PatchDocument,
+    ReplaceDocument,
+    WriteCommand,
+    WriteResult,
+)
+from memnet.domain.documents.envelope import AppliedRequest, Envelope
+from memnet.domain.documents.write_decision import Decision, decide_deletion, decide_patch, decide_replacement
+from memnet.domain.sealing.sealing import KEY_BYTES, NONCE_BYTES, DataKey
+from memnet.operations.catalog.catalog import read_schema
+from memnet.operations.documents.outbox import flush_outbox
+from memnet.operations.history.audit_records import open_audit_records
+from memnet.operations.sealing.key_ring import KeyRing
+from memnet.ports import StoreConflict, StoredDocument
+from memnet.service import Service
+from memnet.stores import DocumentStore, Vault
+
+ATTEMPTS = 4
+"""A lost race is decided on the second attempt; more are needed only while the store keeps failing."""
+
+Decide = Callable[[Envelope | None], Decision]
+T = TypeVar("T")
+
+
+async def patch_document(command: PatchDocument, service: Service) -> WriteResult:
+    """Apply JSON Patch operations to a document exactly once and return the new version.
+
+    A document under a newer schema version, which another release wrote, is patched under that version if it is
+    proven additive to the binding's.
+
+    Raises:
+        ProfileNotFound, ProfileForbidden, BindingNotFound, BindingMismatch: The profile does not allow the patch.
+        What `decide_patch` and `commit_change` raise; then nothing has changed.
+    """
+    named = command.profile_id, command.binding_id, command.actor, command.key
+    service.catalog.governance(*named)  # refuses before anything is read
+
+    def decide(known: Catalog, current: Envelope | None) -> Decision:
+        now = to_text(service.clock.now())
+        return decide_patch(command, known.governance(*named), current, proposed_at=now, proposal_id=service.ids.new())
+
+    return await commit_governed(command, decide, service)
+
+
+async def replace_document(command: ReplaceDocument, service: Service) -> WriteResult:
+    """Replace the whole content of a document, or create it, exactly once and return the new version.
+
+    Raises:
+        ProfileNotFound, ProfileForbidden, BindingNotFound, BindingMismatch: The profile does not allow the write.
+        What `decide_replacement` and `commit_change` raise; then nothing has changed.
+    """
+    rules = service.catalog.governance(command.profile_id, command.binding_id, command.actor, command.key)
+
+    def decide(current: Envelope | None) -> Decision:
+        decision = decide_replacement(command, rules, current)
+        # Not part of the decision: a migration carries over what is stored, whatever it is.
+        content_rules.check_content(command.content, rules.profile.sensitive_content)
+        remarks = {"note": command.note, "evidence": command.evidence}
+        content_rules.check_remarks(remarks, rules.profile.sensitive_content)
+        return decision
+
+    return await commit_change(command, decide, service)
+
+
+async def delete_document(command: DeleteDocument, service: Service) -> WriteResult:
+    """Delete a document exactly once. Its history stays, and a later creation continues it.
+
+    Raises:
+        FieldDenied: The note holds sensitive content.
+        What `commit_change` raises; then nothing has changed.
+    """
+
+    def decide(current: Envelope | None) -> Decision:
+        if current is None:
+            raise DocumentNotFound()
+        content_rules.check_remarks({"note": command.note}, STRICTEST)
+        return decide_deletion(command, current)
+
+    return await commit_change(command, decide, service)
+
+
+async def commit_governed(
+    command: WriteCommand, decide: Callable[[Catalog, Envelope | None], Decision], service: Service
+) -> WriteResult:
+    """Apply `command`, which `decide` judges by the catalog, exactly once.
+
+    If the document is under a schema version that this process does not have, the text of that version is read from
+    the container and the change is decided again.
+
+    Raises:
+        What `decide` and `commit_change` raise; then nothing has changed.
+    """
+
+    async def commit_with(known: Catalog) -> WriteResult:
+        return await commit_change(command, partial(decide, known), service)
+
+    try:
+        return await commit_with(service.catalog)
+    except BindingMismatch as mismatch:
+        stored = mismatch.details.get("schema_id"), mismatch.details.get("schema_version")
+        schemas = service.catalog.schemas
+        if None not in stored:
+            schemas = await read_schema(str(stored[0]), str(stored[1]), schemas, texts=service.documents.texts)
+        if schemas is service.catalog.schemas:
+            raise
+    return await commit_with(replace(service.catalog, schemas=schemas))
+
+
+async def commit_change(command: WriteCommand, decide: Decide, service: Service) -> WriteResult:
+    """Apply `command`, whose outcome `decide` works out from the current version, exactly once.
+
+    A dry run raises what the write would raise now and stores nothing: it creates no data key and copies no record.
+
+    Raises:
+        What `decide` and `match_request` raise; then nothing has changed.
+        VaultUnavailable, DecryptionFailed: There is no key to seal the record with. Nothing has changed.
+        HistoryCorrupt: Stored bytes are not what was written.
+        ErasureRunning: The user's memory is being erased, this change included if it was applied.
+        Unavailable: The outcome is open. The same request with the same key finds out.
+    """
+    scope = command.key.scope
+    key = _RecordKey(service.audit.vault, scope, may_create=not command.dry_run)
+    for attempt in range(ATTEMPTS):
+        remembered = None if attempt else _remembered(command, service.documents)
+        stored, current = await key.fetched_during(_current(command, service.documents, remembered))
+        try:
+            applied = await _applied_before(current, command, service)
+            if current and applied:
+                return commit.result(current.doc_id, applied, replayed=True, dry_run=command.dry_run)
+            decision = decide(current)
+        except MemnetError:
+            if remembered is None:
+                raise
+            # The remembered version may be stale or erased, so it is no reason to refuse: read the current one.
+            continue
+        await _check_fence(current, command, service.documents)
+        carried = commit.unflushed(current, lambda change_id: service.audit.stands(scope, change_id))
+        sealing = await key.sealing()
+        if command.dry_run:
+            await _check_storing(current, carried, key.is_stored, command, service)
+        elif commit.outbox_is_full(carried):
+            await flush_outbox(scope, carried, audit=service.audit)
+            carried = ()
+        version = commit.next_version(
+            current,
+            command,
+            decision,
+            now=to_text(service.clock.now()),
+            new_doc_id=service.ids.new(),
+            carried=carried,
+            sealing=sealing,
+        )
+        if command.dry_run:
+            return commit.preview(version)
+        try:
+            await service.documents.put(
+                command.key,
+                envelope.dump(version, decision.content_bytes),
+                envelope.summarise(version, decision.content_bytes),
+                replaces=stored.storage_etag if stored else None,
+            )
+        except (StoreConflict, Unavailable):
+            # Lost, applied without an answer, or still on its way: only the current version shows which.
+            continue
+        await _check_fence(version, command, service.documents)
+        service.background.start("flush_outbox", flush_outbox(scope, version.commit.outbox, audit=service.audit))
+        return commit.result(version.doc_id, version.commit.receipts[-1], replayed=False)
+    raise Unavailable()
+
+
+class _RecordKey:
+    """The data key of one request, fetched once and reused across attempts.
+
+    So a vault outage between two attempts cannot hide whether the write was applied.
+    """
+
+    def __init__(self, vault: Vault, scope: UserScope, *, may_create: bool) -> None:
+        """Use the cached key, if there is one. A dry run may not create a key."""
+        self._vault, self._scope, self._may_create = vault, scope, may_create
+        self._key: DataKey | None = vault.cache.current(scope) if vault.cache else None
+        self._failure: BaseException | None = None
+        self.is_stored = True
+        """False: the user has no key, and a dry run uses one that is not stored."""
+
+    async def fetched_during(self, read: Awaitable[T]) -> T:
+        """Return the result of `read` and fetch the key at the same time, unless it is known.
+
+        A failure to fetch it is raised only when the key is needed: an applied request is answered without it.
+        """
+        if self._key is not None:
+            return await read
+        found, key = await asyncio.gather(read, KeyRing(self._vault).current(self._scope), return_exceptions=True)
+        if isinstance(key, BaseException):
+            self._failure = key
+        else:
+            self._key = key
+        if isinstance(found, BaseException):
+            raise found
+        return found
+
+    async def sealing(self) -> Sealing:
+        """Return what seals one attempt's record.
+
+        The first key of a user is created here. A dry run only checks that the vault could wrap it.
+        """
+        if self._failure is not None:
+            raise self._failure
+        if self._key is None and not self._may_create:
+            await self._vault.keys.find_newest(self._scope.tenant_id)
+            self._key, self.is_stored = DataKey("", self._vault.ids.secret(KEY_BYTES)), False
+        if self._key is None:
+            try:
+                self._key = await KeyRing(self._vault).add(self._scope, None, None)
+            except StoreConflict:  # another process was faster
+                self._key = await KeyRing(self._vault).get_or_create(self._scope)
+        salt, nonce = self._vault.ids.secret(SALT_BYTES), self._vault.ids.secret(NONCE_BYTES)
+        return Sealing(self._key, salt, nonce)
+
+
+def _remembered(command: WriteCommand, documents: DocumentStore) -> tuple[StoredDocument, Envelope] | None:
+    """The version this process last saw, if it is the one the client names: that saves a read, and the conditional PUT
+    still checks it.
+    """
+    if command.dry_run or not isinstance(command.precondition, IfMatch):
+        return None
+    stored = documents.recall(command.key)
+    current = envelope.load(stored.data) if stored else None
+    return (stored, current) if stored and current and current.commit.etag == command.precondition.etag else None
+
+
+async def _current(
+    command: WriteCommand, documents: DocumentStore, remembered: tuple[StoredDocument, Envelope] | None
+) -> tuple[StoredDocument | None, Envelope | None]:
+    """The document as it is stored, or the remembered version if there is one."""
+    if remembered is not None:
+        return remembered
+    stored = await documents.get(command.key)
+    return stored, envelope.load(stored.data) if stored else None
+
+
+async def _check_fence(version: Envelope | None, command: WriteCommand, documents: DocumentStore) -> None:
+    """Check for an erasure, which writes tombstones over the documents it lists.
+
+    It misses a document that was being created when its fence was written. So a creation checks the fence after the
+    write, and the first change checks it before.
+    """
+    if version is not None and version.commit.sequence == 1:
+        await documents.check(command.key.scope)
+
+
+async def _check_storing(
+    current: Envelope | None, carried: tuple[Record, ...], has_key: bool, command: WriteCommand, service: Service
+) -> None:
+    """Raise for a dry run what the stores would raise for the write, which creates a document, a key or records."""
+    await service.documents.check_writing(command.key.scope.tenant_id)
+    is_full = commit.outbox_is_full(carried)
+    for record in carried if is_full else ():
+        data = await service.audit.read(command.key.scope, record["change_id"])
+        if data is not None and data != record_bytes(record):
+            raise HistoryCorrupt(change_id=record["change_id"])
+    if current is None or is_full or not has_key:
+        await service.documents.check(command.key.scope)
+
+
+async def _applied_before(current: Envelope | None, command: WriteCommand, service: Service) -> AppliedRequest | None:
+    """The applied request that this one repeats, from the blob's ring or the audit log; None if it is new."""
+    try:
+        settled = commit.match_request(current, command)
+    except DocumentNotFound:
+        # If the user's memory is being erased, ErasureRunning is the better error.
+        await service.documents.check(command.key.scope)
+        raise
+    if not isinstance(settled, commit.OlderThanReceipts):
+        return settled
+    data = await service.audit.read(command.key.scope, settled.change_id)
+    record = None if data is None else read_record(data)
+    if data is not None and record is None:
+        raise HistoryCorrupt(change_id=settled.change_id)
+    if record is not None:
+        (record,) = await open_audit_records(command.key.scope, {settled.change_id: record}, vault=service.audit.vault)
+    return commit.request_from_record(record, settled, command)
