@@ -15,7 +15,7 @@ async def test_users_are_erased_before_tenants_are(monkeypatch: pytest.MonkeyPat
     await world.request()
     left: list[dict[str, int]] = []
 
-    async def erase_tenants(**_: Any) -> Counter[Any]:
+    async def erase_tenants(_: Any) -> Counter[Any]:
         left.append(world.stored(U1))
         return Counter()
 

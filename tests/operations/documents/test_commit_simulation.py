@@ -57,7 +57,7 @@ MUTANTS = {
     ),
     "a stale request beyond the ring is refused unseen": (
         "memnet.domain.documents.commit",
-        "    return Elsewhere(head.change_id(sequence), refusal)",
+        "    return OlderThanReceipts(head.change_id(sequence), refusal)",
         "    raise refusal",
     ),
     "the outbox is not carried on": (
@@ -70,7 +70,7 @@ MUTANTS = {
         "canonical([key.blob_name, principal, idempotency_key])",
         "canonical([key.blob_name, idempotency_key])",
     ),
-    "receipts are forgotten": ("memnet.domain.documents.commit", "receipt)[-RING:]", "receipt)[-1:]"),
+    "receipts are forgotten": ("memnet.domain.documents.commit", "receipt)[-MAX_RECEIPTS:]", "receipt)[-1:]"),
     "an unknown outcome is answered as a conflict": (
         "memnet.operations.documents.commit_change",
         "only the newest version can tell.\n            continue\n",
@@ -118,7 +118,7 @@ def test_each_mutant_is_caught(name, monkeypatch):
         patched.setitem(__import__("sys").modules, module_name, mutant)
         exec(compile(source.replace(old, new), module_name, "exec"), mutant.__dict__)
     if module_name == "memnet.domain.documents.commit":
-        mutant.RING, mutant.OUTBOX_RECORDS = 4, 3
+        mutant.MAX_RECEIPTS, mutant.OUTBOX_RECORDS = 4, 3
         monkeypatch.setattr(importlib.import_module("memnet.operations.documents.commit_change"), "commit", mutant)
         monkeypatch.setattr(importlib.import_module("memnet.operations.documents.sweep_outboxes"), "commit", mutant)
     else:

@@ -64,7 +64,7 @@ async def test_versions_go_too_before_it_says_complete(world):
     before = world.stored(U1)
     erasure_id = (await world.request()).erasure_id
     storage = KeepingStorage(world.services.user_storage)
-    assert await run(world, storage=storage) is Erased.FINISHED
+    assert await run(world, user_storage=storage) is Erased.FINISHED
     assert (world.stored(U1), storage.versions) == ({}, [])
     status = await world.status(erasure_id)
     assert status.status is Status.COMPLETE
@@ -75,7 +75,7 @@ async def test_versions_go_too_before_it_says_complete(world):
 async def test_without_the_right_to_remove_versions_it_does_not_end_and_what_is_current_is_gone(world):
     erasure_id = (await world.request()).erasure_id
     storage = KeepingStorage(world.services.user_storage, may_delete_versions=False)
-    assert await run(world, storage=storage) is Erased.FAILING
+    assert await run(world, user_storage=storage) is Erased.FAILING
     assert world.stored(U1) == {}
     status = await world.status(erasure_id)
     assert (status.status, dict(status.failing)) == (Status.RUNNING, {"blobs": "UNAVAILABLE"})
@@ -84,7 +84,7 @@ async def test_without_the_right_to_remove_versions_it_does_not_end_and_what_is_
 async def test_what_soft_delete_keeps_makes_it_partial_until_then(world):
     erasure_id = (await world.request()).erasure_id
     storage = KeepingStorage(world.services.user_storage, days=7)
-    assert await run(world, storage=storage) is Erased.FINISHED
+    assert await run(world, user_storage=storage) is Erased.FINISHED
     status = await world.status(erasure_id)
     assert status.status is Status.PARTIAL
     assert status.receipt is not None
@@ -95,5 +95,5 @@ async def test_what_soft_delete_keeps_makes_it_partial_until_then(world):
     # Once the storage has dropped it, the same request under a new key says complete.
     storage.kept.clear()
     again = (await world.request("forget-2")).erasure_id
-    assert await run(world, storage=storage) is Erased.FINISHED
+    assert await run(world, user_storage=storage) is Erased.FINISHED
     assert (await world.status(again)).status is Status.COMPLETE

@@ -7,7 +7,7 @@ import orjson
 import pytest
 
 from memnet.domain.core.canonical_json import canonical, sha256_hex
-from memnet.domain.core.errors import ETagMismatch, HistoryCorrupt, LimitExceeded, Unavailable, VaultUnavailable
+from memnet.domain.core.errors import ETagMismatch, HistoryCorrupt, LimitExceeded, Unavailable
 from memnet.domain.core.scope import DocumentKey, UserScope
 from memnet.domain.core.user_item import ItemKind
 from memnet.domain.documents import envelope
@@ -119,13 +119,6 @@ async def test_reading_the_conversations_leaves_a_record_each_which_is_in_the_ar
     assert stored.data in files(archive)["accesses.jsonl"].splitlines()
     assert all(text.encode() in files(archive)["snapshots.jsonl"] for _, _, text in MESSAGES)
     assert report.manifest.actor == OPERATOR.principal
-
-
-async def test_without_a_vault_no_conversation_is_read() -> None:
-    world = await filled_world(3)
-    with pytest.raises(VaultUnavailable):
-        await exported(world, reader=OPERATOR, vault=False)
-    await exported(world, vault=False)
 
 
 async def test_a_writer_beside_it_goes_on_and_every_document_is_one_version() -> None:
