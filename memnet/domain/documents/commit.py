@@ -50,8 +50,8 @@ class OlderThanReceipts:
 def match_request(head: Envelope | None, command: WriteCommand) -> AppliedRequest | OlderThanReceipts | None:
     """Compare a request with the newest version of its document, before anything is said about its content.
 
-    Returns the receipt if it was applied before, None if it is to be decided now, OlderThanReceipts if the audit must be asked.
-    Raises ErasureRunning, IdempotencyKeyReused, ETagMismatch, DocumentExists, DocumentNotFound.
+    Returns the receipt if it was applied before, None if it is to be decided now, OlderThanReceipts if the audit
+    must be asked. Raises ErasureRunning, IdempotencyKeyReused, ETagMismatch, DocumentExists, DocumentNotFound.
     """
     if head is not None and head.erased:
         raise ErasureRunning()
