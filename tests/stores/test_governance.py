@@ -5,7 +5,6 @@ from typing import Any
 
 import pytest
 
-from memnet.adapters.memory.clock import FrozenClock
 from memnet.domain.core.errors import HistoryCorrupt, InvalidCursor, InvalidIdentifier
 from memnet.domain.core.scope import Actor, UserScope
 from memnet.domain.core.user_item import ItemKey, ItemKind
@@ -62,15 +61,15 @@ async def test_changes_are_listed_by_place_and_by_tenant_in_their_order(holds):
 @pytest.mark.parametrize("held", [PLACE, HoldTarget("t1")])
 async def test_the_changes_of_a_hold_are_a_chain_in_any_store(holds, held):
     blobs = memory_blobs()
-    actor, erasures = Actor("ops", frozenset()), ErasureStore(blobs)
+    service = service_of(holds=holds, erasures=ErasureStore(blobs))
     for change in (place_hold, release_hold) * 6:
-        await change(held, "case", actor=actor, holds=holds, erasures=erasures, clock=FrozenClock())
-    found = (await get_hold(held, service_of(holds=holds, erasures=erasures))).changes
+        await change(held, "case", service, actor=Actor("ops", frozenset()))
+    found = (await get_hold(held, service)).changes
     assert [change.key.number for change in found] == list(range(1, 13))
     newest = await holds.read(HoldKey(held, 12))
     await holds.create(HoldKey(held, 14), newest.replace(b'"number":12', b'"number":14'))
     with pytest.raises(HistoryCorrupt):
-        await get_hold(held, service_of(holds=holds, erasures=erasures))
+        await get_hold(held, service)
 
 
 async def test_a_user_is_listed_once_whatever_is_stored(stored):
