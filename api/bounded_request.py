@@ -17,9 +17,9 @@ from starlette.types import Scope
 from uvicorn._types import ASGI3Application
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol, RequestResponseCycle
 
-from api.answer_headers import complete
 from api.problems import problem
 from api.request_body import LOWEST_RATE
+from api.response_headers import complete
 from api.telemetry import log_request
 from memnet.domain.core.errors import (
     HeadersTooLarge,

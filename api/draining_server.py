@@ -13,7 +13,7 @@ from types import FrameType
 
 import uvicorn
 
-from api.in_flight import InFlight
+from api.concurrency_limit import ConcurrencyLimit
 
 TICK_SECONDS = 0.1
 
@@ -21,22 +21,22 @@ TICK_SECONDS = 0.1
 class DrainingServer(uvicorn.Server):
     """Serves on for `drain_seconds` after SIGTERM. SIGINT, which comes from a person, and any second signal end it."""
 
-    def __init__(self, config: uvicorn.Config, in_flight: InFlight, drain_seconds: float) -> None:
+    def __init__(self, config: uvicorn.Config, concurrency_limit: ConcurrencyLimit, drain_seconds: float) -> None:
         """`in_flight` is that of the application, which it tells that the end is near."""
         super().__init__(config)
-        self._in_flight = in_flight
+        self._limit = concurrency_limit
         self._drain_seconds = drain_seconds
 
     def handle_exit(self, sig: int, frame: FrameType | None) -> None:
         """Take the signal."""
-        if self._in_flight.draining or sig != signal.SIGTERM:
+        if self._limit.draining or sig != signal.SIGTERM:
             self._drain_seconds = 0.0
-        self._in_flight.draining = True
+        self._limit.draining = True
         super().handle_exit(sig, frame)
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
         """Serve on, then let the requests under way end."""
-        self._in_flight.draining = True
+        self._limit.draining = True
         started = asyncio.get_running_loop().time()
         while asyncio.get_running_loop().time() - started < self._drain_seconds:
             await asyncio.sleep(TICK_SECONDS)

@@ -120,7 +120,7 @@ class IssuerKeys:
 
 
 @asynccontextmanager
-async def open_issuer_keys(issuer_url: str, clock: Clock) -> AsyncIterator[IssuerKeys]:
+async def connect_issuer_keys(issuer_url: str, clock: Clock) -> AsyncIterator[IssuerKeys]:
     """Yield the issuer's keys, being fetched already; an issuer that is down does not stop the start.
 
     Raises ValueError unless the URL is https, or http to this machine.

@@ -15,7 +15,7 @@ from api.app import create_app
 from api.bounded_request import bounded_request
 from api.draining_server import DrainingServer
 from api.identity import TokenValidator
-from api.issuer_keys import open_issuer_keys
+from api.issuer_keys import connect_issuer_keys
 from memnet import settings as environment
 from memnet.catalog import CatalogError
 from memnet.domain.core.errors import CatalogConflict, Unavailable
@@ -66,7 +66,7 @@ async def _serve(settings: Settings) -> int:
             proxy_headers=False,
             timeout_graceful_shutdown=GRACE_SECONDS,
         )
-        server = DrainingServer(config, app.state.in_flight, settings.drain_seconds)
+        server = DrainingServer(config, app.state.concurrency_limit, settings.drain_seconds)
         # uvicorn raises the signal it was stopped by once more when it has stopped; what is left to close needs time.
         for stop in (signal.SIGTERM, signal.SIGINT):
             signal.signal(stop, lambda *_: None)
@@ -76,7 +76,7 @@ async def _serve(settings: Settings) -> int:
 
 @asynccontextmanager
 async def _identity(settings: Settings, service: Service) -> AsyncIterator[TokenValidator]:
-    keys = open_issuer_keys(settings.issuer_url, service.clock)
+    keys = connect_issuer_keys(settings.issuer_url, service.clock)
     async with AsyncExitStack() as stack:
         try:
             source = await stack.enter_async_context(keys)

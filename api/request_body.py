@@ -26,15 +26,17 @@ LOWEST_RATE = 16_384
 Model = TypeVar("Model", bound=BaseModel)
 
 
-async def read_body(request: Request, model: type[Model], *, max_bytes: int) -> Model:
+async def read_body(request: Request, model: type[Model], *, max_bytes: int, optional: bool = False) -> Model:
     """Read, parse and check the body.
 
     Raises UnsupportedMediaType for a body that says it is not JSON, BodyTooLarge as soon as the limit is passed
     (the rest is not read), RequestTimeout for a body that comes too slowly, Overloaded or QuotaExceeded if there is
     no place for the request, and MalformedRequest with details.problems, which quote none of its values.
     """
+    if optional and request.headers.get("content-length", "0") == "0" and "transfer-encoding" not in request.headers:
+        return model()  # RFC 9112, section 6.3: without either header there is no body
     _check_media_type(request)
-    with request.scope["memnet.in_flight"].receiving():
+    with request.scope["memnet.slot"].receiving():
         data = await _read(request, max_bytes, request.app.state.service.settings.body_seconds)
     value = parse(data, max_values=MAX_VALUES)
     try:

@@ -5,7 +5,7 @@ from typing import Final
 
 from starlette.types import Scope
 
-from api.measurements import ABANDONED, OTHER, WRITES
+from api.latency_stats import ABANDONED, OTHER, WRITES
 from memnet.domain.catalog.catalog import Catalog
 from memnet.domain.core.access import ROLES
 from memnet.domain.core.metric import REQUEST_DURATION, UNKNOWN

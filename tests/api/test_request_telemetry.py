@@ -96,7 +96,7 @@ async def test_health_checks_are_told_apart_from_what_is_refused_without_an_oper
 ) -> None:
     for path in ("/health/live", "/health/ready", "/nowhere"):
         await client.get(path)
-    app.state.in_flight.draining = True
+    app.state.concurrency_limit.draining = True
     await client.get("/health/ready")
     assert [tuple(labels.values()) for labels in told(telemetry, "memnet.request.duration")] == [
         ("health", "200"),

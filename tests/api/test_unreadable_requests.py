@@ -7,8 +7,8 @@ import orjson
 import pytest
 from fastapi import FastAPI
 
-from api.answer_headers import ALWAYS
 from api.bounded_request import MAX_HEAD_BYTES
+from api.response_headers import ALWAYS
 from api.telemetry import JsonFormatter
 from memnet.adapters.process.background import BackgroundTasks
 from memnet.service import Service

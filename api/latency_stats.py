@@ -70,7 +70,7 @@ class _Tally:
         return None
 
 
-class Measurements:
+class LatencyStats:
     """A ring of minutes. Its size is bounded by the number of operations and of statuses they answer."""
 
     def __init__(self, clock: Clock) -> None:
