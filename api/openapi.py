@@ -175,7 +175,7 @@ def _document(app: FastAPI) -> Schema:
                 "type": "http",
                 "scheme": "bearer",
                 "bearerFormat": "JWT",
-                "description": "An RS256 access token of the configured issuer, for the configured audience.",
+                "description": "An RS256 access token from the configured issuer for the configured audience.",
             }
         },
     }
