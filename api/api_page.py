@@ -20,8 +20,6 @@ from api.parameters import (
     KEY,
     LIMIT,
     NAMESPACE,
-    READ_IF_MATCH,
-    READ_IF_NONE_MATCH,
     WRITE_IF_MATCH,
 )
 from memnet.catalog import Catalog

@@ -99,13 +99,6 @@ async def test_a_token_of_another_tenant_is_refused_everywhere(
             assert (response.status_code, code(response)) == (403, "TENANT_FORBIDDEN"), (method, path)
 
 
-async def test_a_token_of_several_tenants_reaches_each(anonymous: httpx.AsyncClient, token: Token) -> None:
-    headers = bearer(token(tid=["t1", "t2"]))
-    for tenant in ("t1", "t2"):
-        response = await anonymous.get(f"/v1/tenants/{tenant}/users/u1/documents", headers=headers)
-        assert response.status_code == 200
-
-
 async def test_the_tenant_comes_before_the_role(anonymous: httpx.AsyncClient, app: FastAPI, token: Token) -> None:
     anonymous.headers = httpx.Headers(bearer(token("Nothing")))
     for method, path, _ in of_tenants(app):

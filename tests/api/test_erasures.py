@@ -17,7 +17,7 @@ from memnet.domain.governance.erasure_receipt import is_signed, read_receipt
 from memnet.operations.governance.erase_user import Erased, erase_user
 from memnet.operations.governance.erase_users import erase_users
 from memnet.service import Service
-from tests.api.conftest import DYNAMIC, USER, Token, bearer, changing, code, creating, patch_body
+from tests.api.conftest import DYNAMIC, USER, changing, code, creating, patch_body
 from tests.api.erasing import (
     ERASURES,
     MEMORY,
@@ -112,28 +112,6 @@ class TestRequest:
         assert await erase_users(None, services) == {}
         assert (await client.get(DYNAMIC)).headers["ETag"] == made.headers["ETag"]
 
-    async def test_another_key_after_that_erases_what_has_been_written_since(self, client, services, lived):
-        first = await accepted(client)
-        await finish(services)
-        await client.patch(DYNAMIC, json=patch_body(), headers=creating("afresh"))
-        second = await accepted(client, "forget-2")
-        assert second != first
-        await finish(services)
-        assert (await client.get(DYNAMIC)).status_code == 404
-        for erasure_id, documents in ((first, 2), (second, 1)):
-            told = (await client.get(f"{ERASURES}/{erasure_id}")).json()
-            assert (told["status"], told["removed"]["documents"]) == ("complete", documents)
-
-    async def test_the_same_key_for_two_users_is_two_erasures(self, client):
-        other = f"{USER}0"
-        assert await accepted(client) != await accepted(client, user=other)
-
-    async def test_of_a_user_of_whom_nothing_is_stored_it_is_complete_as_well(self, client, services):
-        erasure_id = await accepted(client)
-        await finish(services)
-        told = (await client.get(f"{ERASURES}/{erasure_id}")).json()
-        assert (told["status"], told["removed"]) == ("complete", {})
-
 
 class TestGet:
     async def test_the_receipt_is_what_is_verified(self, client, services, lived):
@@ -192,24 +170,6 @@ class TestGet:
         assert (response.status_code, code(response)) == (404, "ERASURE_NOT_FOUND")
         response = await client.get(f"{ERASURES}/.x")
         assert (response.status_code, code(response)) == (400, "INVALID_IDENTIFIER")
-
-
-class TestRoles:
-    async def test_it_is_asked_for_by_administrators_and_told_to_auditors_too(self, anonymous, token: Token):
-        key = {"Idempotency-Key": "forget-1"}
-        for role in ("Memory.Read", "Memory.Write", "Memory.Replay", "Memory.Audit"):
-            response = await anonymous.delete(MEMORY, headers=key | bearer(token(role)))
-            assert (response.status_code, code(response)) == (403, "ROLE_REQUIRED")
-        response = await anonymous.delete(MEMORY, headers=key | bearer(token("Memory.Admin", tid="t2")))
-        assert (response.status_code, code(response)) == (403, "TENANT_FORBIDDEN")
-        response = await anonymous.delete(MEMORY, headers=key | bearer(token("Memory.Admin")))
-        assert response.status_code == 202
-        url = f"{ERASURES}/{response.json()['erasure_id']}"
-        for role in ("Memory.Read", "Memory.Write", "Memory.Replay"):
-            response = await anonymous.get(url, headers=bearer(token(role)))
-            assert (response.status_code, code(response)) == (403, "ROLE_REQUIRED")
-        for role in ("Memory.Admin", "Memory.Audit"):
-            assert (await anonymous.get(url, headers=bearer(token(role)))).status_code == 200
 
 
 # What fails.

@@ -87,16 +87,6 @@ async def test_who_leaves_takes_the_answer_from_nobody_else(
     assert place.looks == 1
 
 
-async def test_when_all_have_left_the_look_is_there_for_who_comes(place: Place, shared: SingleFlight[int]) -> None:
-    (only,) = await begun(shared, 1)
-    only.cancel()
-    with pytest.raises(asyncio.CancelledError):
-        await only
-    (later,) = await begun(shared, 1)
-    place.go_on.set()
-    assert (await later, place.looks) == (1, 1)
-
-
 async def test_a_failure_is_told_to_those_who_wait_and_not_kept(place: Place, shared: SingleFlight[int]) -> None:
     place.failure = ValueError("x")
     asking = await begun(shared, 2)

@@ -71,7 +71,7 @@ async def test_a_document_is_travelled_through(tab: Opens, maya: Maya) -> None:
     await expect(stage.locator("ins")).to_contain_text('"Answer briefly, with the numbers first."')
     etags = [record["post_etag"] for record in await audit(maya)]
     await expect(stage).to_contain_text(etags[1])
-    await screen.main.get_by_label("Show only what this change made different").uncheck()
+    await screen.main.get_by_label("Show only the differences").uncheck()
     await expect(stage.locator(".tree")).to_contain_text("durable_facts: [ ] empty")
     await screen.main.get_by_label("Or at a time (UTC)").fill("2020-01-01T00:00:00")
     await screen.main.get_by_role("button", name="Go").click()
@@ -258,7 +258,7 @@ async def test_the_service_shows_the_numbers_of_the_api(tab: Opens, maya: Maya) 
     row = screen.main.get_by_role("row").filter(has_text="patch_document")
     await expect(row.get_by_role("cell").nth(1)).to_have_text(str(patches["requests"]))
     await expect(row).to_contain_text(f"412: {patches['statuses']['412']}")
-    for title in ("Latency", "Refused and failed", "Age of the backlog"):
+    for title in ("Latency", "Refused and failed", "Backlog age"):
         drawn = screen.main.get_by_role("img", name=title)
         await expect(drawn).to_be_visible()
         figure = screen.main.locator("figure").filter(has=screen.page.get_by_role("heading", name=title))

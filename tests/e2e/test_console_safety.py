@@ -247,7 +247,7 @@ async def test_it_is_used_by_keyboard(tab: Opens, maya: Maya) -> None:
     await page.keyboard.press("Enter")
     await expect(screen.main).to_be_focused()
     assert page.url.endswith("/console")
-    form = page.get_by_role("form", name="Whose memory")
+    form = page.get_by_role("form", name="Tenant and user")
     await form.get_by_label("User").focus()
     await page.keyboard.type(maya.service.user_id)
     await page.keyboard.press("Enter")
