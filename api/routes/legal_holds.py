@@ -26,7 +26,31 @@ _REASON = parameter(
 _RETURNS = {200: Returned("The legal hold and its history.", HoldView)}
 
 
-@user(
+async def place(call: UserCall | TenantCall, body: HoldBody) -> Response:
+    """While on hold, nothing of the user, or of any current or future user of the tenant, is deleted.
+
+    Repeating the reason changes nothing; another reason replaces it and is recorded. A running erasure of the user
+    refuses the hold; a hold on the tenant does not stop it.
+    """
+    status = await place_hold(_target(call), body.reason, call.service, actor=call.actor)
+    return json_response(status.members())
+
+
+async def release(call: UserCall | TenantCall) -> Response:
+    """Lift the legal hold; its history remains. Holds on a tenant and on its users are independent."""
+    reason = query.text(call.request, "reason", max_length=MAX_REASON)
+    if not reason:
+        raise MalformedRequest("The query parameter reason is missing.", parameter="reason")
+    status = await release_hold(_target(call), reason, call.service, actor=call.actor)
+    return json_response(status.members())
+
+
+async def get(call: UserCall | TenantCall) -> Response:
+    """Get the legal holds that cover the user or the tenant, with their reasons and the history of its own hold."""
+    return json_response((await get_hold(_target(call), call.service)).members())
+
+
+user(
     "PUT",
     _PATH,
     "place_hold",
@@ -34,16 +58,8 @@ _RETURNS = {200: Returned("The legal hold and its history.", HoldView)}
     summary="Place a legal hold on a user",
     returns=_RETURNS,
     errors={E.HISTORY_CORRUPT, E.TENANT_ENDED, E.ERASURE_RUNNING},
-)
-async def place(call: UserCall, body: HoldBody) -> Response:
-    """While on hold, nothing of the user is deleted, whatever the retention rules say.
-
-    Repeating the reason changes nothing; another reason replaces it and is recorded. Refused during an erasure.
-    """
-    return await _place(call, HoldTarget(call.scope.tenant_id, call.scope.user_id), body)
-
-
-@user(
+)(place)
+user(
     "DELETE",
     _PATH,
     "release_hold",
@@ -51,26 +67,9 @@ async def place(call: UserCall, body: HoldBody) -> Response:
     parameters=(_REASON,),
     returns=_RETURNS,
     errors={E.HISTORY_CORRUPT, E.MALFORMED_REQUEST},
-)
-async def release(call: UserCall) -> Response:
-    """Lift the legal hold; its history remains. A hold on the tenant still covers the user."""
-    return await _release(call, HoldTarget(call.scope.tenant_id, call.scope.user_id))
-
-
-@user(
-    "GET",
-    _PATH,
-    "get_hold",
-    summary="Get a user's legal hold",
-    returns=_RETURNS,
-    errors={E.HISTORY_CORRUPT},
-)
-async def get(call: UserCall) -> Response:
-    """Get the legal holds that cover a user, with their reasons and the history of the user's own."""
-    return await _get(call, HoldTarget(call.scope.tenant_id, call.scope.user_id))
-
-
-@tenant(
+)(release)
+user("GET", _PATH, "get_hold", summary="Get a user's legal hold", returns=_RETURNS, errors={E.HISTORY_CORRUPT})(get)
+tenant(
     "PUT",
     _PATH,
     "place_tenant_hold",
@@ -78,13 +77,8 @@ async def get(call: UserCall) -> Response:
     summary="Place a legal hold on a tenant",
     returns=_RETURNS,
     errors={E.HISTORY_CORRUPT, E.TENANT_ENDED},
-)
-async def place_on_tenant(call: TenantCall, body: HoldBody) -> Response:
-    """Place a legal hold on all current and future users of a tenant. A running erasure of a user continues."""
-    return await _place(call, HoldTarget(call.tenant_id), body)
-
-
-@tenant(
+)(place)
+tenant(
     "DELETE",
     _PATH,
     "release_tenant_hold",
@@ -92,35 +86,18 @@ async def place_on_tenant(call: TenantCall, body: HoldBody) -> Response:
     parameters=(_REASON,),
     returns=_RETURNS,
     errors={E.HISTORY_CORRUPT, E.MALFORMED_REQUEST},
-)
-async def release_from_tenant(call: TenantCall) -> Response:
-    """Lift the legal hold. Holds on single users remain."""
-    return await _release(call, HoldTarget(call.tenant_id))
-
-
-@tenant(
+)(release)
+tenant(
     "GET",
     _PATH,
     "get_tenant_hold",
     summary="Get a tenant's legal hold",
     returns=_RETURNS,
     errors={E.HISTORY_CORRUPT},
-)
-async def get_of_tenant(call: TenantCall) -> Response:
-    """Get the legal hold on a tenant, without those on single users."""
-    return await _get(call, HoldTarget(call.tenant_id))
+)(get)
 
 
-async def _place(call: UserCall | TenantCall, target: HoldTarget, body: HoldBody) -> Response:
-    return json_response((await place_hold(target, body.reason, call.service, actor=call.actor)).members())
-
-
-async def _release(call: UserCall | TenantCall, target: HoldTarget) -> Response:
-    reason = query.text(call.request, "reason", max_length=MAX_REASON)
-    if not reason:
-        raise MalformedRequest("The query parameter reason is missing.", parameter="reason")
-    return json_response((await release_hold(target, reason, call.service, actor=call.actor)).members())
-
-
-async def _get(call: UserCall | TenantCall, target: HoldTarget) -> Response:
-    return json_response((await get_hold(target, call.service)).members())
+def _target(call: UserCall | TenantCall) -> HoldTarget:
+    if isinstance(call, UserCall):
+        return HoldTarget(call.scope.tenant_id, call.scope.user_id)
+    return HoldTarget(call.tenant_id)

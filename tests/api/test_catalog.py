@@ -13,7 +13,6 @@ from tests.api.conftest import code
 
 PROFILES, COPILOT = "/v1/profiles", "/v1/profiles/project-copilot-v1"
 SCHEMA = "/v1/schemas/memory.user.dynamic/1.0.0"
-READERS = {"Memory.Read", "Memory.Admin", "Memory.Audit"}
 
 
 async def test_profiles_are_listed_with_what_they_bind(client: httpx.AsyncClient) -> None:
