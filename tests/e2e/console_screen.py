@@ -50,8 +50,8 @@ class Screen:
         await self.page.goto(f"{self.url}/console")
         await self.page.get_by_label("Access token").fill(token)
         if keep:
-            await self.page.get_by_label("Keep it until this tab is closed").check()
-        await self.page.get_by_role("button", name="Use this token").click()
+            await self.page.get_by_label("Stay signed in until I close this tab").check()
+        await self.page.get_by_role("button", name="Sign in").click()
 
     async def choose(self, user_id: str, tenant_id: str = "t1") -> None:
         """Say whose memory is looked at."""

@@ -107,8 +107,8 @@ async def test_too_little_confidence_is_told_before_and_the_proposer_is_refused(
     await screen.open("confirmations")
     await screen.row(PORTO).get_by_role("button", name="Approve").click()
     dialog = screen.page.get_by_role("dialog", name="Approve the proposal")
-    await dialog.get_by_label("How sure it is").fill("0.4")
-    await dialog.get_by_role("button", name="Try again without writing").click()
+    await dialog.get_by_label("Confidence (0 to 1)").fill("0.4")
+    await dialog.get_by_role("button", name="Preview").click()
     await expect(dialog.locator(".preview")).to_contain_text("422 CONFIDENCE_TOO_LOW")
     await screen.page.keyboard.press("Escape")
     own = screen.row("Prefers trains")
@@ -151,7 +151,7 @@ async def test_a_conflict_shows_three_versions_and_is_decided(tab: Opens, stack:
     await expect(screen.status).to_contain_text("After the retry the conflict is open.")
     await card.get_by_role("button", name="Discard").click()
     dialog = screen.page.get_by_role("dialog")
-    await dialog.get_by_label("Why").fill("theirs is right")
+    await dialog.get_by_label("Reason").fill("theirs is right")
     await dialog.get_by_role("button", name="Discard").click()
     await expect(card).to_contain_text(f"discard by {OPERATOR}")
     await expect(card).to_contain_text("theirs is right")
@@ -179,8 +179,8 @@ async def test_replays_tell_the_fate_of_each_patch(tab: Opens, maya: Maya) -> No
 async def test_routing_shows_what_was_chosen_and_what_was_left_out(tab: Opens, maya: Maya) -> None:
     screen = await tab(maya.service.user_id)
     await screen.open("routing")
-    await screen.main.get_by_label("What the conversation is about").fill("How is project atlas doing?")
-    await screen.main.get_by_label("Most documents").fill("2")
+    await screen.main.get_by_label("Message").fill("How is project atlas doing?")
+    await screen.main.get_by_label("Max. documents").fill("2")
     await screen.main.get_by_role("button", name="Assemble").click()
     asked = {"conversation_hint": {"text": "How is project atlas doing?"}, "max_docs": 2}
     answer = await maya.service.send("POST", "/context:assemble", json={"profile_id": "project-copilot-v1", **asked})
@@ -218,10 +218,10 @@ async def test_a_hold_is_placed_and_lifted_and_retention_is_previewed(tab: Opens
     assert (await maya.service.send("GET", "/legal-hold")).body["held"] is False
     await retention.get_by_role("button", name="Apply").click()
     await dialog.get_by_label("Type the user's id").fill("somebody else")
-    await dialog.get_by_role("button", name="Remove what is over").click()
+    await dialog.get_by_role("button", name="Delete expired data").click()
     await expect(dialog).to_be_visible()
     await dialog.get_by_label("Type the user's id").fill(maya.service.user_id)
-    await dialog.get_by_role("button", name="Remove what is over").click()
+    await dialog.get_by_role("button", name="Delete expired data").click()
     await expect(retention).to_contain_text("what went")
 
 

@@ -104,7 +104,7 @@ async def test_the_token_is_in_no_address_and_kept_only_if_that_is_wanted(tab: O
         assert await screen.page.context.cookies() == []
         await screen.page.reload()
         await expect(screen.page.get_by_label("Access token")).to_have_count(0 if keep else 1)
-    await screen.page.get_by_role("button", name="Forget token").click()
+    await screen.page.get_by_role("button", name="Sign out").click()
     await expect(screen.page.get_by_label("Access token")).to_be_focused()
     assert await screen.page.evaluate("sessionStorage.getItem('memnet.token')") is None
 
@@ -162,7 +162,7 @@ async def test_memory_that_is_markup_or_script_stays_text(
     await expect(screen.main).to_contain_text(HOSTILE[0])
     await check_inert(screen.page)
     await screen.open("routing")
-    await screen.main.get_by_label("What the conversation is about").fill(HOSTILE[0])
+    await screen.main.get_by_label("Message").fill(HOSTILE[0])
     await screen.main.get_by_role("button", name="Assemble").click()
     await expect(screen.main.get_by_role("heading", name="Assembled")).to_be_visible()
     for summary in await screen.main.locator("summary", has_text="Content").all():
@@ -238,7 +238,7 @@ async def check_page(screen: Any, axe: str, what: str) -> None:
 async def test_it_is_used_by_keyboard(tab: Opens, maya: Maya) -> None:
     screen = await tab(roles=())
     page = screen.page
-    skip = page.get_by_role("link", name="Skip to the content")
+    skip = page.get_by_role("link", name="Skip to content")
     assert await page.evaluate("document.querySelector('a, button, input, select, [tabindex]').id") == "skip"
     # Whoever signs in is led to the heading first.
     await expect(page.get_by_role("heading", level=1)).to_be_focused()
@@ -261,7 +261,7 @@ async def test_it_is_used_by_keyboard(tab: Opens, maya: Maya) -> None:
     await approve.focus()
     await page.keyboard.press("Enter")
     dialog = page.get_by_role("dialog", name="Approve the proposal")
-    await expect(dialog.get_by_label("How sure it is")).to_be_focused()
+    await expect(dialog.get_by_label("Confidence (0 to 1)")).to_be_focused()
     for _ in range(12):
         await page.keyboard.press("Tab")
         assert await page.evaluate(
