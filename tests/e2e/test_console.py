@@ -88,7 +88,7 @@ async def test_a_proposal_is_approved_by_somebody_else(tab: Opens, maya: Maya) -
     await dialog.get_by_label("Your reference").fill("call 17")
     await dialog.get_by_role("button", name="Approve").click()
     await expect(screen.status).to_contain_text("Approved: change 5 of user/user_dynamic.json.")
-    await expect(screen.main).to_contain_text("Nothing waits for a confirmation.")
+    await expect(screen.main).to_contain_text("Nothing to confirm.")
     content = await maya.service.content(DYNAMIC)
     fact = content["durable_facts"][-1]
     assert (fact["text"], fact["confidence"], content["pending_confirmations"]) == (PORTO, 1, [])
@@ -112,7 +112,7 @@ async def test_too_little_confidence_is_told_before_and_the_proposer_is_refused(
     await expect(dialog.locator(".preview")).to_contain_text("422 CONFIDENCE_TOO_LOW")
     await screen.page.keyboard.press("Escape")
     own = screen.row("Prefers trains")
-    await expect(own).to_contain_text("You proposed it")
+    await expect(own).to_contain_text("You proposed this item")
     await own.get_by_role("button", name="Approve").click()
     await dialog.get_by_role("button", name="Approve").click()
     await expect(dialog.get_by_role("alert").last).to_contain_text("403 PROPOSER_CANNOT_CONFIRM")
@@ -214,7 +214,7 @@ async def test_a_hold_is_placed_and_lifted_and_retention_is_previewed(tab: Opens
     await hold.get_by_role("button", name="Lift").click()
     await dialog.get_by_label("Reason").fill("settled")
     await dialog.get_by_role("button", name="Lift the hold").click()
-    await expect(screen.status).to_contain_text("It is not held any more.")
+    await expect(screen.status).to_contain_text("Legal hold lifted.")
     assert (await maya.service.send("GET", "/legal-hold")).body["held"] is False
     await retention.get_by_role("button", name="Apply").click()
     await dialog.get_by_label("Type the user's id").fill("somebody else")
@@ -222,7 +222,7 @@ async def test_a_hold_is_placed_and_lifted_and_retention_is_previewed(tab: Opens
     await expect(dialog).to_be_visible()
     await dialog.get_by_label("Type the user's id").fill(maya.service.user_id)
     await dialog.get_by_role("button", name="Delete expired data").click()
-    await expect(retention).to_contain_text("what went")
+    await expect(retention).to_contain_text(": deleted")
 
 
 async def test_an_erasure_is_asked_for_and_followed_to_its_receipt(tab: Opens, maya: Maya, stack: Stack) -> None:

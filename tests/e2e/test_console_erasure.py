@@ -150,7 +150,7 @@ async def test_what_has_not_changed_is_neither_shown_anew_nor_said_again(
     assert await section.locator("[aria-live]").count() == 0
     erasures.tell(FIRST, "running", removed={"documents": 3}, settled_at="2026-02-14T20:15:00Z")
     await turn(screen, erasures)
-    await expect(section).to_contain_text("Not over before")
+    await expect(section).to_contain_text("Earliest completion")
     erasures.tell(FIRST, "complete")
     await turn(screen, erasures)
     await expect(screen.status).to_have_text("The erasure is complete.")
@@ -183,7 +183,7 @@ async def test_what_a_hold_keeps_is_told(tab: Opens, maya: Maya, erasures: Erasu
     await screen.page.route("**/memory", accept)
     await erase(screen, section, maya)
     await expect(section).to_contain_text("partial")
-    await expect(section).to_contain_text("erase again")
+    await expect(section).to_contain_text("Erase again")
     await expect(section).to_contain_text('reason: "legal_hold"')
     await expect(screen.status).to_have_text("The erasure is partial.")
     await screen.page.clock.run_for(5 * TURN)
