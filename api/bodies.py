@@ -1,4 +1,4 @@
-"""The request bodies, as models: strict types, and no member that is not listed."""
+"""The request bodies as models: strict types, no unknown members."""
 
 from typing import Annotated, Any, Literal
 
@@ -20,33 +20,38 @@ MAX_QUERY = 1000
 MAX_OPS = 1000
 """Operations of a patch; a profile may allow fewer."""
 MAX_OP_MEMBERS = 16
-"""RFC 6902 defines four, and has others ignored."""
+"""RFC 6902 defines four and ignores others."""
 MAX_HINTS = 32
 
 Name = Annotated[str, Field(min_length=1, max_length=128)]
 
 
 class Body(BaseModel):
-    """Strict: "1" is not 1, and an unknown member is an error rather than silently without effect."""
+    """Strict: "1" is not 1, and an unknown member is an error."""
 
     model_config = ConfigDict(strict=True, extra="forbid", frozen=True)
 
 
 class EvidentBody(Body):
-    """A body that may bring evidence of bounded size."""
+    """A body with evidence of bounded size."""
 
     evidence: BoundedEvidence | None = None
 
     def evidence_members(self) -> dict[str, Any] | None:
-        """The evidence as it was sent, or None."""
+        """Return the evidence as it was sent, or None."""
         return None if self.evidence is None else self.evidence.members()
 
 
-class PatchBody(EvidentBody):
-    """JSON Patch operations under a profile's binding."""
+class BindingBody(EvidentBody):
+    """A write under a profile's binding."""
 
     profile_id: Name
     binding_id: Name
+
+
+class PatchBody(BindingBody):
+    """JSON Patch operations under a profile's binding."""
+
     ops: Annotated[list[Annotated[dict[str, Any], Field(max_length=MAX_OP_MEMBERS)]], Field(max_length=MAX_OPS)]
     reason: Literal["live_update", "replay_update", "admin_migration"]
     confidence: Annotated[float, Field(ge=0, le=1)] | None = None
@@ -62,12 +67,18 @@ class PatchBody(EvidentBody):
 
 
 class ConfirmBody(EvidentBody):
-    """The document of a pending item, how sure the confirmation is, and by what."""
+    """The document of a pending item, and the confidence and evidence of the confirmation."""
 
     namespace: Name
     path: Annotated[str, Field(min_length=1, max_length=1024)]
     confidence: Annotated[float, Field(ge=0, le=1)]
-    value: Annotated[Any, Field(description="To write instead of the proposed value.")] = None
+    value: Annotated[Any, Field(description="Written instead of the proposed value.")] = None
+
+
+class DiscardBody(Body):
+    """Why a conflict is discarded. The body may be omitted."""
+
+    note: Annotated[str, Field(max_length=MAX_NOTE)] | None = None
 
 
 class RejectBody(Body):
@@ -79,33 +90,31 @@ class RejectBody(Body):
 
 
 class NewDocument(Body):
-    """What a client may say of a whole document; the service owns the rest of the envelope."""
+    """The part of a document that a client sets; the service owns the rest of the envelope."""
 
     schema_id: Name
     schema_version: Name
     content: Any
 
 
-class ReplaceBody(EvidentBody):
+class ReplaceBody(BindingBody):
     """A whole document under a profile's binding."""
 
-    profile_id: Name
-    binding_id: Name
     document: NewDocument
     reason: Annotated[str, Field(max_length=MAX_NOTE)] | None = None
 
 
 class IncludeEventsBody(Body):
-    """How many events, and how many characters of them, go into the context."""
+    """The maximum number of events in the context, and of their characters."""
 
     top_k: Annotated[Integer, Field(ge=1, le=50)]
     max_chars: Annotated[Integer, Field(ge=1)] | None = None
 
 
 class AssembleBody(Body):
-    """What an orchestrator knows when a conversation starts.
+    """The start of a conversation, as the orchestrator knows it.
 
-    `conversation_hint` holds `text` and ids it already knows, by the profile's variable, such as `project_id`.
+    `conversation_hint` has the `text` and known ids by the profile's variable, such as `project_id`.
     """
 
     profile_id: Name
@@ -116,44 +125,46 @@ class AssembleBody(Body):
     include_events: IncludeEventsBody | None = None
 
     def text(self) -> str:
-        """The conversation's text; empty if there is none."""
+        """Return the conversation's text; empty if there is none."""
         return self.conversation_hint.get("text") or ""
 
     def explicit_ids(self) -> dict[str, str]:
-        """The ids that were given."""
+        """Return the given ids by their variable."""
         hint = self.conversation_hint.items()
         return {name: value for name, value in hint if name != "text" and value is not None}
 
 
 class RetentionBody(Body):
-    """When, and whether for real; the body may be left out."""
+    """The time to apply retention for, and whether to delete. The body may be omitted."""
 
-    as_of: Annotated[Time | None, Field(description="As if it were then; a time to come takes dry_run.")] = None
-    dry_run: Annotated[bool, Field(description="Count what would be removed, and remove nothing.")] = False
+    as_of: Annotated[
+        Time | None, Field(description="Apply retention as of this time. A future time requires dry_run.")
+    ] = None
+    dry_run: Annotated[bool, Field(description="Count the expired data and delete nothing.")] = False
 
 
 class HoldBody(Body):
-    """Why something is put under a legal hold."""
+    """The reason of a legal hold."""
 
     reason: Annotated[str, Field(min_length=1, max_length=MAX_REASON)]
 
 
 EventBody = Event
-"""The event itself; `tenant_id` and `user_id`, where they are given, are those of the path."""
+"""The event itself. `tenant_id` and `user_id`, if present, must match the path."""
 
 SnapshotBody = Conversation
-"""The conversation itself; whose it is, the path says."""
+"""The conversation itself."""
 
 
 class SearchBody(Body):
-    """What to look for among a user's events. Without a query: everything, newest first."""
+    """A search in a user's events. Without a query it lists all events, newest first."""
 
     model_config = ConfigDict(strict=True, extra="forbid", frozen=True, populate_by_name=False)
 
     query: Annotated[str, Field(max_length=MAX_QUERY)] | None = None
     top_k: Annotated[Integer, Field(ge=1, le=100)] = 10
-    since: Annotated[Time | None, Field(alias="from", description="Not before this time.")] = None
-    until: Annotated[Time | None, Field(alias="to", description="Before this time.")] = None
+    since: Annotated[Time | None, Field(alias="from", description="Events at or after this time.")] = None
+    until: Annotated[Time | None, Field(alias="to", description="Events before this time.")] = None
     service_id: Word | None = None
     project_id: Word | None = None
     source_type: Word | None = None
@@ -163,7 +174,7 @@ class SearchBody(Body):
     ) = None
 
     def event_query(self, scope: UserScope) -> EventQuery:
-        """The query, confined to `scope`."""
+        """Return the query, limited to `scope`."""
         return EventQuery(
             scope=scope,
             text=self.query or None,

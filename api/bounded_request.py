@@ -1,12 +1,11 @@
-"""uvicorn's HTTP protocol, with bounds on the size of a request's head, and on the time of its head and its answer.
+"""uvicorn's HTTP protocol with limits: on the size of the headers, and on the time of the headers and the response.
 
-The parser has none, and the time it takes grows with the square of a header's length: measured, 40 MB of one header,
-which needs no token, stop the process for two seconds. And what is left of a body after the answer is read and thrown
-away for as long as it comes; closing at once instead would cost the client the answer.
+The parser has no limits, and its time grows with the square of a header's length: 40 MB of one header, sent without a
+token, block the process for two seconds (measured). uvicorn also waits without limit for headers, and for a response
+to be read. The rest of a body after the response is read and discarded, up to a limit: closing the connection at once
+would lose the response.
 
-uvicorn waits for a head, and for an answer to be read, as long as the client likes. Here each has a deadline.
-
-What the parser refuses never reaches the application, but is answered and logged as everything else is.
+Requests that the parser refuses never reach the application, but are answered and logged like all others.
 """
 
 import asyncio
@@ -17,9 +16,9 @@ from starlette.types import Scope
 from uvicorn._types import ASGI3Application
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol, RequestResponseCycle
 
-from api.answer_headers import complete
 from api.problems import problem
 from api.request_body import LOWEST_RATE
+from api.response_headers import complete
 from api.telemetry import log_request
 from memnet.domain.core.errors import (
     HeadersTooLarge,
@@ -31,47 +30,47 @@ from memnet.domain.core.errors import (
 from memnet.ports import IdGenerator
 
 MAX_HEAD_BYTES = 65_536
-"""Target and headers together; a token takes up to 16 KiB of it."""
+"""Target and headers together; a token uses up to 16 KiB."""
 
 MAX_DISCARDED_BYTES = 16_777_216
-"""Of a body that goes on after the answer; then the connection is closed."""
+"""Bytes of a body read after the response; then the connection is closed."""
 
 
 class BoundedRequest(HttpToolsProtocol):
-    """Answers 431 (RFC 6585, section 5) and closes the connection when a request's head passes MAX_HEAD_BYTES.
+    """Answers 431 (RFC 6585, section 5) to headers above MAX_HEAD_BYTES, and 408 to headers that are late.
 
-    Closes it, too, when more than MAX_DISCARDED_BYTES of a body come after the answer. Answers 408 and closes it when
-    a head is not complete in time, and aborts it when an answer is not read in time. Use `bounded_request`.
+    Closes the connection after both, and after MAX_DISCARDED_BYTES of a body past the response; aborts it if the
+    client reads the response too slowly. Use `bounded_request`.
     """
 
     ids: ClassVar[IdGenerator]
-    """Names the requests that are refused here."""
+    """Ids of the requests that are refused here."""
     head_seconds: ClassVar[float]
-    """How long a head may take, from when the connection waits for one."""
+    """Time limit of the headers, from when the connection waits for them."""
     answer_seconds: ClassVar[float]
-    """How long the client may take to read an answer; a longer one has to be read at LOWEST_RATE."""
+    """Time limit for reading a response; a longer one must be read at LOWEST_RATE."""
     _running: RequestResponseCycle | None = None
-    """The request that is being answered; of pipelined ones `cycle` is the newest."""
+    """The request being answered; `cycle` is the newest of pipelined ones."""
     _head_deadline: asyncio.TimerHandle | None = None
     _answer_deadline: asyncio.TimerHandle | None = None
     _unread_bytes = 0
-    """Of the answer, when its deadline began."""
+    """Of the response, when its deadline started."""
     _in_head = False
     _head_bytes = 0
-    """Of what the parser has reported."""
+    """Reported by the parser."""
     _unreported_bytes = 0
-    """Of what it was given while a head was open: a field is reported only when it ends."""
+    """Passed to the parser and not reported yet: a field is reported when it ends."""
     _discarded_bytes = 0
     _refused: MemnetError | None = None
-    """Why the request is refused, where the parser does not refuse it."""
+    """Why the request is refused, if not by the parser."""
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
-        """Wait for the first head."""
+        """Wait for the first headers."""
         super().connection_made(transport)
         self._await_head()
 
     def connection_lost(self, exc: Exception | None) -> None:
-        """Tell every request of the connection that its client has left; uvicorn tells the newest alone."""
+        """Notify every request of the connection that its client has left; uvicorn notifies only the newest."""
         self._stop_deadlines()
         for cycle in (self._running, *(queued for queued, _ in self.pipeline)):
             if cycle is not None and not cycle.response_complete:
@@ -80,7 +79,7 @@ class BoundedRequest(HttpToolsProtocol):
         super().connection_lost(exc)
 
     def data_received(self, data: bytes) -> None:
-        """Take what the connection brought."""
+        """Parse received data, and limit unreported headers."""
         was_in_head = self._in_head
         super().data_received(data)
         if was_in_head and self._in_head and not self.transport.is_closing():
@@ -105,7 +104,7 @@ class BoundedRequest(HttpToolsProtocol):
         super().on_header(name, value)
 
     def on_headers_complete(self) -> None:
-        """Stop counting and stop the head's deadline; refuse what must not be served."""
+        """Stop the headers' deadline and check the framing."""
         self._in_head = False
         if self._head_deadline is not None:
             self._head_deadline.cancel()
@@ -115,25 +114,25 @@ class BoundedRequest(HttpToolsProtocol):
     def _start_asgi_task(self, cycle: RequestResponseCycle, app: ASGI3Application) -> None:
         self._running = cycle
         if self._answer_deadline is not None and not self.flow.write_paused:
-            self._answer_deadline.cancel()  # it was for an earlier answer
+            self._answer_deadline.cancel()  # of an earlier response
             self._answer_deadline = None
         super()._start_asgi_task(cycle, app)
 
     def pause_writing(self) -> None:
-        """Begin the answer's deadline: the client reads slower than the service writes."""
+        """Start the response's deadline: the client reads slower than the service writes."""
         super().pause_writing()
         if self._answer_deadline is None:
             self._await_reader()
 
     def on_response_complete(self) -> None:
-        """Wait for the client to read what is left, and for the next head."""
+        """Wait for the client to read the rest, and for the next headers."""
         self._await_reader()
         super().on_response_complete()
         if not self.transport.is_closing() and self._running is not None and self._running.response_complete:
             self._await_head()
 
     def on_body(self, body: bytes) -> None:
-        """Count what comes too late to be read."""
+        """Count body bytes that arrive after the response."""
         if self.cycle.response_complete:
             self._discarded_bytes += len(body)
             if self._discarded_bytes > MAX_DISCARDED_BYTES:
@@ -141,9 +140,9 @@ class BoundedRequest(HttpToolsProtocol):
         super().on_body(body)
 
     def send_400_response(self, msg: str) -> None:
-        """Refuse what the parser refuses, and close; a head that is too large has a status of its own.
+        """Answer a request that cannot be parsed, and close the connection.
 
-        An earlier request on the connection gets its own answer, and nothing in its place or within it.
+        A response to an earlier request on the connection is completed first.
         """
         cycle = self.cycle
         if cycle is not None and not cycle.response_complete and not cycle.more_body:
@@ -153,7 +152,7 @@ class BoundedRequest(HttpToolsProtocol):
         self._stop_deadlines()
         if cycle is None or cycle.response_complete or not cycle.response_started:
             is_too_large = max(self._head_bytes, self._unreported_bytes) > MAX_HEAD_BYTES
-            error = HeadersTooLarge() if is_too_large else MalformedRequest("The request is not HTTP that can be read.")
+            error = HeadersTooLarge() if is_too_large else MalformedRequest("The request is not valid HTTP.")
             self.transport.write(self._refusal(self._refused or error))
         self.transport.close()
         self._await_reader()
@@ -183,7 +182,7 @@ class BoundedRequest(HttpToolsProtocol):
         self._answer_deadline = None
         unread = self.transport.get_write_buffer_size()
         if unread and self._unread_bytes - unread >= LOWEST_RATE * self.answer_seconds:
-            self._await_reader()  # a long answer, read at a fair rate
+            self._await_reader()  # a long response, read fast enough
         elif unread:
             self.transport.abort()  # close() would wait for the reader
 
@@ -195,29 +194,29 @@ class BoundedRequest(HttpToolsProtocol):
     def _refusal(self, error: MemnetError) -> bytes:
         request_id = f"req_{self.ids.new()}"
         scope: Scope = {"memnet.request_id": request_id}
-        answer = problem(error, scope)
-        log_request(scope, None, answer.status_code, 0.0)
-        rows = [*complete(answer.raw_headers, request_id), (b"connection", b"close")]
-        head = f"HTTP/1.1 {answer.status_code} {HTTPStatus(answer.status_code).phrase}\r\n".encode("ascii")
-        return b"".join((head, *(b"%b: %b\r\n" % row for row in rows), b"\r\n", answer.body))
+        response = problem(error, scope)
+        log_request(scope, None, response.status_code, 0.0)
+        rows = [*complete(response.raw_headers, request_id), (b"connection", b"close")]
+        head = f"HTTP/1.1 {response.status_code} {HTTPStatus(response.status_code).phrase}\r\n".encode("ascii")
+        return b"".join((head, *(b"%b: %b\r\n" % row for row in rows), b"\r\n", response.body))
 
     def _check_framing(self) -> None:
-        """Refuse a transfer coding that is not undone here (RFC 9112, section 6.1), and a request without a version."""
+        """Refuse an unsupported transfer coding (RFC 9112, section 6.1) or HTTP version."""
         codings = [value.strip().lower() for name, value in self.headers if name == b"transfer-encoding"]
         if codings not in ([], [b"chunked"]):
             self._refused = TransferCodingUnsupported()
         elif self.parser.get_http_version() not in ("1.0", "1.1"):
-            self._refused = MalformedRequest("The request names no version of HTTP that is served here.")
+            self._refused = MalformedRequest("The request's HTTP version is not supported.")
         if self._refused is not None:
-            raise ValueError("the head is refused")  # the parser hands it on as an error of its own
+            raise ValueError("the head is refused")  # the parser re-raises it as its own error
 
     def _count(self, size: int) -> None:
         self._head_bytes += size
         if self._head_bytes > MAX_HEAD_BYTES:
-            raise ValueError("the head is too large")  # the parser hands it on as an error of its own
+            raise ValueError("the head is too large")  # the parser re-raises it as its own error
 
 
 def bounded_request(ids: IdGenerator, *, head_seconds: float, answer_seconds: float) -> type[BoundedRequest]:
-    """Return the protocol as uvicorn takes it: a class, so what it needs to know has to be in the class."""
-    known = {"ids": ids, "head_seconds": head_seconds, "answer_seconds": answer_seconds}
-    return type("BoundedRequest", (BoundedRequest,), known)
+    """Return the protocol class that uvicorn requires, with its settings as class attributes."""
+    attributes = {"ids": ids, "head_seconds": head_seconds, "answer_seconds": answer_seconds}
+    return type("BoundedRequest", (BoundedRequest,), attributes)

@@ -1,6 +1,6 @@
-"""The operator's page: files that hold nothing of anybody, and a policy under which they alone run.
+"""The operator's page: static files, and a content security policy under which only they run.
 
-What the page shows it asks from this API with the operator's own token; docs/decisions/0030 says why it is so.
+The page calls this API with the operator's own token; see docs/decisions/0030.
 """
 
 from collections.abc import Mapping
@@ -38,12 +38,12 @@ POLICY: Final = "; ".join(
         "base-uri 'none'",
         "form-action 'none'",
         "frame-ancestors 'none'",
-        # No text becomes markup or script, whatever a module does: innerHTML and the like throw (Trusted Types).
+        # Trusted Types: assigning text to innerHTML and similar sinks throws.
         "require-trusted-types-for 'script'",
         "trusted-types 'none'",
     )
 )
-"""No inline script, no inline style, nobody else's files, no requests but to this origin (CSP 3)."""
+"""No inline script or style, no other origin (CSP 3)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +54,7 @@ class _File:
 
 
 def install(app: FastAPI) -> None:
-    """Serve /console. The files are read once; a browser keeps them if it asks whether they are still the same."""
+    """Serve /console. The files are read once; browsers cache and revalidate them."""
     bundle = _bundle()
     page = bundle[INDEX]
 
@@ -79,7 +79,7 @@ def _answer(request: Request, file: _File, headers: Mapping[str, str]) -> Respon
 
 
 def _bundle() -> Mapping[str, _File]:
-    """Every file, by its path below the bundle's folder."""
+    """Return every file by its path below the bundle's folder."""
     found: dict[str, _File] = {}
     _read(files("api") / "console", "", found)
     return MappingProxyType(found)

@@ -1,4 +1,4 @@
-"""The API's documentation page, from files this service holds: the reader's browser asks nobody else."""
+"""The API's documentation page, served completely by this service."""
 
 import re
 from base64 import b64encode
@@ -16,7 +16,7 @@ ASSETS = "/docs/assets"
 
 
 class _Assets(StaticFiles):
-    """Files that hold nothing of anybody: a browser may keep them, if it asks whether they are still the same."""
+    """Static files; browsers may cache them and must revalidate."""
 
     def file_response(self, *arguments: Any, **more: Any) -> Response:
         response = super().file_response(*arguments, **more)
@@ -25,7 +25,7 @@ class _Assets(StaticFiles):
 
 
 def install(app: FastAPI) -> None:
-    """Serve /docs. Its policy (CSP) holds the page to this origin even if a file would have it otherwise."""
+    """Serve /docs with a content security policy that limits the page to this origin."""
     page = get_swagger_ui_html(
         openapi_url="/openapi.json",
         title=f"{app.title} API",
@@ -44,7 +44,7 @@ def install(app: FastAPI) -> None:
 
 
 def _policy(page: str) -> str:
-    """Let the page's own files and its inline script run, the latter by its hash (CSP 3), and nothing else."""
+    """Allow the page's own files and its inline script, by hash (CSP 3)."""
     scripts = re.findall(r"<script>(.*?)</script>", page, re.DOTALL)
     hashes = [f"'sha256-{b64encode(sha256(script.encode()).digest()).decode()}'" for script in scripts]
     return "; ".join(

@@ -1,4 +1,4 @@
-"""Who calls: RS256 bearer tokens (RFC 6750, RFC 7519) of one issuer for one audience. Local and Entra alike."""
+"""Verify bearer tokens: RS256 (RFC 6750, RFC 7519), one issuer, one audience; local issuer and Entra alike."""
 
 import hashlib
 import math
@@ -17,14 +17,14 @@ from memnet.domain.core.scope import Actor
 from memnet.ports import Clock
 
 LEEWAY_SECONDS = 30.0
-"""How far the issuer's clock and ours may differ."""
+"""Allowed difference between the issuer's clock and ours."""
 MAX_TOKEN_LENGTH = 16_384
 MAX_PRINCIPAL_LENGTH = 256
 REMEMBERED_TOKENS = 4096
 
 _OPTIONS: Any = {
     "require": ["exp", "nbf", "iat", "iss", "aud"],
-    # Checked here, by the service's own clock.
+    # Checked in _check_lifetime, by the service's clock.
     "verify_exp": False,
     "verify_nbf": False,
     "verify_iat": False,
@@ -33,7 +33,7 @@ _OPTIONS: Any = {
 
 @dataclass(frozen=True, slots=True)
 class Identity:
-    """What a verified token says."""
+    """The caller and the tenants of a verified token."""
 
     actor: Actor
     tenants: frozenset[str]
@@ -48,10 +48,10 @@ class _Verified:
 
 
 class TokenValidator:
-    """Turns an Authorization header into an Identity, or refuses it.
+    """Verifies the Authorization header.
 
-    Verified tokens are remembered by their hash until they expire or their key goes: a service sends the same token
-    for an hour, and an RSA verification costs more than everything else done for a cached read.
+    Verified tokens are cached by hash until they expire or their key is withdrawn: a service sends the same token for
+    an hour, and RSA verification is the most expensive step of a cached read.
     """
 
     def __init__(self, keys: KeySource, *, issuer: str, audience: str, tenant_claim: str, clock: Clock) -> None:
@@ -64,9 +64,9 @@ class TokenValidator:
         self._verified: OrderedDict[bytes, _Verified] = OrderedDict()
 
     async def identify(self, authorization: Sequence[str]) -> Identity:
-        """Take the values of the Authorization header, of which there must be one.
+        """Return the identity of the only value of the Authorization header.
 
-        Raises Unauthenticated, with details.reason if a token was sent, and Unavailable if its key cannot be had.
+        Raises Unauthenticated, with details.reason if a token was sent, and Unavailable if keys cannot be fetched.
         """
         token = _bearer_token(authorization)
         fingerprint = hashlib.sha256(token.encode()).digest()
@@ -136,7 +136,7 @@ def _key_id(token: str) -> str:
 
 
 def _check_lifetime(claims: dict[str, Any], now: float) -> float:
-    """Return when the token stops being accepted. Raises Unauthenticated if it is not accepted now."""
+    """Return the end of the token's validity. Raises Unauthenticated if it is not valid now."""
     expires, not_before, issued = (_moment(claims[name]) for name in ("exp", "nbf", "iat"))
     if expires + LEEWAY_SECONDS <= now:
         raise Unauthenticated(reason="expired")
@@ -152,9 +152,9 @@ def _moment(value: Any) -> float:
 
 
 def _principal(claims: dict[str, Any]) -> str:
-    """Entra's object id where there is one: unlike `sub` it is the same for every audience. None of the service's own.
+    """Return Entra's object id, which unlike `sub` is the same for every audience; without one, `sub`.
 
-    Without an object id, as with the local issuer, it is whatever `sub` says; so what it may not say is checked here.
+    Raises Unauthenticated for the service's own names.
     """
     principal = claims.get("oid", claims.get("sub"))
     if not isinstance(principal, str) or not 0 < len(principal) <= MAX_PRINCIPAL_LENGTH or is_reserved(principal):

@@ -1,4 +1,4 @@
-"""The issuer's signing keys: found by OpenID Connect discovery, cached, refreshed when an unknown key id shows up."""
+"""The issuer's signing keys: found by OpenID Connect discovery, cached, refreshed on an unknown key id."""
 
 import asyncio
 import logging
@@ -17,21 +17,21 @@ from memnet.ports import Clock
 
 TIMEOUT_SECONDS = 5.0
 COOLDOWN_SECONDS = 10.0
-"""After a refresh, an unknown key id does not cause another one: anybody can send unknown key ids."""
+"""Minimum time between refreshes: clients can send any number of unknown key ids."""
 RETRY_SECONDS = 1.0
-"""The same after a refresh that failed."""
+"""The same after a failed refresh."""
 MAX_AGE_SECONDS = 3600.0
-"""Older keys still serve while they are refreshed: a key the issuer withdrew is gone within the hour."""
+"""Older keys are used while they are refreshed, so a withdrawn key is dropped within the hour."""
 MIN_KEY_BITS = 2048
 
 _log = logging.getLogger("memnet.issuer")
 
 
 class KeySource(Protocol):
-    """Where the keys that tokens are verified with come from."""
+    """A source of the keys that verify tokens."""
 
     async def find(self, key_id: str) -> RSAPublicKey | None:
-        """Return the key; None if the issuer has none of this id. Raises Unavailable if it cannot be asked."""
+        """Return the key; None if the issuer has no such key. Raises Unavailable if the issuer does not answer."""
         ...
 
     async def check(self) -> None:
@@ -42,7 +42,7 @@ class KeySource(Protocol):
 class IssuerKeys:
     """The RSA signing keys in the JWKS that the issuer's OpenID configuration names.
 
-    One refresh at a time, whoever waits for it. While the issuer is down the known keys go on serving.
+    Refreshes are shared by all callers. While the issuer is down, the known keys remain in use.
     """
 
     def __init__(self, issuer_url: str, *, session: aiohttp.ClientSession, clock: Clock) -> None:
@@ -57,7 +57,7 @@ class IssuerKeys:
         self._refreshing: asyncio.Task[None] | None = None
 
     async def find(self, key_id: str) -> RSAPublicKey | None:
-        """As in KeySource; an unknown id costs a refresh, unless there was one just now."""
+        """As in KeySource; an unknown id causes a refresh, unless one just finished."""
         key = self._keys.get(key_id)
         if key is not None:
             if self._age(self._fetched) > MAX_AGE_SECONDS and self._may_try():
@@ -71,20 +71,20 @@ class IssuerKeys:
         return key
 
     async def check(self) -> None:
-        """As in KeySource; asks the issuer if it never answered."""
+        """As in KeySource; asks the issuer if there are no keys yet."""
         if not self._keys and (self._refreshing is not None or self._may_try()):
             await asyncio.shield(self.start_refresh())
         if not self._keys:
             raise Unavailable("The token issuer does not answer.")
 
     def start_refresh(self) -> asyncio.Task[None]:
-        """Return the refresh that is under way, or start one. Its failure is logged, never raised."""
+        """Return the running refresh, or start one. A failure is logged, never raised."""
         if self._refreshing is None:
             self._refreshing = asyncio.create_task(self._refresh(), name="issuer-keys")
         return self._refreshing
 
     async def close(self) -> None:
-        """Stop a refresh that is under way."""
+        """Cancel a running refresh."""
         if self._refreshing is not None:
             self._refreshing.cancel()
             await asyncio.gather(self._refreshing, return_exceptions=True)
@@ -120,8 +120,8 @@ class IssuerKeys:
 
 
 @asynccontextmanager
-async def open_issuer_keys(issuer_url: str, clock: Clock) -> AsyncIterator[IssuerKeys]:
-    """Yield the issuer's keys, being fetched already; an issuer that is down does not stop the start.
+async def connect_issuer_keys(issuer_url: str, clock: Clock) -> AsyncIterator[IssuerKeys]:
+    """Yield the issuer's keys, while they are fetched; the start does not wait for the issuer.
 
     Raises ValueError unless the URL is https, or http to this machine.
     """
@@ -152,7 +152,7 @@ def _is_loopback(host: str) -> bool:
 
 
 def _usable_keys(key_set: Any) -> dict[str, RSAPublicKey]:
-    """Take the RSA signing keys out of a JWKS (RFC 7517), leaving out what this service would not verify with."""
+    """Return the usable RSA signing keys of a JWKS (RFC 7517)."""
     rows = key_set.get("keys") if isinstance(key_set, dict) else None
     if not isinstance(rows, list):
         raise ValueError("the JWKS has no keys")

@@ -15,7 +15,7 @@ from api.app import create_app
 from api.bounded_request import bounded_request
 from api.draining_server import DrainingServer
 from api.identity import TokenValidator
-from api.issuer_keys import open_issuer_keys
+from api.issuer_keys import connect_issuer_keys
 from memnet import settings as environment
 from memnet.catalog import CatalogError
 from memnet.domain.core.errors import CatalogConflict, Unavailable
@@ -25,13 +25,13 @@ from memnet.settings import Settings, SettingsError
 from memnet.wiring import connect, open_telemetry
 
 GRACE_SECONDS = 20
-"""How long requests under way may take to end after a signal."""
+"""How long running requests may take to finish after a signal."""
 
 _log = logging.getLogger("memnet.main")
 
 
 def main() -> int:
-    """Run the service; return the exit code. What is wrong with the configuration is told one problem a line."""
+    """Run the service; return the exit code. Configuration errors are printed one per line."""
     try:
         settings = environment.load()
         telemetry.configure(settings.log_level)
@@ -44,9 +44,9 @@ def main() -> int:
 
 async def _serve(settings: Settings) -> int:
     async with AsyncExitStack() as stack:
-        told = await stack.enter_async_context(open_telemetry(settings, "api"))
-        telemetry.tell_traces(told.trace_id)
-        service = await stack.enter_async_context(connect(settings, told))
+        instruments = await stack.enter_async_context(open_telemetry(settings, "api"))
+        telemetry.attach_trace_ids(instruments.trace_id)
+        service = await stack.enter_async_context(connect(settings, instruments))
         identity = await stack.enter_async_context(_identity(settings, service))
         await _register(service)
         await _check_embeddings(service)
@@ -66,8 +66,8 @@ async def _serve(settings: Settings) -> int:
             proxy_headers=False,
             timeout_graceful_shutdown=GRACE_SECONDS,
         )
-        server = DrainingServer(config, app.state.in_flight, settings.drain_seconds)
-        # uvicorn raises the signal it was stopped by once more when it has stopped; what is left to close needs time.
+        server = DrainingServer(config, app.state.concurrency_limit, settings.drain_seconds)
+        # uvicorn raises the signal again when it has stopped; the resources still have to be closed.
         for stop in (signal.SIGTERM, signal.SIGINT):
             signal.signal(stop, lambda *_: None)
         await server.serve()
@@ -76,7 +76,7 @@ async def _serve(settings: Settings) -> int:
 
 @asynccontextmanager
 async def _identity(settings: Settings, service: Service) -> AsyncIterator[TokenValidator]:
-    keys = open_issuer_keys(settings.issuer_url, service.clock)
+    keys = connect_issuer_keys(settings.issuer_url, service.clock)
     async with AsyncExitStack() as stack:
         try:
             source = await stack.enter_async_context(keys)
@@ -92,22 +92,22 @@ async def _identity(settings: Settings, service: Service) -> AsyncIterator[Token
 
 
 async def _register(service: Service) -> None:
-    """Raise CatalogConflict if a version of the catalog was used before with another text.
+    """Raise CatalogConflict if a catalog version was used before with different text.
 
-    While the storage does not answer, that is not known; the first write of a document asks again.
+    If the storage does not answer, the first write of a document checks it.
     """
     try:
         await service.registration()
     except Unavailable:
-        _log.warning("the versions of the catalog are not registered: the storage does not answer")
+        _log.warning("catalog versions not registered: the storage does not answer")
 
 
 async def _check_embeddings(service: Service) -> None:
-    """Raise SettingsError if the index was made with other embeddings; what cannot be asked now, is not asked."""
+    """Raise SettingsError if the index was built with other embeddings. Skipped if the storage does not answer."""
     try:
         layout = await service.search.register.recent()
     except Unavailable:
-        _log.warning("whether the index fits the embeddings is not known: the storage does not answer")
+        _log.warning("embeddings of the index not checked: the storage does not answer")
         return
     problem = layout and mismatch(layout, service.search.model, service.search.dimensions)
     if problem:

@@ -1,6 +1,9 @@
-"""The OpenAPI document: each route says what it takes and answers; the error half is derived from the error codes."""
+"""The OpenAPI document: described route by route; the errors come from the error codes, the schemas from models."""
 
+import json
 from collections.abc import Collection, Mapping
+from dataclasses import dataclass
+from importlib.resources import files
 from inspect import getdoc
 from typing import Any
 
@@ -8,28 +11,21 @@ from fastapi import FastAPI
 from fastapi.openapi.utils import get_openapi
 from fastapi.routing import APIRoute
 from pydantic import BaseModel
+from pydantic.json_schema import GenerateJsonSchema
 
-from api.bodies import (
-    AssembleBody,
-    ConfirmBody,
-    EventBody,
-    HoldBody,
-    PatchBody,
-    RejectBody,
-    ReplaceBody,
-    RetentionBody,
-    SearchBody,
-    SnapshotBody,
-)
 from api.problems import STATUS
 from memnet.domain.core.error_code import ErrorCode
 from memnet.domain.core.errors import MemnetError
 from memnet.domain.core.identifiers import MAX_PATH, SEGMENT
 
-USER_PREFIX = "/v1/tenants/{tenant_id}/users/{user_id}"
 Schema = dict[str, Any]
 
-ADMISSION_ERRORS = frozenset(
+EXAMPLES: Mapping[str, Mapping[str, Any]] = json.loads((files("api") / "examples.json").read_text("utf-8"))
+"""By operationId: named examples of the body, and one example of each successful response by status."""
+_MODELS: dict[str, type[BaseModel]] = {}
+_BODIES: dict[str, type[BaseModel]] = {}
+
+AUTHORIZATION_ERRORS = frozenset(
     {
         ErrorCode.UNAUTHENTICATED,
         ErrorCode.INVALID_IDENTIFIER,
@@ -41,10 +37,10 @@ ADMISSION_ERRORS = frozenset(
         ErrorCode.OVERLOADED,
     }
 )
-"""What every route below a user can answer, before or whatever it does."""
+"""Errors of every route of a tenant or a user."""
 
-ROLE_ERRORS = ADMISSION_ERRORS - {ErrorCode.INVALID_IDENTIFIER, ErrorCode.TENANT_FORBIDDEN}
-"""The same for routes that concern no tenant."""
+ROLE_ERRORS = AUTHORIZATION_ERRORS - {ErrorCode.INVALID_IDENTIFIER, ErrorCode.TENANT_FORBIDDEN}
+"""Errors of every route without a tenant."""
 
 BODY_ERRORS = frozenset(
     {
@@ -75,74 +71,92 @@ ERROR: Schema = {
 }
 
 
+@dataclass(frozen=True, slots=True)
+class Returned:
+    """A successful response of a route: its description, the model of its body, and its headers."""
+
+    description: str
+    model: type[BaseModel] | None = None
+    etag: bool = False
+    replayed: bool = False
+
+    def describe(self, example: object) -> Schema:
+        """Describe the response, with an example if there is one."""
+        text = {"type": "string"}
+        headers: Schema = {}
+        if self.etag:
+            headers["ETag"] = {"schema": text, "description": "The version's entity tag."}
+        if self.replayed:
+            headers["Idempotency-Replayed"] = {
+                "schema": {**text, "enum": ["true"]},
+                "description": "Present when this answers a repeated request.",
+            }
+        described: Schema = {"description": self.description, "headers": headers}
+        if self.model is not None:
+            content: Schema = {"schema": {"$ref": f"#/components/schemas/{self.model.__name__}"}}
+            described["content"] = {"application/json": content if example is None else {**content, "example": example}}
+            _MODELS[self.model.__name__] = self.model
+        return described
+
+
 def describe(
     operation_id: str,
     *,
     tag: str,
     summary: str,
-    answers: Mapping[int, Schema],
+    returns: Mapping[int, Returned],
     errors: Collection[ErrorCode],
     parameters: Collection[Schema] = (),
     body: Schema | None = None,
-) -> dict[str, Any]:
-    """Build the arguments of a router's method decorator from what the route takes and answers."""
-    responses = {str(status): answer for status, answer in answers.items()}
-    # What is refused while a user's memory is erased is refused for a tenant that has ended, too.
+) -> Schema:
+    """Return a route's arguments for FastAPI: its ids, and its description in the OpenAPI document."""
+    examples = EXAMPLES.get(operation_id, {})
+    responses = {str(status): one.describe(examples.get(str(status))) for status, one in returns.items()}
+    # Everything that is refused during a user's erasure is also refused for an ended tenant.
     errors = {*errors, *({ErrorCode.TENANT_ENDED} if ErrorCode.ERASURE_RUNNING in errors else ())}
     for status in sorted({STATUS[code] for code in errors}):
-        responses[str(status)] = _error_answer([code for code in errors if STATUS[code] == status])
+        responses[str(status)] = _error_response([code for code in errors if STATUS[code] == status])
     extra: Schema = {"parameters": list(parameters), "responses": responses}
     if body is not None:
         extra["requestBody"] = body
     return {"operation_id": operation_id, "summary": summary, "tags": [tag], "openapi_extra": extra}
 
 
-def answer(description: str, schema: Schema, example: object = None, *, etag: bool = False) -> Schema:
-    """Describe a JSON answer."""
-    content: Schema = {"schema": schema}
-    if example is not None:
-        content["example"] = example
-    headers = {"ETag": {"schema": {"type": "string"}, "description": "The version's entity tag."}} if etag else {}
-    return {"description": description, "content": {"application/json": content}, "headers": headers}
+def describe_body(operation_id: str, model: type[BaseModel], *, required: bool = True) -> Schema:
+    """Describe a JSON request body, with the operation's named examples."""
+    _BODIES[model.__name__] = model
+    content: Schema = {"schema": {"$ref": f"#/components/schemas/{model.__name__}"}}
+    if examples := EXAMPLES.get(operation_id, {}).get("body"):
+        content["examples"] = {name: {"value": value} for name, value in examples.items()}
+    return {"required": required, "content": {"application/json": content}}
 
 
-def body(model: type[BaseModel], **examples: object) -> Schema:
-    """Describe a JSON request body, with named examples."""
-    content = {
-        "schema": {"$ref": f"#/components/schemas/{model.__name__}"},
-        "examples": {name: {"value": value} for name, value in examples.items()},
-    }
-    return {"required": True, "content": {"application/json": content}}
-
-
-def parameter(place: str, name: str, schema: Schema, description: str, *, required: bool = False) -> Schema:
+def parameter(location: str, name: str, schema: Schema, description: str, *, required: bool = False) -> Schema:
     """Describe a parameter in the path, the query or a header."""
-    return {"in": place, "name": name, "required": required, "schema": schema, "description": description}
+    return {"in": location, "name": name, "required": required, "schema": schema, "description": description}
 
 
 IDENTIFIER: Schema = {"type": "string", "pattern": f"^{SEGMENT.pattern}$"}
 PATH: Schema = {"type": "string", "maxLength": MAX_PATH, "pattern": rf"^{SEGMENT.pattern}(/{SEGMENT.pattern}){{0,7}}$"}
-TENANT_PREFIX = "/v1/tenants/{tenant_id}"
-TENANT_PARAMETERS = (parameter("path", "tenant_id", IDENTIFIER, "One of the tenants in the token.", required=True),)
+TENANT_PARAMETERS = (parameter("path", "tenant_id", IDENTIFIER, "One of the token's tenants.", required=True),)
 USER_PARAMETERS = (
     *TENANT_PARAMETERS,
-    parameter("path", "user_id", IDENTIFIER, "Whose memory it is.", required=True),
+    parameter("path", "user_id", IDENTIFIER, "The user.", required=True),
 )
 DOCUMENT_PARAMETERS = (
-    *USER_PARAMETERS,
     parameter("path", "namespace", IDENTIFIER, "The document's namespace.", required=True),
     parameter(
         "path",
         "path",
         PATH,
-        "The document's path in the namespace: 1 to 8 segments, together 512 characters at most.",
+        "The document's path: 1 to 8 segments, at most 512 characters.",
         required=True,
     ),
 )
 
 
 def install(app: FastAPI) -> None:
-    """Have `app` serve its OpenAPI document with the shared schemas and the bearer scheme in it."""
+    """Serve the OpenAPI document, with the shared schemas and the bearer scheme."""
 
     def document() -> Schema:
         if app.openapi_schema is None:
@@ -155,13 +169,13 @@ def install(app: FastAPI) -> None:
 def _document(app: FastAPI) -> Schema:
     schema = get_openapi(title=app.title, version=app.version, description=app.description, routes=app.routes)
     schema["components"] = {
-        "schemas": {"Error": ERROR, **_body_schemas()},
+        "schemas": {"Error": ERROR, **_schemas()},
         "securitySchemes": {
             "bearer": {
                 "type": "http",
                 "scheme": "bearer",
                 "bearerFormat": "JWT",
-                "description": "An RS256 access token of the configured issuer, for the configured audience.",
+                "description": "An RS256 access token from the configured issuer for the configured audience.",
             }
         },
     }
@@ -169,27 +183,41 @@ def _document(app: FastAPI) -> Schema:
         if isinstance(route, APIRoute):
             for method in route.methods or ():
                 operation = schema["paths"][route.path_format][method.lower()]
-                # Once more, because FastAPI drops nulls on the way, also those in examples.
+                # FastAPI drops nulls, also those in examples: put them back.
                 operation.update(route.openapi_extra or {})
                 if route.path.startswith("/v1/"):
                     operation["security"] = [{"bearer": []}]
     return schema
 
 
-def _body_schemas() -> Schema:
+class _ResponseSchemas(GenerateJsonSchema):
+    """The schemas of responses: fields have no titles, and a member that may be missing has no default."""
+
+    def field_title_should_be_set(self, schema: Any) -> bool:
+        return False
+
+    def default_schema(self, schema: Any) -> Schema:
+        described = super().default_schema(schema)
+        if described.get("default", "") is None:
+            del described["default"]
+        return described
+
+
+def _schemas() -> Schema:
     schemas: Schema = {}
-    models = (
-        *(PatchBody, ReplaceBody, ConfirmBody, RejectBody, AssembleBody),
-        *(EventBody, SearchBody, SnapshotBody, RetentionBody, HoldBody),
+    kinds: tuple[tuple[dict[str, type[BaseModel]], type[GenerateJsonSchema]], ...] = (
+        (_MODELS, _ResponseSchemas),
+        (_BODIES, GenerateJsonSchema),
     )
-    for model in models:
-        schema = model.model_json_schema(ref_template="#/components/schemas/{model}")
-        schemas.update(schema.pop("$defs", {}))
-        schemas[model.__name__] = schema
+    for models, generator in kinds:
+        for name, model in models.items():
+            schema = model.model_json_schema(ref_template="#/components/schemas/{model}", schema_generator=generator)
+            schemas.update(schema.pop("$defs", {}))
+            schemas[name] = schema
     return schemas
 
 
-def _error_answer(codes: list[ErrorCode]) -> Schema:
+def _error_response(codes: list[ErrorCode]) -> Schema:
     lines = [f"`{code}`: {MESSAGES[code]}" for code in sorted(codes)]
     schema = {"$ref": "#/components/schemas/Error"}
     return {"description": "\n\n".join(lines), "content": {"application/json": {"schema": schema}}}

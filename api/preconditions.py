@@ -11,15 +11,15 @@ from memnet.domain.documents.commands import IfAbsent, IfExists, IfMatch, Precon
 _OPAQUE = r'"[\x21\x23-\x7e\x80-\xff]*"'
 _TAG = re.compile(rf"(?:W/)?{_OPAQUE}")
 _BARE_TAG = re.compile(r'[^\s",*][^\s",]*')
-"""A tag whose quotes were lost on the way, as many client libraries hand them out."""
+"""A tag without its quotes, as many client libraries return it."""
 _LISTED_TAG = re.compile(rf'(?:^|,)[ \t]*(?:(W/)?({_OPAQUE})|([^\s",*][^\s",]*))[ \t]*(?=,|$)')
 IF_MATCH_PATTERN = rf"^(?:{_TAG.pattern}|{_BARE_TAG.pattern})$"
-"""What If-Match may be on a write."""
+"""The form of If-Match on a write."""
 _IDEMPOTENCY_KEY = re.compile(r"[\x20-\x7e]{1,255}")
 
 
 def write_precondition(headers: Headers) -> Precondition:
-    """Read what a write demands of the current version.
+    """Return the precondition of a write.
 
     A weak tag is accepted and matches nothing, because If-Match compares strongly. Raises PreconditionRequired if
     neither header is there, InvalidPrecondition for both, for a list, and for If-Match: *.
@@ -33,10 +33,10 @@ def write_precondition(headers: Headers) -> Precondition:
 
 
 def delete_precondition(headers: Headers) -> IfMatch:
-    """Read which version may be deleted: If-Match only. Raises as write_precondition does."""
+    """Return the precondition of a delete: If-Match only. Raises what write_precondition raises."""
     precondition = write_precondition(headers)
     if not isinstance(precondition, IfMatch):
-        raise InvalidPrecondition("A deletion takes If-Match.")
+        raise InvalidPrecondition("A delete requires If-Match.")
     return precondition
 
 
@@ -53,20 +53,20 @@ def check_match(headers: Headers, etag: ETag) -> None:
 
 
 def pending_precondition(headers: Headers) -> IfMatch | IfExists:
-    """Read which version a pending item may be decided on: the one that If-Match names, else the newest.
+    """Return the version to decide a pending item on: that of If-Match, else the current one.
 
-    Raises as write_precondition does, but for PreconditionRequired.
+    Raises what write_precondition raises, except PreconditionRequired.
     """
     if "if-match" not in headers and "if-none-match" not in headers:
         return IfExists()
     precondition = write_precondition(headers)
     if not isinstance(precondition, IfMatch):
-        raise InvalidPrecondition("A decision takes If-Match or no precondition.")
+        raise InvalidPrecondition("A decision accepts only If-Match.")
     return precondition
 
 
 def is_not_modified(headers: Headers, etag: ETag) -> bool:
-    """Say whether If-None-Match on a read names this version, by weak comparison; * names every version."""
+    """Return whether If-None-Match on a read names this version, by weak comparison; * names every version."""
     field = ", ".join(headers.getlist("if-none-match"))
     if field.strip() == "*":
         return True
@@ -74,7 +74,7 @@ def is_not_modified(headers: Headers, etag: ETag) -> bool:
 
 
 def idempotency_key(headers: Headers) -> str:
-    """Read the key that makes a repeated request one request. Raises IdempotencyKeyRequired."""
+    """Return the request's idempotency key. Raises IdempotencyKeyRequired."""
     keys = headers.getlist("idempotency-key")
     if len(keys) != 1 or not _IDEMPOTENCY_KEY.fullmatch(keys[0]):
         raise IdempotencyKeyRequired()

@@ -1,4 +1,4 @@
-"""Refusals in HTTP: error code -> status (the only place), the error body, the headers that go with it."""
+"""Errors in HTTP: the status of each code, the error body and its headers."""
 
 import logging
 from collections.abc import Mapping
@@ -83,21 +83,21 @@ STATUS: Mapping[ErrorCode, int] = MappingProxyType(
 )
 
 RETRY_AFTER_SECONDS = 1
-"""What a client is told to wait when a dependency is down."""
+"""The default Retry-After."""
 
 _log = logging.getLogger("memnet.problems")
 
 
 def install(app: FastAPI) -> None:
-    """Have every refusal and every failure of `app`'s routes answered in the one error shape."""
+    """Answer every error of `app`'s routes in the one error shape."""
     app.add_exception_handler(MemnetError, _refused)
     app.add_exception_handler(HTTPException, _refused_by_router)
 
 
 def problem(error: MemnetError, scope: Scope) -> Response:
-    """Build the answer: {"error": {code, message, request_id, details}} and what the status asks for in headers.
+    """Return the response: {"error": {code, message, request_id, details}} and the status's headers.
 
-    Leaves the code in the request's `scope`, for its log line.
+    Stores the code in the request's `scope` for the log line.
     """
     scope["memnet.error"] = error.code
     body = {
@@ -117,7 +117,7 @@ def problem(error: MemnetError, scope: Scope) -> Response:
 
 
 def unexpected(error: Exception, scope: Scope) -> Response:
-    """Log where a defect happened and answer 500. The exception's text may hold memory, so it goes nowhere."""
+    """Log the origin of a defect and answer 500. The exception's text may contain memory, so it is dropped."""
     kind, place = OwnWords(type(error).__name__), where(error)
     _log.error("unexpected %s in %s at %s", kind, scope["memnet.request_id"], place)
     scope["memnet.place"] = f"{kind} at {place}"
@@ -130,19 +130,19 @@ async def _refused(request: Request, error: Exception) -> Response:
 
 
 async def _refused_by_router(request: Request, error: Exception) -> Response:
-    """Translate what Starlette itself raises: no such route, or a route without this method."""
+    """Translate Starlette's own errors: an unknown route or method."""
     assert isinstance(error, HTTPException)
     if error.status_code == 404:
         return problem(RouteNotFound(), request.scope)
     if error.status_code == 405:
-        answer = problem(MethodNotAllowed(), request.scope)
-        answer.headers["Allow"] = ", ".join(_allowed_methods(request))
-        return answer
+        response = problem(MethodNotAllowed(), request.scope)
+        response.headers["Allow"] = ", ".join(_allowed_methods(request))
+        return response
     return problem(MalformedRequest() if error.status_code < 500 else Internal(), request.scope)
 
 
 def _allowed_methods(request: Request) -> list[str]:
-    """The methods of all routes with this path (RFC 9110, 15.5.6)."""
+    """Return the methods of all routes with this path (RFC 9110, 15.5.6)."""
     methods: set[str] = set()
     for route in request.app.router.routes:
         if route.matches(request.scope)[0] is not Match.NONE:
@@ -162,6 +162,6 @@ def _headers(error: MemnetError) -> dict[str, str]:
 
 
 def _challenge(error: MemnetError) -> str:
-    """RFC 6750, section 3: no error code for a request that brought no token."""
+    """RFC 6750, section 3: no error code for a request without a token."""
     reason = error.details.get("reason")
     return f'Bearer error="invalid_token", error_description="{reason}"' if reason else "Bearer"

@@ -1,4 +1,4 @@
-"""Query parameters: text in, checked values out; a parameter nobody reads is ignored, as usual."""
+"""Query parameters: text in, checked values out. Unknown parameters are ignored."""
 
 import re
 from typing import NoReturn
@@ -30,7 +30,7 @@ def cursor(request: Request) -> str | None:
     return value
 
 
-def flag(request: Request, name: str) -> bool:
+def boolean(request: Request, name: str) -> bool:
     """Return whether the parameter is true; False if it is absent. Raises MalformedRequest."""
     value = request.query_params.get(name, "false")
     if value not in ("true", "false"):
@@ -39,15 +39,15 @@ def flag(request: Request, name: str) -> bool:
 
 
 def limit(request: Request) -> int:
-    """Return the page size asked for. Raises MalformedRequest unless it is 1 to MAX_LIMIT."""
-    return whole_number(request, "limit", least=1, most=MAX_LIMIT, default=DEFAULT_LIMIT)
+    """Return the requested page size. Raises MalformedRequest unless it is 1 to MAX_LIMIT."""
+    return integer(request, "limit", minimum=1, maximum=MAX_LIMIT, default=DEFAULT_LIMIT)
 
 
-def whole_number(request: Request, name: str, *, least: int, most: int, default: int) -> int:
-    """Return the parameter, `default` if it is absent. Raises MalformedRequest unless it is `least` to `most`."""
+def integer(request: Request, name: str, *, minimum: int, maximum: int, default: int) -> int:
+    """Return the parameter, `default` if it is absent. Raises MalformedRequest unless it is `minimum` to `maximum`."""
     value = request.query_params.get(name, str(default))
-    if not re.fullmatch(r"[0-9]{1,4}", value) or not least <= int(value) <= most:
-        _refuse(name, f"must be a whole number from {least} to {most}")
+    if not re.fullmatch(r"[0-9]{1,4}", value) or not minimum <= int(value) <= maximum:
+        _refuse(name, f"must be a whole number from {minimum} to {maximum}")
     return int(value)
 
 

@@ -1,4 +1,4 @@
-"""The request body: bounded, strict JSON, then a typed model; every fault is a MALFORMED_REQUEST with its place."""
+"""The request body: bounded, strict JSON, then a typed model; every fault is a MALFORMED_REQUEST with a pointer."""
 
 import asyncio
 import re
@@ -13,11 +13,11 @@ from memnet.domain.core.errors import BodyTooLarge, MalformedRequest, RequestTim
 _JSON_TYPE = re.compile(r'application/json *(?:; *charset *= *"?utf-8"? *)?', re.IGNORECASE)
 """RFC 8259, sections 8.1 and 11: JSON is sent in UTF-8, and the media type has no charset; some clients send one."""
 MAX_VALUES = 100_000
-"""How many values a body holds, at any depth."""
+"""Maximum number of values in a body, at any depth."""
 MAX_PROBLEMS = 20
-"""How many faults an answer lists."""
+"""Maximum number of faults in a response."""
 MAX_FAULTS = 1000
-"""A body with more faults gets none of them listed: describing each costs more than finding it."""
+"""With more faults, none is listed: describing a fault costs more than finding it."""
 LOWEST_RATE = 16_384
 """Bytes per second. Each byte that arrives extends the deadline of its body accordingly, as Apache's MinRate does
 ("mod_reqtimeout").
@@ -26,21 +26,23 @@ LOWEST_RATE = 16_384
 Model = TypeVar("Model", bound=BaseModel)
 
 
-async def read_body(request: Request, model: type[Model], *, max_bytes: int) -> Model:
+async def read_body(request: Request, model: type[Model], *, max_bytes: int, optional: bool = False) -> Model:
     """Read, parse and check the body.
 
-    Raises UnsupportedMediaType for a body that says it is not JSON, BodyTooLarge as soon as the limit is passed
-    (the rest is not read), RequestTimeout for a body that comes too slowly, Overloaded or QuotaExceeded if there is
-    no place for the request, and MalformedRequest with details.problems, which quote none of its values.
+    Raises UnsupportedMediaType for a body that is not JSON, BodyTooLarge as soon as the limit is exceeded,
+    RequestTimeout for a slow body, Overloaded or QuotaExceeded without a free slot, and MalformedRequest with
+    details.problems, which quote no values.
     """
+    if optional and request.headers.get("content-length", "0") == "0" and "transfer-encoding" not in request.headers:
+        return model()  # RFC 9112, section 6.3: without either header there is no body
     _check_media_type(request)
-    with request.scope["memnet.in_flight"].receiving():
+    with request.scope["memnet.slot"].receiving():
         data = await _read(request, max_bytes, request.app.state.service.settings.body_seconds)
     value = parse(data, max_values=MAX_VALUES)
     try:
         return model.model_validate(value)
     except ValidationError as error:
-        raise MalformedRequest("The request body is not what this call takes.", problems=_problems(error)) from error
+        raise MalformedRequest("The request body does not match its schema.", problems=_problems(error)) from error
 
 
 def _check_media_type(request: Request) -> None:

@@ -1,11 +1,11 @@
-"""What telemetry is told of a request: its span, its time, and what became of a write."""
+"""Telemetry of a request: its span, its duration, and the outcome of a write."""
 
 from contextlib import AbstractContextManager, nullcontext
 from typing import Final
 
 from starlette.types import Scope
 
-from api.measurements import ABANDONED, OTHER, WRITES
+from api.latency_stats import ABANDONED, OTHER, WRITES
 from memnet.domain.catalog.catalog import Catalog
 from memnet.domain.core.access import ROLES
 from memnet.domain.core.metric import REQUEST_DURATION, UNKNOWN
@@ -14,13 +14,13 @@ from memnet.domain.documents.commands import WriteResult
 from memnet.ports import Span, Telemetry
 
 NONE: Final = "none"
-"""In place of a profile and a binding: the request did not get as far as to name them, or its operation takes none."""
+"""The profile and binding of a write that names none, or that failed before its body was read."""
 APPLIED, REPLAYED, DRY_RUN = "applied", "replayed", "dry_run"
-"""Outcomes of writes that were not refused; of the others the outcome is the error's code."""
+"""Outcomes of successful writes; the outcome of a failed write is its error code."""
 UNTRACED: Final = "/health/"
-"""Asked every few seconds by machines, for ever."""
+"""Paths of health probes."""
 HEALTH: Final = "health"
-"""What is asked there, told apart: it would drown every rate. What is refused before it is routed is OTHER."""
+"""The operation of health probes, counted separately from OTHER, which counts requests that were not routed."""
 
 _BINDING, _OUTCOME = "memnet.binding", "memnet.outcome"
 _NO_SPAN: Final[AbstractContextManager[Span | None]] = nullcontext()
@@ -28,7 +28,7 @@ _METHODS: Final = frozenset({"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "O
 
 
 def note_binding(scope: Scope, catalog: Catalog, profile_id: str, binding_id: str) -> None:
-    """Remember which binding a write is under. One that is not in the catalog is not named: anybody may make it up."""
+    """Store the binding of a write for its metric; ids that are not in the catalog are replaced."""
     profile = catalog.profiles.get(profile_id)
     if profile is None:
         scope[_BINDING] = (UNKNOWN, UNKNOWN)
@@ -37,12 +37,12 @@ def note_binding(scope: Scope, catalog: Catalog, profile_id: str, binding_id: st
 
 
 def note_result(scope: Scope, result: WriteResult) -> None:
-    """Remember what a write came to."""
+    """Store the outcome of a write for its metric."""
     scope[_OUTCOME] = REPLAYED if result.replayed else DRY_RUN if result.dry_run else APPLIED
 
 
 def begin(telemetry: Telemetry, scope: Scope) -> AbstractContextManager[Span | None]:
-    """Begin the request's span, in the trace of the caller if there is one; None: it has no span."""
+    """Start the request's span, in the caller's trace if there is one; None if it is not traced."""
     if not telemetry.enabled or scope["path"].startswith(UNTRACED):
         return _NO_SPAN
     given = next((value for name, value in scope["headers"] if name == b"traceparent"), None)
@@ -50,17 +50,17 @@ def begin(telemetry: Telemetry, scope: Scope) -> AbstractContextManager[Span | N
 
 
 def end(telemetry: Telemetry, span: Span | None, scope: Scope, method: str, status: int | None, seconds: float) -> None:
-    """Tell of a request that is over; `status` is None if the client left before it was answered."""
+    """Record a finished request; `status` is None if the client left before the response."""
     if not telemetry.enabled:
         return
     operation = _operation(scope)
-    told = ABANDONED if status is None else str(status)
-    telemetry.record(REQUEST_DURATION, seconds, operation=operation, status=told)
+    outcome = ABANDONED if status is None else str(status)
+    telemetry.record(REQUEST_DURATION, seconds, operation=operation, status=outcome)
     if operation in WRITES:
-        _tell_write(telemetry, scope, operation)
+        _record_write(telemetry, scope, operation)
     if span is not None:
         span.rename(operation)
-        _tell_span(span, scope, method, status)
+        _describe_span(span, scope, method, status)
 
 
 def _operation(scope: Scope) -> str:
@@ -70,7 +70,7 @@ def _operation(scope: Scope) -> str:
     return found if found is not None and found in ROLES else OTHER
 
 
-def _tell_write(telemetry: Telemetry, scope: Scope, operation: str) -> None:
+def _record_write(telemetry: Telemetry, scope: Scope, operation: str) -> None:
     error = scope.get("memnet.error")
     outcome = scope.get(_OUTCOME) if error is None else error.value
     if outcome is not None:
@@ -80,7 +80,7 @@ def _tell_write(telemetry: Telemetry, scope: Scope, operation: str) -> None:
         )
 
 
-def _tell_span(span: Span, scope: Scope, method: str, status: int | None) -> None:
+def _describe_span(span: Span, scope: Scope, method: str, status: int | None) -> None:
     span.tell("method", method if method in _METHODS else "_OTHER")
     span.tell("request_id", scope["memnet.request_id"])
     if (error := scope.get("memnet.error")) is not None:

@@ -1,4 +1,4 @@
-"""One JSON line per request and per log record: what happened to whom, never a byte of memory."""
+"""One JSON line per request and per log record: no content of memory."""
 
 import hashlib
 import logging
@@ -17,10 +17,10 @@ _requests = logging.getLogger("memnet.requests")
 
 
 class JsonFormatter(logging.Formatter):
-    """Log records as JSON lines. Of an exception it tells the type and the place: its text may hold memory."""
+    """Log records as JSON lines. An exception is logged by type and origin, without its text."""
 
     trace_id: Callable[[], str | None] = staticmethod(lambda: None)
-    """Says under which trace a record was made; None: there is none."""
+    """Returns the current trace id, or None."""
 
     def format(self, record: logging.LogRecord) -> str:
         """Return one line: time, level, logger, message, and the fields of a request's record."""
@@ -47,15 +47,15 @@ def configure(level: str) -> None:
     log_redaction.install(level)
 
 
-def tell_traces(trace_id: Callable[[], str | None]) -> None:
-    """Have the lines of `configure` name the trace they were written in."""
+def attach_trace_ids(trace_id: Callable[[], str | None]) -> None:
+    """Add the current trace id to every line that `configure` writes."""
     for handler in logging.getLogger().handlers:
         if isinstance(handler.formatter, JsonFormatter):
             handler.formatter.trace_id = trace_id
 
 
 def log_request(scope: Scope, method: str | None, status: int | None, seconds: float) -> None:
-    """Log one answered request; `method` is None if it could not be read, `status` if the client left before."""
+    """Log one request. `method` is None if it could not be parsed, `status` if the client left before the response."""
     if not _requests.isEnabledFor(logging.INFO):
         return
     route = scope.get("route")
@@ -76,7 +76,7 @@ def log_request(scope: Scope, method: str | None, status: int | None, seconds: f
 
 
 def _user_hash(tenant: str | None, user: str | None) -> str | None:
-    """Tell users apart in logs without naming them; only of callers that were let in."""
+    """Distinguish users in logs without naming them, for authorized requests only."""
     if tenant is None or user is None:
         return None
     return hashlib.sha256(f"{tenant}/{user}".encode()).hexdigest()[:16]

@@ -64,12 +64,12 @@ export async function call(method, path, options = {}) {
   try {
     body = text ? JSON.parse(text, options.exact ? exactly : undefined) : null;
   } catch {
-    throw new Refusal(response.status, { code: "UNREADABLE", message: "The answer is not JSON." });
+    throw new Refusal(response.status, { code: "UNREADABLE", message: "The response is not JSON." });
   }
   if (!response.ok) {
     const refusal = new Refusal(
       response.status,
-      body?.error ?? { code: "UNREADABLE", message: "The answer is no error of the API." },
+      body?.error ?? { code: "UNREADABLE", message: "The response is not an API error." },
     );
     if (refusal.status === 401 && used && used === token()) forget(refusal);
     throw refusal;

@@ -135,7 +135,7 @@ export function chart({ title, summary, labels, series, format, tick = format })
       }
     }).observe(stage);
   } else {
-    stage.append(el("p", { class: "muted" }, "Nothing was measured yet."));
+    stage.append(el("p", { class: "muted" }, "No data yet."));
   }
   return el(
     "figure",

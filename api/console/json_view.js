@@ -96,7 +96,7 @@ function line(kind, verb, path, ...rest) {
 
 /** The operations of a JSON Patch, one a line. */
 export function operations(ops, label) {
-  if (!ops.length) return el("p", { class: "muted" }, "No operation: nothing had to be changed.");
+  if (!ops.length) return el("p", { class: "muted" }, "No operations.");
   const rows = ops.map((op) => {
     const from = op.from === undefined ? null : [" from ", el("code", { class: "path" }, breakable(op.from))];
     const value = "value" in op ? el("div", { class: "new" }, inline(op.value)) : null;
@@ -108,7 +108,7 @@ export function operations(ops, label) {
 /** What differs between two versions of a content, one place a line. */
 export function differences(before, after, label) {
   const found = difference(before, after);
-  if (!found.length) return el("p", { class: "muted" }, "The two are the same.");
+  if (!found.length) return el("p", { class: "muted" }, "No differences.");
   const rows = found.map((one) => {
     // What only came or went has its sign at the line's beginning already.
     const both = one.kind === "changed";

@@ -97,7 +97,7 @@ function subjectForm({ tenant, user }) {
     tenants.map((name) => el("option", { value: name })),
   );
   const bounds = { required: true, pattern: SEGMENT, autocomplete: "off", spellcheck: "false", autocapitalize: "none" };
-  const hint = "Letters, digits, dot, dash and underscore, no dot at the end; 128 at most.";
+  const hint = "Letters, digits, dots, dashes and underscores; at most 128; no dot at the end.";
   const tenantInput = el("input", {
     ...bounds,
     name: "tenant",
@@ -110,7 +110,7 @@ function subjectForm({ tenant, user }) {
     "form",
     {
       class: "subject",
-      "aria-label": "Whose memory",
+      "aria-label": "Tenant and user",
       on: {
         submit: (event) => {
           event.preventDefault();
@@ -170,7 +170,7 @@ function showSignIn(about) {
       el(
         "p",
         {},
-        "This page holds no data and no session. Everything it shows comes from the API, asked with a token of yours, and the API decides what the token may see.",
+        "This page holds no data and no session. All data comes from the API with your token, and the API decides what the token may see.",
       ),
       about ? refusal(about) : null,
       trouble,
@@ -178,7 +178,7 @@ function showSignIn(about) {
         "form",
         { on: { submit: check }, class: "stack" },
         field("Access token", input, {
-          hint: "A bearer token for this service; most views need the role Memory.Admin. It is kept in memory and never put into an address.",
+          hint: "A bearer token for this service; most views need the role Memory.Admin. It is kept in memory and never in a URL.",
         }),
         node,
         el("div", { class: "actions" }, submit),
@@ -219,7 +219,7 @@ function showWho() {
       : el(
           "span",
           { class: left < 300 ? "warn-text" : "muted" },
-          left > 0 ? `token expires in ${duration(left, 1)}` : "token has ended",
+          left > 0 ? `token expires in ${duration(left, 1)}` : "token expired",
         ),
   );
 }

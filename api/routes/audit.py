@@ -1,57 +1,43 @@
-"""The audit records: HTTP in, one operation, HTTP out."""
+"""The route of audit records."""
 
 from fastapi import APIRouter
-from starlette.requests import Request
 from starlette.responses import Response
 
-from api import json_answer, query
-from api.admission import admit
-from api.direct_route import DirectRoute
-from api.openapi import ADMISSION_ERRORS, PATH, USER_PARAMETERS, USER_PREFIX, Schema, answer, describe, parameter
-from api.routes.documents_openapi import CURSOR, LIMIT, NAMESPACE
+from api import query
+from api.authorization import UserCall
+from api.json_response import raw_page_response
+from api.openapi import PATH, Returned, parameter
+from api.parameters import CURSOR, LIMIT, NAMESPACE
+from api.responses.documents import AuditPage
+from api.routing import user_routes
 from memnet.domain.core.error_code import ErrorCode as E
 from memnet.operations.history.list_audit import list_audit
 
-router = APIRouter(prefix=USER_PREFIX, route_class=DirectRoute)
+router = APIRouter()
 
-_RECORDS: Schema = {
-    "type": "object",
-    "required": ["records", "next_cursor"],
-    "properties": {
-        "records": {"type": "array", "items": {"type": "object", "required": ["change_id", "sequence"]}},
-        "next_cursor": {"type": ["string", "null"]},
-    },
-}
-_DOCS = describe(
+
+@user_routes(router, "audit")(
+    "GET",
+    "/audit",
     "list_audit",
-    tag="audit",
-    summary="List what happened to a user's documents",
+    summary="List audit records",
     parameters=(
-        *USER_PARAMETERS,
         NAMESPACE,
-        parameter("query", "path", PATH, "Only the document of this path; takes namespace, too."),
+        parameter("query", "path", PATH, "Only the document with this path; requires namespace."),
         LIMIT,
         CURSOR,
     ),
-    answers={200: answer("A page of records.", _RECORDS)},
-    errors=ADMISSION_ERRORS | {E.MALFORMED_REQUEST, E.INVALID_CURSOR, E.HISTORY_CORRUPT, E.VAULT_UNAVAILABLE},
+    returns={200: Returned("A page of records.", AuditPage)},
+    errors={E.MALFORMED_REQUEST, E.INVALID_CURSOR, E.HISTORY_CORRUPT, E.VAULT_UNAVAILABLE},
 )
-
-
-@router.get("/audit", **_DOCS)
-async def list_(request: Request) -> Response:
-    """List the records, document by document, each in the order it happened; those of deleted documents, too."""
-    admission = await admit(request, "list_audit")
+async def list_(call: UserCall) -> Response:
+    """List the records document by document, oldest first, including those of deleted documents."""
     page = await list_audit(
-        admission.scope,
-        admission.service,
-        namespace=query.text(request, "namespace"),
-        path=query.text(request, "path"),
-        limit=query.limit(request),
-        cursor=query.cursor(request),
+        call.scope,
+        call.service,
+        namespace=query.text(call.request, "namespace"),
+        path=query.text(call.request, "path"),
+        limit=query.limit(call.request),
+        cursor=query.cursor(call.request),
     )
-    parts = {
-        "records": json_answer.elements(list(page.items)),
-        "next_cursor": json_answer.dump(page.next_cursor),
-    }
-    return json_answer.answer(json_answer.members(parts))
+    return raw_page_response("records", page.items, page.next_cursor)

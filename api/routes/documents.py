@@ -1,76 +1,120 @@
-"""The documents of a user: HTTP in, one operation, HTTP out."""
+"""Routes of documents."""
 
 from fastapi import APIRouter
-from starlette.requests import Request
 from starlette.responses import Response
 
-from api import json_answer, query
-from api.admission import admit, document_key
+from api import query
+from api.authorization import UserCall
 from api.bodies import MAX_NOTE, PatchBody, ReplaceBody
-from api.direct_route import DirectRoute
-from api.openapi import USER_PREFIX, describe
-from api.preconditions import check_match, delete_precondition, idempotency_key, is_not_modified, write_precondition
-from api.request_body import read_body
-from api.request_telemetry import note_binding, note_result
-from api.routes import documents_openapi as docs
-from memnet.domain.core.access import may_read, permit_ops
+from api.json_response import encode, page_response, raw_object, raw_response
+from api.openapi import DOCUMENT_PARAMETERS, Returned, parameter
+from api.parameters import (
+    CURSOR,
+    DRY_RUN,
+    IF_ABSENT,
+    KEY,
+    LIMIT,
+    NAMESPACE,
+    READ_IF_MATCH,
+    READ_IF_NONE_MATCH,
+    WRITE_IF_MATCH,
+)
+from api.preconditions import check_match, delete_precondition, idempotency_key, is_not_modified
+from api.responses.documents import DocumentPage, DocumentView
+from api.routing import user_routes
+from api.write_requests import CHANGED, CREATED, GOVERNANCE_ERRORS, PRECONDITION_ERRORS, DocumentHead, write_response
+from memnet.domain.core.access import permit_ops
+from memnet.domain.core.error_code import ErrorCode as E
 from memnet.domain.core.reason import Reason
-from memnet.domain.core.scope import Actor
-from memnet.domain.documents.commands import DeleteDocument, PatchDocument, ReplaceDocument, WriteResult
+from memnet.domain.documents.commands import DeleteDocument, PatchDocument, ReplaceDocument
 from memnet.operations.documents.read import get_document, list_documents
 from memnet.operations.documents.write import delete_document, patch_document, replace_document
 from memnet.stores import ListedDocument
 
-router = APIRouter(prefix=USER_PREFIX, route_class=DirectRoute)
+router = APIRouter()
+route = user_routes(router, "documents")
+
 DOCUMENT = "/documents/{namespace}/{path:path}"
+_TEXT = {"type": "string", "maxLength": query.MAX_LENGTH}
 
 
-@router.get("/documents", **describe("list_documents", **docs.LIST))
-async def list_(request: Request) -> Response:
-    """List a user's documents in name order, deleted ones left out. A page may be shorter than its limit."""
-    admission = await admit(request, "list_documents")
+@route(
+    "GET",
+    "/documents",
+    "list_documents",
+    summary="List documents",
+    parameters=(NAMESPACE, parameter("query", "prefix", _TEXT, "Only paths with this prefix."), LIMIT, CURSOR),
+    returns={200: Returned("A page of documents.", DocumentPage)},
+    errors={E.MALFORMED_REQUEST, E.INVALID_CURSOR},
+)
+async def list_(call: UserCall) -> Response:
+    """List a user's documents by name, without deleted ones. A page may be shorter than its limit."""
     page = await list_documents(
-        admission.scope,
-        admission.service,
-        namespace=query.text(request, "namespace"),
-        prefix=query.text(request, "prefix"),
-        limit=query.limit(request),
-        cursor=query.cursor(request),
+        call.scope,
+        call.service,
+        namespace=query.text(call.request, "namespace"),
+        prefix=query.text(call.request, "prefix"),
+        limit=query.limit(call.request),
+        cursor=query.cursor(call.request),
     )
-    rows = [_row(listed) for listed in page.items]
-    return json_answer.answer(json_answer.dump({"documents": rows, "next_cursor": page.next_cursor}))
+    return page_response("documents", [_row(listed) for listed in page.items], page.next_cursor)
 
 
-@router.get(DOCUMENT, **describe("get_document", **docs.GET))
-async def get(request: Request) -> Response:
-    """Read one document as it is now or, with as_of, as it was then."""
-    admission = await admit(request, "get_document", history="as_of" in request.query_params)
-    view = await get_document(document_key(request, admission), admission.service, as_of=query.text(request, "as_of"))
-    check_match(request.headers, view.etag)
-    if is_not_modified(request.headers, view.etag):
+@route(
+    "GET",
+    DOCUMENT,
+    "get_document",
+    summary="Get a document",
+    parameters=(
+        *DOCUMENT_PARAMETERS,
+        parameter(
+            "query",
+            "as_of",
+            _TEXT,
+            "An RFC 3339 time or a change_id: the current version at that time. Requires Memory.Audit or Memory.Admin.",
+        ),
+        READ_IF_MATCH,
+        READ_IF_NONE_MATCH,
+    ),
+    returns={200: Returned("The document.", DocumentView, etag=True), 304: Returned("Not modified.", etag=True)},
+    errors={
+        *(E.MALFORMED_REQUEST, E.DOCUMENT_NOT_FOUND, E.VERSION_NOT_FOUND, E.ETAG_MISMATCH),
+        *(E.HISTORY_CORRUPT, E.VAULT_UNAVAILABLE),
+    },
+)
+async def get(call: UserCall) -> Response:
+    """Get the current version of a document or, with as_of, an earlier one, rebuilt from the audit records."""
+    view = await get_document(call.document_key(), call.service, as_of=query.text(call.request, "as_of"))
+    check_match(call.request.headers, view.etag)
+    if is_not_modified(call.request.headers, view.etag):
         return Response(status_code=304, headers={"ETag": view.etag})
-    body = json_answer.members({"etag": json_answer.dump(view.etag), "document": view.document})
-    return json_answer.answer(body, etag=view.etag)
+    return raw_response(raw_object({"etag": encode(view.etag), "document": view.document}), etag=view.etag)
 
 
-@router.patch(DOCUMENT, **describe("patch_document", **docs.PATCH))
-async def patch(request: Request) -> Response:
-    """Change parts of a document by JSON Patch (RFC 6902), or create it from the binding's initial content."""
-    admission = await admit(request, "patch_document")
-    service = admission.service
-    key = document_key(request, admission)
-    precondition, idempotency = write_precondition(request.headers), idempotency_key(request.headers)
-    dry_run = query.flag(request, "dry_run")
-    body = await read_body(request, PatchBody, max_bytes=service.settings.max_body_bytes)
-    note_binding(request.scope, service.catalog, body.profile_id, body.binding_id)
+@route(
+    "PATCH",
+    DOCUMENT,
+    "patch_document",
+    body=PatchBody,
+    head=DocumentHead.read,
+    summary="Patch a document",
+    parameters=(*DOCUMENT_PARAMETERS, WRITE_IF_MATCH, IF_ABSENT, KEY, DRY_RUN),
+    returns={200: CHANGED, 201: CREATED},
+    errors=PRECONDITION_ERRORS
+    | GOVERNANCE_ERRORS
+    | {E.PATCH_MALFORMED, E.PATCH_NOT_APPLICABLE, E.PATCH_TEST_FAILED, E.CONFIDENCE_TOO_LOW}
+    | {E.EVIDENCE_REQUIRED, E.ENTRY_EXPIRED, E.PENDING_ITEM_INVALID, E.PROPOSER_CANNOT_CONFIRM},
+)
+async def patch(call: UserCall, body: PatchBody, head: DocumentHead) -> Response:
+    """Apply JSON Patch operations (RFC 6902) to a document, or create it from the binding's initial content."""
     reason = Reason(body.reason)
-    admission.permit_reason("patch_document", reason)
-    permit_ops(body.ops, admission.actor)
+    call.authorize_reason(reason)
+    permit_ops(body.ops, call.actor)
     command = PatchDocument(
-        key=key,
-        actor=admission.actor,
-        precondition=precondition,
-        idempotency_key=idempotency,
+        key=head.key,
+        actor=call.actor,
+        precondition=head.precondition,
+        idempotency_key=head.idempotency_key,
         profile_id=body.profile_id,
         binding_id=body.binding_id,
         ops=body.ops,
@@ -78,27 +122,29 @@ async def patch(request: Request) -> Response:
         evidence=body.evidence_members(),
         confidence=body.confidence,
         source_time=body.source_time,
-        dry_run=dry_run,
+        dry_run=head.dry_run,
     )
-    result = await patch_document(command, service)
-    return _written(request, result, admission.actor)
+    return write_response(call, await patch_document(command, call.service))
 
 
-@router.put(DOCUMENT, **describe("replace_document", **docs.PUT))
-async def put(request: Request) -> Response:
-    """Put a whole document in place, for migrations and administration."""
-    admission = await admit(request, "replace_document")
-    service = admission.service
-    key = document_key(request, admission)
-    precondition, idempotency = write_precondition(request.headers), idempotency_key(request.headers)
-    dry_run = query.flag(request, "dry_run")
-    body = await read_body(request, ReplaceBody, max_bytes=service.settings.max_body_bytes)
-    note_binding(request.scope, service.catalog, body.profile_id, body.binding_id)
+@route(
+    "PUT",
+    DOCUMENT,
+    "replace_document",
+    body=ReplaceBody,
+    head=DocumentHead.read,
+    summary="Replace or create a document",
+    parameters=(*DOCUMENT_PARAMETERS, WRITE_IF_MATCH, IF_ABSENT, KEY, DRY_RUN),
+    returns={200: CHANGED, 201: CREATED},
+    errors=PRECONDITION_ERRORS | GOVERNANCE_ERRORS,
+)
+async def put(call: UserCall, body: ReplaceBody, head: DocumentHead) -> Response:
+    """Replace a whole document, for migrations and administration."""
     command = ReplaceDocument(
-        key=key,
-        actor=admission.actor,
-        precondition=precondition,
-        idempotency_key=idempotency,
+        key=head.key,
+        actor=call.actor,
+        precondition=head.precondition,
+        idempotency_key=head.idempotency_key,
         profile_id=body.profile_id,
         binding_id=body.binding_id,
         schema_id=body.document.schema_id,
@@ -106,27 +152,37 @@ async def put(request: Request) -> Response:
         content=body.document.content,
         note=body.reason,
         evidence=body.evidence_members(),
-        dry_run=dry_run,
+        dry_run=head.dry_run,
     )
-    result = await replace_document(command, service)
-    return _written(request, result, admission.actor)
+    return write_response(call, await replace_document(command, call.service))
 
 
-@router.delete(DOCUMENT, **describe("delete_document", **docs.DELETE))
-async def delete(request: Request) -> Response:
-    """End a document; its history stays. A body is ignored."""
-    admission = await admit(request, "delete_document")
-    service = admission.service
+@route(
+    "DELETE",
+    DOCUMENT,
+    "delete_document",
+    summary="Delete a document",
+    parameters=(
+        *DOCUMENT_PARAMETERS,
+        {**WRITE_IF_MATCH, "required": True, "description": "The ETag of the version to delete."},
+        KEY,
+        DRY_RUN,
+        parameter("query", "reason", {"type": "string", "maxLength": MAX_NOTE}, "A note for the audit record."),
+    ),
+    returns={200: CHANGED},
+    errors=PRECONDITION_ERRORS | {E.FIELD_DENIED},
+)
+async def delete(call: UserCall) -> Response:
+    """Delete a document; its history remains. A body is ignored."""
     command = DeleteDocument(
-        key=document_key(request, admission),
-        actor=admission.actor,
-        precondition=delete_precondition(request.headers),
-        idempotency_key=idempotency_key(request.headers),
-        note=query.text(request, "reason", max_length=MAX_NOTE),
-        dry_run=query.flag(request, "dry_run"),
+        key=call.document_key(),
+        actor=call.actor,
+        precondition=delete_precondition(call.request.headers),
+        idempotency_key=idempotency_key(call.request.headers),
+        note=query.text(call.request, "reason", max_length=MAX_NOTE),
+        dry_run=query.boolean(call.request, "dry_run"),
     )
-    result = await delete_document(command, service)
-    return _written(request, result, admission.actor)
+    return write_response(call, await delete_document(command, call.service))
 
 
 def _row(listed: ListedDocument) -> dict[str, object]:
@@ -139,27 +195,3 @@ def _row(listed: ListedDocument) -> dict[str, object]:
         "size": summary.size,
         "sequence": summary.sequence,
     }
-
-
-def _written(request: Request, result: WriteResult, actor: Actor) -> Response:
-    """Answer a write. A repeated request gets the first answer and a header that says so.
-
-    The document of a dry run goes only to an `actor` that may read it.
-    """
-    note_result(request.scope, result)
-    parts = {
-        "etag": json_answer.dump(result.etag),
-        "change_id": json_answer.dump(result.change_id),
-        "sequence": json_answer.dump(result.sequence),
-    }
-    if result.redirected:
-        parts["redirected"] = json_answer.dump(result.redirected)
-    if result.dry_run:
-        parts["dry_run"] = b"true"
-    if result.document is not None and may_read(actor):
-        parts["document"] = result.document
-    status = 201 if result.created and not result.dry_run else 200
-    response = json_answer.answer(json_answer.members(parts), status=status, etag=result.etag)
-    if result.replayed:
-        response.headers["Idempotency-Replayed"] = "true"
-    return response

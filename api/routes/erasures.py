@@ -1,106 +1,96 @@
-"""Erasing a user's memory: HTTP in, one operation, HTTP out."""
+"""Routes of erasures: of one user, and of a whole tenant."""
 
 from fastapi import APIRouter
-from starlette.requests import Request
 from starlette.responses import Response
 
-from api import examples, json_answer
-from api.admission import admit
-from api.direct_route import DirectRoute
-from api.openapi import (
-    ADMISSION_ERRORS,
-    IDENTIFIER,
-    USER_PARAMETERS,
-    USER_PREFIX,
-    Schema,
-    answer,
-    describe,
-    parameter,
-)
+from api import query
+from api.authorization import TenantCall, UserCall
+from api.json_response import json_response
+from api.openapi import IDENTIFIER, Returned, parameter
+from api.parameters import KEY, TEXT
 from api.preconditions import idempotency_key
-from api.routes.documents_openapi import KEY, TEXT
+from api.responses.governance import ErasureView, TenantErasureView
+from api.routing import tenant_routes, user_routes
 from memnet.domain.core.error_code import ErrorCode as E
-from memnet.domain.governance.erasure_receipt import ErasureStatus, Status
+from memnet.domain.core.errors import MalformedRequest
+from memnet.operations.governance.erase_tenant import get_tenant_erasure, request_tenant_erasure
 from memnet.operations.governance.erasure_request import get_erasure, request_erasure
 
-router = APIRouter(prefix=USER_PREFIX, route_class=DirectRoute)
+router = APIRouter()
+user = user_routes(router, "governance")
+tenant = tenant_routes(router, "governance")
 
-_TIME: Schema = {"type": "string", "format": "date-time"}
-_COUNTS: Schema = {"type": "object", "additionalProperties": {"type": "integer", "minimum": 0}}
-_STATUS: Schema = {
-    "type": "object",
-    "required": ["erasure_id", "status", "accepted_at", "removed", "failing", "settled_at", "receipt"],
-    "properties": {
-        "erasure_id": TEXT,
-        "status": {
-            "type": "string",
-            "enum": [status.value for status in Status],
-            "description": "partial: it is over, and the receipt says what remains, why, and until when if that is "
-            "known.",
-        },
-        "accepted_at": _TIME,
-        "removed": {**_COUNTS, "description": "How much of each kind was removed."},
-        "failing": {
-            "type": "object",
-            "additionalProperties": TEXT,
-            "description": "The stores that keep it from going on, each with an error code. It is tried again.",
-        },
-        "settled_at": {
-            "type": ["string", "null"],
-            "format": "date-time",
-            "description": "Until then something that was begun before may arrive, so it does not end earlier; null: "
-            "it is over, or not known yet.",
-        },
-        "receipt": {"type": ["object", "null"], "description": "Signed; docs/erasure.md says what is in it."},
-    },
-}
-_REQUEST = describe(
+
+@user(
+    "DELETE",
+    "/memory",
     "request_erasure",
-    tag="governance",
-    summary="Erase all that is stored of a user",
-    parameters=(*USER_PARAMETERS, KEY),
-    answers={
-        202: answer(
-            "running: from now on nothing is written for the user. partial: a legal hold covers the user, and nothing "
-            "was touched.",
-            _STATUS,
-            examples.ERASING,
+    summary="Request the erasure of a user",
+    parameters=(KEY,),
+    returns={
+        202: Returned(
+            "running: writes for the user are refused from now on. partial: a legal hold covers the user; nothing is "
+            "erased.",
+            ErasureView,
         )
     },
-    errors=ADMISSION_ERRORS
-    | {E.IDEMPOTENCY_KEY_REQUIRED, E.ERASURE_RUNNING, E.HISTORY_CORRUPT}
-    | {E.VAULT_UNAVAILABLE, E.DECRYPTION_FAILED},
+    errors={
+        *(E.IDEMPOTENCY_KEY_REQUIRED, E.ERASURE_RUNNING, E.HISTORY_CORRUPT),
+        *(E.VAULT_UNAVAILABLE, E.DECRYPTION_FAILED),
+    },
 )
-_GET = describe(
+async def request(call: UserCall) -> Response:
+    """Accept the erasure of everything stored about a user. A timer of the workers runs it."""
+    key = idempotency_key(call.request.headers)
+    status = await request_erasure(call.scope, call.service, idempotency_key=key, actor=call.actor)
+    return json_response(status.members(), status=202)
+
+
+@user(
+    "GET",
+    "/erasures/{erasure_id}",
     "get_erasure",
-    tag="governance",
-    summary="Tell how an erasure stands, with its receipt once it is over",
-    parameters=(
-        *USER_PARAMETERS,
-        parameter("path", "erasure_id", IDENTIFIER, "As the request for it was answered.", required=True),
-    ),
-    answers={200: answer("How it stands.", _STATUS, examples.ERASED)},
-    errors=ADMISSION_ERRORS | {E.ERASURE_NOT_FOUND, E.HISTORY_CORRUPT},
+    summary="Get an erasure",
+    parameters=(parameter("path", "erasure_id", IDENTIFIER, "The erasure_id from the request.", required=True),),
+    returns={200: Returned("The erasure.", ErasureView)},
+    errors={E.ERASURE_NOT_FOUND, E.HISTORY_CORRUPT},
 )
+async def get(call: UserCall) -> Response:
+    """Get the progress of an erasure and, when it has finished, its signed receipt."""
+    status = await get_erasure(call.scope, call.path("erasure_id"), call.service)
+    return json_response(status.members())
 
 
-@router.delete("/memory", **_REQUEST)
-async def request(request: Request) -> Response:
-    """Accept it; the workers' timer does the rest."""
-    admission = await admit(request, "request_erasure")
-    status = await request_erasure(
-        admission.scope, admission.service, idempotency_key=idempotency_key(request.headers), actor=admission.actor
-    )
-    return _answer(status, 202)
+@tenant(
+    "DELETE",
+    "/memory",
+    "request_tenant_erasure",
+    summary="Request the erasure of a tenant",
+    parameters=(
+        parameter("query", "confirm", TEXT, "The tenant's id again: this ends the tenant permanently.", required=True),
+    ),
+    returns={
+        202: Returned("running: within a minute every write for the tenant is refused permanently.", TenantErasureView)
+    },
+    errors={E.MALFORMED_REQUEST, E.TENANT_HELD, E.HISTORY_CORRUPT, E.VAULT_UNAVAILABLE, E.DECRYPTION_FAILED},
+)
+async def request_tenant(call: TenantCall) -> Response:
+    """Accept the erasure of all users of a tenant. A timer of the workers runs it."""
+    if query.text(call.request, "confirm") != call.tenant_id:
+        raise MalformedRequest("The query parameter confirm must repeat the tenant's id.", parameter="confirm")
+    erasure = await request_tenant_erasure(call.tenant_id, call.service, actor=call.actor)
+    return json_response(erasure.members(call.service.erasure_quiescence), status=202)
 
 
-@router.get("/erasures/{erasure_id}", **_GET)
-async def get(request: Request) -> Response:
-    """Read its journal while it runs, then its receipt."""
-    admission = await admit(request, "get_erasure")
-    status = await get_erasure(admission.scope, request.path_params["erasure_id"], admission.service)
-    return _answer(status, 200)
-
-
-def _answer(status: ErasureStatus, code: int) -> Response:
-    return json_answer.answer(json_answer.dump(status.members()), status=code)
+@tenant(
+    "GET",
+    "/erasure",
+    "get_tenant_erasure",
+    summary="Get the erasure of a tenant",
+    returns={200: Returned("The erasure.", TenantErasureView)},
+    errors={E.ERASURE_NOT_FOUND, E.HISTORY_CORRUPT},
+)
+async def get_tenant(call: TenantCall) -> Response:
+    """Get the progress of a tenant's erasure and, when it has finished, its signed receipt."""
+    erasure = await get_tenant_erasure(call.tenant_id, call.service)
+    return json_response(erasure.members(call.service.erasure_quiescence))

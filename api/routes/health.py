@@ -1,4 +1,4 @@
-"""Whether this process lives, and whether it can serve."""
+"""Routes of the liveness and readiness checks."""
 
 import asyncio
 import logging
@@ -8,11 +8,12 @@ from fastapi import APIRouter
 from starlette.requests import Request
 from starlette.responses import Response
 
-from api import json_answer
-from api.direct_route import DirectRoute
 from api.identity import TokenValidator
-from api.openapi import Schema, answer, describe
-from api.shared_look import SharedLook
+from api.json_response import json_response
+from api.openapi import Returned, describe
+from api.responses.service import HealthStatus
+from api.routing import DirectRoute
+from api.single_flight import SingleFlight
 from memnet.domain.core.error_code import ErrorCode
 from memnet.domain.core.errors import Unavailable
 from memnet.service import Service
@@ -20,71 +21,59 @@ from memnet.service import Service
 router = APIRouter(prefix="/health", route_class=DirectRoute)
 
 CHECK_SECONDS = 3.0
-"""Less than what asks here is likely to wait."""
-_STATUS: Schema = {"type": "object", "required": ["status"], "properties": {"status": {"type": "string"}}}
+"""Less than the usual timeout of a readiness probe."""
+_OK = {200: Returned("It does.", HealthStatus)}
+_LIVE = describe("health_live", tag="health", summary="Check liveness", returns=_OK, errors={ErrorCode.INTERNAL})
+_READY = describe(
+    "health_ready",
+    tag="health",
+    summary="Check readiness",
+    returns=_OK,
+    errors={ErrorCode.INTERNAL, ErrorCode.UNAVAILABLE},
+)
 _log = logging.getLogger("memnet.health")
 
 
-@router.get(
-    "/live",
-    **describe(
-        "health_live",
-        tag="health",
-        summary="Whether the process serves requests at all",
-        answers={200: answer("It does.", _STATUS, {"status": "ok"})},
-        errors={ErrorCode.INTERNAL},
-    ),
-)
+@router.get("/live", **_LIVE)
 async def live(request: Request) -> Response:
-    """Answer: restart the process if it does not."""
-    return json_answer.answer(b'{"status":"ok"}')
+    """Check whether the process serves requests. Restart it if there is no answer."""
+    return json_response({"status": "ok"})
 
 
-@router.get(
-    "/ready",
-    **describe(
-        "health_ready",
-        tag="health",
-        summary="Whether everything this service depends on answers",
-        answers={200: answer("It does.", _STATUS, {"status": "ok", "checks": {"storage": "ok", "issuer": "ok"}})},
-        errors={ErrorCode.INTERNAL, ErrorCode.UNAVAILABLE},
-    ),
-)
+@router.get("/ready", **_READY)
 async def ready(request: Request) -> Response:
-    """Ask what this service depends on; 503 names what failed. Send no traffic here until it answers 200.
+    """Check the dependencies; 503 names those that failed. Send no traffic until this answers 200.
 
-    Anybody may ask, at any rate: all share one look, whose answer is given for a moment.
-
-    Without the search service and the broker the documents are still read and written, and without the key vault by
-    the keys that are known; no other process could do better, so their failure is told and no more. A process that was
-    told to stop still serves, but wants no new traffic.
+    No token is needed, and concurrent requests share one check. A failure of the search service, the queue or the key
+    vault is reported but does not make the process unready: documents remain readable and writable with cached keys,
+    and no other process could serve better. A process that is stopping answers 503.
     """
-    if request.app.state.in_flight.draining:
+    if request.app.state.concurrency_limit.draining:
         raise Unavailable("The process is stopping.")
-    looked: SharedLook[Mapping[str, str]] = request.app.state.readiness
-    checks = await looked.ask()
+    readiness: SingleFlight[Mapping[str, str]] = request.app.state.readiness
+    checks = await readiness.get()
     if (checks["storage"], checks["issuer"]) != ("ok", "ok"):
         raise Unavailable("A dependency does not answer.", checks=checks)
-    return json_answer.answer(json_answer.dump({"status": "ok", "checks": checks}))
+    return json_response({"status": "ok", "checks": checks})
 
 
-async def look(service: Service, validator: TokenValidator) -> Mapping[str, str]:
-    """Ask each dependency; return by its name whether it answered."""
-    asked = {
+async def probe(service: Service, validator: TokenValidator) -> Mapping[str, str]:
+    """Ping each dependency; return `ok` or `failed` by its name."""
+    pings = {
         "storage": service.documents.ping(),
         "issuer": validator.keys.check(),
         "search": service.search.index.ping(),
         "vault": service.vault.keys.ping(),
         "queue": service.queue.ping(),
     }
-    answers = await asyncio.gather(*(_check(name, question) for name, question in asked.items()))
-    return dict(zip(asked, answers, strict=True))
+    results = await asyncio.gather(*(_check(name, ping) for name, ping in pings.items()))
+    return dict(zip(pings, results, strict=True))
 
 
-async def _check(name: str, question: Awaitable[None]) -> str:
+async def _check(name: str, ping: Awaitable[None]) -> str:
     try:
         async with asyncio.timeout(CHECK_SECONDS):
-            await question
+            await ping
     except Exception as error:
         _log.warning("not ready: %s (%s)", name, type(error).__name__)
         return "failed"

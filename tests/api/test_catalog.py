@@ -9,11 +9,10 @@ from api.app import create_app
 from api.identity import TokenValidator
 from memnet.catalog import Catalog
 from memnet.service import Service
-from tests.api.conftest import ALL_ROLES, Token, bearer, code
+from tests.api.conftest import code
 
 PROFILES, COPILOT = "/v1/profiles", "/v1/profiles/project-copilot-v1"
 SCHEMA = "/v1/schemas/memory.user.dynamic/1.0.0"
-READERS = {"Memory.Read", "Memory.Admin", "Memory.Audit"}
 
 
 async def test_profiles_are_listed_with_what_they_bind(client: httpx.AsyncClient) -> None:
@@ -88,17 +87,6 @@ async def test_what_is_not_there_is_told_by_its_code(
 ) -> None:
     response = await client.get(url)
     assert (response.status_code, code(response)) == (status, expected)
-
-
-@pytest.mark.parametrize("role", ALL_ROLES)
-@pytest.mark.parametrize("url", [PROFILES, COPILOT, SCHEMA])
-async def test_it_takes_a_role_and_no_tenant(anonymous: httpx.AsyncClient, token: Token, url: str, role: str) -> None:
-    response = await anonymous.get(url, headers=bearer(token(role, tid="t9")))
-    if role in READERS:
-        assert response.status_code == 200
-    else:
-        assert (response.status_code, code(response)) == (403, "ROLE_REQUIRED")
-    assert (await anonymous.get(url)).status_code == 401
 
 
 async def test_requests_are_counted_against_the_principal(

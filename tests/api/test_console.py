@@ -60,13 +60,6 @@ async def test_a_file_may_be_kept_if_it_is_asked_for_again(anonymous: httpx.Asyn
 
 
 @pytest.mark.parametrize(
-    ("name", "kind"), [("main.js", "text/javascript"), ("console.css", "text/css"), ("icon.svg", "image/svg+xml")]
-)
-async def test_a_browser_is_told_what_a_file_is(anonymous: httpx.AsyncClient, name: str, kind: str) -> None:
-    assert (await anonymous.get(f"{ASSETS}/{name}")).headers["Content-Type"].partition(";")[0] == kind
-
-
-@pytest.mark.parametrize(
     "path",
     [
         *(f"{ASSETS}/none.js", f"{ASSETS}/", ASSETS, f"{ASSETS}/index.html", f"{ASSETS}/views", "/console/"),
@@ -76,12 +69,6 @@ async def test_a_browser_is_told_what_a_file_is(anonymous: httpx.AsyncClient, na
 async def test_no_other_file_is_served(anonymous: httpx.AsyncClient, path: str) -> None:
     response = await anonymous.get(path)
     assert (response.status_code, code(response)) == (404, "ROUTE_NOT_FOUND")
-
-
-@pytest.mark.parametrize("path", ["/console", f"{ASSETS}/main.js"])
-async def test_it_is_read_and_no_more(anonymous: httpx.AsyncClient, path: str) -> None:
-    response = await anonymous.post(path)
-    assert (response.status_code, response.headers["Allow"]) == (405, "GET, HEAD")
 
 
 async def test_the_page_is_not_part_of_the_described_api(anonymous: httpx.AsyncClient) -> None:

@@ -18,7 +18,7 @@ from memnet.service import Service
 from memnet.settings import Settings
 from memnet.stores import Search
 from memnet.wiring import in_memory
-from tests.api.conftest import USER, code, creating
+from tests.api.conftest import USER, creating
 from tests.api.test_documents import REPLACEMENT, STATIC
 from tests.contracts.embeddings_server import vector
 
@@ -138,16 +138,6 @@ async def test_one_budget_covers_documents_and_events(client: httpx.AsyncClient)
     assert [row["binding_id"] for row in found["documents"]] == ["user_static"]
     assert found["events"] == []
     assert {row["reason"] for row in found["dropped_events"]} == {"max_chars_total"}
-
-
-@pytest.mark.parametrize(
-    "wish",
-    [{}, {"top_k": 0}, {"top_k": 51}, {"top_k": "5"}, {"top_k": 1, "max_chars": 0}, {"top_k": 1, "x": 1}, 5, []],
-)
-async def test_refusals(client: httpx.AsyncClient, wish: Any) -> None:
-    body = {"profile_id": "project-copilot-v1", "include_events": wish}
-    response = await client.post(ASSEMBLE, json=body)
-    assert (response.status_code, code(response)) == (400, "MALFORMED_REQUEST")
 
 
 class TestTrouble:

@@ -1,6 +1,5 @@
 """Documents over HTTP: what is sent, what comes back, what the headers mean."""
 
-import asyncio
 import json
 
 import httpx
@@ -163,22 +162,6 @@ async def test_a_repeated_request_is_answered_alike_and_says_so(client: httpx.As
     assert "Idempotency-Replayed" not in first.headers
     assert again.headers["Idempotency-Replayed"] == "true"
     assert (again.status_code, again.content) == (first.status_code, first.content)
-
-
-async def test_a_repeated_creation_is_201_again(client: httpx.AsyncClient) -> None:
-    answers = [await client.patch(DYNAMIC, json=patch_body(), headers=creating()) for _ in range(2)]
-    assert [answer.status_code for answer in answers] == [201, 201]
-    assert answers[0].content == answers[1].content
-    assert answers[1].headers["Idempotency-Replayed"] == "true"
-
-
-async def test_32_at_once_with_one_key_are_one_change(client: httpx.AsyncClient, etag: str) -> None:
-    answers = await asyncio.gather(
-        *(client.patch(DYNAMIC, json=patch_body(), headers=changing(etag, "k")) for _ in range(32))
-    )
-    assert {answer.status_code for answer in answers} == {200}
-    assert len({answer.content for answer in answers}) == 1
-    assert answers[0].json()["sequence"] == 2
 
 
 async def test_one_key_for_two_requests_is_409(client: httpx.AsyncClient, etag: str) -> None:

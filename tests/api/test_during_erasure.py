@@ -14,7 +14,6 @@ from memnet.service import Service
 from tests.api.conftest import DYNAMIC, USER, changing, code, creating, patch_body
 from tests.api.erasing import (
     CONFLICT,
-    ERASURES,
     SCOPE,
     SNAPSHOTS,
     THEN,
@@ -172,14 +171,6 @@ async def test_nothing_that_is_erased_is_shown(client, services, lived, moment: 
     for url in (DYNAMIC, ALPHA):
         response = await client.get(url)
         assert (response.status_code, code(response)) == (404, "DOCUMENT_NOT_FOUND")
-
-
-async def test_a_hold_that_comes_meanwhile_is_refused(client, services, lived):
-    erasure_id = await accepted(client)
-    refused = await client.put(f"{USER}/legal-hold", json={"reason": "case 1"})
-    assert (refused.status_code, code(refused)) == (409, "ERASURE_RUNNING")
-    await finish(services)
-    assert (await client.get(f"{ERASURES}/{erasure_id}")).json()["status"] == "complete"
 
 
 async def test_after_the_receipt_the_user_begins_afresh(client, services, lived):

@@ -6,7 +6,7 @@ from typing import Any
 import httpx
 import pytest
 
-from api.shared_look import KEPT_FOR
+from api.single_flight import MAX_AGE
 from memnet.adapters.memory.clock import FrozenClock
 from memnet.domain.core.scope import DocumentKey
 from memnet.service import Service
@@ -108,7 +108,7 @@ async def test_readiness_asks_the_issuer(anonymous: httpx.AsyncClient, keys: Any
     assert (ready.status_code, ready.json()) == (200, {"status": "ok", "checks": READY})
     keys.down = True
     assert isinstance(services.clock, FrozenClock)
-    services.clock.advance(KEPT_FOR)
+    services.clock.advance(MAX_AGE)
     response = await anonymous.get("/health/ready")
     assert response.status_code == 503
     assert response.headers["Retry-After"] == "1"

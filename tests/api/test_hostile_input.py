@@ -51,7 +51,6 @@ async def refused(
         pytest.param(body_with(b"[]")[:-1] + b',"confidence":1e999}', 400, id="infinite"),
         pytest.param(body_with(b"[]")[:-1] + b',"confidence":true}', 400, id="confidence is a boolean"),
         pytest.param(body_with(b"[]")[:-1] + b',"confidence":1.01}', 400, id="confidence over 1"),
-        pytest.param(body_with(b"[]")[:-1] + b',"confidence":-1}', 400, id="confidence below 0"),
         pytest.param(body_with(b"[]")[:-1] + b',"source_time":"yesterday"}', 400, id="source_time"),
         pytest.param(body_with(b"[]")[:-1] + b',"surprise":1}', 400, id="unknown member"),
         pytest.param(
@@ -61,10 +60,7 @@ async def refused(
             body_with(b'[{"op":"add","path":"/content/preferences/-","value":"\\ud800"}]'), 400, id="surrogate"
         ),
         pytest.param(body_with(DEEP), 400, id="deep nesting"),
-        pytest.param(DEEP, 400, id="deep nesting at the top"),
         pytest.param(b"[]", 400, id="an array"),
-        pytest.param(b"null", 400, id="null"),
-        pytest.param(body_with(b"{}"), 400, id="ops is an object"),
         pytest.param(body_with(b"[1]"), 400, id="an op is a number"),
         pytest.param(body_with(b'[{"op":"add"}]'), 400, id="op without path"),
         pytest.param(body_with(b'[{"op":"burn","path":"/content/preferences"}]'), 400, id="unknown op"),
@@ -80,27 +76,15 @@ async def test_malformed_bodies(client: httpx.AsyncClient, etag: str, content: b
     "op",
     [
         add("/contentX/preferences/-"),
-        add("/content"),
-        add(""),
         add("/updated_by"),
         add("/commit/sequence", 7),
-        add("/content/preferencesX"),
         add("/content/preferences~1-"),
-        add("/content~1preferences/-"),
-        add("/content/preferences~0/-"),
-        add("/content/"),
-        add("/content//preferences"),
-        add("/content/profile/name"),
         {"op": "move", "from": "/doc_id", "path": "/content/preferences/-"},
-        {"op": "copy", "from": "/commit", "path": "/content/preferences/-"},
         {"op": "move", "from": "/content/preferences/0", "path": "/updated_by"},
         {"op": "remove", "path": "/content/preferences/-"},
-        {"op": "replace", "path": "/content/preferences/-", "value": "x"},
-        {"op": "remove", "path": "/content/preferences/01"},
         add("/content/preferences/99"),
         {"op": "test", "path": "/content/preferences/0", "value": "other"},
         add("/content/preferences/-", {"password": "p"}),
-        add("/content/preferences/-", 7),
         add("/content/preferences/-", "x" * 20_000),
     ],
     ids=str,
@@ -148,10 +132,6 @@ class TestBodyLimit:
         headers = {"Content-Type": "application/json", "Content-Length": "1001", **changing(etag, "k")}
         response = await client.patch(DYNAMIC, content=unread(), headers=headers)
         assert (response.status_code, code(response)) == (413, "BODY_TOO_LARGE")
-
-    async def test_a_body_of_10_mb_changes_nothing(self, client: httpx.AsyncClient, etag: str) -> None:
-        content = body_with(b'["' + b"x" * 10_000_000 + b'"]')
-        assert await refused(client, etag, content) == (413, "BODY_TOO_LARGE")
 
     async def test_a_body_without_a_length_is_cut_off_at_the_limit(self, client: httpx.AsyncClient, etag: str) -> None:
         sent = 0
@@ -275,11 +255,6 @@ async def test_query_parameters(client: httpx.AsyncClient, etag: str, path: str,
         assert response.status_code == 200, response.text
     else:
         assert (response.status_code, code(response)) == (400, expected)
-
-
-async def test_dry_run_is_true_or_false(client: httpx.AsyncClient, etag: str) -> None:
-    response = await client.patch(f"{DYNAMIC}?dry_run=yes", json=patch_body(), headers=changing(etag, "k"))
-    assert (response.status_code, code(response)) == (400, "MALFORMED_REQUEST")
 
 
 @pytest.mark.parametrize(

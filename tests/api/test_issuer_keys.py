@@ -12,7 +12,7 @@ from aiohttp import ClientSession, web
 from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.hazmat.primitives.asymmetric.rsa import RSAPrivateKey, generate_private_key
 
-from api.issuer_keys import COOLDOWN_SECONDS, MAX_AGE_SECONDS, RETRY_SECONDS, IssuerKeys, open_issuer_keys
+from api.issuer_keys import COOLDOWN_SECONDS, MAX_AGE_SECONDS, RETRY_SECONDS, IssuerKeys, connect_issuer_keys
 from memnet.adapters.memory.clock import FrozenClock
 from memnet.domain.core.errors import Unavailable
 
@@ -215,12 +215,12 @@ async def test_only_strong_rsa_signing_keys_are_taken(issuer: FakeIssuer, keys: 
 @pytest.mark.parametrize("url", ["http://issuer.example/t1", "https://", "issuer.example", "file:///keys"])
 async def test_an_issuer_in_the_clear_is_refused_at_the_start(url: str, clock: FrozenClock) -> None:
     with pytest.raises(ValueError, match="https"):
-        async with open_issuer_keys(url, clock):
+        async with connect_issuer_keys(url, clock):
             pass
 
 
 async def test_opening_does_not_wait_for_the_issuer(issuer: FakeIssuer, clock: FrozenClock) -> None:
     issuer.gate.clear()
-    async with open_issuer_keys(issuer.url, clock):
+    async with connect_issuer_keys(issuer.url, clock):
         pass
     issuer.gate.set()

@@ -93,14 +93,6 @@ async def test_it_is_the_users_alone(client: httpx.AsyncClient, token: Token) ->
     assert (foreign.status_code, code(foreign)) == (403, "TENANT_FORBIDDEN")
 
 
-@pytest.mark.parametrize(
-    ("role", "status"), [("Memory.Read", 200), ("Memory.Replay", 200), ("Memory.Write", 403), ("Memory.Audit", 403)]
-)
-async def test_who_may_ask(client: httpx.AsyncClient, token: Token, role: str, status: int) -> None:
-    location = await stored(client)
-    assert (await client.get(location, headers=bearer(token(role)))).status_code == status
-
-
 async def test_what_is_not_there_or_cannot_be_read_is_refused(client: httpx.AsyncClient, services: Service) -> None:
     missing = await client.get(f"{USER}/replays/rpl-none")
     assert (missing.status_code, code(missing)) == (404, "REPLAY_NOT_FOUND")
@@ -129,9 +121,3 @@ async def test_a_list_that_is_asked_for_wrongly_is_refused(
 ) -> None:
     response = await client.get(f"{USER}/replays", params=params)
     assert (response.status_code, code(response)) == (400, expected)
-
-
-@pytest.mark.parametrize("role", ["Memory.Write", "Memory.Audit"])
-async def test_a_list_takes_the_roles_of_its_parts(anonymous: httpx.AsyncClient, token: Token, role: str) -> None:
-    response = await anonymous.get(f"{USER}/replays", headers=bearer(token(role)))
-    assert (response.status_code, code(response)) == (403, "ROLE_REQUIRED")

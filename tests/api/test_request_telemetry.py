@@ -12,7 +12,7 @@ from fastapi import FastAPI
 
 from api.app import create_app
 from api.identity import TokenValidator
-from api.telemetry import JsonFormatter, tell_traces
+from api.telemetry import JsonFormatter, attach_trace_ids
 from memnet.adapters.memory.telemetry import MemorySpan, MemoryTelemetry
 from memnet.catalog import Catalog
 from memnet.domain.core.access import ROLES
@@ -96,7 +96,7 @@ async def test_health_checks_are_told_apart_from_what_is_refused_without_an_oper
 ) -> None:
     for path in ("/health/live", "/health/ready", "/nowhere"):
         await client.get(path)
-    app.state.in_flight.draining = True
+    app.state.concurrency_limit.draining = True
     await client.get("/health/ready")
     assert [tuple(labels.values()) for labels in told(telemetry, "memnet.request.duration")] == [
         ("health", "200"),
@@ -291,7 +291,7 @@ async def test_log_lines_name_their_trace(
 ) -> None:
     await client.get(DYNAMIC)
     assert "trace_id" not in lines[-1]
-    tell_traces(telemetry.trace_id)
+    attach_trace_ids(telemetry.trace_id)
     await client.get(DYNAMIC)
     assert lines[-1]["trace_id"] == last_span(telemetry).trace
     assert lines[-1]["operation"] == "get_document"

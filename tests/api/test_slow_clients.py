@@ -81,7 +81,7 @@ def test_256_slow_bodies_of_one_principal_keep_nobody_else_out(app: FastAPI, ser
         slow = [stack.enter_context(slow_sender(served, token())) for _ in range(256)]
         for opened in slow[64:]:
             read_until(opened, b"QUOTA_EXCEEDED")
-        assert app.state.in_flight.receiving.count == 64
+        assert app.state.concurrency_limit.receiving.count == 64
         check_reads(served, token)
 
 
@@ -92,7 +92,7 @@ def test_a_body_that_comes_too_slowly_is_408(app: FastAPI, served: Served, token
     assert answer.startswith(b"HTTP/1.1 408 ")
     assert b"REQUEST_TIMEOUT" in answer
     assert b"\r\nconnection: close\r\n" in answer
-    assert app.state.in_flight.receiving.count == 0
+    assert app.state.concurrency_limit.receiving.count == 0
 
 
 @pytest.mark.parametrize("deadlines", [{"head_seconds": SHORT}])

@@ -7,13 +7,13 @@ import orjson
 import pytest
 from fastapi import FastAPI
 
-from api.answer_headers import ALWAYS
 from api.bounded_request import MAX_HEAD_BYTES
+from api.response_headers import ALWAYS
 from api.telemetry import JsonFormatter
 from memnet.adapters.process.background import BackgroundTasks
 from memnet.service import Service
 from tests.api.conftest import DYNAMIC, Token, patch_body
-from tests.api.served import Served, read_all, read_until
+from tests.api.served import Served, read_all
 
 GARBAGE = b"\x16\x03\x01\x02\x00\x01\x00\x01\xfc\r\n\r\n"
 LIVE = b"GET /health/live HTTP/1.1\r\nHost: memnet.test\r\n\r\n"
@@ -88,14 +88,6 @@ def test_a_transfer_coding_that_is_not_undone_is_501(served: Served, token: Toke
 )
 def test_a_head_without_bounds_is_431_in_the_shape_of_every_refusal(served: Served, sent: bytes) -> None:
     check(exchange(served, sent), 431, "HEADERS_TOO_LARGE")
-
-
-def test_after_an_answer_it_is_the_same(served: Served) -> None:
-    with served.connection() as opened:
-        opened.sendall(LIVE)
-        read_until(opened, b'{"status":"ok"}')
-        opened.sendall(GARBAGE)
-        check(read_all(opened), 400, "MALFORMED_REQUEST")
 
 
 def test_a_body_that_breaks_off_its_form_is_refused_and_changes_nothing(served: Served, token: Token) -> None:

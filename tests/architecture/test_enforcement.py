@@ -186,7 +186,7 @@ CODE_RULES = {
     "test_the_domain_imports_only_itself_and_what_computes": ["memnet/domain/core/cursor.py: socket"],
     "test_the_domain_calls_nothing_that_reads_or_writes": ["memnet/domain/core/cursor.py"],
     "test_no_memory_category_stands_in_the_core": ["memnet/domain/context/routing.py", "preferences"],
-    "test_no_memory_category_stands_in_the_api_or_the_command_but_in_the_examples": ["api/query.py", "user_dynamic"],
+    "test_no_memory_category_is_in_the_api_or_the_command": ["api/query.py", "user_dynamic"],
     "test_no_memory_category_stands_in_the_console": ["api/console/views/history.js", "preferences"],
     "test_every_class_has_a_message": ["UnheardOf"],
     "test_every_code_has_a_status": ["UNHEARD_OF"],

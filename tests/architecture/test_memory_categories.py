@@ -6,8 +6,6 @@ import re
 
 from tests.architecture.source_tree import ROOT, Module, modules, texts
 
-EXAMPLES = "api/examples.py"
-"""The one file that shows the shipped profile at work, for the OpenAPI document."""
 PART_OF_THE_API = frozenset({"project_id"})
 """Names that the specification's own request and answer of context:assemble have, whatever the profile."""
 ORDINARY = frozenset({"account", "customer", "plan", "profile", "state", "subject", "summary"})
@@ -51,10 +49,9 @@ def test_no_memory_category_stands_in_the_core() -> None:
     assert [hit for module in modules("memnet") for hit in found_in(module, names)] == []
 
 
-def test_no_memory_category_stands_in_the_api_or_the_command_but_in_the_examples() -> None:
+def test_no_memory_category_is_in_the_api_or_the_command() -> None:
     names = shipped_names() - PART_OF_THE_API
-    outside = [module for module in modules("api", "cli") if module.name != EXAMPLES]
-    assert [hit for module in outside for hit in found_in(module, names)] == []
+    assert [hit for module in modules("api", "cli") for hit in found_in(module, names)] == []
 
 
 def test_no_memory_category_stands_in_the_console() -> None:

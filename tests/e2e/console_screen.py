@@ -55,7 +55,7 @@ class Screen:
 
     async def choose(self, user_id: str, tenant_id: str = "t1") -> None:
         """Say whose memory is looked at."""
-        form = self.page.get_by_role("form", name="Whose memory")
+        form = self.page.get_by_role("form", name="Tenant and user")
         await form.get_by_label("Tenant").fill(tenant_id)
         await form.get_by_label("User").fill(user_id)
         await form.get_by_role("button", name="Open").click()

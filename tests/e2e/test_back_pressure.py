@@ -4,7 +4,7 @@ import asyncio
 
 import pytest
 
-from api.in_flight import SHARE
+from api.concurrency_limit import SHARE
 from local.emulators.fault_proxy import Fault, Injection
 from local.stack.process import status_of
 from tests.e2e.client import DYNAMIC, PACE_SECONDS, Answer, User, prefer

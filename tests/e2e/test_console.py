@@ -71,7 +71,7 @@ async def test_a_document_is_travelled_through(tab: Opens, maya: Maya) -> None:
     await expect(stage.locator("ins")).to_contain_text('"Answer briefly, with the numbers first."')
     etags = [record["post_etag"] for record in await audit(maya)]
     await expect(stage).to_contain_text(etags[1])
-    await screen.main.get_by_label("Show only what this change made different").uncheck()
+    await screen.main.get_by_label("Show only the differences").uncheck()
     await expect(stage.locator(".tree")).to_contain_text("durable_facts: [ ] empty")
     await screen.main.get_by_label("Or at a time (UTC)").fill("2020-01-01T00:00:00")
     await screen.main.get_by_role("button", name="Go").click()
@@ -112,7 +112,7 @@ async def test_too_little_confidence_is_told_before_and_the_proposer_is_refused(
     await expect(dialog.locator(".preview")).to_contain_text("422 CONFIDENCE_TOO_LOW")
     await screen.page.keyboard.press("Escape")
     own = screen.row("Prefers trains")
-    await expect(own).to_contain_text("You proposed it")
+    await expect(own).to_contain_text("You proposed this item")
     await own.get_by_role("button", name="Approve").click()
     await dialog.get_by_role("button", name="Approve").click()
     await expect(dialog.get_by_role("alert").last).to_contain_text("403 PROPOSER_CANNOT_CONFIRM")
@@ -151,7 +151,7 @@ async def test_a_conflict_shows_three_versions_and_is_decided(tab: Opens, stack:
     await expect(screen.status).to_contain_text("After the retry the conflict is open.")
     await card.get_by_role("button", name="Discard").click()
     dialog = screen.page.get_by_role("dialog")
-    await dialog.get_by_label("Why").fill("theirs is right")
+    await dialog.get_by_label("Reason").fill("theirs is right")
     await dialog.get_by_role("button", name="Discard").click()
     await expect(card).to_contain_text(f"discard by {OPERATOR}")
     await expect(card).to_contain_text("theirs is right")
@@ -179,7 +179,7 @@ async def test_replays_tell_the_fate_of_each_patch(tab: Opens, maya: Maya) -> No
 async def test_routing_shows_what_was_chosen_and_what_was_left_out(tab: Opens, maya: Maya) -> None:
     screen = await tab(maya.service.user_id)
     await screen.open("routing")
-    await screen.main.get_by_label("What the conversation is about").fill("How is project atlas doing?")
+    await screen.main.get_by_label("Message").fill("How is project atlas doing?")
     await screen.main.get_by_label("Max. documents").fill("2")
     await screen.main.get_by_role("button", name="Assemble").click()
     asked = {"conversation_hint": {"text": "How is project atlas doing?"}, "max_docs": 2}
@@ -222,7 +222,7 @@ async def test_a_hold_is_placed_and_lifted_and_retention_is_previewed(tab: Opens
     await expect(dialog).to_be_visible()
     await dialog.get_by_label("Type the user's id").fill(maya.service.user_id)
     await dialog.get_by_role("button", name="Delete expired data").click()
-    await expect(retention).to_contain_text("what went")
+    await expect(retention).to_contain_text(": deleted")
 
 
 async def test_an_erasure_is_asked_for_and_followed_to_its_receipt(tab: Opens, maya: Maya, stack: Stack) -> None:
@@ -258,7 +258,7 @@ async def test_the_service_shows_the_numbers_of_the_api(tab: Opens, maya: Maya) 
     row = screen.main.get_by_role("row").filter(has_text="patch_document")
     await expect(row.get_by_role("cell").nth(1)).to_have_text(str(patches["requests"]))
     await expect(row).to_contain_text(f"412: {patches['statuses']['412']}")
-    for title in ("Latency", "Refused and failed", "Age of the backlog"):
+    for title in ("Latency", "Refused and failed", "Backlog age"):
         drawn = screen.main.get_by_role("img", name=title)
         await expect(drawn).to_be_visible()
         figure = screen.main.locator("figure").filter(has=screen.page.get_by_role("heading", name=title))

@@ -183,7 +183,7 @@ async def test_what_a_hold_keeps_is_told(tab: Opens, maya: Maya, erasures: Erasu
     await screen.page.route("**/memory", accept)
     await erase(screen, section, maya)
     await expect(section).to_contain_text("partial")
-    await expect(section).to_contain_text("erase again")
+    await expect(section).to_contain_text("Erase again")
     await expect(section).to_contain_text('reason: "legal_hold"')
     await expect(screen.status).to_have_text("The erasure is partial.")
     await screen.page.clock.run_for(5 * TURN)

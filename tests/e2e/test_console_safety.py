@@ -162,7 +162,7 @@ async def test_memory_that_is_markup_or_script_stays_text(
     await expect(screen.main).to_contain_text(HOSTILE[0])
     await check_inert(screen.page)
     await screen.open("routing")
-    await screen.main.get_by_label("What the conversation is about").fill(HOSTILE[0])
+    await screen.main.get_by_label("Message").fill(HOSTILE[0])
     await screen.main.get_by_role("button", name="Assemble").click()
     await expect(screen.main.get_by_role("heading", name="Assembled")).to_be_visible()
     for summary in await screen.main.locator("summary", has_text="Content").all():
@@ -247,7 +247,7 @@ async def test_it_is_used_by_keyboard(tab: Opens, maya: Maya) -> None:
     await page.keyboard.press("Enter")
     await expect(screen.main).to_be_focused()
     assert page.url.endswith("/console")
-    form = page.get_by_role("form", name="Whose memory")
+    form = page.get_by_role("form", name="Tenant and user")
     await form.get_by_label("User").focus()
     await page.keyboard.type(maya.service.user_id)
     await page.keyboard.press("Enter")

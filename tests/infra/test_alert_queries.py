@@ -12,7 +12,7 @@ import pytest
 
 from api.app import create_app
 from api.identity import TokenValidator
-from api.measurements import OTHER
+from api.latency_stats import OTHER
 from api.request_telemetry import HEALTH
 from memnet.catalog import Catalog
 from memnet.domain.core.metric import (

@@ -9,7 +9,7 @@ import { loadProfiles } from "../profiles.js";
 export const catalog = {
   id: "catalog",
   title: "Profiles",
-  about: "The rules this process works by: what is bound, how large it may become, what may be written.",
+  about: "The profiles of this process: bindings, size limits and writable paths.",
   needsSubject: false,
   render,
 };
@@ -61,8 +61,8 @@ function panel(profile, showSchema) {
     { class: "panel", "aria-label": `Profile ${profile.profile_id}` },
     el("h2", {}, profile.profile_id, " ", el("span", { class: "muted" }, profile.version)),
     facts([
-      ["A durable fact takes", `confidence ${rules.min_confidence_for_durable_fact}`],
-      ["A replay applies from", `confidence ${rules.min_confidence_for_auto_apply}`],
+      ["Durable facts require", `confidence ${rules.min_confidence_for_durable_fact}`],
+      ["Replays apply from", `confidence ${rules.min_confidence_for_auto_apply}`],
       ["Trimming starts at", `${percent(profile.upkeep_fill)} of a limit`],
       ["For", profile.allowed_principals?.join(", ") ?? "every principal with the role"],
     ]),
@@ -72,7 +72,7 @@ function panel(profile, showSchema) {
 }
 
 function treeDetails(profile) {
-  const node = el("details", { class: "raw" }, el("summary", {}, "The whole profile"));
+  const node = el("details", { class: "raw" }, el("summary", {}, "Full profile"));
   node.addEventListener("toggle", () => {
     if (node.open && node.children.length < 2) node.append(treeAndText(profile, `Profile ${profile.profile_id}`));
   });

@@ -12,7 +12,7 @@ import { incomplete, nameOf } from "../subject.js";
 export const confirmations = {
   id: "confirmations",
   title: "Confirmations",
-  about: "Proposals that were not sure enough. Neither the proposer nor who handed in the conversation can approve one.",
+  about: "Proposed changes below the confidence threshold. Neither the proposer nor the principal that submitted the conversation can approve one.",
   needsSubject: true,
   render,
 };
@@ -58,10 +58,10 @@ function card(subject, row, needed, done) {
       badge(item.confidence === null ? "no confidence" : `confidence ${scalar(item.confidence)}`, "warn"),
       needed ? ` needs ${needed}` : null,
     ),
-    own ? notice("warn", "You proposed it: you can withdraw it. The API refuses your approval, unless the profile lets anyone.") : null,
+    own ? notice("warn", "You proposed this item. You can withdraw it; you can approve it only if the profile allows it.") : null,
     facts([
       ["Document", nameOf(row)],
-      ["Waits at", code(row.pointer)],
+      ["Pending at", code(row.pointer)],
       ["Rules", `${scalar(item.profile_id)} / ${scalar(item.binding_id)}`],
       ["Proposal", item.id === undefined ? null : code(scalar(item.id))],
     ]),
@@ -77,7 +77,7 @@ function card(subject, row, needed, done) {
     el(
       "details",
       { class: "raw" },
-      el("summary", {}, "What it was proposed on"),
+      el("summary", {}, "Base of the proposal"),
       el("div", { class: "tree" }, tree(item.base)),
     ),
     el(
@@ -86,7 +86,7 @@ function card(subject, row, needed, done) {
       el("summary", {}, "Evidence"),
       item.evidence
         ? el("div", { class: "tree" }, tree(item.evidence))
-        : el("p", { class: "muted" }, "None was given."),
+        : el("p", { class: "muted" }, "No evidence."),
     ),
     el(
       "div",
@@ -138,7 +138,7 @@ async function approve(subject, row, needed, done) {
     try {
       const before = await get(documentUrl(subject, row.namespace, row.path), { exact: true });
       const { body } = await send(request(), true);
-      put(preview, differences(before.document.content, body.document.content, "What would change"));
+      put(preview, differences(before.document.content, body.document.content, "Changes"));
     } catch (error) {
       put(preview, refusal(error));
     }
@@ -152,9 +152,9 @@ async function approve(subject, row, needed, done) {
         field("Confidence (0 to 1)", confidence, { hint: needed ? `At least ${needed}.` : null }),
         field("Conversation id", conversation),
         field("Message ids (comma-separated)", messageIds),
-        field("Your reference", reference, { hint: "A case, a call; kept in the evidence." }),
+        field("Your reference", reference, { hint: "A case or a call; stored in the evidence." }),
       ),
-      el("h3", {}, "What would change"),
+      el("h3", {}, "Changes"),
       preview,
     ],
     verb: "Approve",
@@ -173,7 +173,7 @@ async function reject(subject, row, done) {
   const answer = await ask("Reject the proposal", {
     body: [
       el("p", { class: "quoted" }, scalar(item.text ?? "")),
-      el("p", {}, "It is taken out, and nothing is written in its place. The history keeps it."),
+      el("p", {}, "The item is removed and nothing else changes. The history keeps it."),
     ],
     fields: [field("Why", note)],
     verb: "Reject",

@@ -14,7 +14,7 @@ const TONES = { open: "warn", resolved: "good", discarded: "" };
 export const conflicts = {
   id: "conflicts",
   title: "Conflicts",
-  about: "Proposals of replays that met a document somebody else had changed.",
+  about: "Proposals of replays for documents that changed in the meantime.",
   needsSubject: true,
   render,
 };
@@ -35,7 +35,7 @@ async function render({ subject, signal, options, open, load }) {
         return el(
           "p",
           { class: "notice" },
-          picker.value === "open" ? "No open conflicts." : "There is no such conflict.",
+          picker.value === "open" ? "No open conflicts." : "No conflicts with this status.",
         );
       return [
         incomplete(complete, rows.length),
@@ -65,7 +65,7 @@ function parts(subject, conflict, open, holder) {
     announce(text, true);
   };
   const retry = async () => {
-    const answer = await ask("Try the proposal again now", {
+    const answer = await ask("Retry the proposal", {
       body: [el("p", {}, "The proposal is rebased onto the newest version and applied under the profile's rules.")],
       verb: "Retry",
       act: () => call("POST", `${url}:retry`, { exact: true }),
@@ -76,7 +76,7 @@ function parts(subject, conflict, open, holder) {
     const note = el("input", { type: "text", maxlength: 256 });
     const answer = await ask("Discard the proposal", {
       body: [el("p", {}, "The document keeps its current value. The conflict is closed and cannot be reopened.")],
-      fields: [field("Why (kept with the conflict)", note, { wide: true })],
+      fields: [field("Reason (stored with the conflict)", note, { wide: true })],
       verb: "Discard",
       tone: "danger",
       act: () => call("POST", `${url}:discard`, { exact: true, ...(note.value ? { body: { note: note.value } } : {}) }),
@@ -95,8 +95,8 @@ function parts(subject, conflict, open, holder) {
       ["Replay", button(conflict.replay_id, () => open("replays", { replay: conflict.replay_id }), { kind: "link" })],
       ["Rules", `${conflict.profile_id} / ${conflict.binding_id}`],
       ["Confidence", scalar(conflict.confidence)],
-      ["Tries since it was opened", count(conflict.attempts)],
-      ["Tried again", conflict.next_attempt_at ? time(conflict.next_attempt_at) : "not by itself"],
+      ["Attempts", count(conflict.attempts)],
+      ["Next attempt", conflict.next_attempt_at ? time(conflict.next_attempt_at) : "not scheduled"],
       ["Resolved by change", conflict.change_id ? code(conflict.change_id) : null],
     ]),
     ...versions(conflict),
@@ -123,7 +123,7 @@ function parts(subject, conflict, open, holder) {
 
 function versions({ base, ours, theirs, place }) {
   if (ours === null)
-    return [notice("warn", "What it holds does not open any more: the key is gone, or it was altered.")];
+    return [notice("warn", "The content cannot be decrypted: the key was destroyed or the data was altered.")];
   const parted =
     place?.path &&
     el(
@@ -147,7 +147,7 @@ function versions({ base, ours, theirs, place }) {
       el("p", { class: "muted" }, told),
       one?.etag
         ? [el("p", {}, "ETag ", code(one.etag)), el("div", { class: "tree" }, tree(one.content))]
-        : el("p", { class: "notice" }, "It did not exist."),
+        : el("p", { class: "notice" }, "The document did not exist."),
     );
   const changed = difference(base?.content, theirs?.content).length;
   return [
@@ -155,15 +155,15 @@ function versions({ base, ours, theirs, place }) {
     el(
       "div",
       { class: "columns" },
-      version("Base", "What the proposal was made on.", base),
+      version("Base", "The version the proposal was made on.", base),
       el(
         "section",
         { class: "column" },
         el("h3", {}, "Ours"),
-        el("p", { class: "muted" }, "What was proposed."),
+        el("p", { class: "muted" }, "The proposal."),
         operations(ours.ops, "Proposed operations"),
       ),
-      version("Theirs", "What stood there at the last try.", theirs),
+      version("Theirs", "The version at the last attempt.", theirs),
     ),
     el(
       "details",

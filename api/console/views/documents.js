@@ -36,7 +36,7 @@ async function render({ subject, signal, options, open }) {
     time(entry.listed.updated_at),
     [el("div", {}, count(entry.listed.sequence)), code(entry.etag)],
   ]);
-  const columns = ["Document, schema", "Size / limit", "Freshness", "Waiting", "Updated", "Version, ETag"];
+  const columns = ["Document, schema", "Size / limit", "Freshness", "Pending", "Updated", "Version, ETag"];
   const asked = found.find(({ listed }) => nameOf(listed) === options.document);
   if (asked) queueMicrotask(() => choose(asked));
   return [
@@ -99,7 +99,7 @@ function showDetail(panel, { listed, etag, document: found, rules }, open) {
     facts([
       ["Document id", code(found.doc_id)],
       ["Schema", `${found.schema_id} ${found.schema_version}`],
-      ["Bound by", bound || "no profile"],
+      ["Binding", bound || "no profile"],
       ["Created", time(found.created_at)],
       ["Updated", time(found.updated_at)],
       ["Updated by", found.updated_by],

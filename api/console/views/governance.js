@@ -30,7 +30,7 @@ function render(context) {
       context,
       "tenant",
       `${tenantUrl(subject.tenant)}/legal-hold`,
-      "Everything of every user of the tenant is kept, those to come included.",
+      "While on hold, nothing of any current or future user of the tenant is deleted.",
     ),
     retention(context),
     erasure(context),
@@ -54,10 +54,10 @@ function hold({ signal, load }, covers, url, told) {
         el(
           "p",
           {},
-          placing ? told : "Retention and erasure may remove again what is over. That it was held stays on record.",
+          placing ? told : "Expired data can be deleted again. The hold stays on record.",
         ),
       ],
-      fields: [field("Reason (kept on record)", reason, { wide: true })],
+      fields: [field("Reason (stored on record)", reason, { wide: true })],
       verb: placing ? "Place the hold" : "Lift the hold",
       tone: placing ? "primary" : "danger",
       act: () =>
@@ -67,7 +67,7 @@ function hold({ signal, load }, covers, url, told) {
     });
     if (!answer) return;
     body.replaceChildren(...parts(answer.body));
-    announce(answer.body.held ? "It is held." : "Legal hold lifted.", true);
+    announce(answer.body.held ? "Legal hold placed." : "Legal hold lifted.", true);
   };
   const parts = (status) =>
     [
@@ -101,7 +101,7 @@ function hold({ signal, load }, covers, url, told) {
             { class: "raw" },
             el("summary", {}, plural(status.changes.length, "change")),
             table(
-              "What happened to this hold",
+              "History of this hold",
               ["When", "What", "Who", "Reason"],
               status.changes.map((one) => [time(one.at), one.action, one.actor, one.reason]),
             ),
@@ -129,7 +129,7 @@ function retention({ subject, signal, load }) {
   };
   return section(
     "Retention",
-    el("p", { class: "muted" }, "What is stored for longer than the profiles' and the organisation's rules say."),
+    el("p", { class: "muted" }, "Data past the retention periods of the profiles and the organisation."),
     el("div", { class: "actions" }, button("Preview", preview), button("Apply …", apply)),
     body,
   );
@@ -139,9 +139,9 @@ function counted(told) {
   const rows = Object.entries(told.counts).map(([kind, tally]) => [kind, ...COLUMNS.map((name) => count(tally[name]))]);
   const verb = told.dry_run ? "would be removed" : "removed";
   return [
-    told.on_hold ? notice("warn", "A legal hold covers the user: nothing goes.") : null,
+    told.on_hold ? notice("warn", "A legal hold covers the user: nothing is deleted.") : null,
     table(
-      `As of ${utc(told.as_of)}: what ${told.dry_run ? "would go" : "went"}`,
+      `As of ${utc(told.as_of)}: ${told.dry_run ? "to be deleted" : "deleted"}`,
       ["Kind", verb, ...COLUMNS.slice(1).map((name) => name.replace("_", " "))],
       rows,
       { numeric: [1, 2, 3, 4, 5] },
@@ -171,7 +171,7 @@ function erasure({ subject, signal }) {
         el(
           "p",
           {},
-          "Every document, conversation, event, job and audit record of the user is removed for good. It cannot be undone.",
+          "Every document, conversation, event, job and audit record of the user is deleted permanently. This cannot be undone.",
         ),
       ],
       fields: [typed(subject.user, `Type the user's id, ${subject.user}`)],
@@ -185,7 +185,7 @@ function erasure({ subject, signal }) {
   };
   return section(
     "Erasure",
-    el("p", { class: "muted" }, "Forget a user altogether. A signed receipt without content stays; it takes a quarter of an hour."),
+    el("p", { class: "muted" }, "Delete everything stored about a user. This takes about 15 minutes and leaves a signed receipt without content."),
     el("div", { class: "actions" }, button("Erase the user's memory …", erase, { kind: "danger" })),
     el(
       "form",
@@ -243,7 +243,7 @@ function standing(told) {
       ["Failing", Object.entries(told.failing).map(([store, why]) => `${store}: ${why}`).join(", ") || null],
     ]),
     told.status === "partial"
-      ? notice("warn", "Something remains: the receipt says what and why. When no hold keeps it any more, erase again.")
+      ? notice("warn", "Some data remains: the receipt lists it with the reason. Erase again when no hold covers it.")
       : null,
     told.receipt ? el("div", { class: "tree" }, tree(told.receipt, "receipt")) : null,
   ];

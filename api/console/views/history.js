@@ -15,7 +15,7 @@ const TONES = { admin_migration: "warn", replay_update: "info", compaction: "inf
 export const history = {
   id: "history",
   title: "History",
-  about: "The audit records, newest first, and any version a document ever had.",
+  about: "The audit records, newest first, and every earlier version of a document.",
   needsSubject: true,
   render,
 };
@@ -27,7 +27,7 @@ async function render({ subject, signal, options, load }) {
     most: MOST,
     query: { limit: 500 },
   });
-  if (!rows.length) return el("p", { class: "notice" }, "Nothing was recorded of this user yet.");
+  if (!rows.length) return el("p", { class: "notice" }, "No audit records for this user.");
   const names = [...new Set(rows.map(nameOf))].sort();
   const chosen = names.includes(options.document) ? options.document : "";
   const picker = select(
@@ -117,18 +117,18 @@ const background = (record) =>
   [
     facts([
       ["Change", code(record.change_id)],
-      ["ETag before", record.pre_etag ? code(record.pre_etag) : "none: it was created"],
+      ["ETag before", record.pre_etag ? code(record.pre_etag) : "none (created)"],
       ["ETag after", code(record.post_etag)],
       ["Idempotency key", record.idempotency_key ? code(record.idempotency_key) : null],
       ["Lineage", record.lineage ? code(record.lineage) : null],
-      ["Said at", record.source_time ? time(record.source_time) : null],
+      ["Source time", record.source_time ? time(record.source_time) : null],
       ["Content hash", record.content_hash ? code(record.content_hash) : null],
       ["Operations hash", record.ops_hash ? code(record.ops_hash) : null],
-      ["Hash of the record before", code(record.previous_record_hash)],
+      ["Previous record hash", code(record.previous_record_hash)],
     ]),
     record.evidence
       ? el("div", { class: "tree" }, tree(record.evidence, "evidence"))
-      : el("p", { class: "muted" }, record.ops ? "No evidence was given." : "Evidence was erased, too."),
+      : el("p", { class: "muted" }, record.ops ? "No evidence." : "Evidence erased."),
     record.redirected?.length ? el("div", { class: "tree" }, tree(record.redirected, "redirected")) : null,
   ].filter(Boolean);
 
@@ -139,7 +139,7 @@ function timeTravel(subject, records, signal, load) {
   const told = el("output", { class: "told" });
   const stage = el("div", { class: "stage-json" });
   const when = el("input", { type: "datetime-local", step: 1 });
-  const { box, node } = checkbox("Show only what this change made different", { checked: true });
+  const { box, node } = checkbox("Show only the differences", { checked: true });
   let asked = 0;
 
   const read = async (asOf) => {
@@ -177,7 +177,7 @@ function timeTravel(subject, records, signal, load) {
         box.checked && at > 0 ? read(records[at - 1].change_id) : null,
       ]);
       if (version.gone)
-        return [notice("", "After this change the document was gone. ", el("code", {}, version.gone.code))];
+        return [notice("", "The document was deleted by this change. ", el("code", {}, version.gone.code))];
       if (!box.checked)
         return [etagLine(version), treeAndText(version.content, `Content after change ${records[at].sequence}`)];
       return [

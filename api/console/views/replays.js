@@ -47,7 +47,7 @@ async function render({ subject, signal, options, open }) {
     holder.replaceChildren(...wanted.map((row) => card(subject, row, open)));
     told.textContent = wanted.length
       ? `${plural(wanted.length, "replay")}, the newest first.`
-      : "There is no such replay.";
+      : "No matching replays.";
     announce(told.textContent);
   };
   picker.addEventListener("change", show);
@@ -82,9 +82,9 @@ function parts(subject, replay, open, holder) {
       trouble.replaceChildren(refusal(error));
     }
   };
-  const refresh = attempt(async () => settle(await get(url), "The replay was read again."));
+  const refresh = attempt(async () => settle(await get(url), "Replay refreshed."));
   const retry = attempt(async () =>
-    settle((await call("POST", `${url}:retry`)).body, "The replay waits for a worker again."),
+    settle((await call("POST", `${url}:retry`)).body, "Replay queued."),
   );
   const extraction = replay.extraction;
   return [

@@ -71,7 +71,7 @@ async function render({ subject, signal, load }) {
     el(
       "form",
       { class: "panel", on: { submit } },
-      field("What the conversation is about", text, { wide: true }),
+      field("Message", text, { wide: true }),
       el(
         "div",
         { class: "controls" },
@@ -100,11 +100,11 @@ function assembled(told) {
         ["Routed to", chosen],
         ["Why", debug && badge(scalar(debug.reason), selected.length ? "good" : "warn")],
         ["By words", debug && scalar(debug.deterministic_score)],
-        ["By meaning", debug && (debug.semantic_score === null ? "not asked" : scalar(debug.semantic_score))],
+        ["By meaning", debug && (debug.semantic_score === null ? "not used" : scalar(debug.semantic_score))],
       ]),
       debug
         ? el("div", { class: "tree" }, tree(debug, "routing_debug"))
-        : notice("", "The service does not tell how it chose (MEMNET_ROUTING_DEBUG)."),
+        : notice("", "Routing details are disabled (MEMNET_ROUTING_DEBUG)."),
     ),
     told.documents.length
       ? el(
@@ -117,7 +117,7 @@ function assembled(told) {
             { numeric: [0] },
           ),
         )
-      : notice("", "No document is given."),
+      : notice("", "No documents."),
     told.dropped_bindings.length
       ? el(
           "div",

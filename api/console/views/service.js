@@ -49,7 +49,7 @@ async function render({ signal }) {
   await look();
   const again = button("Refresh", async () => {
     await look();
-    announce("The numbers were read again.");
+    announce("Statistics refreshed.");
   });
   return [el("div", { class: "controls" }, again, node), told, trouble, body];
 }
@@ -118,8 +118,8 @@ function panels({ requests, backlog }, samples, ready) {
         format: percent,
       }),
       chart({
-        title: "Age of the backlog",
-        summary: `The oldest unfinished work, each time this page has looked: ${plural(samples.length, "look")} since it was opened.`,
+        title: "Backlog age",
+        summary: `The oldest unfinished work at each refresh of this page: ${plural(samples.length, "sample")}.`,
         labels: samples.map(({ at }) => seconds(at)),
         series: [
           { name: "replays", values: ages(({ jobs: all }) => all.replay), mark: "one" },
@@ -161,7 +161,7 @@ function health(ready) {
     { class: "panel", "aria-label": "Dependencies" },
     rows.length
       ? table("Dependencies", ["What", "State"], rows)
-      : notice("", "Whether the dependencies answer is not told here (/health/ready)."),
+      : notice("", "The state of the dependencies is not available (/health/ready)."),
   );
 }
 
@@ -176,6 +176,6 @@ function waiting(backlog, jobs) {
     "section",
     { class: "panel", "aria-label": "Backlog" },
     table("Unfinished work", ["Kind", "Waiting", "Oldest", "Age"], rows, { numeric: [1] }),
-    backlog.complete ? null : notice("warn", "There is more than was counted."),
+    backlog.complete ? null : notice("warn", "The counts are incomplete."),
   );
 }

@@ -6,7 +6,7 @@ from datetime import timedelta
 import httpx
 import pytest
 
-from api.shared_look import KEPT_FOR, SharedLook
+from api.single_flight import MAX_AGE, SingleFlight
 from memnet.adapters.memory.clock import FrozenClock
 from memnet.service import Service
 
@@ -42,19 +42,19 @@ def clock() -> FrozenClock:
 
 
 @pytest.fixture
-def shared(place: Place, clock: FrozenClock) -> SharedLook[int]:
-    return SharedLook(place.look, clock)
+def shared(place: Place, clock: FrozenClock) -> SingleFlight[int]:
+    return SingleFlight(place.look, clock)
 
 
-async def begun(shared: SharedLook[int], count: int = CALLERS) -> list["asyncio.Task[int]"]:
+async def begun(shared: SingleFlight[int], count: int = CALLERS) -> list["asyncio.Task[int]"]:
     """Callers that all wait for an answer now."""
-    asking = [asyncio.create_task(shared.ask()) for _ in range(count)]
+    asking = [asyncio.create_task(shared.get()) for _ in range(count)]
     for _ in range(5):
         await asyncio.sleep(0)
     return asking
 
 
-async def test_all_who_ask_at_once_share_one_look(place: Place, shared: SharedLook[int]) -> None:
+async def test_all_who_ask_at_once_share_one_look(place: Place, shared: SingleFlight[int]) -> None:
     asking = await begun(shared)
     place.go_on.set()
     assert await asyncio.gather(*asking) == [1] * CALLERS
@@ -62,21 +62,21 @@ async def test_all_who_ask_at_once_share_one_look(place: Place, shared: SharedLo
 
 
 async def test_an_answer_is_given_again_for_a_moment_and_not_for_longer(
-    place: Place, clock: FrozenClock, shared: SharedLook[int]
+    place: Place, clock: FrozenClock, shared: SingleFlight[int]
 ) -> None:
     place.go_on.set()
-    assert await shared.ask() == 1
-    clock.advance(KEPT_FOR - MOMENT)
-    assert await shared.ask() == 1
+    assert await shared.get() == 1
+    clock.advance(MAX_AGE - MOMENT)
+    assert await shared.get() == 1
     clock.advance(MOMENT)
-    assert await shared.ask() == 2
+    assert await shared.get() == 2
     clock.advance(-MOMENT)
-    assert await shared.ask() == 3
+    assert await shared.get() == 3
 
 
 @pytest.mark.parametrize("leaving", [0, 1])
 async def test_who_leaves_takes_the_answer_from_nobody_else(
-    place: Place, shared: SharedLook[int], leaving: int
+    place: Place, shared: SingleFlight[int], leaving: int
 ) -> None:
     asking = await begun(shared, 3)
     asking[leaving].cancel()
@@ -87,23 +87,13 @@ async def test_who_leaves_takes_the_answer_from_nobody_else(
     assert place.looks == 1
 
 
-async def test_when_all_have_left_the_look_is_there_for_who_comes(place: Place, shared: SharedLook[int]) -> None:
-    (only,) = await begun(shared, 1)
-    only.cancel()
-    with pytest.raises(asyncio.CancelledError):
-        await only
-    (later,) = await begun(shared, 1)
-    place.go_on.set()
-    assert (await later, place.looks) == (1, 1)
-
-
-async def test_a_failure_is_told_to_those_who_wait_and_not_kept(place: Place, shared: SharedLook[int]) -> None:
+async def test_a_failure_is_told_to_those_who_wait_and_not_kept(place: Place, shared: SingleFlight[int]) -> None:
     place.failure = ValueError("x")
     asking = await begun(shared, 2)
     place.go_on.set()
     assert [type(found) for found in await asyncio.gather(*asking, return_exceptions=True)] == [ValueError] * 2
     place.failure = None
-    assert await shared.ask() == 2
+    assert await shared.get() == 2
 
 
 async def test_no_rate_of_questions_reaches_what_the_service_depends_on(
@@ -124,6 +114,6 @@ async def test_no_rate_of_questions_reaches_what_the_service_depends_on(
         assert {answer.status_code for answer in answers} == {200}
     assert pings == 1
     assert isinstance(services.clock, FrozenClock)
-    services.clock.advance(KEPT_FOR)
+    services.clock.advance(MAX_AGE)
     await anonymous.get("/health/ready")
     assert pings == 2

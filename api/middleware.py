@@ -1,4 +1,4 @@
-"""The outermost layer of every request, as plain ASGI: request id, headers, HEAD, the last resort, the log line."""
+"""The outermost layer of every request, as plain ASGI: request id, response headers, HEAD, defects and the log line."""
 
 import re
 from time import perf_counter
@@ -7,10 +7,10 @@ from starlette.requests import ClientDisconnect
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from api import request_telemetry
-from api.answer_headers import complete
-from api.in_flight import InFlight, RequestPlace
-from api.measurements import Measurements
+from api.concurrency_limit import ConcurrencyLimit, RequestSlot
+from api.latency_stats import LatencyStats
 from api.problems import unexpected
+from api.response_headers import complete
 from api.telemetry import log_request
 from memnet.ports import IdGenerator, Span, Telemetry
 
@@ -18,20 +18,23 @@ _CLOSE = (b"connection", b"close")
 _REQUEST_ID = re.compile(rb"[A-Za-z0-9._-]{1,128}")
 
 
-class Edge:
-    """Wraps the application. What it learns about a request lies in the ASGI scope under memnet.*"""
+class RequestMiddleware:
+    """Wraps the application; it shares facts about a request in the ASGI scope under `memnet.*`."""
 
     def __init__(
-        self, app: ASGIApp, *, ids: IdGenerator, measurements: Measurements, in_flight: InFlight, telemetry: Telemetry
+        self,
+        app: ASGIApp,
+        *,
+        ids: IdGenerator,
+        latency_stats: LatencyStats,
+        concurrency_limit: ConcurrencyLimit,
+        telemetry: Telemetry,
     ) -> None:
-        """`ids` names the requests that bring no usable X-Request-Id; `measurements` takes every answer's time.
-
-        `in_flight` gives the request its place; `telemetry` records every request.
-        """
+        """`ids` names the requests without a usable X-Request-Id."""
         self._app = app
         self._ids = ids
-        self._measurements = measurements
-        self._in_flight = in_flight
+        self._latency_stats = latency_stats
+        self._concurrency_limit = concurrency_limit
         self._telemetry = telemetry
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -49,17 +52,17 @@ class Edge:
             scope = {**scope, "method": "GET"}
         request_id = _given_request_id(scope) or f"req_{self._ids.new()}"
         scope["memnet.request_id"] = request_id
-        place = scope["memnet.in_flight"] = RequestPlace(self._in_flight)
+        slot = scope["memnet.slot"] = RequestSlot(self._concurrency_limit)
         status: int | None = None
 
-        async def answer(message: Message) -> None:
+        async def respond(message: Message) -> None:
             nonlocal status
             if message["type"] == "http.response.start":
                 status = message["status"]
-                place.give_back()  # what remains is the client's to read
+                slot.release()  # sending the response needs no slot
                 message["headers"] = complete(message.get("headers", ()), request_id)
                 # RFC 9112, section 9.6: the process is stopping. RFC 9110, section 15.5.9: the body is not awaited.
-                if self._in_flight.draining or status == 408:
+                if self._concurrency_limit.draining or status == 408:
                     message["headers"].append(_CLOSE)
             elif is_head:
                 message = {**message, "body": b""}
@@ -67,17 +70,17 @@ class Edge:
 
         started = perf_counter()
         try:
-            await self._app(scope, receive, answer)
+            await self._app(scope, receive, respond)
         except ClientDisconnect:
-            pass  # nobody is left to be told; the log line has no status
+            pass  # the log line has no status
         except Exception as error:
             if status is not None:
                 raise
-            await unexpected(error, scope)(scope, receive, answer)
+            await unexpected(error, scope)(scope, receive, respond)
         finally:
-            place.give_back()
+            slot.release()
             seconds = perf_counter() - started
-            self._measurements.record(getattr(scope.get("route"), "operation_id", None), status, seconds)
+            self._latency_stats.record(getattr(scope.get("route"), "operation_id", None), status, seconds)
             request_telemetry.end(self._telemetry, span, scope, method, status, seconds)
             log_request(scope, method, status, seconds)
 

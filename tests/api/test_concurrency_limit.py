@@ -7,7 +7,7 @@ import httpx
 import pytest
 from fastapi import FastAPI
 
-from api.in_flight import Places
+from api.concurrency_limit import Slots
 from memnet.domain.core.errors import Overloaded
 from memnet.service import Service
 from memnet.settings import Settings
@@ -75,7 +75,7 @@ async def test_a_request_without_a_place_is_refused_at_once_and_touches_nothing(
     assert storage.reads == MOST
     storage.go_on.set()
     assert [code(await answer) for answer in held] == ["DOCUMENT_NOT_FOUND"] * MOST
-    assert app.state.in_flight.working.count == 0
+    assert app.state.concurrency_limit.working.count == 0
     assert code(await client.get(DYNAMIC)) == "DOCUMENT_NOT_FOUND"
 
 
@@ -109,12 +109,12 @@ async def test_a_body_that_is_being_read_takes_another_kind_of_place(
         slow = [patching(caller) for caller in callers[:MOST]]
         for _ in slow:
             await reading.acquire()
-        assert (app.state.in_flight.receiving.count, app.state.in_flight.working.count) == (MOST, 0)
+        assert (app.state.concurrency_limit.receiving.count, app.state.concurrency_limit.working.count) == (MOST, 0)
         assert code(await client.get(DYNAMIC, headers=callers[0])) == "DOCUMENT_NOT_FOUND"
         assert code(await client.patch(DYNAMIC, json={}, headers=callers[MOST] | creating())) == "OVERLOADED"
     ends.set()
     assert {code(await answer) for answer in slow} == {"MALFORMED_REQUEST"}
-    assert (app.state.in_flight.receiving.count, app.state.in_flight.working.count) == (0, 0)
+    assert (app.state.concurrency_limit.receiving.count, app.state.concurrency_limit.working.count) == (0, 0)
 
 
 async def test_health_is_answered_when_there_is_no_room(
@@ -137,29 +137,29 @@ async def test_a_place_is_given_back_whatever_becomes_of_the_request(
     await asyncio.gather(leaving, return_exceptions=True)
     assert (await client.get("/nowhere")).status_code == 404
     assert (await client.get(DYNAMIC, headers={"Authorization": "no"})).status_code == 401
-    assert app.state.in_flight.working.count == 0
+    assert app.state.concurrency_limit.working.count == 0
 
 
 def test_without_a_bound_any_number_is_taken() -> None:
-    unlimited = Places(0)
+    unlimited = Slots(0)
     for _ in range(1000):
-        unlimited.take("svc-a")
+        unlimited.acquire("svc-a")
     assert unlimited.count == 1000
 
 
 def test_a_place_that_is_given_back_can_be_taken_again() -> None:
-    places = Places(1)
+    places = Slots(1)
     for principal in ("svc-a", "svc-b", "svc-a"):
-        places.take(principal)
+        places.acquire(principal)
         with pytest.raises(Overloaded):
-            places.take("svc-c")
-        places.give_back(principal)
+            places.acquire("svc-c")
+        places.release(principal)
     assert places.count == 0
 
 
 async def test_a_stopping_process_serves_says_so_and_closes(app: FastAPI, client: httpx.AsyncClient) -> None:
     assert "Connection" not in (await client.get("/health/ready")).headers
-    app.state.in_flight.draining = True
+    app.state.concurrency_limit.draining = True
     ready = await client.get("/health/ready")
     assert (ready.status_code, code(ready), ready.headers["Connection"]) == (503, "UNAVAILABLE", "close")
     served = await client.get(DYNAMIC)

@@ -1,7 +1,6 @@
-"""How fast and with which status this process has answered in the last hour: counts and percentiles, of bounded size.
+"""Latencies and statuses of this process in the last hour, in bounded memory and without tenants or users.
 
-Nothing in it names a tenant, a user or a principal. A percentile is that of a histogram whose steps grow by a tenth:
-it is at most a tenth too high.
+Percentiles come from a histogram whose buckets grow by 10 %: they are at most 10 % too high.
 """
 
 import math
@@ -15,14 +14,14 @@ from memnet.domain.core.timestamps import to_text
 from memnet.ports import Clock
 
 MINUTES: Final = 60
-"""What is remembered, the current minute included."""
+"""Minutes that are kept, including the current one."""
 OTHER: Final = "other"
-"""Stands for everything that is no operation: pages, health checks, addresses that do not exist."""
+"""Everything that is not an operation: pages, health checks, unknown paths."""
 WRITES: Final = frozenset({"patch_document", "replace_document", "delete_document"})
-"""The operations that a stale ETag refuses."""
+"""Operations that a stale ETag refuses."""
 STALE: Final = 412
 ABANDONED: Final = "abandoned"
-"""In place of a status: the client left before it was answered."""
+"""The status of a request whose client left before the response."""
 
 _STEP: Final = math.log(1.1)
 _FIRST_MS: Final = 0.1
@@ -32,7 +31,7 @@ _LAST_BUCKET: Final = 150
 
 @dataclass(slots=True)
 class _Tally:
-    """The requests of one operation, or of several, in some time."""
+    """Requests of one or more operations in a period."""
 
     statuses: dict[int | None, int] = field(default_factory=dict)
     buckets: dict[int, int] = field(default_factory=dict)
@@ -59,7 +58,7 @@ class _Tally:
         return {f"p{share}_ms": self._percentile(share) for share in (50, 95, 99)}
 
     def _percentile(self, share: int) -> float | None:
-        """The nearest-rank percentile; None of nothing."""
+        """Return the nearest-rank percentile; None without requests."""
         left = math.ceil(self.count * share / 100)
         for bucket in sorted(self.buckets):
             left -= self.buckets[bucket]
@@ -70,17 +69,17 @@ class _Tally:
         return None
 
 
-class Measurements:
-    """A ring of minutes. Its size is bounded by the number of operations and of statuses they answer."""
+class LatencyStats:
+    """A ring of minutes, bounded by the number of operations and statuses."""
 
     def __init__(self, clock: Clock) -> None:
-        """Start empty, now."""
+        """Start empty."""
         self._clock = clock
         self._started = clock.now()
         self._ring: list[tuple[int, dict[str, _Tally]]] = [(-1, {})] * MINUTES
 
     def record(self, operation: str | None, status: int | None, seconds: float) -> None:
-        """Count one request; `status` is None if the client left before it was answered."""
+        """Count one request; `status` is None if the client left before the response."""
         minute = int(self._clock.now().timestamp() // 60)
         found, tallies = self._ring[minute % MINUTES]
         if found != minute:
@@ -93,7 +92,7 @@ class Measurements:
         tally.add(status, seconds * 1000)
 
     def report(self, minutes: int) -> dict[str, Any]:
-        """What was counted in the current minute and those before it, `minutes` in all."""
+        """Return the counts of the last `minutes`, including the current one."""
         last = int(self._clock.now().timestamp() // 60)
         known = dict(self._ring)
         span = [(minute, known.get(minute, {})) for minute in range(last - minutes + 1, last + 1)]
@@ -127,7 +126,7 @@ def _operation(name: str, tally: _Tally) -> dict[str, Any]:
 
 
 def _point(minute: int, tallies: dict[str, _Tally]) -> dict[str, Any]:
-    """One minute of all operations; what is none is left out, or health checks would be most of it."""
+    """Return one minute of all operations, without OTHER."""
     whole = _merged(tally for name, tally in tallies.items() if name != OTHER)
     writes = _merged(tally for name, tally in tallies.items() if name in WRITES)
     return {

@@ -1,4 +1,4 @@
-"""The headers of every answer, whoever writes it; docs/decisions/0025 says why these and no others."""
+"""The headers of every response; docs/decisions/0025 explains the choice."""
 
 from collections.abc import Iterable
 from typing import Final
@@ -11,11 +11,11 @@ ALWAYS: Final = (
     (b"referrer-policy", b"no-referrer"),
     (b"content-security-policy", b"default-src 'none'; frame-ancestors 'none'"),
 )
-"""What holds unless the answer has a header of this name itself."""
+"""Defaults; a response may set its own value."""
 
 
 def complete(own: Rows, request_id: str) -> list[tuple[bytes, bytes]]:
-    """Return an answer's own headers, their names in lower case, with those that every answer has."""
+    """Return a response's own headers (lower-case names) and those of every response."""
     rows = [*own, (b"x-request-id", request_id.encode("ascii"))]
     given = {name for name, _ in rows}
     rows.extend(row for row in ALWAYS if row[0] not in given)

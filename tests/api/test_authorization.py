@@ -6,8 +6,11 @@ from typing import Any
 import httpx
 import pytest
 from fastapi import FastAPI
+from pydantic import ValidationError
 
-from memnet.domain.core.access import ROLES
+from api.bodies import PatchBody
+from memnet.domain.core.access import ROLE_OF_REASON, ROLES
+from memnet.domain.core.reason import Reason
 from memnet.service import Service
 from memnet.settings import Settings
 from tests.api.conftest import (
@@ -97,13 +100,6 @@ async def test_a_token_of_another_tenant_is_refused_everywhere(
         for method, path, _ in of_tenants(app):
             response = await call(anonymous, method, path, tenant_id="t2")
             assert (response.status_code, code(response)) == (403, "TENANT_FORBIDDEN"), (method, path)
-
-
-async def test_a_token_of_several_tenants_reaches_each(anonymous: httpx.AsyncClient, token: Token) -> None:
-    headers = bearer(token(tid=["t1", "t2"]))
-    for tenant in ("t1", "t2"):
-        response = await anonymous.get(f"/v1/tenants/{tenant}/users/u1/documents", headers=headers)
-        assert response.status_code == 200
 
 
 async def test_the_tenant_comes_before_the_role(anonymous: httpx.AsyncClient, app: FastAPI, token: Token) -> None:
@@ -200,3 +196,12 @@ async def test_the_ids_come_before_the_tenant(client: httpx.AsyncClient, app: Fa
     for method, path, _ in of_tenants(app):
         response = await call(client, method, path, tenant_id=".t2")
         assert (response.status_code, code(response)) == (400, "INVALID_IDENTIFIER")
+
+
+@pytest.mark.parametrize("reason", [Reason.COMPACTION, Reason.FRESHNESS])
+def test_no_client_can_claim_a_reason_of_the_service(reason: Reason) -> None:
+    assert reason not in ROLE_OF_REASON
+    body = {"profile_id": "p", "binding_id": "b", "ops": []}
+    assert PatchBody(**body, reason="live_update").reason == "live_update"
+    with pytest.raises(ValidationError):
+        PatchBody(**body, reason=reason.value)

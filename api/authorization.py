@@ -1,0 +1,119 @@
+"""Authorize a request: the same steps in the same order for every route of a user, a tenant or the service."""
+
+from dataclasses import dataclass
+
+from starlette.requests import Request
+
+from api.identity import Identity, TokenValidator
+from memnet.domain.core.access import permit, permit_anywhere, permit_history
+from memnet.domain.core.errors import RouteNotFound
+from memnet.domain.core.identifiers import check_identifier
+from memnet.domain.core.reason import Reason
+from memnet.domain.core.scope import Actor, DocumentKey, UserScope
+from memnet.service import Service
+
+NO_TENANT = "-"
+"""The quota counts requests without a tenant under this name; no tenant can have it."""
+REFUSED_DURING_ERASURE = frozenset(
+    {"retry_replay", "retry_conflict", "discard_conflict", "store_snapshot", "read_snapshot"}
+)
+"""Operations that would report removed data as missing or corrupt. The stores refuse every other write themselves."""
+
+
+@dataclass(frozen=True, slots=True)
+class ServiceCall:
+    """An authorized request for an operation that concerns no tenant."""
+
+    request: Request
+    operation: str
+    identity: Identity
+    service: Service
+
+    @property
+    def actor(self) -> Actor:
+        """The caller."""
+        return self.identity.actor
+
+    def path(self, name: str) -> str:
+        """Return a parameter of the path."""
+        return str(self.request.path_params[name])
+
+
+@dataclass(frozen=True, slots=True)
+class TenantCall(ServiceCall):
+    """An authorized request for an operation on a whole tenant."""
+
+    tenant_id: str
+
+
+@dataclass(frozen=True, slots=True)
+class UserCall(ServiceCall):
+    """An authorized request for an operation on one user's memory."""
+
+    scope: UserScope
+
+    def authorize_reason(self, reason: Reason) -> None:
+        """Check the role that a patch's reason requires. Raises RoleRequired."""
+        permit(self.operation, self.actor, self.identity.tenants, self.scope.tenant_id, reason)
+
+    def document_key(self) -> DocumentKey:
+        """Return the document that the path names. Raises InvalidIdentifier."""
+        return DocumentKey(self.scope, self.path("namespace"), self.path("path"))
+
+
+async def authorize_user(request: Request, operation: str) -> UserCall:
+    """Check the token, the ids, the tenant, the role and the quota. The body is not read.
+
+    A read with `as_of` requires a role for earlier versions instead of one for the operation.
+
+    Raises, in this order: Unauthenticated or Unavailable, Overloaded or QuotaExceeded if all slots are taken,
+    RouteNotFound, InvalidIdentifier, TenantForbidden, RoleRequired, QuotaExceeded, and ErasureRunning for the
+    operations in REFUSED_DURING_ERASURE.
+    """
+    identity, service = await _identify(request)
+    scope = UserScope(request.path_params["tenant_id"], request.path_params["user_id"])
+    if operation == "get_document" and "as_of" in request.query_params:
+        permit_history(identity.actor, identity.tenants, scope.tenant_id)
+    else:
+        permit(operation, identity.actor, identity.tenants, scope.tenant_id)
+    request.scope["memnet.tenant"] = scope.tenant_id
+    await service.quota.take(scope, identity.actor.principal)
+    if operation in REFUSED_DURING_ERASURE:
+        await service.erasures.check(scope)
+    return UserCall(request, operation, identity, service, scope)
+
+
+async def authorize_tenant(request: Request, operation: str) -> TenantCall:
+    """Check the same for a route of a whole tenant; only the principal's quota applies.
+
+    Raises also TenantEnded for operations that would write for the tenant.
+    """
+    identity, service = await _identify(request)
+    tenant_id = check_identifier("tenant_id", request.path_params["tenant_id"])
+    permit(operation, identity.actor, identity.tenants, tenant_id)
+    request.scope["memnet.tenant"] = tenant_id
+    await service.quota.take_of_principal(tenant_id, identity.actor.principal)
+    if operation == "reindex_events":
+        await service.erasures.check_tenant(tenant_id)
+    return TenantCall(request, operation, identity, service, tenant_id)
+
+
+async def authorize_service(request: Request, operation: str) -> ServiceCall:
+    """Check the same for a route without a tenant: the role alone decides."""
+    identity, service = await _identify(request)
+    permit_anywhere(operation, identity.actor)
+    await service.quota.take_of_principal(NO_TENANT, identity.actor.principal)
+    return ServiceCall(request, operation, identity, service)
+
+
+async def _identify(request: Request) -> tuple[Identity, Service]:
+    state = request.app.state
+    service: Service = state.service
+    validator: TokenValidator = state.identity
+    identity = await validator.identify(request.headers.getlist("authorization"))
+    request.scope["memnet.principal"] = identity.actor.principal
+    request.scope["memnet.slot"].acquire(identity.actor.principal)
+    if request.scope["path"].endswith("\n"):
+        # The router's patterns end in $, which also matches before a final newline.
+        raise RouteNotFound
+    return identity, service

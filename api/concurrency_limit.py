@@ -1,0 +1,93 @@
+"""Limit the requests that this process serves at once, in total and by principal; and mark the process as draining.
+
+A slow dependency makes every request take longer. Without a limit, requests pile up until memory runs out. With one,
+the requests that have a slot proceed as fast as the dependency allows, and others are refused at once.
+
+While its body is read, a request uses a slot of a second limit of the same size: slow clients cannot use up the slots
+or the memory of others. A request without a valid token gets no slot.
+"""
+
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from memnet.domain.core.errors import Overloaded, QuotaExceeded
+
+PRINCIPAL_SHARE = 4
+"""One principal gets at most this fraction of the slots, rounded up."""
+
+
+class Slots:
+    """A bounded number of slots, each held by a principal. Belongs to one event loop."""
+
+    def __init__(self, limit: int) -> None:
+        """Allow `limit` slots at a time; 0 means any number."""
+        self._limit = limit
+        self._share = -(-limit // PRINCIPAL_SHARE)
+        self._held: Counter[str] = Counter()
+        self.count = 0
+        """How many slots are in use."""
+
+    def acquire(self, principal: str) -> None:
+        """Acquire a slot. Raises Overloaded if all are in use, QuotaExceeded if the principal has its share."""
+        if self._limit and self.count >= self._limit:
+            raise Overloaded
+        if self._limit and self._held[principal] >= self._share:
+            raise QuotaExceeded("The principal has as many requests in progress as one principal may have.")
+        self._held[principal] += 1
+        self.count += 1
+
+    def release(self, principal: str) -> None:
+        """Release a slot."""
+        self._held[principal] -= 1
+        if not self._held[principal]:
+            del self._held[principal]
+        self.count -= 1
+
+
+class ConcurrencyLimit:
+    """The limits of this process. Belongs to one event loop."""
+
+    def __init__(self, limit: int) -> None:
+        """Serve `limit` requests at a time, and read as many bodies; 0 means any number."""
+        self.working = Slots(limit)
+        """Authorized requests whose bodies are read and that have no response yet."""
+        self.receiving = Slots(limit)
+        """Requests whose bodies are being read."""
+        self.draining = False
+        """Set when the process is stopping: it still serves, and closes each connection after its response."""
+
+
+class RequestSlot:
+    """The slot of one request, if it has one."""
+
+    def __init__(self, limit: ConcurrencyLimit) -> None:
+        self._limit = limit
+        self._principal: str | None = None
+
+    def acquire(self, principal: str) -> None:
+        """Acquire a slot for the verified `principal`. Raises Overloaded or QuotaExceeded."""
+        self._limit.working.acquire(principal)
+        self._principal = principal
+
+    def release(self) -> None:
+        """Release the slot, if there is one."""
+        if self._principal is not None:
+            self._limit.working.release(self._principal)
+            self._principal = None
+
+    @contextmanager
+    def receiving(self) -> Iterator[None]:
+        """Exchange the slot for one of the body readers while the context is active.
+
+        Entering and leaving raise Overloaded or QuotaExceeded.
+        """
+        principal = self._principal
+        assert principal is not None, "a body is read after its caller is known"
+        self._limit.receiving.acquire(principal)
+        try:
+            self.release()
+            yield
+        finally:
+            self._limit.receiving.release(principal)
+        self.acquire(principal)

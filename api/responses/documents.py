@@ -1,0 +1,84 @@
+"""Responses about documents, audit records and pending items."""
+
+from typing import Literal
+
+from pydantic import BaseModel, Field
+
+from api.responses.fields import Located, Object, Omitted, Page, Time
+from memnet.domain.core.scope import Json
+
+
+class Document(BaseModel):
+    """A document: its content, and the envelope that the service owns."""
+
+    doc_id: str
+    schema_id: str
+    schema_version: str
+    created_at: Time
+    updated_at: Time
+    updated_by: str
+    content: Json
+
+
+class DocumentView(BaseModel):
+    """A document and its ETag."""
+
+    etag: str
+    document: Document
+
+
+class Written(BaseModel):
+    """The result of a write."""
+
+    etag: str
+    change_id: str = Field(description="The id of the change's audit record.")
+    sequence: int = Field(ge=1)
+    document: Omitted[Document] = Field(
+        None, description="In a dry run, for a role that may read it: the document that would be stored."
+    )
+    redirected: Omitted[list[Object]] = Field(
+        None, description="Operations below the confidence threshold, which were added to the pending section instead."
+    )
+    dry_run: Omitted[Literal[True]] = None
+
+
+class DocumentRow(Located):
+    """A document in a list."""
+
+    etag: str
+    updated_at: Time
+    size: int = Field(description="Characters of the content as canonical JSON.")
+    sequence: int
+
+
+class DocumentPage(Page):
+    """A page of documents."""
+
+    documents: list[DocumentRow]
+
+
+class AuditRow(BaseModel):
+    """An audit record."""
+
+    change_id: str
+    sequence: int
+
+
+class AuditPage(Page):
+    """A page of audit records."""
+
+    records: list[AuditRow]
+
+
+class PendingRow(Located):
+    """A pending item and its document."""
+
+    pointer: str = Field(description="The item's position in the document.")
+    etag: str = Field(description="The version that was read.")
+    item: Object = Field(description="The proposal: its operation, proposer, base and evidence.")
+
+
+class PendingPage(Page):
+    """A page of pending items."""
+
+    pending: list[PendingRow]

@@ -1,0 +1,143 @@
+"""Responses about snapshots, replays and conflicts."""
+
+from typing import Literal
+
+from pydantic import BaseModel, Field
+
+from api.responses.fields import Count, Located, Object, Omitted, OptionalTime, Page, Time
+from memnet.domain.core.scope import Json
+from memnet.domain.replay.conflict import ConflictStatus
+from memnet.domain.replay.replay import PatchStatus, ReplayStatus
+from memnet.domain.replay.snapshot import Message
+
+
+class SnapshotStored(BaseModel):
+    """The result of submitting a snapshot."""
+
+    snapshot_id: str
+    snapshot_uri: str = Field(description="The URI that evidence refers to.")
+    replay_id: str
+    queued: bool = Field(description="Whether the replay was queued now. If false, the service queues it later.")
+
+
+class SnapshotView(BaseModel):
+    """A stored conversation."""
+
+    conversation_id: str
+    snapshot_id: str
+    snapshot_uri: str
+    replay_id: str
+    profile_id: str
+    profile_version: str
+    profile_sha256: str
+    service_id: str
+    messages: list[Message]
+
+
+class SnapshotRead(BaseModel):
+    """The record of one read of a snapshot."""
+
+    access_id: str
+    accessed_at: str
+    principal: str
+    roles: list[str]
+    conversation_id: str
+    snapshot_id: str
+
+
+class SnapshotReadPage(Page):
+    """A page of records of reads."""
+
+    accesses: list[SnapshotRead]
+
+
+class ReplayPatch(Located):
+    """The result of one extracted patch."""
+
+    number: int = Field(ge=1)
+    binding_id: str
+    status: PatchStatus = Field(description="redirected: part of it is in the pending section.")
+    change_id: Omitted[str] = Field(None, description="The change's audit record; absent if nothing changed.")
+    reason: Omitted[str] = Field(None, description="An error code, or why it conflicts or changed nothing.")
+    conflict_id: Omitted[str] = None
+    conflict_status: Omitted[ConflictStatus] = Field(None, description="The conflict's current status.")
+    message_ids: list[str] = Field(description="The messages that support the patch.")
+    confidence: Omitted[float] = None
+    rebased: Omitted[bool] = Field(
+        None, description="true: the patch was adapted to a newer version by another writer."
+    )
+    supports: Omitted[list[str]] = Field(
+        None, description="JSON Pointers to equal content in the document. Only if reason is already_there."
+    )
+    etag: Omitted[str] = Field(None, description="The version that supports points into.")
+
+
+class ReplayView(BaseModel):
+    """A replay and its patches."""
+
+    replay_id: str
+    status: ReplayStatus = Field(
+        description="partial: finished, with rejected or conflicting patches. failed: given up; retry it, or submit "
+        "the same snapshot again."
+    )
+    attempts: Count = Field(description="How often a worker has started it.")
+    reason: str | None = Field(description="Why it failed.")
+    event_id: str | None = Field(description="The event with the conversation's digest.")
+    extraction: Object | None = Field(description="The extractor, its prompt and its version of the profile.")
+    snapshot_uri: str
+    patches: list[ReplayPatch] = Field(description="The decided patches in their order.")
+
+
+class ReplayPage(Page):
+    """A page of replays."""
+
+    replays: list[ReplayView]
+
+
+class ConflictVersion(BaseModel):
+    """A version of a conflict's document."""
+
+    etag: Omitted[str | None] = Field(None, description="null: the document did not exist.")
+    content: Json = None
+
+
+class ConflictProposal(BaseModel):
+    """The proposed operations."""
+
+    ops: Omitted[list[Object]] = None
+
+
+class ConflictDecision(BaseModel):
+    """A request to retry or discard a conflict."""
+
+    asked: Literal["retry", "discard"]
+    by: str
+    at: Time
+
+
+class ConflictView(Located):
+    """A conflict with its three versions."""
+
+    conflict_id: str
+    replay_id: str
+    binding_id: str
+    status: ConflictStatus
+    reason: str = Field(description="Why the last attempt failed.")
+    attempts: Count = Field(description="Attempts since the conflict was created.")
+    next_attempt_at: OptionalTime = Field(description="The next automatic attempt; null: none is scheduled.")
+    confidence: float
+    evidence: Object
+    idempotency_key: str = Field(description="The key of the first request; audit records name it as the lineage.")
+    change_id: str | None = Field(description="The audit record of the change that resolved it.")
+    redirected: Omitted[bool] = Field(None, description="Whether part of it is in the pending section.")
+    decisions: Omitted[list[ConflictDecision]] = None
+    base: ConflictVersion | None = Field(description="The version that the patch was proposed on.")
+    ours: ConflictProposal | None = Field(description="The proposal.")
+    theirs: ConflictVersion | None = Field(description="The version at the last attempt.")
+    place: Object | None = Field(None, description="Where the versions diverge, if they do.")
+
+
+class ConflictPage(Page):
+    """A page of conflicts."""
+
+    conflicts: list[ConflictView]
