@@ -108,7 +108,7 @@ def test_every_alert_has_its_section_in_the_runbook_and_every_section_its_alert(
     runbook = texts()["docs/runbook.md"]
     sections = {title.lower().replace(" ", "-") for title in re.findall(r"^## (.*)$", runbook, re.MULTILINE)}
     assert sections == set(json.loads(texts()["infra/alerts.json"]))
-    parts = ("Meaning", "Look", "Causes", "Do", "Call somebody")
+    parts = ("Meaning", "Look", "Causes", "Do", "Escalate")
     found = {section[:20]: [p for p in parts if f"\n**{p}" not in section] for section in runbook.split("\n## ")[1:]}
     assert {title: missing for title, missing in found.items() if missing} == {}
 
