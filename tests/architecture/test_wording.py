@@ -55,7 +55,7 @@ PAGES = sorted(
     and name.endswith(".md")
     and name not in GENERATED
 )
-CLEAN: tuple[str, ...] = ()
+CLEAN = ("memnet/domain/sealing", "memnet/operations/catalog", "memnet/operations/context")
 """Folders of code, as paths from the root."""
 TEXT_TOKENS = {tokenize.COMMENT, tokenize.STRING, getattr(tokenize, "FSTRING_MIDDLE", tokenize.STRING)}
 
@@ -90,6 +90,7 @@ def test_code_uses_standard_terms(folder: str) -> None:
     found = [
         f"{module.name}:{line} {phrase}"
         for module in modules(folder)
+        if module.stem != "test_wording"
         for line, text in code_texts(module)
         for phrase in banned(text)
     ]
