@@ -198,7 +198,8 @@ def spoil_texts(copy: Copy) -> None:
     """Break every house rule about what surrounds the code once."""
     host, mark = "https://packages" + ".of-somebody.org/x", "TO" + "DO"
     copy.append("README.md", f"\n{host} ../../elsewhere {copy.root}/x `make sense` `memnet forget` [x](docs/none.md)\n")
-    copy.append("docs/concepts.md", "\n`memnet/domain/none.py`\n")
+    copy.append("docs/concepts.md", "\n`memnet/domain/none.py`: whoever reads it.\n")
+    copy.append("memnet/domain/sealing/sealing.py", "\n# Whoever reads it.\n")
     copy.append("memnet/domain/core/cursor.py", f"\n# {mark} more\n")
     copy.append("Makefile", "\nsecret-target:\n\ttrue\n")
     copy.write("docs/decisions/0099-unlisted.md", "# 0099 x\n\n## Context\n")
@@ -243,6 +244,8 @@ TEXT_RULES = {
     "test_a_decision_has_its_title_and_three_parts": ["0099-unlisted"],
     "test_links_lead_somewhere": ["docs/none.md"],
     "test_files_that_are_named_exist": ["memnet/domain/none.py"],
+    "test_a_page_uses_standard_terms": ["docs/concepts.md"],
+    "test_code_uses_standard_terms": ["memnet/domain/sealing/sealing.py"],
     "test_the_page_of_settings_is_what_its_generator_makes": [],
     "test_the_page_of_telemetry_tells_every_metric": ["memnet.written"],
     "test_the_profile_guide_tells_every_member_and_its_default": ["max_ops"],
@@ -324,6 +327,7 @@ def test_every_house_test_is_broken_by_one_of_the_violations() -> None:
     }
     about_the_tests = {
         "test_the_shipped_names_are_known",
+        "test_a_banned_phrase_is_found",
         "test_every_code_has_exactly_one_class",
         "test_a_code_is_its_class_in_capitals",
         "test_the_canonical_form_and_its_digest_do_not_change",

@@ -34,16 +34,12 @@ def test_the_walk_through_works_verbatim(workplace: tuple[Path, str]) -> None:
         ["bash", "-eu", "-c", script], cwd=directory, capture_output=True, text=True, timeout=60, check=True
     )
     lines = map(json.loads, filter(None, done.stdout.splitlines()))
-    created, read, changed, repeated, stale, assembled, audit, snapshot, replay, pending = lines
-    assert (created["sequence"], read["etag"]) == (1, created["etag"])
+    created, changed, repeated, stale, assembled = lines
+    assert created["sequence"] == 1
     assert changed["sequence"] == 2
     assert repeated == changed
     assert stale["error"]["code"] == "ETAG_MISMATCH"
     assert stale["error"]["details"]["latest_etag"] == changed["etag"]
     (document,) = assembled["documents"]
     assert document["document"]["content"]["preferences"] == ["Answer briefly, with examples."]
-    assert [record["sequence"] for record in audit["records"]] == [1, 2]
-    assert snapshot["queued"]
-    assert (replay["replay_id"], replay["status"] != "failed") == (snapshot["replay_id"], True)
-    assert pending["next_cursor"] is None
     assert [path.name for path in directory.iterdir() if path.name not in (".local", ".venv")] == []

@@ -51,7 +51,7 @@ WRITES: Final = Metric(
     "memnet.write.count",
     MetricKind.COUNTER,
     "{write}",
-    "Writes that clients asked for, and what became of them.",
+    "Writes requested by clients, by outcome.",
     ("operation", "outcome", "profile_id", "binding_id"),
 )
 SIZE_RATIO: Final = Metric(

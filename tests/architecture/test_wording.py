@@ -1,0 +1,110 @@
+"""Texts use plain standard terms: pages, and the docstrings, comments, messages and test names of the code.
+
+`CLEAN` lists the folders of code that follow the rule. Add a folder when its texts are clean.
+"""
+
+import ast
+import io
+import re
+import tokenize
+from collections.abc import Iterator
+
+import pytest
+
+from tests.architecture.source_tree import Module, modules, texts
+
+BANNED = (
+    "anew",
+    "as it was",
+    "at the door",
+    "beside",
+    "comes of",
+    "go on",
+    "goes on",
+    "going on",
+    "had to be had",
+    "hand in",
+    "handed in",
+    "hands in",
+    "has to be had",
+    "in hand",
+    "is over",
+    "nobody",
+    "once more",
+    "put up",
+    "puts up",
+    "stand in",
+    "stand-in",
+    "stand-ins",
+    "stands in",
+    "tells",
+    "told",
+    "what became of",
+    "what has become of",
+    "what stands",
+    "whoever",
+)
+"""Phrases with a standard term in their place, such as "get", "continue", "again", "emulator" or "has expired"."""
+PHRASE = re.compile(rf"(?<![\w-])(?:{'|'.join(map(re.escape, BANNED))}|stands(?! for\b))(?![\w-])", re.IGNORECASE)
+GENERATED = ("docs/api.md", "docs/errors.md", "docs/settings.md")
+"""Made from the code, so their words are checked there."""
+PAGES = sorted(
+    name
+    for name in texts()
+    if (name in ("README.md", "SECURITY.md") or name.startswith("docs/"))
+    and name.endswith(".md")
+    and name not in GENERATED
+)
+CLEAN = ("memnet/domain/sealing", "memnet/operations/catalog", "memnet/operations/context")
+"""Folders of code, as paths from the root."""
+TEXT_TOKENS = {tokenize.COMMENT, tokenize.STRING, getattr(tokenize, "FSTRING_MIDDLE", tokenize.STRING)}
+
+
+def prose(page: str) -> str:
+    """A page without its code."""
+    return re.sub(r"^```.*?^```$|`[^`\n]+`", "", page, flags=re.MULTILINE | re.DOTALL)
+
+
+def code_texts(module: Module) -> Iterator[tuple[int, str]]:
+    """The comments, strings and test names of a module, with their lines."""
+    for token in tokenize.generate_tokens(io.StringIO(module.text).readline):
+        if token.type in TEXT_TOKENS:
+            yield token.start[0], " ".join(token.string.split())
+    for node in ast.walk(module.tree):
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) and node.name.startswith("test_"):
+            yield node.lineno, node.name.replace("_", " ")
+
+
+def banned(text: str) -> list[str]:
+    """The banned phrases in a text, also across line ends."""
+    return PHRASE.findall(" ".join(text.split()))
+
+
+@pytest.mark.parametrize("name", PAGES)
+def test_a_page_uses_standard_terms(name: str) -> None:
+    assert banned(prose(texts()[name])) == []
+
+
+@pytest.mark.parametrize("folder", CLEAN)
+def test_code_uses_standard_terms(folder: str) -> None:
+    found = [
+        f"{module.name}:{line} {phrase}"
+        for module in modules(folder)
+        if module.stem != "test_wording"
+        for line, text in code_texts(module)
+        for phrase in banned(text)
+    ]
+    assert found == []
+
+
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        ("The client is\ntold of it", ["told"]),
+        ("Stands in the blob", ["Stands in"]),
+        ("Ops stands for you", []),
+        ("a foretold result", []),
+    ],
+)
+def test_a_banned_phrase_is_found(text: str, found: list[str]) -> None:
+    assert banned(text) == found
