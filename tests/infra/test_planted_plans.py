@@ -52,7 +52,7 @@ MISTAKES = {
         "publicAccess"),
     "a queue without sessions": Mistake(BUS, "requiresSession: true", "requiresSession: false", "differs-from-code",
         "memnet-replay: requiresSession"),
-    "a setting that the code does not have": Mistake(MAIN, "MEMNET_MODELS:", "MEMNET_MODEL:", "setting",
+    "a setting that the code does not have": Mistake(MAIN, "MEMNET_MODEL_PROVIDERS:", "MEMNET_MODEL:", "setting",
         "has no MEMNET_MODEL"),
     "the workers may not take dead letters out": Mistake(BUS,
         "guid(deadLetters.id, workersPrincipalId, roles.serviceBusDataReceiver)\n  scope: deadLetters",

@@ -89,7 +89,7 @@ def test_shipped_conversation_shows_everything_and_leaves_nothing(tmp_path: Path
         "POST events:search -> 200 no events",
         "PATCH user/user_dynamic.json -> 201 change 1, the first of a new history",
         "DELETE memory -> 202 with the key of before: the same receipt, and nothing is removed",
-        "Everything was as it should be. To try it yourself: make dev",
+        "All checks passed. To try it yourself: make dev",
     ):
         assert line in output, line
     assert max(map(len, result.stdout.splitlines())) <= 100
@@ -123,7 +123,7 @@ def test_conversation_of_ones_own_meets_the_limits_and_shows_sessions_in_brief(t
     assert "recalled " in output
     assert "\x1b" not in result.stdout
     assert max(map(len, result.stdout.splitlines())) <= 100
-    assert "Everything was as it should be." in output
+    assert "All checks passed." in output
 
 
 def test_conversation_in_which_nothing_is_said_records_no_event(tmp_path: Path) -> None:
@@ -151,7 +151,7 @@ def test_it_fails_at_the_first_step_that_is_not_as_it_says(tmp_path: Path) -> No
     result = run_demo(directory=left, MEMNET_PROFILES_DIR=str(profiles))
     assert result.returncode == 1
     assert "memnet: the demo failed: expected 422 PATH_NOT_WRITABLE, got 200" in result.stderr
-    assert "Everything was as it should be" not in result.stdout
+    assert "All checks passed" not in result.stdout
     assert list(left.iterdir()) == []
 
 
