@@ -1,4 +1,4 @@
-"""SIGKILL of the API at every step of a write and of a sweep: nothing lost, nothing doubled, nothing unaudited.
+"""SIGKILL at every step of a write and of a sweep: nothing lost, nothing doubled, nothing unaudited.
 
 A step is one request to the storage. It is held in the proxy, the process is killed, and the request then has one of
 three fates. A new process takes over and the client, who knows nothing of all this, repeats its request.
@@ -6,6 +6,8 @@ three fates. A new process takes over and the client, who knows nothing of all t
 
 import asyncio
 import contextlib
+import os
+import sys
 from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine
 from dataclasses import dataclass
 from datetime import timedelta
@@ -17,13 +19,14 @@ import pytest_asyncio
 from aiohttp import ClientError
 
 from local.emulators.fault_proxy import Fault, Injection
+from local.stack.process import ROOT
 from memnet.adapters.memory.clock import FrozenClock
 from memnet.domain.core.reason import Reason
 from memnet.domain.core.scope import Actor, DocumentKey, UserScope
 from memnet.domain.documents.commands import IfAbsent, PatchDocument
 from memnet.operations.documents.write import patch_document
 from memnet.ports import Background
-from tests.e2e.client import DYNAMIC, Answer, User, eventually, prefer, until_definite
+from tests.e2e.client import DYNAMIC, Answer, User, prefer, until_definite
 from tests.e2e.service import Service
 from tests.services import service_of
 
@@ -242,11 +245,15 @@ async def test_a_killed_sweep_is_finished_by_the_next(alive: Service, step: Step
     etag = await create_elsewhere(service, user, ago=timedelta(hours=1), background=Forgetful())
     assert len((await service.head(user, DYNAMIC)).commit.outbox) == 1
 
-    await kill_when_reached(service, held)
+    sweeper = await start_sweep(service)
+    async with asyncio.timeout(DEADLINE):
+        await held.reached.wait()
+    sweeper.kill()
+    await sweeper.wait()
     if fate is not Fate.LATE:
         await resolve(held, fate)
-    await service.restart()
-    await eventually(lambda: trimmed(service, user))
+    assert await (await start_sweep(service)).wait() == 0
+    assert not (await service.head(user, DYNAMIC)).commit.outbox
     assert (await user.get(DYNAMIC)).etag == etag  # housekeeping is no change
     following = await user.patch(DYNAMIC, prefer("And go on."), etag=etag, key="next")
     assert following.status == 200, following.text
@@ -256,5 +263,8 @@ async def test_a_killed_sweep_is_finished_by_the_next(alive: Service, step: Step
     assert len(await service.flushed_history(user, DYNAMIC)) == 2
 
 
-async def trimmed(service: Service, user: User) -> bool:
-    return not (await service.head(user, DYNAMIC)).commit.outbox
+async def start_sweep(service: Service) -> asyncio.subprocess.Process:
+    """Start `memnet outbox flush` in a process of its own, which reaches the storage through the proxy."""
+    environment = {**os.environ, **service.environment}
+    command = [sys.executable, "-m", "cli.main", "outbox", "flush"]
+    return await asyncio.create_subprocess_exec(*command, cwd=ROOT, env=environment, stdout=asyncio.subprocess.DEVNULL)
