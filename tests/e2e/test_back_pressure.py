@@ -4,7 +4,7 @@ import asyncio
 
 import pytest
 
-from api.concurrency_limit import SHARE
+from api.concurrency_limit import PRINCIPAL_SHARE
 from local.emulators.fault_proxy import Fault, Injection
 from local.stack.process import status_of
 from tests.e2e.client import DYNAMIC, PACE_SECONDS, Answer, User, prefer
@@ -21,7 +21,7 @@ DEADLINE = 180
 @pytest.fixture(scope="module")
 def environment() -> dict[str, str]:
     """So patient with the storage that only the bound can refuse a request."""
-    return {"MEMNET_MAX_IN_FLIGHT": str(SHARE * MOST), "MEMNET_STORAGE_TIMEOUT_SECONDS": "120"}
+    return {"MEMNET_MAX_IN_FLIGHT": str(PRINCIPAL_SHARE * MOST), "MEMNET_STORAGE_TIMEOUT_SECONDS": "120"}
 
 
 def slow(service: Service) -> Injection:
