@@ -228,14 +228,21 @@ async def _cause(job: Job, failure: MemnetError, service: Service) -> MemnetErro
     except TenantEnded as ended:
         return ended
     except ErasureRunning as running:
-        with suppress(HistoryCorrupt, Unavailable):
-            if not await service.erasures.has_started(job.scope):
-                return Unavailable(dependency="blob_storage")
-        return running
+        return running if await _has_started(job, service) else Unavailable(dependency="blob_storage")
     except Unavailable as error:
         if is_refused:
             raise Redelivered(error.code) from None
         return failure
+
+
+async def _has_started(job: Job, service: Service) -> bool:
+    """Return whether the erasure of the job's user has started; a fence that is corrupt counts. Raises Redelivered."""
+    try:
+        return await service.erasures.has_started(job.scope)
+    except HistoryCorrupt:
+        return True
+    except Unavailable as error:
+        raise Redelivered(error.code) from None
 
 
 async def _is_postponed(job: Job, delivery: Delivery, work: Work, service: Service) -> bool:

@@ -350,6 +350,20 @@ async def test_a_refusal_whose_fence_cannot_be_read_is_delivered_again(services:
         await run(Play([ErasureRunning()]), replace(services, erasures=Unreachable(services.erasures._blobs)))
 
 
+class OutOfReach(ErasureStore):
+    """Fences that are seen, while their content cannot be read."""
+
+    async def has_started(self, scope: UserScope) -> bool:
+        raise Unavailable
+
+
+@pytest.mark.parametrize("failure", [ErasureRunning(), HistoryCorrupt()])
+async def test_a_start_that_cannot_be_read_redelivers_the_job(services: Service, failure: MemnetError) -> None:
+    await fence(services)
+    with pytest.raises(Redelivered):
+        await run(Play([failure]), replace(services, erasures=OutOfReach(services.erasures._blobs)))
+
+
 async def test_the_work_itself_leaves_nothing_of_a_user_who_is_erased(services: Service) -> None:
     await fence(services)
     before = await services.records.read(replay_key(JOB.scope, JOB.job_id))
