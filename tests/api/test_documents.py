@@ -1,6 +1,7 @@
 """Documents over HTTP: what is sent, what comes back, what the headers mean."""
 
 import json
+from typing import Any
 
 import httpx
 import pytest
@@ -244,7 +245,7 @@ async def test_an_encoded_slash_is_part_of_the_path(client: httpx.AsyncClient, e
     assert code(response) == "DOCUMENT_NOT_FOUND"
 
 
-async def test_the_actor_is_the_tokens_principal(client: httpx.AsyncClient, token, etag: str) -> None:  # type: ignore[no-untyped-def]
+async def test_the_actor_is_the_tokens_principal(client: httpx.AsyncClient, token: Any, etag: str) -> None:  # type: ignore[no-untyped-def]
     headers = {**changing(etag, "b"), **bearer(token(oid="svc-b"))}
     await client.patch(DYNAMIC, json=patch_body(), headers=headers)
     actors = [record["actor"] for record in (await client.get(f"{USER}/audit")).json()["records"]]

@@ -81,7 +81,7 @@ def document_writes(lived: dict[str, str]) -> list[tuple[str, str, dict[str, Any
 
 
 @MOMENTS
-async def test_every_write_is_told_so(client, services, lived, moment: Moment):
+async def test_every_write_is_told_so(client: Any, services: Any, lived: Any, moment: Moment) -> None:
     await moment(services)
     before = await names(services)
     other = {**event("e-2", THEN), "digest": "Something else."}
@@ -103,7 +103,7 @@ async def test_every_write_is_told_so(client, services, lived, moment: Moment):
 
 
 @MOMENTS
-async def test_nobody_else_notices(client, services, lived, moment: Moment):
+async def test_nobody_else_notices(client: Any, services: Any, lived: Any, moment: Moment) -> None:
     await moment(services)
     theirs = f"{USER}0"
     for user in (theirs, "/v1/tenants/t1/users/u2"):
@@ -151,7 +151,7 @@ def documented(app: FastAPI, method: str, url: str) -> set[str]:
 
 
 @MOMENTS
-async def test_reads_do_not_fail(client, app, services, lived, moment: Moment):
+async def test_reads_do_not_fail(client: Any, app: Any, services: Any, lived: Any, moment: Moment) -> None:
     await moment(services)
     failed = []
     for method, url in [*READS, ("GET", lived["replay"])]:
@@ -164,7 +164,7 @@ async def test_reads_do_not_fail(client, app, services, lived, moment: Moment):
 
 
 @MOMENTS
-async def test_nothing_that_is_erased_is_shown(client, services, lived, moment: Moment):
+async def test_nothing_that_is_erased_is_shown(client: Any, services: Any, lived: Any, moment: Moment) -> None:
     await moment(services)
     assert (await client.get(f"{USER}/documents")).json()["documents"] == []
     assert (await client.get(f"{USER}/audit")).json()["records"] == []
@@ -173,7 +173,7 @@ async def test_nothing_that_is_erased_is_shown(client, services, lived, moment: 
         assert (response.status_code, code(response)) == (404, "DOCUMENT_NOT_FOUND")
 
 
-async def test_after_the_receipt_the_user_begins_afresh(client, services, lived):
+async def test_after_the_receipt_the_user_begins_afresh(client: Any, services: Any, lived: Any) -> None:
     await accepted(client)
     await finish(services)
     assert await names(services) == []

@@ -49,7 +49,7 @@ async def drained(services: Service) -> AsyncIterator[None]:
 
 
 class TestRequest:
-    async def test_it_is_accepted_and_a_timer_does_the_rest(self, client, services, lived):
+    async def test_it_is_accepted_and_a_timer_does_the_rest(self, client: Any, services: Any, lived: Any) -> None:
         response = await request(client)
         assert response.status_code == 202
         told = response.json()
@@ -70,7 +70,7 @@ class TestRequest:
         assert told["removed"].keys() >= {"keys", "audit", "events", "snapshots", "replays", "conflicts", "accesses"}
         assert told["removed"].keys() >= {"marks", "index_documents", "messages"}
 
-    async def test_an_idempotency_key_is_required(self, client, services, lived):
+    async def test_an_idempotency_key_is_required(self, client: Any, services: Any, lived: Any) -> None:
         before = await names(services)
         for headers in ({}, {"Idempotency-Key": ""}, {"Idempotency-Key": "x" * 256}):
             response = await client.delete(MEMORY, headers=headers)
@@ -79,8 +79,8 @@ class TestRequest:
         assert await services.erasures.read(SCOPE) is None
 
     async def test_while_it_runs_the_same_request_is_answered_with_it_and_another_is_refused(
-        self, client, services, lived
-    ):
+        self, client: Any, services: Any, lived: Any
+    ) -> None:
         first = await accepted(client)
         for _ in ("at once", "when all is removed"):
             assert await accepted(client) == first
@@ -95,8 +95,8 @@ class TestRequest:
         assert (await client.get(DYNAMIC)).headers["ETag"] == made.headers["ETag"]
 
     async def test_the_key_of_one_that_is_over_is_answered_with_its_receipt_and_removes_nothing(
-        self, client, services, lived
-    ):
+        self, client: Any, services: Any, lived: Any
+    ) -> None:
         erasure_id = await accepted(client)
         await finish(services)
         made = await client.patch(DYNAMIC, json=patch_body(), headers=creating("afresh"))
@@ -113,7 +113,7 @@ class TestRequest:
 
 
 class TestGet:
-    async def test_the_receipt_is_what_is_verified(self, client, services, lived):
+    async def test_the_receipt_is_what_is_verified(self, client: Any, services: Any, lived: Any) -> None:
         erasure_id = await accepted(client)
         await finish(services)
         response = await client.get(f"{ERASURES}/{erasure_id}")
@@ -128,7 +128,7 @@ class TestGet:
         assert told["removed"] == told["receipt"]["removed"]
         assert receipt.data == await services.erasures.read_receipt("t1", erasure_id)
 
-    async def test_a_partial_one_says_what_remains_and_why(self, client, services, lived):
+    async def test_a_partial_one_says_what_remains_and_why(self, client: Any, services: Any, lived: Any) -> None:
         assert (await client.put(f"{USER}/legal-hold", json={"reason": "case 1"})).status_code == 200
         before = await names(services)
         response = await request(client)
@@ -148,7 +148,7 @@ class TestGet:
         changed = await client.patch(DYNAMIC, json=patch_body(), headers=changing(lived["dynamic"], "goes-on"))
         assert changed.status_code == 200
 
-    async def test_while_it_runs_no_hold_is_placed_on_the_user(self, client, services, lived):
+    async def test_while_it_runs_no_hold_is_placed_on_the_user(self, client: Any, services: Any, lived: Any) -> None:
         await accepted(client)
         response = await client.put(f"{USER}/legal-hold", json={"reason": "case 1"})
         assert (response.status_code, code(response)) == (409, "ERASURE_RUNNING")
@@ -156,7 +156,7 @@ class TestGet:
         await finish(services)
         assert (await client.put(f"{USER}/legal-hold", json={"reason": "case 1"})).status_code == 200
 
-    async def test_of_another_user_it_is_not_found(self, client, services, lived):
+    async def test_of_another_user_it_is_not_found(self, client: Any, services: Any, lived: Any) -> None:
         erasure_id = await accepted(client)
         for _ in ("while it runs", "when it is over"):
             for user in ("u10", "u", "u2"):
@@ -187,7 +187,9 @@ class VaultDown:
         raise VaultUnavailable()
 
 
-async def test_without_a_vault_nothing_is_begun(client, services, validator: TokenValidator, lived):
+async def test_without_a_vault_nothing_is_begun(
+    client: Any, services: Any, validator: TokenValidator, lived: Any
+) -> None:
     before = await names(services)
     without = create_app(replace(services, signing=VaultDown()), validator)
     async with httpx.AsyncClient(transport=httpx.ASGITransport(without), base_url="http://memnet.test") as asked:
@@ -201,7 +203,7 @@ async def test_without_a_vault_nothing_is_begun(client, services, validator: Tok
     assert changed.status_code == 200
 
 
-async def test_a_store_that_fails_is_told_until_it_does_its_part(client, services, lived):
+async def test_a_store_that_fails_is_told_until_it_does_its_part(client: Any, services: Any, lived: Any) -> None:
     inner = services.queue
 
     class Down:

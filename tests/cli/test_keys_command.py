@@ -2,6 +2,7 @@
 
 import asyncio
 import re
+from typing import Any
 
 import pytest
 from azure.storage.blob import ContainerClient
@@ -45,7 +46,7 @@ def sealed(vault: Settings, tenant: str) -> Sealed:
     return asyncio.run(_with_vault(vault, seal))
 
 
-async def _with_vault(found: Settings, work):  # type: ignore[no-untyped-def]
+async def _with_vault(found: Settings, work: Any) -> Any:  # type: ignore[no-untyped-def]
     async with connect(found) as services:
         return await work(services.vault)
 

@@ -1,6 +1,7 @@
 """`memnet compact` and `memnet refresh` against Azurite."""
 
 import asyncio
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -99,7 +100,7 @@ def test_refreshing_puts_what_is_stale_up_for_confirmation(memnet: Memnet, memor
 
 
 def test_a_refusal_is_told_and_fails(
-    memnet: Memnet, memory: Settings, monkeypatch: pytest.MonkeyPatch, tmp_path
+    memnet: Memnet, memory: Settings, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     shipped = (memory.profiles_dir / "project-copilot-v1.json").read_text("utf-8")
     closed = shipped.replace('"max_ops": 50', '"max_ops": 50,\n  "allowed_principals": ["somebody"]')

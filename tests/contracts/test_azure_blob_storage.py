@@ -90,7 +90,7 @@ async def put(container: AzureBlobStorage) -> StorageETag:
         b"not http at all\r\n\r\n",
     ],
 )
-async def test_trouble_is_unavailable_for_every_call(trouble):
+async def test_trouble_is_unavailable_for_every_call(trouble: Any) -> None:
     async with against(trouble) as (container, _):
         with pytest.raises(Unavailable):
             await container.get("a/b")
@@ -99,7 +99,7 @@ async def test_trouble_is_unavailable_for_every_call(trouble):
 
 
 @pytest.mark.parametrize("trouble", [answer(403, "AuthorizationFailure"), answer(503, "ServerBusy"), CLOSE])
-async def test_trouble_is_unavailable_for_lists_and_ping(trouble):
+async def test_trouble_is_unavailable_for_lists_and_ping(trouble: Any) -> None:
     async with against(trouble) as (container, _):
         with pytest.raises(Unavailable):
             await container.list("a/", limit=1, cursor=None, metadata=True)
@@ -107,7 +107,7 @@ async def test_trouble_is_unavailable_for_lists_and_ping(trouble):
             await container.ping()
 
 
-async def test_a_server_that_is_down_is_unavailable():
+async def test_a_server_that_is_down_is_unavailable() -> None:
     with socket.create_server(("127.0.0.1", 0)) as listener:
         port = listener.getsockname()[1]
     async with connected(f"http://127.0.0.1:{port}/account/container") as container:
@@ -124,14 +124,14 @@ async def test_a_server_that_is_down_is_unavailable():
             await AuditLog(blobs_in(container), VaultWorld().vault).append(SCOPE, "d-0001", b"{}")
 
 
-async def test_a_server_that_hangs_is_unavailable():
+async def test_a_server_that_hangs_is_unavailable() -> None:
     async with against(HANG, timeout_seconds=0.05) as (container, _):
         for call in (container.get("a/b"), put(container), container.ping()):
             with pytest.raises(Unavailable):
                 await call
 
 
-async def test_a_server_that_drips_is_unavailable():
+async def test_a_server_that_drips_is_unavailable() -> None:
     """It always does something in time, and never ends."""
 
     class Drip(ScriptedServer):
@@ -149,38 +149,38 @@ async def test_a_server_that_drips_is_unavailable():
 
 
 @pytest.mark.parametrize("refusal", [answer(412, "ConditionNotMet"), answer(412), answer(409, "BlobAlreadyExists")])
-async def test_a_failed_precondition_is_a_conflict(refusal):
+async def test_a_failed_precondition_is_a_conflict(refusal: Any) -> None:
     async with against(refusal) as (container, _):
         with pytest.raises(StoreConflict):
             await put(container)
 
 
-async def test_a_write_that_was_applied_and_answered_503_ends_as_a_conflict():
+async def test_a_write_that_was_applied_and_answered_503_ends_as_a_conflict() -> None:
     async with against(answer(503), answer(412, "ConditionNotMet")) as (container, server):
         with pytest.raises(StoreConflict):
             await put(container)
         assert len(server.asked) == 2
 
 
-async def test_a_short_trouble_is_waited_out():
+async def test_a_short_trouble_is_waited_out() -> None:
     async with against(answer(503), answer(201, ETag='"0x2"')) as (container, _):
         assert await put(container) == '"0x2"'
 
 
-async def test_a_large_body_is_sent_again_whole():
+async def test_a_large_body_is_sent_again_whole() -> None:
     body = b"x" * (WHOLE_BODY_BYTES + 1)
     async with against(answer(503), answer(201, ETag='"0x2"')) as (container, server):
         await container.put("a/b", body, replaces=None)
         assert [len(asked[2]) for asked in server.asked] == [len(body)] * 2
 
 
-async def test_a_request_that_can_never_succeed_goes_up_as_it_is():
+async def test_a_request_that_can_never_succeed_goes_up_as_it_is() -> None:
     async with against(answer(400, "InvalidHeaderValue")) as (container, _):
         with pytest.raises(HttpResponseError):
             await put(container)
 
 
-async def test_a_warm_get_is_one_conditional_request():
+async def test_a_warm_get_is_one_conditional_request() -> None:
     async with against(answer(200, body=b"{}", ETag='"0x1"'), answer(304)) as (container, server):
         documents = store(container)
         first = await documents.get(DOCUMENT)
@@ -188,7 +188,7 @@ async def test_a_warm_get_is_one_conditional_request():
         assert [asked[1].get("if-none-match") for asked in server.asked] == [None, '"0x1"']
 
 
-async def test_a_write_is_one_request_and_its_result_is_known():
+async def test_a_write_is_one_request_and_its_result_is_known() -> None:
     async with against(answer(201, ETag='"0x2"')) as (container, server):
         documents = store(container)
         await documents.put(DOCUMENT, b"{}", SUMMARY, replaces=TAG)
@@ -203,7 +203,7 @@ async def test_a_write_is_one_request_and_its_result_is_known():
 
 
 @pytest.mark.parametrize("outcome", [answer(412, "ConditionNotMet"), CLOSE])
-async def test_a_write_that_failed_or_may_have_is_not_recalled(outcome):
+async def test_a_write_that_failed_or_may_have_is_not_recalled(outcome: Any) -> None:
     async with against(answer(200, body=b"{}", ETag=TAG), outcome) as (container, _):
         documents = store(container)
         await documents.get(DOCUMENT)
@@ -212,7 +212,7 @@ async def test_a_write_that_failed_or_may_have_is_not_recalled(outcome):
         assert documents.recall(DOCUMENT) is None
 
 
-async def test_a_document_that_went_away_is_forgotten():
+async def test_a_document_that_went_away_is_forgotten() -> None:
     async with against(answer(200, body=b"{}", ETag=TAG), answer(404, "BlobNotFound")) as (container, _):
         documents = store(container)
         await documents.get(DOCUMENT)
@@ -220,7 +220,7 @@ async def test_a_document_that_went_away_is_forgotten():
         assert documents.recall(DOCUMENT) is None
 
 
-async def test_a_marker_that_the_service_refuses_is_an_invalid_cursor():
+async def test_a_marker_that_the_service_refuses_is_an_invalid_cursor() -> None:
     more = b"<EnumerationResults><Blobs/><NextMarker>m1</NextMarker></EnumerationResults>"
     refusal = answer(400, "InvalidQueryParameterValue")
     async with against(answer(200, body=more, **{"Content-Type": "application/xml"}), refusal) as (container, _):
@@ -230,7 +230,7 @@ async def test_a_marker_that_the_service_refuses_is_an_invalid_cursor():
             await container.list("a/", limit=1, cursor=page.next_cursor, metadata=True)
 
 
-async def test_a_record_that_vanished_between_refusal_and_look_is_unavailable():
+async def test_a_record_that_vanished_between_refusal_and_look_is_unavailable() -> None:
     absent = answer(404, "BlobNotFound")
     async with against(absent, answer(409, "BlobAlreadyExists"), absent) as (container, server):
         audit = AuditLog(blobs_in(container), VaultWorld().vault)
@@ -240,7 +240,7 @@ async def test_a_record_that_vanished_between_refusal_and_look_is_unavailable():
         assert [asked[0].partition(" ")[0] for asked in server.asked] == ["GET", "PUT", "GET"]
 
 
-async def test_standing_records_are_remembered_within_a_bound():
+async def test_standing_records_are_remembered_within_a_bound() -> None:
     async with against(*[answer(404, "BlobNotFound"), answer(201, ETag=TAG)] * 3) as (container, _):
         audit = AuditLog(blobs_in(container), VaultWorld().vault, known_limit=2)
         for change_id in ("d-1", "d-2", "d-3"):
@@ -248,7 +248,7 @@ async def test_standing_records_are_remembered_within_a_bound():
         assert [audit.stands(SCOPE, change_id) for change_id in ("d-1", "d-2", "d-3")] == [False, True, True]
 
 
-async def test_two_processes_see_each_others_writes(place: Place, container: AzureBlobStorage):
+async def test_two_processes_see_each_others_writes(place: Place, container: AzureBlobStorage) -> None:
     ours, theirs = store(container), store(container)
     await ours.put(DOCUMENT, b"1", SUMMARY, replaces=None)
     read = await theirs.get(DOCUMENT)
@@ -265,7 +265,7 @@ async def test_two_processes_see_each_others_writes(place: Place, container: Azu
     assert current.data == b"2"
 
 
-async def test_blobs_that_are_no_documents_are_not_listed(place: Place, container: AzureBlobStorage):
+async def test_blobs_that_are_no_documents_are_not_listed(place: Place, container: AzureBlobStorage) -> None:
     documents = store(container)
     await documents.put(DOCUMENT, b"{}", SUMMARY, replaces=None)
     await AuditLog(blobs_in(container), VaultWorld().vault).append(SCOPE, "d-0001", b"{}")
@@ -283,7 +283,7 @@ async def test_blobs_that_are_no_documents_are_not_listed(place: Place, containe
         assert [row.key for row in page.items] == [DOCUMENT]
 
 
-async def test_ping_of_a_container_that_is_not_there_is_unavailable(place: Place):
+async def test_ping_of_a_container_that_is_not_there_is_unavailable(place: Place) -> None:
     async with open_container(
         f"{place.url}x", account_key=place.key, timeout_seconds=10, clock=FrozenClock()
     ) as elsewhere:
@@ -301,20 +301,20 @@ async def test_ping_of_a_container_that_is_not_there_is_unavailable(place: Place
         ("http://127.0.0.1:10000/devstoreaccount1/memory/", "devstoreaccount1"),
     ],
 )
-def test_the_account_is_in_the_url(url, account):
+def test_the_account_is_in_the_url(url: Any, account: Any) -> None:
     assert account_name(url) == account
     credential = storage_credential(url, KEY)
     assert isinstance(credential, AzureNamedKeyCredential)
     assert credential.named_key.name == account
 
 
-async def test_without_a_key_entra_authorizes():
+async def test_without_a_key_entra_authorizes() -> None:
     credential = storage_credential("https://acme.blob.core.windows.net/memory", None)
     assert isinstance(credential, DefaultAzureCredential)
     await credential.close()
 
 
-async def test_entra_tokens_are_for_storage_and_never_travel_in_clear():
+async def test_entra_tokens_are_for_storage_and_never_travel_in_clear() -> None:
     scopes: list[str] = []
 
     class Tokens:
@@ -335,7 +335,7 @@ async def test_entra_tokens_are_for_storage_and_never_travel_in_clear():
             pass
 
 
-async def test_requests_carry_the_clocks_time():
+async def test_requests_carry_the_clocks_time() -> None:
     clock = FrozenClock()
     clock.advance(timedelta(days=1))
     async with (

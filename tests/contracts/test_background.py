@@ -2,6 +2,7 @@
 
 import asyncio
 import logging
+from typing import Any
 
 import pytest
 
@@ -9,7 +10,7 @@ from memnet.adapters.process.background import BackgroundTasks
 from memnet.domain.core.errors import ErasureRunning
 
 
-async def test_work_is_done_without_being_awaited():
+async def test_work_is_done_without_being_awaited() -> None:
     done: list[int] = []
 
     async def work(number: int) -> None:
@@ -24,7 +25,7 @@ async def test_work_is_done_without_being_awaited():
     assert done == [0, 1, 2]
 
 
-async def test_a_failure_is_logged_under_its_name_and_stops_nothing_else(caplog):
+async def test_a_failure_is_logged_under_its_name_and_stops_nothing_else(caplog: pytest.LogCaptureFixture) -> None:
     done: list[str] = []
 
     async def fail() -> None:
@@ -42,7 +43,7 @@ async def test_a_failure_is_logged_under_its_name_and_stops_nothing_else(caplog)
     assert caplog.records[0].levelno == logging.ERROR
 
 
-async def test_no_more_pieces_run_at_once_than_allowed():
+async def test_no_more_pieces_run_at_once_than_allowed() -> None:
     running = most = 0
 
     async def work() -> None:
@@ -59,7 +60,7 @@ async def test_no_more_pieces_run_at_once_than_allowed():
     assert most == 2
 
 
-async def test_drain_waits_for_what_work_starts():
+async def test_drain_waits_for_what_work_starts() -> None:
     done: list[str] = []
     background = BackgroundTasks()
 
@@ -75,7 +76,7 @@ async def test_drain_waits_for_what_work_starts():
 
 
 @pytest.mark.parametrize("concurrency", [1, 16])
-async def test_drain_cancels_what_does_not_end(concurrency):
+async def test_drain_cancels_what_does_not_end(concurrency: Any) -> None:
     """With one slot, the second piece never begins; that must not warn of a coroutine that was never awaited."""
     ended: list[str] = []
 
@@ -93,7 +94,7 @@ async def test_drain_cancels_what_does_not_end(concurrency):
     assert await background.drain()
 
 
-async def test_what_an_erasure_ends_is_no_failure(caplog):
+async def test_what_an_erasure_ends_is_no_failure(caplog: pytest.LogCaptureFixture) -> None:
     async def work() -> None:
         raise ErasureRunning
 

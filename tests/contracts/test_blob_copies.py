@@ -7,6 +7,7 @@ body", and "Soft delete for blobs" of Azure's documentation show them.
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from datetime import timedelta
+from typing import Any
 
 import pytest
 
@@ -57,7 +58,7 @@ async def against(*script: bytes) -> AsyncIterator[tuple[AzureBlobStorage, Scrip
         yield container, server, clock
 
 
-async def test_every_copy_is_listed_and_named():
+async def test_every_copy_is_listed_and_named() -> None:
     rows = (
         row(ALIVE),
         row(f"<VersionId>{FIRST}</VersionId>"),
@@ -80,7 +81,7 @@ async def test_every_copy_is_listed_and_named():
 
 
 @pytest.mark.parametrize("code", [202, 404])
-async def test_a_copy_is_deleted_by_its_own_name_without_what_only_a_blob_takes(code):
+async def test_a_copy_is_deleted_by_its_own_name_without_what_only_a_blob_takes(code: Any) -> None:
     """x-ms-delete-snapshots on the request for a snapshot or version is answered with 400 (Delete Blob)."""
     async with against(answer(code, None if code == 202 else "BlobNotFound")) as (container, server, clock):
         found = Found(NAME, StorageETag('"0x8D"'), f"versionid={FIRST}")
@@ -91,7 +92,7 @@ async def test_a_copy_is_deleted_by_its_own_name_without_what_only_a_blob_takes(
 
 
 @pytest.mark.parametrize("refusal", [answer(403, "AuthorizationPermissionMismatch"), answer(404, "ContainerNotFound")])
-async def test_a_copy_that_may_not_be_deleted_is_a_failure(refusal):
+async def test_a_copy_that_may_not_be_deleted_is_a_failure(refusal: Any) -> None:
     """Storage Blob Data Contributor may not delete versions."""
     async with against(refusal) as (container, _, clock):
         found = Found(NAME, StorageETag('"0x8D"'), f"versionid={FIRST}")
@@ -112,7 +113,7 @@ CREATED, GONE = answer(201, ETag='"0x1"'), answer(202)
         ([row(f"<VersionId>{FIRST}</VersionId>{DELETED}", LEFT(6), PROBE)], PrerequisiteStatus.WRONG, "versioning"),
     ],
 )
-async def test_bootstrap_reports_what_a_deletion_leaves(rows, standing, told):
+async def test_bootstrap_reports_what_a_deletion_leaves(rows: Any, standing: Any, told: Any) -> None:
     async with against(answer(200), CREATED, GONE, listing(*rows)) as (container, server, _):
         finding = await DeletionCheck(container).check()
         assert (finding.standing, finding.detail.startswith(told)) == (standing, True)

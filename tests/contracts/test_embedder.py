@@ -5,6 +5,7 @@ import json
 import logging
 import math
 from collections.abc import AsyncIterator
+from typing import Any
 
 import pytest
 
@@ -44,7 +45,7 @@ def embedder(request: pytest.FixtureRequest) -> Embedder:
     return found
 
 
-def connected(url: str, timeout_seconds: float = 10.0, dimensions: int = DIMENSIONS):  # type: ignore[no-untyped-def]
+def connected(url: str, timeout_seconds: float = 10.0, dimensions: int = DIMENSIONS) -> Any:  # type: ignore[no-untyped-def]
     return open_embeddings(url, key=KEY, model="small", dimensions=dimensions, timeout_seconds=timeout_seconds)
 
 

@@ -2,6 +2,7 @@
 
 from dataclasses import replace
 from datetime import UTC, datetime
+from typing import Any
 
 import pytest
 
@@ -37,7 +38,7 @@ def name_of(data: bytes) -> str:
     return data.decode().split('"event_id":"')[1].split('"')[0]
 
 
-async def test_what_was_uploaded_is_found_by_its_words(index):
+async def test_what_was_uploaded_is_found_by_its_words(index: Any) -> None:
     name = await filled(
         index,
         document("e1", digest="Retrieval latency of the search service."),
@@ -52,7 +53,7 @@ async def test_what_was_uploaded_is_found_by_its_words(index):
     assert found.items[0].score >= found.items[1].score
 
 
-async def test_a_hit_is_the_stored_event_byte_for_byte(index):
+async def test_a_hit_is_the_stored_event_byte_for_byte(index: Any) -> None:
     one = document("e1", digest="latency: naïve 文档 🙂 \u0000 \"quoted\" 'single' \\ \u2028", evidence=None)
     name = await filled(index, one)
     (hit,) = (await index.search(name, LIKE, None)).items
@@ -60,7 +61,7 @@ async def test_a_hit_is_the_stored_event_byte_for_byte(index):
     assert hit.key == one.key
 
 
-async def test_more_shared_and_rarer_words_come_first(index):
+async def test_more_shared_and_rarer_words_come_first(index: Any) -> None:
     name = await filled(
         index,
         document("e1", digest="latency of the budget", keywords=[]),
@@ -70,7 +71,7 @@ async def test_more_shared_and_rarer_words_come_first(index):
     assert (await ids(index, name, replace(LIKE, text="retrieval latency")))[0] == "e2"
 
 
-async def test_without_a_text_the_newest_come_first(index):
+async def test_without_a_text_the_newest_come_first(index: Any) -> None:
     name = await filled(
         index,
         document("e1", timestamp="2026-01-02T00:00:00Z"),
@@ -101,7 +102,7 @@ async def test_without_a_text_the_newest_come_first(index):
     ids=str,
 )
 @pytest.mark.parametrize("text", ["latency", None])
-async def test_filters(index, members, expected, text):
+async def test_filters(index: Any, members: Any, expected: Any, text: Any) -> None:
     name = await filled(
         index,
         document(
@@ -127,7 +128,7 @@ async def test_filters(index, members, expected, text):
 
 
 @pytest.mark.parametrize("scope", [UserScope("t1", "u2"), UserScope("t2", "u1"), UserScope("t1", "U1")])
-async def test_nobody_finds_what_is_not_theirs(index, scope):
+async def test_nobody_finds_what_is_not_theirs(index: Any, scope: Any) -> None:
     mine, theirs = document("e1", digest="latency"), document("e1", digest="latency", scope=scope)
     name = await filled(index, mine, theirs)
     assert [hit.data for hit in (await index.search(name, LIKE, None)).items] == [mine.stored.data]
@@ -136,7 +137,7 @@ async def test_nobody_finds_what_is_not_theirs(index, scope):
 
 
 @pytest.mark.parametrize("text", ["latency", None])
-async def test_pages_join_without_gap_or_repeat_even_among_equals(index, text):
+async def test_pages_join_without_gap_or_repeat_even_among_equals(index: Any, text: Any) -> None:
     name = await filled(index, *(document(f"e{n}", digest="latency", keywords=[]) for n in range(7)))
     whole = await index.search(name, replace(LIKE, text=text, top=7), None)
     assert not whole.more
@@ -149,7 +150,7 @@ async def test_pages_join_without_gap_or_repeat_even_among_equals(index, text):
     assert len(set(found)) == 7
 
 
-async def test_the_order_of_equals_does_not_depend_on_their_arrival(index):
+async def test_the_order_of_equals_does_not_depend_on_their_arrival(index: Any) -> None:
     documents = [document(f"e{n}", digest="latency", keywords=[]) for n in range(7)]
     name = await filled(index, *documents)
     first = await ids(index, name, replace(LIKE, top=3))
@@ -158,14 +159,14 @@ async def test_the_order_of_equals_does_not_depend_on_their_arrival(index):
     assert await ids(index, name, replace(LIKE, top=3)) == first
 
 
-async def test_the_same_key_again_replaces(index):
+async def test_the_same_key_again_replaces(index: Any) -> None:
     name = await filled(index, document("e1", digest="latency"))
     await index.upload(name, [document("e1", digest="lunch")])
     assert await ids(index, name, LIKE) == []
     assert await ids(index, name, replace(LIKE, text="lunch")) == ["e1"]
 
 
-async def test_vectors_rank_by_meaning_and_words_together(index):
+async def test_vectors_rank_by_meaning_and_words_together(index: Any) -> None:
     name = await filled(
         index,
         document("e1", [1.0, 0.0], digest="latency", keywords=[]),
@@ -178,7 +179,7 @@ async def test_vectors_rank_by_meaning_and_words_together(index):
     assert await ids(index, name, LIKE) == ["e1"]
 
 
-async def test_a_vector_finds_without_words_and_within_the_filter(index):
+async def test_a_vector_finds_without_words_and_within_the_filter(index: Any) -> None:
     name = await filled(
         index,
         document("e1", [1.0, 0.0], service_id="a"),
@@ -189,14 +190,14 @@ async def test_a_vector_finds_without_words_and_within_the_filter(index):
     assert await ids(index, name, replace(LIKE, text="?", service="b"), [1.0, 0.0]) == ["e2"]
 
 
-async def test_deleted_documents_are_gone_and_missing_ones_no_error(index):
+async def test_deleted_documents_are_gone_and_missing_ones_no_error(index: Any) -> None:
     one, two = document("e1", digest="latency"), document("e2", digest="latency")
     name = await filled(index, one, two)
     assert await index.delete(name, [one.key, "0" * 64]) == frozenset()
     assert await ids(index, name, LIKE) == ["e2"]
 
 
-async def test_list_goes_through_the_keys_of_one_tenant_or_all(index):
+async def test_list_goes_through_the_keys_of_one_tenant_or_all(index: Any) -> None:
     documents = [
         document(f"e{n}", scope=UserScope(tenant, user)) for n in range(3) for tenant in ("t1", "t2") for user in "uv"
     ]
@@ -213,7 +214,7 @@ async def test_list_goes_through_the_keys_of_one_tenant_or_all(index):
         assert found == expected
 
 
-async def test_list_of_user_goes_through_the_keys_of_one_user(index):
+async def test_list_of_user_goes_through_the_keys_of_one_user(index: Any) -> None:
     scopes = [UserScope(tenant, user) for tenant in ("t1", "T1") for user in ("u1", "U1", "u-1", "u10")]
     name = await filled(index, *(document(f"e{n}", scope=scope) for n in range(5) for scope in scopes))
     for scope in (*scopes, UserScope("t3", "u1")):
@@ -228,7 +229,7 @@ async def test_list_of_user_goes_through_the_keys_of_one_user(index):
         assert found == expected
 
 
-async def test_what_was_removed_is_listed_no_more(index):
+async def test_what_was_removed_is_listed_no_more(index: Any) -> None:
     name = await filled(index, *(document(f"e{n}") for n in range(3)), document("e1", scope=UserScope("t1", "u2")))
     keys = await index.list_of_user(name, SCOPE, limit=2, after=None)
     assert await index.delete(name, keys) == frozenset()
@@ -236,7 +237,7 @@ async def test_what_was_removed_is_listed_no_more(index):
     assert len(await index.list_of_user(name, UserScope("t1", "u2"), limit=2, after=None)) == 1
 
 
-async def test_a_missing_index_is_told_apart_from_a_failure(index):
+async def test_a_missing_index_is_told_apart_from_a_failure(index: Any) -> None:
     name = index.new_name("missing")
     with pytest.raises(IndexMissing):
         await index.search(name, LIKE, None)
@@ -251,29 +252,29 @@ async def test_a_missing_index_is_told_apart_from_a_failure(index):
     await index.drop(name)
 
 
-async def test_creating_what_is_there_leaves_it_as_it_is(index):
+async def test_creating_what_is_there_leaves_it_as_it_is(index: Any) -> None:
     name = await filled(index, document("e1", [1.0, 0.0], digest="latency"), model=MODEL)
     await index.create(IndexVersion(name, MODEL, 2))
     assert await ids(index, name, LIKE) == ["e1"]
 
 
-async def test_a_dropped_index_is_gone(index):
+async def test_a_dropped_index_is_gone(index: Any) -> None:
     name = await filled(index, document("e1"))
     await index.drop(name)
     with pytest.raises(IndexMissing):
         await index.search(name, LIKE, None)
 
 
-async def test_more_documents_than_one_batch_takes(index):
+async def test_more_documents_than_one_batch_takes(index: Any) -> None:
     name = await filled(index, *(document(f"e{n}", digest=f"number {n}") for n in range(1203)))
     assert len(await index.list(name, None, limit=999, after=None)) == 999
     assert await ids(index, name, replace(LIKE, text="1202")) == ["e1202"]
 
 
-async def test_nothing_to_upload_and_nothing_to_delete(index):
+async def test_nothing_to_upload_and_nothing_to_delete(index: Any) -> None:
     name = await filled(index)
     assert await index.upload(name, []) == await index.delete(name, []) == frozenset()
 
 
-async def test_ping_answers(index):
+async def test_ping_answers(index: Any) -> None:
     await index.ping()

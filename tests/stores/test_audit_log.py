@@ -1,6 +1,7 @@
 """The AuditLog."""
 
 import asyncio
+from typing import Any
 
 import pytest
 
@@ -23,36 +24,36 @@ async def all_ids(audit: AuditLog, scope: UserScope, prefix: str, limit: int) ->
             return found
 
 
-async def test_a_missing_record_is_none_and_does_not_stand(audit):
+async def test_a_missing_record_is_none_and_does_not_stand(audit: Any) -> None:
     assert await audit.read(SCOPE, "d-0001") is None
     assert not audit.stands(SCOPE, "d-0001")
 
 
-async def test_append_then_read(audit):
+async def test_append_then_read(audit: Any) -> None:
     await audit.append(SCOPE, "d-0001", RECORD)
     assert await audit.read(SCOPE, "d-0001") == RECORD
     assert audit.stands(SCOPE, "d-0001")
 
 
-async def test_appending_the_same_bytes_again_is_success(audit):
+async def test_appending_the_same_bytes_again_is_success(audit: Any) -> None:
     await audit.append(SCOPE, "d-0001", RECORD)
     await audit.append(SCOPE, "d-0001", RECORD)
     assert await audit.read(SCOPE, "d-0001") == RECORD
 
 
-async def test_appending_other_bytes_breaks_the_history_and_changes_nothing(audit):
+async def test_appending_other_bytes_breaks_the_history_and_changes_nothing(audit: Any) -> None:
     await audit.append(SCOPE, "d-0001", RECORD)
     with pytest.raises(HistoryCorrupt):
         await audit.append(SCOPE, "d-0001", RECORD + b" ")
     assert await audit.read(SCOPE, "d-0001") == RECORD
 
 
-async def test_racing_appends_of_one_record_all_succeed(audit):
+async def test_racing_appends_of_one_record_all_succeed(audit: Any) -> None:
     await asyncio.gather(*(audit.append(SCOPE, "d-0001", RECORD) for _ in range(10)))
     assert await audit.read(SCOPE, "d-0001") == RECORD
 
 
-async def test_racing_forks_have_one_winner(audit):
+async def test_racing_forks_have_one_winner(audit: Any) -> None:
     outcomes = await asyncio.gather(
         *(audit.append(SCOPE, "d-0001", str(n).encode()) for n in range(10)), return_exceptions=True
     )
@@ -62,7 +63,7 @@ async def test_racing_forks_have_one_winner(audit):
     assert await audit.read(SCOPE, "d-0001") == str(winners[0]).encode()
 
 
-async def test_list_is_in_name_order_and_by_prefix(audit):
+async def test_list_is_in_name_order_and_by_prefix(audit: Any) -> None:
     for change_id in ("d-0002", "d-0001", "d-0010", "e-0001"):
         await audit.append(SCOPE, change_id, RECORD)
     for limit in (1, 3, 100):
@@ -73,7 +74,7 @@ async def test_list_is_in_name_order_and_by_prefix(audit):
 
 
 @pytest.mark.parametrize("neighbour", [UserScope("t1", "u10"), UserScope("t10", "u1"), UserScope("t1", "u")])
-async def test_neighbours_do_not_meet(audit, neighbour):
+async def test_neighbours_do_not_meet(audit: Any, neighbour: Any) -> None:
     await audit.append(neighbour, "d-0001", RECORD)
     assert await audit.read(SCOPE, "d-0001") is None
     assert not audit.stands(SCOPE, "d-0001")
@@ -81,7 +82,7 @@ async def test_neighbours_do_not_meet(audit, neighbour):
 
 
 @pytest.mark.parametrize("change_id", ["", "..", "../../u2/audit/d-0001", "a/b", "a?b", "a%2Fb", "a#b"])
-async def test_a_change_id_cannot_lead_elsewhere(audit, change_id):
+async def test_a_change_id_cannot_lead_elsewhere(audit: Any, change_id: Any) -> None:
     await audit.append(UserScope("t1", "u2"), "d-0001", RECORD)
     with pytest.raises(InvalidIdentifier):
         await audit.read(SCOPE, change_id)
@@ -91,7 +92,7 @@ async def test_a_change_id_cannot_lead_elsewhere(audit, change_id):
         audit.stands(SCOPE, change_id)
 
 
-async def test_a_removed_record_is_gone_and_can_be_written_anew(audit):
+async def test_a_removed_record_is_gone_and_can_be_written_anew(audit: Any) -> None:
     for _ in range(2):
         await audit.append(SCOPE, "d-0001", RECORD)
         await audit.append(SCOPE, "d-0002", RECORD)
@@ -102,7 +103,7 @@ async def test_a_removed_record_is_gone_and_can_be_written_anew(audit):
         assert await all_ids(audit, SCOPE, "", 10) == ["d-0002"]
 
 
-async def test_baselines_stand_apart_from_records(audit):
+async def test_baselines_stand_apart_from_records(audit: Any) -> None:
     await audit.append(SCOPE, "d-0001", RECORD)
     await audit.append_baseline(SCOPE, "d-0002", b"2")
     await audit.append_baseline(SCOPE, "d-0001", b"1")

@@ -1,5 +1,7 @@
 """The cache of recent documents: what it keeps, and its bound."""
 
+from typing import Any
+
 import pytest
 
 from memnet.domain.core.scope import DocumentKey, StorageETag, UserScope
@@ -19,7 +21,7 @@ def kept(cache: DocumentCache, *names: str) -> list[str]:
     return [name for name in names if cache.recall(key(name)) is not None]
 
 
-def test_what_is_remembered_is_recalled_until_forgotten():
+def test_what_is_remembered_is_recalled_until_forgotten() -> None:
     cache = DocumentCache(10_000)
     one = document(10)
     cache.remember(key("a"), one)
@@ -29,7 +31,7 @@ def test_what_is_remembered_is_recalled_until_forgotten():
     assert cache.recall(key("a")) is None
 
 
-def test_the_least_recently_used_goes_first():
+def test_the_least_recently_used_goes_first() -> None:
     cache = DocumentCache(2 * (ENTRY_BYTES + 2 * 10))
     cache.remember(key("a"), document(10))
     cache.remember(key("b"), document(10))
@@ -38,7 +40,7 @@ def test_the_least_recently_used_goes_first():
     assert kept(cache, "a", "b", "c") == ["a", "c"]
 
 
-def test_replacing_and_forgetting_give_their_bytes_back():
+def test_replacing_and_forgetting_give_their_bytes_back() -> None:
     cache = DocumentCache(2 * (ENTRY_BYTES + 2 * 10))
     for _ in range(5):
         cache.remember(key("a"), document(10))
@@ -50,13 +52,13 @@ def test_replacing_and_forgetting_give_their_bytes_back():
 
 
 @pytest.mark.parametrize("max_bytes", [0, 1000])
-def test_what_is_over_the_bound_by_itself_is_not_kept(max_bytes):
+def test_what_is_over_the_bound_by_itself_is_not_kept(max_bytes: Any) -> None:
     cache = DocumentCache(max_bytes)
     cache.remember(key("a"), document(2000))
     assert kept(cache, "a") == []
 
 
-def test_a_document_that_outgrew_the_bound_leaves_no_old_version():
+def test_a_document_that_outgrew_the_bound_leaves_no_old_version() -> None:
     cache = DocumentCache(ENTRY_BYTES + 2 * 10)
     cache.remember(key("a"), document(10))
     cache.remember(key("a"), document(11))

@@ -1,6 +1,7 @@
 """The DocumentStore."""
 
 from dataclasses import replace
+from typing import Any
 
 import pytest
 
@@ -45,25 +46,25 @@ async def paths(documents: DocumentStore, scope: UserScope, prefix: str = "", li
             return found
 
 
-async def test_a_missing_document_is_none(documents):
+async def test_a_missing_document_is_none(documents: Any) -> None:
     assert await documents.get(KEY) is None
     assert documents.recall(KEY) is None
 
 
-async def test_create_then_get_returns_the_bytes(documents):
+async def test_create_then_get_returns_the_bytes(documents: Any) -> None:
     await create(documents, KEY)
     assert await data_of(documents, KEY) == DATA
     assert await data_of(documents, KEY) == DATA, "unchanged since the last read"
 
 
-async def test_create_where_one_is_is_a_conflict(documents):
+async def test_create_where_one_is_is_a_conflict(documents: Any) -> None:
     await create(documents, KEY)
     with pytest.raises(StoreConflict):
         await documents.put(KEY, b"{}", SUMMARY, replaces=None)
     assert await data_of(documents, KEY) == DATA
 
 
-async def test_replace_with_a_stale_tag_is_a_conflict(documents):
+async def test_replace_with_a_stale_tag_is_a_conflict(documents: Any) -> None:
     first = await create(documents, KEY)
     await documents.put(KEY, b"{}", SUMMARY, replaces=first)
     with pytest.raises(StoreConflict):
@@ -71,13 +72,13 @@ async def test_replace_with_a_stale_tag_is_a_conflict(documents):
     assert await data_of(documents, KEY) == b"{}"
 
 
-async def test_replace_of_a_missing_document_is_a_conflict(documents):
+async def test_replace_of_a_missing_document_is_a_conflict(documents: Any) -> None:
     with pytest.raises(StoreConflict):
         await documents.put(KEY, DATA, SUMMARY, replaces=StorageETag('"0x8D000000000000"'))
     assert await documents.get(KEY) is None
 
 
-async def test_recall_returns_what_was_written_and_what_was_read(documents):
+async def test_recall_returns_what_was_written_and_what_was_read(documents: Any) -> None:
     await documents.put(KEY, DATA, SUMMARY, replaces=None)
     recalled = documents.recall(KEY)
     assert recalled is not None
@@ -86,7 +87,7 @@ async def test_recall_returns_what_was_written_and_what_was_read(documents):
     assert recalled == documents.recall(KEY)
 
 
-async def test_what_is_recalled_can_be_replaced(documents):
+async def test_what_is_recalled_can_be_replaced(documents: Any) -> None:
     await documents.put(KEY, DATA, SUMMARY, replaces=None)
     recalled = documents.recall(KEY)
     assert recalled is not None
@@ -94,7 +95,7 @@ async def test_what_is_recalled_can_be_replaced(documents):
     assert await data_of(documents, KEY) == b"{}"
 
 
-async def test_recall_does_not_repeat_what_a_conflict_refused(documents):
+async def test_recall_does_not_repeat_what_a_conflict_refused(documents: Any) -> None:
     first = await create(documents, KEY)
     await documents.put(KEY, b"{}", SUMMARY, replaces=first)
     with pytest.raises(StoreConflict):
@@ -103,7 +104,7 @@ async def test_recall_does_not_repeat_what_a_conflict_refused(documents):
     assert recalled is None or recalled.data == b"{}"
 
 
-async def test_list_is_in_name_order_with_what_put_said(documents):
+async def test_list_is_in_name_order_with_what_put_said(documents: Any) -> None:
     for namespace, path in [("user", "b"), ("user", "a/z"), ("user", "a"), ("projects", "p1"), ("user", "a.b")]:
         await create(documents, DocumentKey(SCOPE, namespace, path))
     assert await paths(documents, SCOPE) == ["projects/p1", "user/a", "user/a.b", "user/a/z", "user/b"]
@@ -112,7 +113,7 @@ async def test_list_is_in_name_order_with_what_put_said(documents):
     assert page.next_cursor is None
 
 
-async def test_list_says_what_the_last_put_said(documents):
+async def test_list_says_what_the_last_put_said(documents: Any) -> None:
     tag = await create(documents, KEY)
     summary = replace(SUMMARY, etag=ETag('"e-2"'), sequence=2, size=0, deleted=True, outbox=0)
     await documents.put(KEY, b"", summary, replaces=tag)
@@ -130,13 +131,13 @@ async def test_list_says_what_the_last_put_said(documents):
         ("nothing", []),
     ],
 )
-async def test_list_by_prefix(documents, prefix, found):
+async def test_list_by_prefix(documents: Any, prefix: Any, found: Any) -> None:
     for namespace, path in [("user", "static"), ("user", "s"), ("user2", "static")]:
         await create(documents, DocumentKey(SCOPE, namespace, path))
     assert await paths(documents, SCOPE, prefix) == found
 
 
-async def test_pages_are_bounded_and_join_without_gap_or_repeat(documents):
+async def test_pages_are_bounded_and_join_without_gap_or_repeat(documents: Any) -> None:
     names = [f"d{n}" for n in range(7)]
     for name in names:
         await create(documents, DocumentKey(SCOPE, "user", name))
@@ -155,7 +156,7 @@ async def test_pages_are_bounded_and_join_without_gap_or_repeat(documents):
         DocumentKey(UserScope("t1", "u1"), "user", "static/x"),
     ],
 )
-async def test_neighbours_do_not_meet(documents, neighbour):
+async def test_neighbours_do_not_meet(documents: Any, neighbour: Any) -> None:
     await create(documents, neighbour, b"theirs")
     assert await documents.get(KEY) is None
     assert documents.recall(KEY) is None
@@ -165,7 +166,7 @@ async def test_neighbours_do_not_meet(documents, neighbour):
     assert len(await paths(documents, SCOPE)) == (2 if same_user else 1)
 
 
-async def test_list_all_has_every_tenant(documents):
+async def test_list_all_has_every_tenant(documents: Any) -> None:
     keys = [
         DocumentKey(UserScope(tenant, user), "user", name)
         for tenant in ("t1", "t2")

@@ -1,6 +1,7 @@
 """The ErasureStore contract, and the fence that every store keeps."""
 
 from collections.abc import Sequence
+from typing import Any
 
 import pytest
 
@@ -44,7 +45,7 @@ async def fenced(stores: Stores) -> Stores:
 
 
 class TestFence:
-    async def test_it_is_put_up_once_and_written_over_the_one_that_was_read_alone(self, stores):
+    async def test_it_is_put_up_once_and_written_over_the_one_that_was_read_alone(self, stores: Any) -> None:
         erasures = stores.erasures
         assert await erasures.read(ONE) is None
         first = await erasures.write(ONE, b"1", replaces=None)
@@ -58,7 +59,7 @@ class TestFence:
         stored = await erasures.read(ONE)
         assert (stored.data, stored.storage_etag) == (DATA, second)
 
-    async def test_it_is_taken_down_by_whoever_read_it_last(self, stores):
+    async def test_it_is_taken_down_by_whoever_read_it_last(self, stores: Any) -> None:
         erasures = stores.erasures
         first = await erasures.write(ONE, b"1", replaces=None)
         second = await erasures.write(ONE, b"2", replaces=first)
@@ -77,7 +78,7 @@ class TestFence:
         with pytest.raises(StoreConflict):
             await erasures.lift(ONE, tag=second)
 
-    async def test_who_is_being_erased_is_told_by_tenant_and_of_all(self, stores):
+    async def test_who_is_being_erased_is_told_by_tenant_and_of_all(self, stores: Any) -> None:
         assert await stores.erasures.erasing(None) == frozenset()
         tags = {scope: await stores.erasures.write(scope, DATA, replaces=None) for scope in (ONE, *NEIGHBOURS)}
         assert await stores.erasures.erasing(None) == {ONE, *NEIGHBOURS}
@@ -90,13 +91,13 @@ class TestFence:
             with pytest.raises(InvalidIdentifier):
                 await stores.erasures.erasing(tenant)
 
-    async def test_neither_it_nor_a_receipt_is_of_the_user_s_storage(self, fenced):
+    async def test_neither_it_nor_a_receipt_is_of_the_user_s_storage(self, fenced: Any) -> None:
         await fenced.erasures.create_receipt("t1", "u1", DATA)
         assert await listed(fenced.storage, ONE) == []
 
 
 class TestReceipts:
-    async def test_one_is_created_and_never_changed(self, stores):
+    async def test_one_is_created_and_never_changed(self, stores: Any) -> None:
         erasures = stores.erasures
         assert await erasures.read_receipt("t1", "e1") is None
         await erasures.create_receipt("t1", "e1", DATA)
@@ -107,7 +108,7 @@ class TestReceipts:
         for tenant, erasure_id in (("t10", "e1"), ("t1", "e10"), ("t1", "e")):
             assert await erasures.read_receipt(tenant, erasure_id) is None
 
-    async def test_they_are_listed_by_tenant(self, stores):
+    async def test_they_are_listed_by_tenant(self, stores: Any) -> None:
         for tenant, erasure_id in (("t1", "b"), ("t1", "a"), ("t1", "c.1"), ("t10", "d"), ("t2", "a")):
             await stores.erasures.create_receipt(tenant, erasure_id, DATA)
 
@@ -123,7 +124,7 @@ class TestReceipts:
             with pytest.raises(InvalidCursor):
                 await stores.erasures.list_receipts(tenant, limit=1, cursor=wrong)
 
-    async def test_ids_are_identifiers(self, stores):
+    async def test_ids_are_identifiers(self, stores: Any) -> None:
         for tenant, erasure_id in (("t1", "../x"), ("t1", ""), ("t1/x", "e"), ("..", "e")):
             with pytest.raises(InvalidIdentifier):
                 await stores.erasures.read_receipt(tenant, erasure_id)
@@ -132,7 +133,7 @@ class TestReceipts:
         with pytest.raises(InvalidIdentifier):
             await stores.erasures.list_receipts("t1/x", limit=1, cursor=None)
 
-    async def test_they_forbid_nothing(self, stores):
+    async def test_they_forbid_nothing(self, stores: Any) -> None:
         await stores.erasures.create_receipt("t1", "u1", DATA)
         await stores.erasures.check(ONE)
         await fill(stores, ONE, "a")
@@ -143,7 +144,7 @@ KINDS = list(writes(stores_over(memory_blobs()), ONE, "a"))
 
 class TestEveryStoreKeepsTheFence:
     @pytest.mark.parametrize("kind", KINDS)
-    async def test_nothing_of_the_user_is_created_while_it_is_up(self, stores, kind):
+    async def test_nothing_of_the_user_is_created_while_it_is_up(self, stores: Any, kind: Any) -> None:
         await writes(stores, ONE, "before")[kind]()
         before = await listed(stores.storage, ONE)
         tag = await stores.erasures.write(ONE, DATA, replaces=None)
@@ -156,7 +157,7 @@ class TestEveryStoreKeepsTheFence:
         assert len(await listed(stores.storage, ONE)) == 2 * len(before)
 
     @pytest.mark.parametrize("kind", KINDS)
-    async def test_nobody_else_notices(self, fenced, kind):
+    async def test_nobody_else_notices(self, fenced: Any, kind: Any) -> None:
         for scope in NEIGHBOURS:
             await writes(fenced, scope, "a")[kind]()
             await fenced.erasures.check(scope)
@@ -167,7 +168,7 @@ class TestEveryStoreKeepsTheFence:
                 await check(ONE)
 
     @pytest.mark.parametrize("kind", list(ItemKind))
-    async def test_no_record_is_written_over_either(self, stores, kind):
+    async def test_no_record_is_written_over_either(self, stores: Any, kind: Any) -> None:
         key = ItemKey(ONE, kind, "a")
         first = await stores.records.write(key, b"1", replaces=None)
         fence = await stores.erasures.write(ONE, DATA, replaces=None)
@@ -178,7 +179,7 @@ class TestEveryStoreKeepsTheFence:
         await stores.records.write(key, b"2", replaces=first)
         assert (await stores.records.read(key)).data == b"2"
 
-    async def test_a_document_that_is_there_is_fenced_by_its_tombstone_alone(self, stores):
+    async def test_a_document_that_is_there_is_fenced_by_its_tombstone_alone(self, stores: Any) -> None:
         """To ask before every change would cost every writer a round trip; the erasure has to write over it once."""
         key = document_of(ONE)
         await stores.documents.put(key, b"1", SUMMARY, replaces=None)
@@ -198,7 +199,7 @@ class TestEveryStoreKeepsTheFence:
             await stores.documents.put(key, b"2", SUMMARY, replaces=None)
         assert await stores.documents.get(key) is None
 
-    async def test_everything_can_be_read_and_removed_behind_it(self, stores):
+    async def test_everything_can_be_read_and_removed_behind_it(self, stores: Any) -> None:
         await fill(stores, ONE, "a")
         await stores.erasures.write(ONE, DATA, replaces=None)
         assert (await stores.documents.get(document_of(ONE, "a"))).data == DATA
@@ -208,18 +209,18 @@ class TestEveryStoreKeepsTheFence:
         assert await listed(stores.storage, ONE) == []
         assert await stores.erasures.read(ONE) is not None
 
-    async def test_a_hold_can_be_placed_behind_it(self, fenced):
+    async def test_a_hold_can_be_placed_behind_it(self, fenced: Any) -> None:
         await put_hold(fenced, ONE)
         assert len(await listed(fenced.storage, ONE)) == 1
 
-    async def test_a_tenant_s_job_is_nobody_s(self, fenced):
+    async def test_a_tenant_s_job_is_nobody_s(self, fenced: Any) -> None:
         job = Job(JobKind.REINDEX, "t1", None, "j1")
         await fenced.marks.mark(job)
         assert [found.job for found in (await fenced.marks.list(limit=10, cursor=None)).items] == [job]
         assert await listed(fenced.storage, ONE) == []
 
 
-async def test_fences_that_are_none_are_not_told(stores):
+async def test_fences_that_are_none_are_not_told(stores: Any) -> None:
     for name in ("erasing/t1/u1", "erasing/t1/a/u1.json", "erasing/u1.json", "erasing/t1/-.json"):
         storage_of(stores.erasures).overwrite(name, DATA)
     await stores.erasures.write(ONE, DATA, replaces=None)
@@ -230,7 +231,7 @@ async def test_fences_that_are_none_are_not_told(stores):
 class TestEnd:
     """The record of a tenant's end, which is its fence for good."""
 
-    async def test_it_is_written_over_the_one_that_was_read_alone_and_listed_while_it_runs(self, stores):
+    async def test_it_is_written_over_the_one_that_was_read_alone_and_listed_while_it_runs(self, stores: Any) -> None:
         erasures = stores.erasures
         assert await erasures.read_end("t1") is None
         assert await erasures.list_ending() == []
@@ -247,7 +248,7 @@ class TestEnd:
             await erasures.read_end("t/1")
 
     @pytest.mark.parametrize("kind", KINDS)
-    async def test_nothing_is_written_for_its_users_and_all_is_for_others(self, stores, kind):
+    async def test_nothing_is_written_for_its_users_and_all_is_for_others(self, stores: Any, kind: Any) -> None:
         await stores.erasures.write_end("t1", DATA, replaces=None, runs=False)
         for scope in (ONE, UserScope("t1", "new")):
             with pytest.raises(TenantEnded):
@@ -257,7 +258,7 @@ class TestEnd:
             assert await listed(stores.storage, scope) == []
         await writes(stores, UserScope("t10", "u1"), "a")[kind]()
 
-    async def test_an_erasure_s_tombstone_is_not_kept_out(self, stores):
+    async def test_an_erasure_s_tombstone_is_not_kept_out(self, stores: Any) -> None:
         key = document_of(ONE)
         await stores.documents.put(key, DATA, SUMMARY, replaces=None)
         await stores.erasures.write_end("t1", DATA, replaces=None, runs=True)

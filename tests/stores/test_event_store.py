@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from datetime import UTC, datetime
+from typing import Any
 
 import pytest
 
@@ -37,16 +38,16 @@ async def marked(events: EventStore, limit: int = 2) -> list[tuple[EventKey, str
     return [(mark.key, mark.mark_id) for mark in found]
 
 
-async def test_a_missing_event_is_none(events):
+async def test_a_missing_event_is_none(events: Any) -> None:
     assert await events.get(KEY) is None
 
 
-async def test_create_then_get_returns_the_bytes(events):
+async def test_create_then_get_returns_the_bytes(events: Any) -> None:
     await events.create(KEY, DATA)
     assert await events.get(KEY) == DATA
 
 
-async def test_an_event_is_created_once(events):
+async def test_an_event_is_created_once(events: Any) -> None:
     await events.create(KEY, DATA)
     for data in (DATA, b"{}"):
         with pytest.raises(StoreConflict):
@@ -64,14 +65,14 @@ async def test_an_event_is_created_once(events):
         EventKey(SCOPE, "evt_01.json"),
     ],
 )
-async def test_neighbours_do_not_meet(events, neighbour):
+async def test_neighbours_do_not_meet(events: Any, neighbour: Any) -> None:
     await events.create(neighbour, b"theirs")
     assert await events.get(KEY) is None
     await events.create(KEY, b"ours")
     assert await events.get(neighbour) == b"theirs"
 
 
-async def test_lists_are_of_one_tenant_or_of_all_in_name_order(events):
+async def test_lists_are_of_one_tenant_or_of_all_in_name_order(events: Any) -> None:
     keys = [
         EventKey(UserScope(tenant, user), event_id)
         for tenant in ("t1", "t10", "t2")
@@ -86,7 +87,7 @@ async def test_lists_are_of_one_tenant_or_of_all_in_name_order(events):
     assert await listed(events, "t3") == []
 
 
-async def test_marks_come_and_go_one_by_one(events):
+async def test_marks_come_and_go_one_by_one(events: Any) -> None:
     other = EventKey(UserScope("t2", "u1"), "evt_02")
     for key, mark_id in ((KEY, "m1"), (KEY, "m2"), (other, "m1"), (KEY, "m1")):
         await events.mark(key, mark_id)
@@ -96,20 +97,20 @@ async def test_marks_come_and_go_one_by_one(events):
     assert await marked(events) == [(KEY, "m2"), (other, "m1")]
 
 
-async def test_a_mark_needs_no_event_and_is_none(events):
+async def test_a_mark_needs_no_event_and_is_none(events: Any) -> None:
     await events.mark(KEY, "m1")
     assert await events.get(KEY) is None
     assert await listed(events, None) == []
 
 
-async def test_a_mark_says_since_when_it_stands(events):
+async def test_a_mark_says_since_when_it_stands(events: Any) -> None:
     await events.mark(KEY, "m1")
     (mark,) = (await events.list_marked(limit=10, cursor=None)).items
     assert mark.since.tzinfo is not None
     assert datetime(2020, 1, 1, tzinfo=UTC) < mark.since
 
 
-async def test_a_removed_event_is_gone_its_marks_are_not_and_it_can_be_written_anew(events):
+async def test_a_removed_event_is_gone_its_marks_are_not_and_it_can_be_written_anew(events: Any) -> None:
     for _ in range(2):
         await events.create(KEY, DATA)
         await events.mark(KEY, "m1")
@@ -120,7 +121,7 @@ async def test_a_removed_event_is_gone_its_marks_are_not_and_it_can_be_written_a
         assert await marked(events) == [(KEY, "m1")]
 
 
-async def test_lists_of_one_user_say_since_when(events):
+async def test_lists_of_one_user_say_since_when(events: Any) -> None:
     scopes = (SCOPE, UserScope("t1", "u10"), UserScope("t10", "u1"))
     for scope in scopes:
         for event_id in ("b", "a", "c"):

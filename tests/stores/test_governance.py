@@ -29,7 +29,7 @@ def stored(blobs: Blobs) -> tuple[Any, ...]:
     return UserDirectory(blobs), AuditLog(blobs, VaultWorld().vault), EventStore(blobs), RecordStore(blobs)
 
 
-async def test_a_change_is_created_once(holds):
+async def test_a_change_is_created_once(holds: Any) -> None:
     key = HoldKey(PLACE, 1)
     assert await holds.read(key) is None
     await holds.create(key, DATA)
@@ -39,7 +39,7 @@ async def test_a_change_is_created_once(holds):
     assert await holds.read(key) == DATA
 
 
-async def test_changes_are_listed_by_place_and_by_tenant_in_their_order(holds):
+async def test_changes_are_listed_by_place_and_by_tenant_in_their_order(holds: Any) -> None:
     places = [HoldTarget("t1"), HoldTarget("t1", "tenant"), PLACE, HoldTarget("t1", "u10"), HoldTarget("t10", "u1")]
     keys = [HoldKey(place, number) for place in places for number in (1, 2, 10)]
     for key in reversed(keys):
@@ -59,7 +59,7 @@ async def test_changes_are_listed_by_place_and_by_tenant_in_their_order(holds):
 
 
 @pytest.mark.parametrize("held", [PLACE, HoldTarget("t1")])
-async def test_the_changes_of_a_hold_are_a_chain_in_any_store(holds, held):
+async def test_the_changes_of_a_hold_are_a_chain_in_any_store(holds: Any, held: Any) -> None:
     blobs = memory_blobs()
     service = service_of(holds=holds, erasures=ErasureStore(blobs))
     for change in (place_hold, release_hold) * 6:
@@ -72,7 +72,7 @@ async def test_the_changes_of_a_hold_are_a_chain_in_any_store(holds, held):
         await get_hold(held, service)
 
 
-async def test_a_user_is_listed_once_whatever_is_stored(stored):
+async def test_a_user_is_listed_once_whatever_is_stored(stored: Any) -> None:
     users, log, events, records = stored
     assert (await users.list_tenants(limit=10, cursor=None)).items == []
     for tenant in ("t2", "t1", "t1-a"):
@@ -96,7 +96,9 @@ async def test_a_user_is_listed_once_whatever_is_stored(stored):
 
 
 @pytest.mark.parametrize("size", [1, 1000])
-async def test_the_users_of_one_or_all_tenants_are_listed_once_in_name_order(blobs: Blobs, size, monkeypatch):
+async def test_the_users_of_one_or_all_tenants_are_listed_once_in_name_order(
+    blobs: Blobs, size: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr("memnet.stores.users.pages", partial(all_pages, size=size))
     scopes = [UserScope(tenant, user) for tenant in ("t1", "t10", "t2") for user in ("u1", "u10", "u2")]
     for scope in scopes:

@@ -1,6 +1,7 @@
 """The JobMarks."""
 
 from datetime import timedelta
+from typing import Any
 
 from memnet.adapters.memory.clock import FrozenClock
 from memnet.domain.core.job import PENDING_MARKERS, Job, JobKind
@@ -21,7 +22,7 @@ async def listed(marks: JobMarks, limit: int = 2) -> list[Job]:
             return found
 
 
-async def test_marks_come_and_go_one_by_one(marks):
+async def test_marks_come_and_go_one_by_one(marks: Any) -> None:
     other = Job(JobKind.REPLAY, "t1", "u1", "rpl-2")
     for job in (JOB, other, JOB):
         await marks.mark(job)
@@ -31,7 +32,7 @@ async def test_marks_come_and_go_one_by_one(marks):
     assert await listed(marks) == [other]
 
 
-async def test_jobs_of_one_id_are_told_apart_by_kind_tenant_and_user(marks):
+async def test_jobs_of_one_id_are_told_apart_by_kind_tenant_and_user(marks: Any) -> None:
     jobs = [
         Job(JobKind.CONFLICT, "t1", "u1", "x"),
         Job(JobKind.REINDEX, "t1", None, "x"),
@@ -47,7 +48,7 @@ async def test_jobs_of_one_id_are_told_apart_by_kind_tenant_and_user(marks):
     assert await listed(marks) == [jobs[0], *jobs[2:]]
 
 
-async def test_a_second_mark_keeps_the_first_ones_time():
+async def test_a_second_mark_keeps_the_first_ones_time() -> None:
     clock = FrozenClock()
     marks = JobMarks(memory_blobs(clock))
     await marks.mark(JOB)
@@ -57,7 +58,7 @@ async def test_a_second_mark_keeps_the_first_ones_time():
     assert [marked.since for marked in (await marks.list(limit=10, cursor=None)).items] == [since]
 
 
-async def test_what_is_no_mark_is_passed_over(marks):
+async def test_what_is_no_mark_is_passed_over(marks: Any) -> None:
     await marks.mark(JOB)
     for name in ("replay/t1/u1/x/y", "replay/t1/u1", "sweep/t1/u1/x", "replay/-/u1/x", "replay/t1/u1/!"):
         storage_of(marks).overwrite(f"{PENDING_MARKERS}{name}", b"")

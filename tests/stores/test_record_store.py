@@ -1,5 +1,7 @@
 """The RecordStore."""
 
+from typing import Any
+
 import pytest
 
 from memnet.domain.core.errors import InvalidIdentifier
@@ -30,11 +32,11 @@ async def listed(
             return found
 
 
-async def test_a_missing_record_is_none(records):
+async def test_a_missing_record_is_none(records: Any) -> None:
     assert await records.read(KEY) is None
 
 
-async def test_a_record_is_created_once(records):
+async def test_a_record_is_created_once(records: Any) -> None:
     tag = await records.write(KEY, DATA, replaces=None)
     for data in (DATA, b"{}"):
         with pytest.raises(StoreConflict):
@@ -43,7 +45,7 @@ async def test_a_record_is_created_once(records):
     assert (stored.data, stored.storage_etag) == (DATA, tag)
 
 
-async def test_a_record_is_written_over_the_one_that_was_read_alone(records):
+async def test_a_record_is_written_over_the_one_that_was_read_alone(records: Any) -> None:
     first = await records.write(KEY, b"1", replaces=None)
     second = await records.write(KEY, b"2", replaces=first)
     assert second != first
@@ -66,7 +68,7 @@ async def test_a_record_is_written_over_the_one_that_was_read_alone(records):
     ],
     ids=lambda key: key.blob_name,
 )
-async def test_neighbours_do_not_meet(records, neighbour):
+async def test_neighbours_do_not_meet(records: Any, neighbour: Any) -> None:
     await records.write(neighbour, b"theirs", replaces=None)
     assert await records.read(KEY) is None
     await records.write(KEY, b"ours", replaces=None)
@@ -75,7 +77,7 @@ async def test_neighbours_do_not_meet(records, neighbour):
     assert await listed(records, SCOPE) == sorted(mine, key=lambda key: key.blob_name)
 
 
-async def test_lists_are_of_one_kind_of_one_user_or_of_one_tenant_in_name_order(records):
+async def test_lists_are_of_one_kind_of_one_user_or_of_one_tenant_in_name_order(records: Any) -> None:
     keys = [
         ItemKey(UserScope(tenant, user), kind, name)
         for tenant in ("t1", "t10", "t2")
@@ -95,12 +97,12 @@ async def test_lists_are_of_one_kind_of_one_user_or_of_one_tenant_in_name_order(
     assert await listed(records, "t3") == []
 
 
-async def test_a_tenant_is_one_identifier(records):
+async def test_a_tenant_is_one_identifier(records: Any) -> None:
     with pytest.raises(InvalidIdentifier):
         await records.list_of_tenant("t1/users/u1", ItemKind.KEYS, limit=1, cursor=None)
 
 
-async def test_a_record_is_removed_whatever_its_tag_or_with_its_own_alone(records):
+async def test_a_record_is_removed_whatever_its_tag_or_with_its_own_alone(records: Any) -> None:
     for _ in range(2):
         await records.write(KEY, b"1", replaces=None)
         await records.delete(KEY)

@@ -1,6 +1,7 @@
 """A sealed baseline in each store: what lies there says nothing, and runs at once put the same one in place."""
 
 import asyncio
+from typing import Any
 
 import pytest
 
@@ -45,14 +46,14 @@ def a_baseline(content: object) -> Baseline:
     )
 
 
-async def test_it_lies_sealed_and_is_read_as_it_was(audit):
+async def test_it_lies_sealed_and_is_read_as_it_was(audit: Any) -> None:
     baseline = a_baseline({"said": SECRET})
     await store_baseline(baseline, audit=audit)
     assert SECRET.encode() not in await audit.read_baseline(SCOPE, baseline.change_id)
     assert await read_baseline(SCOPE, "d", audit=audit) == baseline
 
 
-async def test_runs_at_once_and_later_ones_put_the_same_one_in_place(audit):
+async def test_runs_at_once_and_later_ones_put_the_same_one_in_place(audit: Any) -> None:
     baseline = a_baseline({"said": SECRET})
     await asyncio.gather(*(store_baseline(baseline, audit=audit) for _ in range(5)))
     first = await audit.read_baseline(SCOPE, baseline.change_id)

@@ -1,5 +1,7 @@
 """The SearchRegister."""
 
+from typing import Any
+
 import pytest
 
 from memnet.domain.events.index_layout import LAYOUT, IndexVersion, Layout, dump_layout
@@ -10,12 +12,12 @@ FIRST = Layout(IndexVersion("events-1"))
 SECOND = Layout(IndexVersion("events-1"), IndexVersion("events-2", "model", 3))
 
 
-async def test_a_missing_record_is_none(register):
+async def test_a_missing_record_is_none(register: Any) -> None:
     assert await register.read("tenants/t1") is None
     assert await register.recent() is None
 
 
-async def test_a_record_is_written_over_the_one_that_was_read_alone(register):
+async def test_a_record_is_written_over_the_one_that_was_read_alone(register: Any) -> None:
     tag = await register.write("rebuild", b"1", replaces=None)
     with pytest.raises(StoreConflict):
         await register.write("rebuild", b"2", replaces=None)
@@ -26,7 +28,7 @@ async def test_a_record_is_written_over_the_one_that_was_read_alone(register):
     assert (stored.data, stored.storage_etag) == (b"2", second)
 
 
-async def test_the_layout_is_seen_at_once_by_who_wrote_it(register):
+async def test_the_layout_is_seen_at_once_by_who_wrote_it(register: Any) -> None:
     assert await register.recent() is None
     tag = await register.write(LAYOUT, dump_layout(FIRST), replaces=None)
     assert await register.recent() == FIRST

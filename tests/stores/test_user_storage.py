@@ -1,5 +1,7 @@
 """The UserStorage: all that is stored of a user, and the removal of what was listed."""
 
+from typing import Any
+
 import pytest
 
 from memnet.domain.core.errors import InvalidCursor
@@ -35,7 +37,7 @@ def stores(blobs: Blobs) -> Stores:
 
 
 class TestUserStorage:
-    async def test_it_lists_the_keys_first_and_everything_once_in_pages_of_any_size(self, stores):
+    async def test_it_lists_the_keys_first_and_everything_once_in_pages_of_any_size(self, stores: Any) -> None:
         for scope in (ONE, *NEIGHBOURS):
             await fill(stores, scope, "a", "b")
         # Documents, audit, baselines, events, their marks, a record of each kind, both jobs' marks and a hold.
@@ -50,7 +52,7 @@ class TestUserStorage:
                 assert await listed(stores.storage, scope, limit) == whole
         assert await listed(stores.storage, NOBODY) == []
 
-    async def test_it_removes_what_it_lists_and_nothing_else(self, stores):
+    async def test_it_removes_what_it_lists_and_nothing_else(self, stores: Any) -> None:
         for scope in (ONE, *NEIGHBOURS):
             await fill(stores, scope, "a")
         before = {scope: await listed(stores.storage, scope) for scope in NEIGHBOURS}
@@ -71,14 +73,14 @@ class TestUserStorage:
         marked = {found.job.scope for found in (await stores.marks.list(limit=100, cursor=None)).items}
         assert marked == set(NEIGHBOURS)
 
-    async def test_the_user_can_start_afresh(self, stores):
+    async def test_the_user_can_start_afresh(self, stores: Any) -> None:
         await fill(stores, ONE, "a")
         for found in await found_in(stores.storage, ONE):
             await stores.storage.delete(ONE, found, known_at=now())
         await fill(stores, ONE, "a")
         assert (await stores.documents.get(document_of(ONE, "a"))).data == DATA
 
-    async def test_what_has_become_something_else_is_left(self, stores):
+    async def test_what_has_become_something_else_is_left(self, stores: Any) -> None:
         """A process that stood still must not remove what a user has stored since an erasure."""
         await fill(stores, ONE, "a")
         before = await found_in(stores.storage, ONE)
@@ -102,14 +104,14 @@ class TestUserStorage:
                 await stores.storage.delete(ONE, found, known_at=now())
         assert await listed(stores.storage, ONE) == [found.name for found in before]
 
-    async def test_what_comes_while_it_lists_is_found_by_the_next_listing(self, stores):
+    async def test_what_comes_while_it_lists_is_found_by_the_next_listing(self, stores: Any) -> None:
         await fill(stores, ONE, "a")
         page = await stores.storage.list(ONE, limit=4, cursor=None)
         await stores.records.write(ItemKey(ONE, ItemKind.KEYS, "late"), DATA, replaces=None)
         await pages(lambda cursor: stores.storage.list(ONE, limit=4, cursor=cursor or page.next_cursor), 4)
         assert f"{ONE.prefix}keys/late.json" in await listed(stores.storage, ONE)
 
-    async def test_another_s_names_are_refused(self, stores):
+    async def test_another_s_names_are_refused(self, stores: Any) -> None:
         theirs: list[str] = []
         for scope in NEIGHBOURS:
             await fill(stores, scope, "a")
@@ -134,7 +136,7 @@ class TestUserStorage:
         assert await stores.erasures.read(ONE) is not None
         assert len((await stores.marks.list(limit=100, cursor=None)).items) == 2 * len(NEIGHBOURS) + 1
 
-    async def test_a_tenant_is_listed_whole_with_what_is_nobody_s_and_removed(self, stores):
+    async def test_a_tenant_is_listed_whole_with_what_is_nobody_s_and_removed(self, stores: Any) -> None:
         tenant, place = TenantScope("t1"), HoldTarget("t1")
         for scope in (ONE, *NEIGHBOURS):
             await fill(stores, scope, "a")
@@ -160,7 +162,7 @@ class TestUserStorage:
         with pytest.raises(ValueError, match="not the user's"):
             await stores.storage.delete(tenant, Found(name, StorageETag('"0x1"')), known_at=now())
 
-    async def test_a_cursor_serves_its_own_list_only(self, stores):
+    async def test_a_cursor_serves_its_own_list_only(self, stores: Any) -> None:
         await fill(stores, ONE, "a")
         cursor = (await stores.storage.list(ONE, limit=1, cursor=None)).next_cursor
         assert cursor is not None
@@ -169,7 +171,7 @@ class TestUserStorage:
                 await stores.storage.list(scope, limit=1, cursor=wrong)
 
 
-async def test_the_listing_is_what_the_container_shows(stores: Stores):
+async def test_the_listing_is_what_the_container_shows(stores: Stores) -> None:
     """Asked of the container itself, name by name, by whose name it bears."""
     for scope in (ONE, *NEIGHBOURS):
         await fill(stores, scope, "a", "b")

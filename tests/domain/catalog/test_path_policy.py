@@ -42,7 +42,7 @@ ALLOWED = [pointer(rule) for rule in ("/preferences", "/facets/*/text", "/a~1b",
         "/content/empty//x",
     ],
 )
-def test_writable(path):
+def test_writable(path: Any) -> None:
     check_writable(parse_patch([op("add", path, value=1), op("remove", path)]), ALLOWED)
 
 
@@ -88,7 +88,7 @@ NOT_WRITABLE = [
 
 
 @pytest.mark.parametrize("path", NOT_WRITABLE)
-def test_not_writable(path):
+def test_not_writable(path: Any) -> None:
     fine = op("add", "/content/preferences/0", value=1)
     for operation in [
         op("add", path, value=1),
@@ -105,19 +105,19 @@ def test_not_writable(path):
         assert refusal.value.details == {"op_index": 1, "path": path}
 
 
-def test_a_test_looks_anywhere_below_the_content_and_nowhere_else():
+def test_a_test_looks_anywhere_below_the_content_and_nowhere_else() -> None:
     check_writable(parse_patch([op("test", "/content", value=1), op("test", "/content/facets/x", value=1)]), ())
     for path in ["", "/", "/commit", "/contentX", "/doc_id"]:
         with pytest.raises(PathNotWritable):
             check_writable(parse_patch([op("test", path, value=1)]), [()])
 
 
-def test_without_rules_nothing_is_writable():
+def test_without_rules_nothing_is_writable() -> None:
     with pytest.raises(PathNotWritable):
         check_writable(parse_patch([op("add", "/content/x", value=1)]), ())
 
 
-def test_a_rule_for_everything_covers_the_content_itself_and_not_more():
+def test_a_rule_for_everything_covers_the_content_itself_and_not_more() -> None:
     check_writable(parse_patch([op("replace", "/content", value={}), op("remove", "/content/a")]), [()])
     for path in ["", "/doc_id", "/commit/etag"]:
         with pytest.raises(PathNotWritable):
@@ -139,7 +139,7 @@ def test_a_rule_for_everything_covers_the_content_itself_and_not_more():
         (("*",), ("a",), False, False),
     ],
 )
-def test_segments_are_compared_whole(target, rule, within, touching):
+def test_segments_are_compared_whole(target: Any, rule: Any, within: Any, touching: Any) -> None:
     assert lies_within(target, rule) is within
     assert touches(target, rule) is touching
 
@@ -188,7 +188,7 @@ def check(before: Any, ops: Any) -> None:
         ({"first": [{"hidden": "s3cret"}]}, [op("add", "/content/first/0", value={"hidden": 1})]),
     ],
 )
-def test_denied(before, ops):
+def test_denied(before: Any, ops: Any) -> None:
     with pytest.raises(FieldDenied) as refusal:
         check(before, ops)
     assert "s3cret" not in repr((refusal.value.message, refusal.value.details))
@@ -212,11 +212,11 @@ def test_denied(before, ops):
         ({"first": [{}]}, [op("add", "/content/first/-", value={"hidden": "not the first"})]),
     ],
 )
-def test_not_denied(before, ops):
+def test_not_denied(before: Any, ops: Any) -> None:
     check(before, ops)
 
 
-def test_a_whole_content_is_searched_and_the_place_named():
+def test_a_whole_content_is_searched_and_the_place_named() -> None:
     check_content({"a": [{"b": "password"}]}, DENIED)
     with pytest.raises(FieldDenied) as refusal:
         check_content({"a/b": [{"Password": "s3cret"}]}, DENIED)
@@ -227,7 +227,7 @@ def test_a_whole_content_is_searched_and_the_place_named():
 
 
 @pytest.mark.parametrize("name", ["password", "iban", "SSN", "Client_Secret"])
-def test_the_shipped_profiles_deny_names_at_any_depth(name):
+def test_the_shipped_profiles_deny_names_at_any_depth(name: str) -> None:
     rules = shipped_rules("project-copilot-v1", "project_doc")
     command = shipped_command("project-copilot-v1", "project_doc", op("add", f"/content/facets/{name}", value="s3cret"))
     with pytest.raises(FieldDenied) as refusal:
@@ -235,7 +235,7 @@ def test_the_shipped_profiles_deny_names_at_any_depth(name):
     assert "s3cret" not in repr((refusal.value.message, refusal.value.details))
 
 
-def test_a_proposal_does_not_smuggle_a_denied_field_in():
+def test_a_proposal_does_not_smuggle_a_denied_field_in() -> None:
     """The pending item carries the operation's value and the writer's evidence into the document."""
     rules = shipped_rules("project-copilot-v1", "user_dynamic")
     fact = {"id": "f", "text": "t", "confidence": 0.1, "evidence": {}, "last_verified_at": "2026-01-01T00:00:00Z"}
@@ -297,7 +297,7 @@ def denied_count(value: Any) -> int:
 
 @settings(max_examples=250)
 @given(DOCUMENT, st.lists(OP, min_size=1, max_size=4))
-def test_no_patch_reaches_outside_the_rules_or_brings_in_what_is_denied(document, ops):
+def test_no_patch_reaches_outside_the_rules_or_brings_in_what_is_denied(document: Any, ops: Any) -> None:
     before = orjson.loads(canonical(document))
     try:
         outcome = draft(RULES, patch_command(*ops), document).content

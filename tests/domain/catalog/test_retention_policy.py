@@ -1,6 +1,7 @@
 """How long what is kept: rules between floors and ceilings, and chains without gaps."""
 
 from datetime import UTC, datetime, timedelta
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -31,7 +32,7 @@ def policy(limits: Limits | None = None, **rules: dict[str, int | None]) -> Rete
     return RetentionPolicy(profiles, limits or Limits())
 
 
-def test_a_rule_holds_and_without_one_the_ceiling_does():
+def test_a_rule_holds_and_without_one_the_ceiling_does() -> None:
     limits = Limits(events_max_days=100)
     found = policy(limits, a={"events_days": 30}, b={})
     assert [found.days(Kind.EVENTS, name) for name in ("a", "b")] == [30, 100]
@@ -40,14 +41,14 @@ def test_a_rule_holds_and_without_one_the_ceiling_does():
     assert found.last_due(Kind.EVENTS, "a", NOW) == to_text(NOW - timedelta(days=30))
 
 
-def test_what_names_no_profile_goes_by_the_longest_rule():
+def test_what_names_no_profile_goes_by_the_longest_rule() -> None:
     found = policy(None, a={"events_days": 30}, b={"events_days": 60})
     assert [found.days(Kind.EVENTS, name) for name in (None, "gone", "a")] == [60, 60, 30]
     assert policy(None, a={"events_days": 30}, b={}).days(Kind.EVENTS, None) is None
     assert policy(Limits(events_max_days=9)).days(Kind.EVENTS, None) == 9
 
 
-def test_a_tenants_limits_take_the_place_of_the_organisations():
+def test_a_tenants_limits_take_the_place_of_the_organisations() -> None:
     ceilings = Ceilings.model_validate_json(
         b'{"audit_max_days":700,"audit_min_days":365,"events_max_days":365,'
         b'"tenants":{"strict":{"events_max_days":30},"long":{"audit_max_days":4000,"audit_min_days":3650},'
@@ -64,7 +65,7 @@ def test_a_tenants_limits_take_the_place_of_the_organisations():
 
 
 @given(rule=DAYS, least=DAYS, most=DAYS)
-def test_days_are_never_outside_the_limits(rule, least, most):
+def test_days_are_never_outside_the_limits(rule: Any, least: Any, most: Any) -> None:
     if least is not None and most is not None and least > most:
         least, most = most, least
     limits = Limits(jobs_min_days=least, jobs_max_days=most)
@@ -74,11 +75,11 @@ def test_days_are_never_outside_the_limits(rule, least, most):
 
 
 @given(as_of=st.datetimes(timezones=st.just(UTC)), days=st.integers(1, 36_500))
-def test_no_moment_is_too_early(as_of, days):
+def test_no_moment_is_too_early(as_of: Any, days: Any) -> None:
     policy(None, a={"events_days": days}).last_due(Kind.EVENTS, "a", as_of)
 
 
-def record(days_ago: float, profile_id: str | None = "a"):
+def record(days_ago: float, profile_id: str | None = "a") -> Any:
     return {"timestamp": to_text(NOW - timedelta(days=days_ago)), "profile_id": profile_id}
 
 
@@ -97,13 +98,13 @@ def record(days_ago: float, profile_id: str | None = "a"):
         ([record(11, "gone")], 0),
     ],
 )
-def test_how_many_records_are_over(records, due):
+def test_how_many_records_are_over(records: Any, due: Any) -> None:
     found = policy(None, a={"audit_days": 10}, long={"audit_days": 20})
     assert count_expired(records, "a", found, NOW) == due
 
 
 @given(st.lists(st.tuples(st.integers(0, 3000), st.sampled_from(["a", "long", None])), max_size=8))
-def test_no_record_outlives_the_longest_rule_and_none_goes_before_its_own(rows):
+def test_no_record_outlives_the_longest_rule_and_none_goes_before_its_own(rows: Any) -> None:
     rows = sorted(rows, key=lambda row: row[0], reverse=True)
     records = [record(days, profile_id) for days, profile_id in rows]
     found = policy(None, a={"audit_days": 1000}, long={"audit_days": 2000})
@@ -128,12 +129,12 @@ def test_no_record_outlives_the_longest_rule_and_none_goes_before_its_own(rows):
         b'{"tenants":{"t":{"tenants":{}}}}',
     ],
 )
-def test_a_limit_that_cannot_be_is_refused(body):
+def test_a_limit_that_cannot_be_is_refused(body: Any) -> None:
     with pytest.raises(ValidationError):
         Ceilings.model_validate_json(body)
 
 
-def test_a_floor_above_its_ceiling_is_told_also_where_a_tenant_makes_it_so():
+def test_a_floor_above_its_ceiling_is_told_also_where_a_tenant_makes_it_so() -> None:
     ceilings = Ceilings.model_validate_json(
         b'{"audit_min_days":365,"audit_max_days":700,"jobs_min_days":9,"jobs_max_days":8,'
         b'"tenants":{"t1":{"audit_max_days":100}}}'
@@ -145,7 +146,7 @@ def test_a_floor_above_its_ceiling_is_told_also_where_a_tenant_makes_it_so():
     ]
 
 
-def test_a_profile_outside_the_limits_is_told():
+def test_a_profile_outside_the_limits_is_told() -> None:
     profile = small_rules(retention_rules={"events_days": 9, "audit_days": 5, "jobs_days": 7}).profile
     limits = Limits(events_max_days=8, audit_min_days=6, jobs_min_days=7, jobs_max_days=7)
     assert [(problem.pointer, problem.reason) for problem in check_rules(profile, limits)] == [
@@ -155,7 +156,7 @@ def test_a_profile_outside_the_limits_is_told():
     assert set(RetentionRules.model_fields) == {f"{kind}_days" for kind in Kind}
 
 
-def test_reports_add_up():
+def test_reports_add_up() -> None:
     one, other = RetentionReport(), RetentionReport()
     one.tallies["events"] = Tally(1, 2, 3, 4, 5)
     other.tallies["events"] = Tally(10, 20, 30, 0, 50)

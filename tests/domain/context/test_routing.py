@@ -56,7 +56,7 @@ ENTRIES = index(
         ("beta, though it is about retrieval with vector search", "beta", RoutingReason.ALIAS),
     ],
 )
-def test_chosen(text, chosen, reason):
+def test_chosen(text: Any, chosen: Any, reason: Any) -> None:
     decision = route(text, ENTRIES, RULES)
     assert (decision.id, decision.reason) == (chosen, reason)
     assert 0.5 <= decision.deterministic_score < 1
@@ -78,7 +78,7 @@ def test_chosen(text, chosen, reason):
         "alp\u200bha",
     ],
 )
-def test_no_match(text):
+def test_no_match(text: Any) -> None:
     decision = route(text, ENTRIES, RULES)
     assert (decision.id, decision.reason, decision.deterministic_score) == (None, RoutingReason.NO_MATCH, 0.0)
 
@@ -91,35 +91,35 @@ def test_no_match(text):
         ("retrieval, vector search and an invoice", ("beta", "project-alpha")),
     ],
 )
-def test_ambiguous(text, rivals):
+def test_ambiguous(text: Any, rivals: Any) -> None:
     decision = route(text, ENTRIES, RULES)
     assert (decision.id, decision.reason, decision.candidates) == (None, RoutingReason.AMBIGUOUS, rivals)
     assert decision.debug()["candidates"] == list(rivals)
 
 
 @pytest.mark.parametrize("text", ["", " \n", "!?", "_ - _", "\u200b", "\U0001f600", "\u0301"])
-def test_no_text(text):
+def test_no_text(text: Any) -> None:
     assert route(text, ENTRIES, RULES).reason is RoutingReason.NO_TEXT
 
 
-def test_no_entries():
+def test_no_entries() -> None:
     assert route("alpha", [], RULES).reason is RoutingReason.NO_MATCH
 
 
-def test_below_the_least_score_nothing_is_chosen():
+def test_below_the_least_score_nothing_is_chosen() -> None:
     strict = RULES.model_copy(update={"min_score": 0.6})
     assert route("espresso", ENTRIES, strict) == Route(None, RoutingReason.NO_MATCH, 0.5)
     assert route("alpha", ENTRIES, strict).id == "project-alpha"
 
 
-def test_an_id_with_several_entries_is_found_by_each_of_them():
+def test_an_id_with_several_entries_is_found_by_each_of_them() -> None:
     entries = index({"id": "x", "aliases": ["one"]}, {"id": "x", "aliases": ["two"]}, {"id": "y", "keywords": ["two"]})
     assert route("one", entries, RULES).id == "x"
     assert route("two", entries, RULES).id == "x"
     assert route("one two", entries, RULES).id == "x"
 
 
-def test_a_keyword_said_twice_counts_once_and_many_keywords_less_than_a_name():
+def test_a_keyword_said_twice_counts_once_and_many_keywords_less_than_a_name() -> None:
     words = [f"word{n}" for n in range(20)]
     twin = {"id": "c", "keywords": ["twin", "Twin"]}
     entries = index({"id": "a", "keywords": words}, {"id": "b", "aliases": ["named"]}, twin)
@@ -128,7 +128,7 @@ def test_a_keyword_said_twice_counts_once_and_many_keywords_less_than_a_name():
     assert route(" ".join([*words, "named"]), entries, RULES).id == "b"
 
 
-def test_very_long_names_stay_below_certainty():
+def test_very_long_names_stay_below_certainty() -> None:
     name = " ".join(f"w{n}" for n in range(40))
     assert route(name, index({"id": "a", "aliases": [name]}), RULES).deterministic_score == 0.99
 
@@ -155,23 +155,23 @@ def test_very_long_names_stay_below_certainty():
         },
     ],
 )
-def test_what_is_no_entry_is_passed_over(content):
+def test_what_is_no_entry_is_passed_over(content: Any) -> None:
     assert read_entries(content, RULES) == []
 
 
-def test_names_of_any_shape_are_read():
+def test_names_of_any_shape_are_read() -> None:
     [entry] = index({"id": "a", "aliases": ["One", 5, None, {"x": 1}, "", "!"], "name": "Two", "keywords": {"no": 1}})
     assert entry.aliases == (("a",), ("one",), ("two",))
     assert entry.keywords == ()
 
 
-def test_fold():
+def test_fold() -> None:
     assert fold("L'\u00c9t\u00e9_n\u00b02 \u2014 na\u00efve-test") == ("l", "ete", "n", "2", "naive", "test")
     assert fold("\u0130stanbul \ufb01ne \u212bngstr\u00f6m") == ("istanbul", "fine", "angstrom")
 
 
 @given(st.text(), st.lists(st.text(), max_size=4))
-def test_no_text_crashes_it_and_a_name_is_found_in_itself(text, names):
+def test_no_text_crashes_it_and_a_name_is_found_in_itself(text: Any, names: Any) -> None:
     entries = index({"id": "x", "aliases": names, "keywords": names})
     route(text, entries, RULES)
     for name in names:
@@ -179,13 +179,13 @@ def test_no_text_crashes_it_and_a_name_is_found_in_itself(text, names):
             assert route(f"{text} {name}", entries, RULES).id == "x"
 
 
-def test_a_longer_text_costs_no_more_than_the_longest_that_is_looked_at():
+def test_a_longer_text_costs_no_more_than_the_longest_that_is_looked_at() -> None:
     entries = index(*({"id": f"p{n}", "aliases": [f"name {n} {m}" for m in range(20)]} for n in range(60)))
     for text in ["a " * 500_000, "name " * 200_000, "\u0301" * 1_000_000, "x" * 1_000_000]:
         assert held_at_most(text, entries) <= 1.2 * held_at_most(text[:MAX_TEXT], entries)
 
 
-def held_at_most(text, entries):
+def held_at_most(text: Any, entries: Any) -> Any:
     """The most bytes that finding a route held at once."""
     tracemalloc.start()
     try:
@@ -195,7 +195,7 @@ def held_at_most(text, entries):
         tracemalloc.stop()
 
 
-def test_what_is_said_beyond_the_limit_is_not_looked_at():
+def test_what_is_said_beyond_the_limit_is_not_looked_at() -> None:
     assert route("x " * (MAX_TEXT // 2) + "alpha", ENTRIES, RULES).id is None
     assert route("alpha " + "x " * MAX_TEXT, ENTRIES, RULES).id == "project-alpha"
 

@@ -2,6 +2,7 @@
 
 import json
 import math
+from typing import Any
 
 import orjson
 import pytest
@@ -79,7 +80,7 @@ REFUSED = {
 
 
 @pytest.mark.parametrize("name", REFUSED)
-def test_refused(name):
+def test_refused(name: str) -> None:
     with pytest.raises(MalformedRequest):
         parse(REFUSED[name])
 
@@ -87,7 +88,7 @@ def test_refused(name):
 @pytest.mark.parametrize(
     "data", [b'{"secret-name": 1, "secret-name": 2}', b'["secret-text\\ud800"]', b'{"secret": tru}']
 )
-def test_the_message_holds_nothing_of_the_body(data):
+def test_the_message_holds_nothing_of_the_body(data: Any) -> None:
     with pytest.raises(MalformedRequest) as refusal:
         parse(data)
     assert "secret" not in refusal.value.message
@@ -114,12 +115,12 @@ def test_the_message_holds_nothing_of_the_body(data):
         (b"1e-400", 0.0),
     ],
 )
-def test_read(data, value):
+def test_read(data: Any, value: Any) -> None:
     assert parse(data) == value
     assert type(parse(data)) is type(value)
 
 
-def test_numbers_stay_what_they_were_written_as():
+def test_numbers_stay_what_they_were_written_as() -> None:
     found = parse(b"[1, 1.0, 1e0, -0.0, 1E2, 9007199254740993]")
     assert [type(number) for number in found] == [int, float, float, float, float, int]
     assert math.copysign(1, found[3]) == -1
@@ -128,14 +129,14 @@ def test_numbers_stay_what_they_were_written_as():
 
 @pytest.mark.parametrize(("opening", "closing"), [(b"[", b"]"), (b'{"a":', b"}")])
 @pytest.mark.parametrize("inner", [b"1", b"[]", b"{}"])
-def test_depth_counts_arrays_and_objects(opening, closing, inner):
+def test_depth_counts_arrays_and_objects(opening: Any, closing: Any, inner: Any) -> None:
     around = MAX_DEPTH - (inner != b"1")
     assert parse(opening * around + inner + closing * around)
     with pytest.raises(MalformedRequest, match="deeper than 64"):
         parse(opening * (around + 1) + inner + closing * (around + 1))
 
 
-def test_depth_is_that_of_the_deepest_branch():
+def test_depth_is_that_of_the_deepest_branch() -> None:
     check_depth([1, [2, [3]], {"a": 4}], 3)
     with pytest.raises(MalformedRequest):
         check_depth([1, [2, [3]], {"a": 4}], 2)
@@ -153,12 +154,12 @@ def test_depth_is_that_of_the_deepest_branch():
         (b"9" * 1_000_000, "more than 64 bits"),
     ],
 )
-def test_hostile_bodies_are_refused_before_they_cost_much(body, why):
+def test_hostile_bodies_are_refused_before_they_cost_much(body: Any, why: Any) -> None:
     with pytest.raises(MalformedRequest, match=why):
         parse(body)
 
 
-def test_many_values_beside_each_other_are_no_depth():
+def test_many_values_beside_each_other_are_no_depth() -> None:
     assert len(parse(b"[" + b"[]," * 300_000 + b"[]]")) == 300_001
 
 
@@ -174,7 +175,7 @@ def test_many_values_beside_each_other_are_no_depth():
         (b"[[],[]]", 5),
     ],
 )
-def test_values_are_counted_outside_of_texts(body, values):
+def test_values_are_counted_outside_of_texts(body: Any, values: Any) -> None:
     assert parse(body, max_values=values) == parse(body)
     with pytest.raises(MalformedRequest, match=f"more than {values - 1} values"):
         parse(body, max_values=values - 1)
@@ -192,7 +193,7 @@ JSON = st.recursive(
 
 
 @given(JSON)
-def test_what_is_written_is_what_is_read(value):
+def test_what_is_written_is_what_is_read(value: Any) -> None:
     written = canonical(value)
     assert canonical(parse(written)) == written
     assert canonical(orjson.loads(written)) == written
@@ -200,18 +201,18 @@ def test_what_is_written_is_what_is_read(value):
 
 
 @given(st.dictionaries(TEXT, NUMBER, min_size=2), st.randoms(use_true_random=False))
-def test_the_order_of_members_does_not_count(members, random):
+def test_the_order_of_members_does_not_count(members: Any, random: Any) -> None:
     shuffled = list(members.items())
     random.shuffle(shuffled)
     assert canonical(dict(shuffled)) == canonical(members)
 
 
-def test_the_canonical_form():
+def test_the_canonical_form() -> None:
     value = {"b": [1, 1.0, -0.0, None, True], "a": "\u00e9\U0001f600\x00/\u2028", "\u00e9": {}, "": [], "B": 1e16}
     written = '{"":[],"B":1e+16,"a":"\u00e9\U0001f600\\u0000/\u2028","b":[1,1.0,-0.0,null,true],"\u00e9":{}}'
     assert canonical(value).decode() == written
 
 
-def test_values_that_readers_could_confuse_have_different_bytes():
+def test_values_that_readers_could_confuse_have_different_bytes() -> None:
     values = [1, 1.0, True, "1", None, "null", [], {}, [1], {"1": 1}, 0, -0.0, 0.0, False, ""]
     assert len({sha256_hex(canonical(value)) for value in values}) == len(values)

@@ -1,5 +1,7 @@
 """Nothing that could leave its place in storage is an identifier, a path or a prefix."""
 
+from typing import Any
+
 import pytest
 
 from memnet.domain.core.errors import InvalidIdentifier
@@ -67,21 +69,21 @@ HOSTILE = [
 
 
 @pytest.mark.parametrize("value", [*HOSTILE, "a/b", "/", "a/"])
-def test_no_identifier(value):
+def test_no_identifier(value: Any) -> None:
     with pytest.raises(InvalidIdentifier) as refusal:
         check_identifier("tenant_id", value)
     assert refusal.value.details == {"kind": "tenant_id"}
 
 
 @pytest.mark.parametrize("value", ["a", "0", "A-b_c.d", "a..b", "a-", "a_", "project-alpha.json", "a" * 128])
-def test_an_identifier(value):
+def test_an_identifier(value: Any) -> None:
     assert check_identifier("user_id", value) == value
     assert check_path(value) == value
 
 
 @pytest.mark.parametrize("segment", HOSTILE)
 @pytest.mark.parametrize("form", ["{}", "{}/a", "a/{}", "a/{}/b"])
-def test_no_path(segment, form):
+def test_no_path(segment: Any, form: Any) -> None:
     with pytest.raises(InvalidIdentifier):
         check_path(form.format(segment))
 
@@ -103,19 +105,19 @@ def test_no_path(segment, form):
         "/".join(["a" * 128] * 4),
     ],
 )
-def test_no_path_either(value):
+def test_no_path_either(value: Any) -> None:
     with pytest.raises(InvalidIdentifier) as refusal:
         check_path(value)
     assert refusal.value.details == {"kind": "path"}
 
 
-def test_a_path_of_as_many_and_as_long_segments_as_may_be():
+def test_a_path_of_as_many_and_as_long_segments_as_may_be() -> None:
     value = "/".join(["a" * 63] * MAX_SEGMENTS) + "a"
     assert len(value) == MAX_PATH
     assert check_path(value) == value
 
 
-def test_the_longest_names_are_within_what_azure_takes():
+def test_the_longest_names_are_within_what_azure_takes() -> None:
     longest = "a" * MAX_SEGMENT
     scope = UserScope(longest, longest)
     path = "/".join(["a" * 63] * MAX_SEGMENTS) + "a"
@@ -131,7 +133,7 @@ def test_the_longest_names_are_within_what_azure_takes():
 @pytest.mark.parametrize(
     "value", ["", "a", "a/", "a/b", "a.", "tickets/T-", "a" * 128, "a" * 128 + "/", "/".join("a" * 8)]
 )
-def test_a_prefix_of_some_path(value):
+def test_a_prefix_of_some_path(value: Any) -> None:
     assert check_path_prefix(value) == value
 
 
@@ -149,14 +151,14 @@ def test_a_prefix_of_some_path(value):
         "/".join("a" * 9),
     ],
 )
-def test_a_prefix_of_no_path(value):
+def test_a_prefix_of_no_path(value: Any) -> None:
     with pytest.raises(InvalidIdentifier) as refusal:
         check_path_prefix(value)
     assert refusal.value.details == {"kind": "prefix"}
 
 
 @pytest.mark.parametrize("value", [".", "..", "a/b", "a\n", "", "t1/users/u2", "%2e%2e"])
-def test_every_part_of_a_key_is_checked(value):
+def test_every_part_of_a_key_is_checked(value: Any) -> None:
     with pytest.raises(InvalidIdentifier):
         UserScope(value, "u")
     with pytest.raises(InvalidIdentifier):
@@ -165,7 +167,7 @@ def test_every_part_of_a_key_is_checked(value):
         DocumentKey(UserScope("t", "u"), value, "d.json")
 
 
-def test_a_key_names_one_blob_and_no_other_key_names_it():
+def test_a_key_names_one_blob_and_no_other_key_names_it() -> None:
     keys = [
         DocumentKey(UserScope("t", "u"), "n", "a/b"),
         DocumentKey(UserScope("t", "u"), "n", "a"),

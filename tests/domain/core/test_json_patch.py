@@ -29,7 +29,7 @@ def patched(document: Any, ops: Any) -> Any:
 
 
 @pytest.mark.parametrize(("document", "ops", "outcome"), [case[1:] for case in BY_NAME], ids=[c[0] for c in BY_NAME])
-def test_situation(document, ops, outcome):
+def test_situation(document: Any, ops: Any, outcome: Any) -> None:
     if not isinstance(outcome, tuple):
         assert canonical(patched(document, ops)) == canonical(outcome)
         return
@@ -43,7 +43,7 @@ MALFORMED = {name: ops_and_index for name, *ops_and_index in cases.MALFORMED_PAT
 
 
 @pytest.mark.parametrize("name", MALFORMED)
-def test_what_is_no_patch_is_malformed(name):
+def test_what_is_no_patch_is_malformed(name: str) -> None:
     ops, index = MALFORMED[name]
     with pytest.raises(PatchMalformed) as refusal:
         parse_patch(ops)
@@ -66,13 +66,13 @@ def test_what_is_no_patch_is_malformed(name):
     ],
 )
 @pytest.mark.parametrize("index", cases.BAD_INDICES)
-def test_an_array_has_no_such_index(make, index):
+def test_an_array_has_no_such_index(make: Any, index: Any) -> None:
     with pytest.raises((PatchNotApplicable, PatchTestFailed)):
         patched({"q": [10, 11], "y": 1}, [make("/q/" + pointer_text([index])[1:])])
 
 
 @pytest.mark.parametrize("index", cases.FAR_INDICES)
-def test_an_index_beyond_the_end(index):
+def test_an_index_beyond_the_end(index: Any) -> None:
     document = {"q": [10, 11], "y": 1}
     at = f"/q/{index}"
     for operation in [
@@ -91,7 +91,7 @@ def test_an_index_beyond_the_end(index):
 
 
 @pytest.mark.parametrize(("value", "other", "equal"), cases.EQUALITY)
-def test_equality_is_that_of_json(value, other, equal):
+def test_equality_is_that_of_json(value: Any, other: Any, equal: Any) -> None:
     for found, wanted in [(value, other), (other, value)]:
         if equal:
             patched({"a": found}, [op("test", "/a", value=wanted)])
@@ -100,13 +100,13 @@ def test_equality_is_that_of_json(value, other, equal):
                 patched({"a": found}, [op("test", "/a", value=wanted)])
 
 
-def test_members_that_the_rfc_does_not_define_are_ignored():
+def test_members_that_the_rfc_does_not_define_are_ignored() -> None:
     ops = [{"op": "add", "path": "/a", "value": 1, "from": 5, "comment": {"deep": []}, "xpath": "/b"}]
     assert patched({}, ops) == {"a": 1}
     assert patched({"a": 1}, [{"op": "remove", "path": "/a", "value": "x", "from": "no pointer"}]) == {}
 
 
-def test_the_operations_stay_as_they_were():
+def test_the_operations_stay_as_they_were() -> None:
     ops = [op("add", "/a", value={"x": []}), op("add", "/a/x/-", value=1), op("copy", "/b", from_="/a")]
     ops.append(op("add", "/b/x/-", value=2))
     before = copy.deepcopy(ops)
@@ -114,7 +114,7 @@ def test_the_operations_stay_as_they_were():
     assert ops == before
 
 
-def test_no_word_of_the_document_is_in_a_refusal():
+def test_no_word_of_the_document_is_in_a_refusal() -> None:
     secret = "the-secret-of-the-user"
     for ops in [
         [op("test", "/a", value="a-guess-of-the-client")],
@@ -140,14 +140,14 @@ def nested(depth: int) -> Any:
     return value
 
 
-def test_a_value_may_nest_as_deep_as_the_limit_and_no_deeper():
+def test_a_value_may_nest_as_deep_as_the_limit_and_no_deeper() -> None:
     assert patched({}, [op("add", "/a", value=nested(MAX_DEPTH - 1))])
     with pytest.raises(LimitExceeded) as refusal:
         patched({}, [op("test", "", value={}), op("add", "/a", value=nested(MAX_DEPTH))])
     assert refusal.value.details["op_index"] == 1
 
 
-def test_moves_and_copies_do_not_deepen_beyond_the_limit():
+def test_moves_and_copies_do_not_deepen_beyond_the_limit() -> None:
     document = {"deep": nested(40), "other": nested(40)}
     below = "/other" + "/0" * 39 + "/0"
     for verb in ("move", "copy"):
@@ -158,37 +158,37 @@ def test_moves_and_copies_do_not_deepen_beyond_the_limit():
         patched({"a": {}}, steps)
 
 
-def test_a_scalar_may_stand_at_the_deepest_place():
+def test_a_scalar_may_stand_at_the_deepest_place() -> None:
     document = {"a": nested(MAX_DEPTH - 1)}
     assert patched(document, [op("add", "/a" + "/0" * (MAX_DEPTH - 2) + "/-", value=1)])
 
 
-def test_copies_that_double_a_document_are_stopped():
+def test_copies_that_double_a_document_are_stopped() -> None:
     doubling = [op("copy", "/a/0", from_="/a")] * 50
     with pytest.raises(LimitExceeded) as refusal:
         patched({"a": [1]}, doubling)
     assert refusal.value.details["op_index"] <= MAX_CARRIED.bit_length()
 
 
-def test_copies_of_long_strings_and_names_are_stopped_though_they_are_few_values():
+def test_copies_of_long_strings_and_names_are_stopped_though_they_are_few_values() -> None:
     for value in ["x" * 10_000, {"n" * 10_000: 1}]:
         with pytest.raises(LimitExceeded) as refusal:
             patched({"a": [value]}, [op("copy", "/a/0", from_="/a")] * 12)
         assert str(MAX_CARRIED) in refusal.value.message
 
 
-def test_moves_of_a_large_value_are_stopped_before_they_cost_much():
+def test_moves_of_a_large_value_are_stopped_before_they_cost_much() -> None:
     ops = [op("move", "/b", from_="/a"), op("move", "/a", from_="/b")] * 50
     with pytest.raises(LimitExceeded):
         patched({"a": [0] * 50_000}, ops)
 
 
-def test_ordinary_moves_of_a_whole_document_are_not():
+def test_ordinary_moves_of_a_whole_document_are_not() -> None:
     ops = [op("move", "/b", from_="/a"), op("move", "/a", from_="/b")] * 8
     assert patched({"a": "x" * 30_000}, ops) == {"a": "x" * 30_000}
 
 
-def test_a_pointer_has_a_length_limit():
+def test_a_pointer_has_a_length_limit() -> None:
     assert len(pointer("/a" * (MAX_POINTER_CHARS // 2))) == MAX_POINTER_CHARS // 2
     with pytest.raises(PatchMalformed, match="limited to"):
         pointer("/" + "a" * MAX_POINTER_CHARS)
@@ -198,7 +198,7 @@ def test_a_pointer_has_a_length_limit():
 
 
 @given(st.lists(st.text(), max_size=6))
-def test_a_pointer_written_is_the_pointer_read(segments):
+def test_a_pointer_written_is_the_pointer_read(segments: Any) -> None:
     text = pointer_text(segments)
     assert pointer(text) == tuple(segments)
     document: Any = "there"
@@ -208,7 +208,7 @@ def test_a_pointer_written_is_the_pointer_read(segments):
 
 
 @pytest.mark.parametrize("text", ["/a/-", "/a/2", "/a/x", "/b", "/a/0/x", "/s/0"])
-def test_resolve_finds_nothing_there(text):
+def test_resolve_finds_nothing_there(text: Any) -> None:
     with pytest.raises(PatchNotApplicable):
         resolve({"a": [1, 2], "s": "text"}, text)
 
@@ -320,7 +320,7 @@ def same(a: Any, b: Any) -> bool:
 
 @settings(max_examples=400)
 @given(VALUE, st.lists(OP, min_size=1, max_size=5))
-def test_any_patch_does_what_the_oracle_does(document, ops):
+def test_any_patch_does_what_the_oracle_does(document: Any, ops: Any) -> None:
     expected: Any = copy.deepcopy(document)
     failed_at = None
     for index, operation in enumerate(ops):

@@ -1,6 +1,7 @@
 """RFC 3339 in, one UTC form out whose text order is time order."""
 
 from datetime import UTC, datetime, timedelta, timezone
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -27,7 +28,7 @@ MOMENTS = st.datetimes(
         ("0001-01-01T00:00:00Z", "0001-01-01T00:00:00.000000Z"),
     ],
 )
-def test_read_and_written(text, written):
+def test_read_and_written(text: Any, written: Any) -> None:
     assert to_text(from_text(text)) == written
 
 
@@ -59,12 +60,12 @@ def test_read_and_written(text, written):
         "9999-12-31T23:59:59-01:00",
     ],
 )
-def test_refused(text):
+def test_refused(text: Any) -> None:
     with pytest.raises(MalformedRequest):
         from_text(text)
 
 
 @given(MOMENTS, MOMENTS)
-def test_text_order_is_time_order(one, other):
+def test_text_order_is_time_order(one: Any, other: Any) -> None:
     assert (to_text(one) < to_text(other)) == (one < other)
     assert from_text(to_text(one)) == one.astimezone(UTC)

@@ -52,7 +52,7 @@ def named(number: int) -> str:
 # What a record says.
 
 
-def test_a_record_says_who_what_when_why_and_by_which_rules():
+def test_a_record_says_who_what_when_why_and_by_which_rules() -> None:
     record = LIFE.records[0]
     assert record == {
         "record_version": 2,
@@ -95,7 +95,7 @@ def test_a_record_says_who_what_when_why_and_by_which_rules():
     }
 
 
-def test_the_other_members_of_other_changes():
+def test_the_other_members_of_other_changes() -> None:
     second, third, last = LIFE.records[1], LIFE.records[2], LIFE.records[5]
     assert (second["actor"], second["source_time"]) == ("svc-bob", NOW)
     assert second["pre_etag"] == LIFE.records[0]["post_etag"]
@@ -119,11 +119,11 @@ def test_the_other_members_of_other_changes():
         ("k-rebase-1", None),
     ],
 )
-def test_lineage(key, first):
+def test_lineage(key: Any, first: Any) -> None:
     assert lineage(key) == first
 
 
-def test_reading_takes_exactly_what_was_written():
+def test_reading_takes_exactly_what_was_written() -> None:
     for record in LIFE.records:
         assert read_record(record_bytes(record)) == record
     data = record_bytes(LIFE.records[0])
@@ -139,7 +139,7 @@ def test_reading_takes_exactly_what_was_written():
 # Every kind of tampering.
 
 
-def test_the_untouched_history_holds():
+def test_the_untouched_history_holds() -> None:
     assert fault(LIFE.records) is None
     assert fault([]) is not None
 
@@ -155,7 +155,7 @@ def other_value(value: Any) -> Any:
 
 @pytest.mark.parametrize("number", ENDS)
 @pytest.mark.parametrize("member", sorted(LIFE.records[0]))
-def test_an_altered_member_is_named_with_its_own_change(member, number):
+def test_an_altered_member_is_named_with_its_own_change(member: Any, number: Any) -> None:
     records = copy.deepcopy(LIFE.records)
     records[number - 1][member] = other_value(records[number - 1][member])
     assert fault(records).startswith(named(number))
@@ -164,7 +164,7 @@ def test_an_altered_member_is_named_with_its_own_change(member, number):
 @pytest.mark.parametrize("number", ENDS)
 @pytest.mark.parametrize("member", sorted(LIFE.records[0]))
 @pytest.mark.parametrize("value", ["left out", None, [], {}, 5, "x"])
-def test_a_member_left_out_or_of_another_type_is_named(member, number, value):
+def test_a_member_left_out_or_of_another_type_is_named(member: Any, number: Any, value: Any) -> None:
     records = copy.deepcopy(LIFE.records)
     if value == "left out":
         del records[number - 1][member]
@@ -189,38 +189,38 @@ def test_a_member_left_out_or_of_another_type_is_named(member, number, value):
         [op("add", "/content", value=1)] * 2,
     ],
 )
-def test_operations_that_are_none_are_named_even_with_their_hash_made_to_fit(ops):
+def test_operations_that_are_none_are_named_even_with_their_hash_made_to_fit(ops: Any) -> None:
     records = copy.deepcopy(LIFE.records)
     records[1] = altered(records[1], ops=ops, ops_hash=sha256_hex(canonical(ops)))
     assert fault(records).startswith(named(2))
 
 
 @pytest.mark.parametrize("number", ENDS)
-def test_a_removed_record_is_named(number):
+def test_a_removed_record_is_named(number: Any) -> None:
     records = [record for record in LIFE.records if record["sequence"] != number]
     assert fault(records).startswith(f"{named(number)}: the record is missing")
 
 
 @pytest.mark.parametrize("kept", [number - 1 for number in ENDS])
-def test_a_cut_tail_is_named_by_its_first_change(kept):
+def test_a_cut_tail_is_named_by_its_first_change(kept: Any) -> None:
     assert fault(LIFE.records[:kept]) == f"{named(kept + 1)}: the record is missing"
 
 
 @pytest.mark.parametrize(("one", "other"), [(0, 1), (1, 3), (4, 5), (0, 5)])
-def test_swapped_records_are_named(one, other):
+def test_swapped_records_are_named(one: Any, other: Any) -> None:
     records = list(LIFE.records)
     records[one], records[other] = records[other], records[one]
     assert fault(records).startswith(named(one + 1))
 
 
 @pytest.mark.parametrize("at", [0, LENGTH // 2, LENGTH])
-def test_an_inserted_record_is_named(at):
+def test_an_inserted_record_is_named(at: Any) -> None:
     for inserted in [LIFE.records[2], LIFE.records[2] | {"change_id": named(at + 1), "sequence": at + 1}, {}]:
         records = [*LIFE.records[:at], inserted, *LIFE.records[at:]]
         assert fault(records).startswith((named(at + 1), named(at + 2)))
 
 
-def test_a_record_of_another_document_is_named():
+def test_a_record_of_another_document_is_named() -> None:
     other = History()
     other.patch(op("add", "/content/a", value=[1]))
     stranger = copy.deepcopy(other.records[0])
@@ -238,11 +238,11 @@ def test_a_record_of_another_document_is_named():
         DocumentKey(UserScope("t2", "u1"), "n", "d.json"),
     ],
 )
-def test_a_whole_history_moved_under_another_name_is_named(elsewhere):
+def test_a_whole_history_moved_under_another_name_is_named(elsewhere: Any) -> None:
     assert rebuild("doc-1", elsewhere, LIFE.records, HEAD).fault.startswith(named(1))
 
 
-def test_a_forged_last_record_that_fits_in_itself_is_named_by_the_head():
+def test_a_forged_last_record_that_fits_in_itself_is_named_by_the_head() -> None:
     records = copy.deepcopy(LIFE.records)
     ops = [op("replace", "/content/d/c", value="forged")]
     forged = {"ops": ops, "ops_hash": sha256_hex(canonical(ops)), "content_hash": sha256_hex(b'{"d":{"c":"forged"}}')}
@@ -250,7 +250,7 @@ def test_a_forged_last_record_that_fits_in_itself_is_named_by_the_head():
     assert fault(records) == f"{named(LENGTH)}: the document names another last record"
 
 
-def test_a_forged_record_in_the_middle_that_fits_in_itself_is_named_by_the_next():
+def test_a_forged_record_in_the_middle_that_fits_in_itself_is_named_by_the_next() -> None:
     records = copy.deepcopy(LIFE.records)
     ops = [*records[3]["ops"], op("test", "/content/b/c", value=None)]
     records[3] = altered(records[3], ops=ops, ops_hash=sha256_hex(canonical(ops)))
@@ -261,7 +261,7 @@ def test_a_forged_record_in_the_middle_that_fits_in_itself_is_named_by_the_next(
 @pytest.mark.parametrize(
     "member", ["pre_etag", "content_hash_before", "content_hash", "ops_hash", "doc_id", "sequence"]
 )
-def test_a_history_rewritten_link_by_link_still_has_to_agree_with_itself(member, number):
+def test_a_history_rewritten_link_by_link_still_has_to_agree_with_itself(member: Any, number: Any) -> None:
     """Who can write all of the storage can make every hash fit, and is left with what the changes themselves say."""
     records = copy.deepcopy(LIFE.records)
     one = records[number - 1]
@@ -286,20 +286,20 @@ def test_a_history_rewritten_link_by_link_still_has_to_agree_with_itself(member,
         ({"commit": {"sequence": 0}}, 1),
     ],
 )
-def test_an_altered_document_is_named(damage, number):
+def test_an_altered_document_is_named(damage: Any, number: Any) -> None:
     members = orjson.loads(LIFE.versions[-1])
     if "commit" in damage:
         damage = {"commit": members["commit"] | damage["commit"]}
     assert fault(LIFE.records, load(orjson.dumps(members | damage))).startswith(named(number))
 
 
-def test_a_document_put_back_to_an_earlier_version_is_named():
+def test_a_document_put_back_to_an_earlier_version_is_named() -> None:
     for number in range(1, LENGTH):
         older = load(LIFE.versions[number - 1])
         assert fault(LIFE.records, older) == f"{named(number + 1)}: the document is older than this record"
 
 
-def test_a_deletion_undone_in_the_document_is_named():
+def test_a_deletion_undone_in_the_document_is_named() -> None:
     made = History()
     made.patch(op("add", "/content/a", value=1))
     made.delete()
@@ -307,20 +307,20 @@ def test_a_deletion_undone_in_the_document_is_named():
     assert fault(made.records, load(orjson.dumps(members))).startswith(named(2))
 
 
-def test_a_fault_holds_nothing_of_the_content():
+def test_a_fault_holds_nothing_of_the_content() -> None:
     records = copy.deepcopy(LIFE.records)
     ops = [op("test", "/content/a", value="a-secret")]
     records[1] = altered(records[1], ops=ops, ops_hash=sha256_hex(canonical(ops)))
     assert "secret" not in fault(records)
 
 
-def test_every_version_before_the_fault_is_rebuilt():
+def test_every_version_before_the_fault_is_rebuilt() -> None:
     records = copy.deepcopy(LIFE.records)
     records[3]["ops_hash"] = "0" * 64
     assert [version.sequence for version in rebuild("doc-1", KEY, records, HEAD).versions] == [1, 2, 3]
 
 
-def test_without_a_document_the_chain_itself_is_checked_and_the_lack_is_told():
+def test_without_a_document_the_chain_itself_is_checked_and_the_lack_is_told() -> None:
     rebuilt = rebuild("doc-1", KEY, LIFE.records, None)
     assert rebuilt.fault == "there is no document for these records"
     assert len(rebuilt.versions) == LENGTH
@@ -329,7 +329,7 @@ def test_without_a_document_the_chain_itself_is_checked_and_the_lack_is_told():
     assert fault(altered, None).startswith(named(3))
 
 
-def test_a_fold_takes_the_next_record_only():
+def test_a_fold_takes_the_next_record_only() -> None:
     fold = Fold("doc-1")
     for record in LIFE.records[1:]:
         with pytest.raises(BrokenChain):
@@ -339,14 +339,14 @@ def test_a_fold_takes_the_next_record_only():
         fold.take(LIFE.records[0])
 
 
-def test_the_hash_is_that_of_all_but_the_values():
+def test_the_hash_is_that_of_all_but_the_values() -> None:
     record = LIFE.records[0]
     assert record_hash(record) == sha256_hex(record_bytes(audit_values.hash_input(record)))
     assert record_hash(dict(reversed(record.items()))) == record_hash(record)
     assert audit_record.FIRST_HASH == "0" * 64
 
 
-def test_a_replayed_reason_is_written_as_text():
+def test_a_replayed_reason_is_written_as_text() -> None:
     made = History()
     made.patch(op("add", "/content/a", value=1), reason=Reason.REPLAY_UPDATE, evidence=EVIDENCE, confidence=1.0)
     assert made.records[0]["reason"] == "replay_update"

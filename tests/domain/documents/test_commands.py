@@ -13,7 +13,7 @@ from tests.domain.samples import EVIDENCE, KEY, NOW, delete_command, op, patch_c
 SET = op("add", "/content/n", value=1)
 
 
-def test_what_the_request_hash_ignores():
+def test_what_the_request_hash_ignores() -> None:
     command = patch_command(SET, evidence=EVIDENCE)
     for members in [
         {"precondition": IfMatch(ETag('"5-0123456789abcdef"'))},
@@ -26,7 +26,7 @@ def test_what_the_request_hash_ignores():
         assert dataclasses.replace(command, **members).request_hash() == command.request_hash()
 
 
-def test_what_the_request_hash_tells_apart():
+def test_what_the_request_hash_tells_apart() -> None:
     patch = patch_command(SET)
     ops = [
         [SET, SET],
@@ -55,7 +55,7 @@ def test_what_the_request_hash_tells_apart():
     assert len({command.request_hash() for command in [patch, *variants]}) == len(variants) + 1
 
 
-def test_a_key_belongs_to_one_document_and_one_principal():
+def test_a_key_belongs_to_one_document_and_one_principal() -> None:
     keys = [
         KEY,
         DocumentKey(KEY.scope, "n", "d2.json"),

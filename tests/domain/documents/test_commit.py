@@ -48,7 +48,7 @@ def repeated(history: History, sequence: int, **members: Any) -> Any:
 # Settling.
 
 
-def test_a_new_request_is_to_be_decided():
+def test_a_new_request_is_to_be_decided() -> None:
     head = changes(3).head
     assert match_request(None, patch_command(SET)) is None
     assert (
@@ -56,7 +56,7 @@ def test_a_new_request_is_to_be_decided():
     )
 
 
-def test_refusals_before_a_word_is_said_of_the_content():
+def test_refusals_before_a_word_is_said_of_the_content() -> None:
     head = changes(3).head
     stale, weak = load(changes(3).versions[0]).commit.etag, ETag("W/" + head.commit.etag)
     for command, error, details in [
@@ -72,7 +72,7 @@ def test_refusals_before_a_word_is_said_of_the_content():
         match_request(None, patch_command(precondition=IfMatch(stale)))
 
 
-def test_a_repetition_has_its_receipt_whatever_it_demands_by_now():
+def test_a_repetition_has_its_receipt_whatever_it_demands_by_now() -> None:
     history = changes(5)
     for sequence in range(1, 6):
         original = repeated(history, sequence)
@@ -87,14 +87,14 @@ def test_a_repetition_has_its_receipt_whatever_it_demands_by_now():
             assert receipt.etag == load(history.versions[sequence - 1]).commit.etag
 
 
-def test_a_key_with_another_request_is_refused_even_with_the_right_etag():
+def test_a_key_with_another_request_is_refused_even_with_the_right_etag() -> None:
     head = changes(2).head
     for etag in [head.commit.etag, ETag('"x"')]:
         with pytest.raises(IdempotencyKeyReused):
             match_request(head, patch_command(SET, precondition=IfMatch(etag), idempotency_key="k1"))
 
 
-def test_the_ring_remembers_exactly_as_many_requests_as_it_says():
+def test_the_ring_remembers_exactly_as_many_requests_as_it_says() -> None:
     history = changes(MAX_RECEIPTS + 1)
     assert len(history.head.commit.receipts) == MAX_RECEIPTS == 64
     assert match_request(history.head, repeated(history, 2)).sequence == 2
@@ -103,7 +103,7 @@ def test_the_ring_remembers_exactly_as_many_requests_as_it_says():
     assert elsewhere.change_id == history.records[0]["change_id"]
 
 
-def test_beyond_the_ring_only_the_change_after_the_named_one_is_asked():
+def test_beyond_the_ring_only_the_change_after_the_named_one_is_asked() -> None:
     history = changes(MAX_RECEIPTS + 10)
     for sequence in range(1, 11):
         elsewhere = match_request(history.head, repeated(history, sequence))
@@ -120,7 +120,7 @@ def test_beyond_the_ring_only_the_change_after_the_named_one_is_asked():
                 request_from_record(record, elsewhere, repeated(history, sequence))
 
 
-def test_another_principal_s_request_is_another_one_within_the_ring_and_beyond():
+def test_another_principal_s_request_is_another_one_within_the_ring_and_beyond() -> None:
     stranger = Actor("svc-other", frozenset())
     near, far = changes(3), changes(MAX_RECEIPTS + 3)
     for history, repeats in [(near, 2), (far, 1)]:
@@ -131,7 +131,7 @@ def test_another_principal_s_request_is_another_one_within_the_ring_and_beyond()
     assert match_request(near.head, dataclasses.replace(repeated(near, 2), actor=stranger, precondition=newest)) is None
 
 
-def test_a_made_up_etag_is_refused_without_a_look():
+def test_a_made_up_etag_is_refused_without_a_look() -> None:
     head = changes(MAX_RECEIPTS + 5).head
     numbers = ["999999999999999", "70", "-1", "0x1", "\u0661", ""]
     for etag in ['"x"', *(f'"{number}-0123456789abcdef"' for number in numbers)]:
@@ -139,7 +139,7 @@ def test_a_made_up_etag_is_refused_without_a_look():
             match_request(head, patch_command(SET, precondition=IfMatch(ETag(etag)), idempotency_key="x"))
 
 
-def test_a_replayed_answer_is_the_first_one_redirections_and_all():
+def test_a_replayed_answer_is_the_first_one_redirections_and_all() -> None:
     rules = small_rules(
         binding={"initial_content": {"facts": [], "pending": []}},
         durable_sections={"b": ["/facts"]},
@@ -161,7 +161,7 @@ def test_a_replayed_answer_is_the_first_one_redirections_and_all():
 # Deleted documents.
 
 
-def test_a_deleted_document_can_be_created_and_nothing_else():
+def test_a_deleted_document_can_be_created_and_nothing_else() -> None:
     history = changes(2)
     etag = history.head.commit.etag
     head = history.delete()
@@ -175,7 +175,7 @@ def test_a_deleted_document_can_be_created_and_nothing_else():
     assert match_request(head, patch_command(SET, idempotency_key="x")) is None
 
 
-def test_a_deletion_is_repeated_after_the_document_was_created_anew():
+def test_a_deletion_is_repeated_after_the_document_was_created_anew() -> None:
     history = changes(2)
     deletion = delete_command(IfMatch(history.head.commit.etag), idempotency_key="gone")
     history.write(deletion)
@@ -187,7 +187,7 @@ def test_a_deletion_is_repeated_after_the_document_was_created_anew():
     assert request_from_record(history.records[2], elsewhere, deletion).sequence == 3
 
 
-def test_a_late_retry_of_a_creation_does_not_bring_a_deleted_document_back():
+def test_a_late_retry_of_a_creation_does_not_bring_a_deleted_document_back() -> None:
     history = changes(MAX_RECEIPTS + 6)
     history.delete()
     creation = repeated(history, 1)
@@ -198,7 +198,7 @@ def test_a_late_retry_of_a_creation_does_not_bring_a_deleted_document_back():
     assert request_from_record(history.records[0], match_request(history.head, another), another) is None
 
 
-def test_a_creation_is_found_by_its_own_sequence_after_an_earlier_life():
+def test_a_creation_is_found_by_its_own_sequence_after_an_earlier_life() -> None:
     history = changes(2)
     history.delete()
     changes(MAX_RECEIPTS + 1, history)
@@ -210,7 +210,7 @@ def test_a_creation_is_found_by_its_own_sequence_after_an_earlier_life():
 # The next version.
 
 
-def test_etags_never_repeat_not_even_for_the_same_content_after_deletion_and_creation():
+def test_etags_never_repeat_not_even_for_the_same_content_after_deletion_and_creation() -> None:
     history = History()
     for _ in range(3):
         history.patch(SET, idempotency_key=f"a{len(history.versions)}")
@@ -222,7 +222,7 @@ def test_etags_never_repeat_not_even_for_the_same_content_after_deletion_and_cre
     assert all(commit.ETAG.fullmatch(etag) for etag in etags)
 
 
-def test_rivals_for_one_version_have_different_etags():
+def test_rivals_for_one_version_have_different_etags() -> None:
     head = changes(1).head
     made = set()
     others = [{"idempotency_key": "x"}, {"confidence": 0.5}, {"actor": Actor("svc-other", frozenset())}]
@@ -235,7 +235,7 @@ def test_rivals_for_one_version_have_different_etags():
     assert len(made) == 5
 
 
-def test_recorded_time_never_runs_back():
+def test_recorded_time_never_runs_back() -> None:
     history = History()
     for hour in ["20", "09", "21", "10"]:
         history.patch(SET, now=f"2026-02-14T{hour}:00:00.000000Z")
@@ -244,7 +244,7 @@ def test_recorded_time_never_runs_back():
     assert [load(version).updated_at[11:13] for version in history.versions] == hours
 
 
-def test_the_life_of_an_envelope():
+def test_the_life_of_an_envelope() -> None:
     history = changes(1)
     born = history.head
     history.patch(SET, now="2026-02-15T00:00:00.000000Z", actor=BOB)
@@ -262,7 +262,7 @@ def test_the_life_of_an_envelope():
     assert [receipt.created for receipt in again.commit.receipts] == [True, False, False, True]
 
 
-def test_the_records_chain():
+def test_the_records_chain() -> None:
     history = changes(4)
     previous = FIRST_HASH
     for version, record in zip(history.versions, history.records, strict=True):
@@ -271,7 +271,7 @@ def test_the_records_chain():
         assert load(version).commit.record_hash == previous
 
 
-def test_the_outbox_carries_what_is_not_known_to_stand():
+def test_the_outbox_carries_what_is_not_known_to_stand() -> None:
     history = changes(3)
     [third] = history.head.commit.outbox
     command = patch_command(SET, precondition=IfMatch(history.head.commit.etag), idempotency_key="x")
@@ -284,7 +284,7 @@ def test_the_outbox_carries_what_is_not_known_to_stand():
     assert commit.unflushed(None, lambda _: False) == ()
 
 
-def test_the_outbox_is_full_by_number_or_by_size():
+def test_the_outbox_is_full_by_number_or_by_size() -> None:
     record = {"change_id": "x"}
     assert not commit.outbox_is_full(())
     assert not commit.outbox_is_full((record,) * (commit.OUTBOX_RECORDS - 1))
@@ -294,7 +294,7 @@ def test_the_outbox_is_full_by_number_or_by_size():
     assert not commit.outbox_is_full(({"ops": "x" * (commit.OUTBOX_BYTES - 100)},))
 
 
-def test_trimming_leaves_the_version_as_it_is():
+def test_trimming_leaves_the_version_as_it_is() -> None:
     head = changes(3).head
     trimmed = commit.with_empty_outbox(head)
     assert trimmed.commit.outbox == ()
@@ -303,7 +303,7 @@ def test_trimming_leaves_the_version_as_it_is():
     assert summarise(trimmed) == dataclasses.replace(summarise(head), outbox=0)
 
 
-def test_a_dry_run_shows_the_document_and_no_more():
+def test_a_dry_run_shows_the_document_and_no_more() -> None:
     history = changes(1)
     preview = commit.preview(history.head)
     assert preview.dry_run

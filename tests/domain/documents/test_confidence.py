@@ -76,7 +76,7 @@ def decide(*ops: Any, on: Any = None, **members: Any) -> Any:
 
 @pytest.mark.parametrize("confidence", [0.8, 0.80000001, 1, 1.0])
 @pytest.mark.parametrize("reason", list(Reason))
-def test_enough_confidence_and_evidence_write_a_durable_fact(confidence, reason):
+def test_enough_confidence_and_evidence_write_a_durable_fact(confidence: Any, reason: Any) -> None:
     made = decide(ADD_FACT, confidence=confidence, evidence=EVIDENCE, reason=reason)
     assert made.content["durable_facts"] == [FACT]
     assert made.redirected == ()
@@ -84,7 +84,7 @@ def test_enough_confidence_and_evidence_write_a_durable_fact(confidence, reason)
 
 @pytest.mark.parametrize("confidence", [None, 0, 0.0, 0.79999])
 @pytest.mark.parametrize("reason", list(Reason))
-def test_too_little_confidence_waits_whoever_writes(confidence, reason):
+def test_too_little_confidence_waits_whoever_writes(confidence: Any, reason: Any) -> None:
     version = IfMatch(ETag('"7-0"'))
     made = decide(ADD_FACT, confidence=confidence, evidence=EVIDENCE, reason=reason, precondition=version)
     assert made.content["durable_facts"] == []
@@ -105,7 +105,7 @@ def test_too_little_confidence_waits_whoever_writes(confidence, reason):
         (0.7, Reason.REPLAY_UPDATE, False),
     ],
 )
-def test_what_is_not_durable_needs_confidence_only_on_replay(confidence, reason, waits):
+def test_what_is_not_durable_needs_confidence_only_on_replay(confidence: Any, reason: Any, waits: Any) -> None:
     made = decide(ADD_PREFERENCE, confidence=confidence, evidence=EVIDENCE, reason=reason)
     assert (made.content["preferences"] == []) is waits
     assert bool(made.redirected) is waits
@@ -115,24 +115,24 @@ POINTS_NOWHERE = [None, {}, {"span": {"start": 1, "end": 2}}, {"message_ids": []
 
 
 @pytest.mark.parametrize("evidence", POINTS_NOWHERE)
-def test_evidence_that_points_nowhere_is_none(evidence):
+def test_evidence_that_points_nowhere_is_none(evidence: Any) -> None:
     for ops, reason in [([ADD_FACT], Reason.LIVE_UPDATE), ([ADD_PREFERENCE], Reason.REPLAY_UPDATE)]:
         with pytest.raises(EvidenceRequired):
             decide(*ops, confidence=1.0, evidence=evidence, reason=reason)
 
 
 @pytest.mark.parametrize("name", ["conversation_id", "snapshot_uri", "event_id"])
-def test_one_pointer_is_enough(name):
+def test_one_pointer_is_enough(name: str) -> None:
     assert decide(ADD_FACT, confidence=1.0, evidence={name: "x"}).content["durable_facts"]
 
 
-def test_a_live_proposal_needs_no_evidence_and_a_replayed_one_does():
+def test_a_live_proposal_needs_no_evidence_and_a_replayed_one_does() -> None:
     assert decide(ADD_FACT).redirected
     with pytest.raises(EvidenceRequired):
         decide(ADD_FACT, reason=Reason.REPLAY_UPDATE)
 
 
-def test_without_a_pending_section_too_little_confidence_is_refused_with_what_is_needed():
+def test_without_a_pending_section_too_little_confidence_is_refused_with_what_is_needed() -> None:
     rules = shipped_rules(COPILOT, "project_doc")
     command = shipped_command(
         COPILOT,
@@ -167,7 +167,7 @@ HELD = content(durable_facts=[FACT, FACT | {"id": "f2", "text": "Speaks Dutch."}
         (op("replace", "/content/durable_facts", value=[]), "[]"),
     ],
 )
-def test_every_kind_of_operation_is_redirected_whole(operation, text):
+def test_every_kind_of_operation_is_redirected_whole(operation: Any, text: Any) -> None:
     if text is None:
         # It would leave a fact without its text: what could never be applied is no proposal.
         with pytest.raises(MemnetError):
@@ -184,18 +184,18 @@ def test_every_kind_of_operation_is_redirected_whole(operation, text):
     assert made.content | {"pending_confirmations": []} == HELD
 
 
-def draft_ops(on, operation):
+def draft_ops(on: Any, operation: Any) -> Any:
     return apply({"content": copy.deepcopy(on)}, [copy.deepcopy(operation)])["content"]
 
 
-def test_a_test_is_never_redirected_and_holds_for_what_is():
+def test_a_test_is_never_redirected_and_holds_for_what_is() -> None:
     passing = op("test", "/content/durable_facts/0/id", value="f1")
     assert len(decide(passing, op("remove", "/content/durable_facts/0"), on=HELD).redirected) == 1
     with pytest.raises(MemnetError):
         decide(op("test", "/content/durable_facts/0/id", value="f9"), op("remove", "/content/durable_facts/0"), on=HELD)
 
 
-def test_two_operations_of_one_patch_wait_apart_and_the_rest_is_applied():
+def test_two_operations_of_one_patch_wait_apart_and_the_rest_is_applied() -> None:
     made = decide(ADD_FACT, ADD_PREFERENCE, op("remove", "/content/durable_facts/0"), on=HELD)
     assert [row["op_index"] for row in made.redirected] == [0, 2]
     assert [row["pending_id"] for row in made.redirected] == ["proposal", "proposal-2"]
@@ -204,7 +204,7 @@ def test_two_operations_of_one_patch_wait_apart_and_the_rest_is_applied():
     assert made.content["durable_facts"] == HELD["durable_facts"]
 
 
-def test_each_text_says_what_its_operation_means_after_those_before_it():
+def test_each_text_says_what_its_operation_means_after_those_before_it() -> None:
     """The second removal takes what has moved up: whoever confirms it must read that."""
     first = op("remove", "/content/durable_facts/0")
     made = decide(first, first, on=HELD)
@@ -214,12 +214,12 @@ def test_each_text_says_what_its_operation_means_after_those_before_it():
     ]
 
 
-def test_a_text_may_come_from_what_the_same_patch_makes():
+def test_a_text_may_come_from_what_the_same_patch_makes() -> None:
     made = decide(ADD_FACT, op("copy", "/content/durable_facts/-", from_="/content/durable_facts/0"))
     assert [waiting["text"] for waiting in made.content["pending_confirmations"]] == ["Works from Utrecht."] * 2
 
 
-def test_a_long_text_is_shortened_and_the_target_keeps_it():
+def test_a_long_text_is_shortened_and_the_target_keeps_it() -> None:
     facts = [FACT | {"text": "x" * 1900, "id": f"f{n}"} for n in range(3)]
     made = decide(op("replace", "/content/durable_facts", value=facts))
     [waiting] = made.content["pending_confirmations"]
@@ -228,17 +228,17 @@ def test_a_long_text_is_shortened_and_the_target_keeps_it():
     assert waiting["target"]["value"] == facts
 
 
-def test_the_target_holds_the_members_of_an_operation_and_no_others():
+def test_the_target_holds_the_members_of_an_operation_and_no_others() -> None:
     made = decide(ADD_FACT | {"comment": "x", "from": "/content/preferences/0"})
     assert made.content["pending_confirmations"][0]["target"] == ADD_FACT
 
 
-def test_the_record_holds_what_was_applied():
+def test_the_record_holds_what_was_applied() -> None:
     made = decide(ADD_FACT)
     assert [operation["path"] for operation in made.ops] == [f"{PENDING}/-"]
 
 
-def test_a_full_pending_section_takes_no_more():
+def test_a_full_pending_section_takes_no_more() -> None:
     full = content(pending_confirmations=[item(id=f"p{n}", proposed_by="svc-x") for n in range(30)])
     with pytest.raises(LimitExceeded) as refusal:
         decide(ADD_FACT, on=full)
@@ -246,7 +246,7 @@ def test_a_full_pending_section_takes_no_more():
     assert decide(DROP, on=full).content["pending_confirmations"][0]["id"] == "p1"
 
 
-def test_a_section_that_takes_confirmations_only_takes_no_live_write_however_sure():
+def test_a_section_that_takes_confirmations_only_takes_no_live_write_however_sure() -> None:
     profile = RULES.profile.model_copy(update={"durable_writes": "confirmed_only"})
     strict = replace(RULES, profile=profile)
     for reason in (Reason.LIVE_UPDATE, Reason.REPLAY_UPDATE, Reason.ADMIN_MIGRATION):
@@ -258,7 +258,7 @@ def test_a_section_that_takes_confirmations_only_takes_no_live_write_however_sur
         assert [row["op_index"] for row in made.redirected] == [0]
 
 
-def test_a_document_without_the_pending_array_cannot_hold_a_proposal():
+def test_a_document_without_the_pending_array_cannot_hold_a_proposal() -> None:
     rules = small_rules(
         durable_sections={"b": ["/facts"]},
         pending_sections={"b": "/pending"},
@@ -271,7 +271,7 @@ def test_a_document_without_the_pending_array_cannot_hold_a_proposal():
         assert refusal.value.details == {"op_index": 1, "path": "/content/pending/-"}
 
 
-def test_what_would_change_the_pending_section_does_not_wait():
+def test_what_would_change_the_pending_section_does_not_wait() -> None:
     rules = small_rules(
         durable_sections={"b": ["/facts"]},
         pending_sections={"b": "/pending"},
@@ -286,7 +286,7 @@ def test_what_would_change_the_pending_section_does_not_wait():
             draft(rules, patch_command(operation), content)
 
 
-def test_the_other_profile_has_its_own_thresholds_and_places():
+def test_the_other_profile_has_its_own_thresholds_and_places() -> None:
     rules = shipped_rules(DESK, "customer")
     account = op("add", "/content/account/contact_channel", value="chat")
     language = op("add", "/content/account/language", value="nl")
@@ -302,7 +302,7 @@ CONFIRM = [op("copy", "/content/durable_facts/-", from_=f"{FIRST}/target/value")
 SURE: dict[str, Any] = {"confidence": 0.95, "evidence": EVIDENCE}
 
 
-def test_another_principal_confirms():
+def test_another_principal_confirms() -> None:
     made = decide(*CONFIRM, on=WAITING, actor=BOB, **SURE)
     assert made.content == content(durable_facts=[FACT])
 
@@ -319,12 +319,12 @@ CIRCUMVENTIONS = {
 
 @pytest.mark.parametrize("by", [{"proposed_by": ALICE.principal}, {"proposed_by": "w", "on_behalf_of": "svc-alice"}])
 @pytest.mark.parametrize("how", CIRCUMVENTIONS)
-def test_the_proposer_cannot_confirm(how, by):
+def test_the_proposer_cannot_confirm(how: Any, by: Any) -> None:
     with pytest.raises(ProposerCannotConfirm):
         decide(*CIRCUMVENTIONS[how], on=content(pending_confirmations=[item(**by)]), actor=ALICE, **SURE)
 
 
-def test_a_profile_with_a_single_identity_lets_anyone_confirm():
+def test_a_profile_with_a_single_identity_lets_anyone_confirm() -> None:
     profile = RULES.profile.model_copy(update={"confirmed_by": "anyone"})
     command = shipped_command(COPILOT, "user_dynamic", *CONFIRM, actor=ALICE, **SURE)
     assert draft(replace(RULES, profile=profile), command, WAITING).content == content(durable_facts=[FACT])
@@ -346,7 +346,7 @@ def test_a_profile_with_a_single_identity_lets_anyone_confirm():
         [DROP, op("add", f"{FIRST}", value=item(proposed_by="SVC-ALICE"))],
     ],
 )
-def test_nobody_makes_or_edits_a_pending_item(ops, actor):
+def test_nobody_makes_or_edits_a_pending_item(ops: Any, actor: Any) -> None:
     with pytest.raises(PendingItemInvalid):
         decide(*ops, on=WAITING, actor=actor, **SURE)
 
@@ -361,24 +361,24 @@ def test_nobody_makes_or_edits_a_pending_item(ops, actor):
         ([op("test", f"{FIRST}/id", value="p1"), ADD_FACT], ALICE),
     ],
 )
-def test_withdrawing_rejecting_and_what_has_nothing_to_do_with_it_are_free(ops, actor):
+def test_withdrawing_rejecting_and_what_has_nothing_to_do_with_it_are_free(ops: Any, actor: Any) -> None:
     decide(*ops, on=WAITING, actor=actor, **SURE)
 
 
-def test_only_the_own_items_bind_a_writer():
+def test_only_the_own_items_bind_a_writer() -> None:
     both = content(pending_confirmations=[item(), item(id="p2", proposed_by=BOB.principal)])
     decide(*CONFIRM, on=both, actor=BOB, **SURE)
     with pytest.raises(ProposerCannotConfirm):
         decide(*CONFIRM, on=both, actor=ALICE, **SURE)
 
 
-def test_of_two_equal_items_each_counts():
+def test_of_two_equal_items_each_counts() -> None:
     twice = content(pending_confirmations=[item(), item()])
     with pytest.raises(ProposerCannotConfirm):
         decide(*CONFIRM, on=twice, actor=ALICE, **SURE)
 
 
-def test_a_proposal_is_confirmed_along_its_own_history():
+def test_a_proposal_is_confirmed_along_its_own_history() -> None:
     history = History(RULES)
     told: dict[str, Any] = {"key": shipped_command(COPILOT, "user_dynamic").key, "profile_id": COPILOT}
     told["binding_id"] = "user_dynamic"

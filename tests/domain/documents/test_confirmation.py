@@ -34,7 +34,7 @@ from tests.domain.pending_scenario import ABCD, PROFILE, READER, SCHEMA, Memory,
 from tests.domain.samples import ALICE, ANYTHING, BOB, EVIDENCE, NOW, op, small_rules
 
 
-def test_a_removal_before_it_does_not_shift_a_replacement():
+def test_a_removal_before_it_does_not_shift_a_replacement() -> None:
     subject = memory(facts=ABCD)
     item = subject.propose(op("replace", "/content/facts/1", value=fact("b", text="B")))
     subject.patch(op("remove", "/content/facts/0"))
@@ -42,7 +42,7 @@ def test_a_removal_before_it_does_not_shift_a_replacement():
     assert texts(subject) == ["B", "c", "d"]
 
 
-def test_two_confirmations_in_a_row_remove_the_two_that_were_meant():
+def test_two_confirmations_in_a_row_remove_the_two_that_were_meant() -> None:
     subject = memory(facts=ABCD)
     first, second = (subject.propose(op("remove", f"/content/facts/{index}")) for index in (0, 2))
     subject.confirm(first)
@@ -50,7 +50,7 @@ def test_two_confirmations_in_a_row_remove_the_two_that_were_meant():
     assert texts(subject) == ["b", "d"]
 
 
-def test_one_is_confirmed_after_a_hundred_live_changes():
+def test_one_is_confirmed_after_a_hundred_live_changes() -> None:
     subject = memory(facts=ABCD)
     item = subject.propose(op("replace", "/content/facts/2/text", value="C"))
     for number in range(100):
@@ -61,7 +61,7 @@ def test_one_is_confirmed_after_a_hundred_live_changes():
     assert (changed[0]["text"], len(subject.content["facts"]), texts(subject)[-1]) == ("C", 104, "d")
 
 
-def test_only_the_proposed_operation_needs_a_writable_path_and_none_is_counted():
+def test_only_the_proposed_operation_needs_a_writable_path_and_none_is_counted() -> None:
     before = fact("a", evidence=EVIDENCE)
     rules = {**PROFILE, "schema": SCHEMA, "max_ops": 1}
     subject = Memory(
@@ -98,7 +98,9 @@ def test_only_the_proposed_operation_needs_a_writable_path_and_none_is_counted()
         ({}, op("replace", "/content/home", value="Lisbon"), [op("replace", "/content/home", value="Porto")]),
     ],
 )
-def test_what_was_changed_is_gone_or_ambiguous_is_refused_and_nothing_is_written(before, proposed, live):
+def test_what_was_changed_is_gone_or_ambiguous_is_refused_and_nothing_is_written(
+    before: Any, proposed: Any, live: Any
+) -> None:
     subject = memory(**deepcopy(before))
     item = subject.propose(proposed)
     if live:
@@ -111,7 +113,7 @@ def test_what_was_changed_is_gone_or_ambiguous_is_refused_and_nothing_is_written
     assert subject.content["waiting"] == []
 
 
-def test_the_refusal_tells_the_three_versions_to_who_may_read_alone():
+def test_the_refusal_tells_the_three_versions_to_who_may_read_alone() -> None:
     subject = memory()
     item = subject.propose(op("replace", "/content/home", value="Lisbon"))
     subject.patch(op("replace", "/content/home", value="Porto"))
@@ -123,7 +125,7 @@ def test_the_refusal_tells_the_three_versions_to_who_may_read_alone():
         assert refused.value.details == known | values
 
 
-def test_the_entry_says_who_is_sure_of_it_by_what_and_since_when():
+def test_the_entry_says_who_is_sure_of_it_by_what_and_since_when() -> None:
     subject = memory()
     item = subject.propose(op("add", "/content/facts/-", value=fact("a", evidence=EVIDENCE)))
     made = subject.confirm(item)
@@ -139,7 +141,7 @@ def test_the_entry_says_who_is_sure_of_it_by_what_and_since_when():
     assert changed["evidence"] == {"event_id": "e2", "also": [{"event_id": "e1"}, EVIDENCE]}
 
 
-def test_evidence_is_listed_once_however_often_an_entry_goes_stale_and_is_confirmed():
+def test_evidence_is_listed_once_however_often_an_entry_goes_stale_and_is_confirmed() -> None:
     subject = memory(facts=[fact("a", evidence=EVIDENCE, last_verified_at="2026-01-01")])
     for number in range(4):
         subject.tend(partial(plan_freshness, proposer="memnet-worker"))
@@ -151,7 +153,7 @@ def test_evidence_is_listed_once_however_often_an_entry_goes_stale_and_is_confir
     assert entry["evidence"] == {"event_id": "e3", "also": also}
 
 
-def test_the_confirmer_names_several_sources_and_what_fits_of_the_others_stays():
+def test_the_confirmer_names_several_sources_and_what_fits_of_the_others_stays() -> None:
     small, large = {"event_id": "small"}, {"event_id": "large", "note": "x" * (MAX_EVIDENCE_BYTES - 100)}
     subject = memory(facts=[fact("a", evidence={**EVIDENCE, "also": [large, small]})])
     item = subject.propose(op("add", "/content/facts/0/mark", value=1))
@@ -160,7 +162,7 @@ def test_the_confirmer_names_several_sources_and_what_fits_of_the_others_stays()
     assert entry["evidence"] == {"event_id": "e1", "also": [{"event_id": "e2"}, EVIDENCE, small]}
 
 
-def test_an_entry_that_only_gets_more_evidence_stays_as_sure_as_it_was():
+def test_an_entry_that_only_gets_more_evidence_stays_as_sure_as_it_was() -> None:
     subject = memory()
     item = subject.propose(op("add", "/content/facts/-", value=fact("a", evidence=EVIDENCE)))
     subject.patch(op("add", "/content/facts/-", value=fact("a", confidence=0.99, evidence={"event_id": "live"})))
@@ -170,7 +172,7 @@ def test_an_entry_that_only_gets_more_evidence_stays_as_sure_as_it_was():
     assert (entry["confidence"], entry["evidence"]) == (0.99, {"event_id": "e1", "also": also})
 
 
-def test_a_document_under_a_newer_additive_schema_gets_the_same_claims():
+def test_a_document_under_a_newer_additive_schema_gets_the_same_claims() -> None:
     added = {ADDITIVE_TO: "1.0.0", "properties": SCHEMA["properties"] | {"tools": {"type": "array"}}}
     bodies = {
         version: {**ANYTHING, **SCHEMA, **members, "$id": schema_uri("any", version), "additionalProperties": False}
@@ -187,7 +189,7 @@ def test_a_document_under_a_newer_additive_schema_gets_the_same_claims():
     assert (entry["confidence"], entry["evidence"]["event_id"], entry["last_verified_at"]) == (0.95, "e1", "2026-06-01")
 
 
-def test_a_move_is_confirmed_and_what_is_there_already_only_drops_the_item():
+def test_a_move_is_confirmed_and_what_is_there_already_only_drops_the_item() -> None:
     subject = memory(facts=ABCD)
     item = subject.propose(op("move", "/content/facts/3", from_="/content/facts/0"))
     again = subject.propose(op("add", "/content/likes/-", value="tea"))
@@ -198,7 +200,7 @@ def test_a_move_is_confirmed_and_what_is_there_already_only_drops_the_item():
     assert (subject.content["likes"], subject.content["waiting"]) == (["tea"], [])
 
 
-def test_another_value_may_be_confirmed_where_one_was_proposed():
+def test_another_value_may_be_confirmed_where_one_was_proposed() -> None:
     subject = memory(facts=ABCD[:1])
     item, removal = subject.propose(op("replace", "/content/home", value="Lisbon")), op("remove", "/content/facts/0")
     subject.confirm(item, values=("Porto",))
@@ -207,7 +209,7 @@ def test_another_value_may_be_confirmed_where_one_was_proposed():
         subject.confirm(subject.propose(removal), values=("x",))
 
 
-def test_a_confirmation_brings_in_nothing_that_a_patch_may_not():
+def test_a_confirmation_brings_in_nothing_that_a_patch_may_not() -> None:
     subject = living()
     lasting, lapsed, leaking = (
         subject.propose(op("add", "/content/facts/-", value={"text": name, "class": named}))
@@ -231,7 +233,7 @@ def living(**sections: Any) -> Memory:
     return Memory({**memory().content, **sections}, small_rules(schema=SCHEMA, **PROFILE | rules))
 
 
-def test_a_confirmation_does_not_shorten_the_life_of_an_entry_that_was_renewed():
+def test_a_confirmation_does_not_shorten_the_life_of_an_entry_that_was_renewed() -> None:
     subject = living(facts=[fact("a", **{"class": "this week", "until": "2026-02-16T00:00:00.000000Z"})])
     item = subject.propose(op("replace", "/content/facts/0/text", value="b"))
     renewed = "2026-06-03T00:00:00.000000Z"
@@ -241,7 +243,7 @@ def test_a_confirmation_does_not_shorten_the_life_of_an_entry_that_was_renewed()
     assert [(one["text"], one["until"]) for one in subject.content["facts"]] == [("b", renewed)]
 
 
-def test_two_equal_proposals_with_a_class_are_confirmed_as_one_entry():
+def test_two_equal_proposals_with_a_class_are_confirmed_as_one_entry() -> None:
     subject = living()
     first, second = (
         subject.propose(op("add", "/content/facts/-", value=fact("a", **{"class": "this year", "evidence": {"n": n}})))
@@ -254,7 +256,7 @@ def test_two_equal_proposals_with_a_class_are_confirmed_as_one_entry():
     assert entry["evidence"] == {"event_id": "e1", "also": [{"n": 1}, EVIDENCE, {"n": 2}]}
 
 
-def test_who_may_confirm_and_what_it_takes():
+def test_who_may_confirm_and_what_it_takes() -> None:
     subject = memory()
     own = subject.propose(op("replace", "/content/home", value="Lisbon"))
     replayed = subject.propose(op("replace", "/content/home", value="Porto"), on_behalf_of=BOB.principal)
@@ -271,7 +273,7 @@ def test_who_may_confirm_and_what_it_takes():
     assert (made.reason, made.note, subject.content["home"]) == (Reason.REJECTION, "withdrawn", "Bern")
 
 
-def test_a_profile_decides_who_confirms():
+def test_a_profile_decides_who_confirms() -> None:
     subject = memory(confirmed_by="anyone", allowed_principals=["svc-alice"])
     item = subject.propose(op("replace", "/content/home", value="Lisbon"))
     with pytest.raises(ProfileForbidden):
@@ -280,7 +282,7 @@ def test_a_profile_decides_who_confirms():
     assert subject.content["home"] == "Lisbon"
 
 
-def test_two_items_with_one_id_cannot_be_told_apart():
+def test_two_items_with_one_id_cannot_be_told_apart() -> None:
     subject = memory()
     item = subject.propose(op("replace", "/content/home", value="Lisbon"))
     subject.content["waiting"] *= 2
@@ -289,7 +291,7 @@ def test_two_items_with_one_id_cannot_be_told_apart():
 
 
 @pytest.mark.parametrize("broken", [{"base": None}, {"target": None}, {"target": {"op": "add"}}, {"base": {}}])
-def test_an_item_that_an_administrator_spoilt_confirms_nothing(broken):
+def test_an_item_that_an_administrator_spoilt_confirms_nothing(broken: Any) -> None:
     subject = memory(facts=ABCD)
     item = subject.propose(op("replace", "/content/facts/0/text", value="A"))
     subject.content["waiting"][0] |= broken
@@ -380,7 +382,7 @@ class Told:
 
 @settings(max_examples=1000, deadline=None)
 @given(start=st.lists(WORDS, max_size=5), steps=st.lists(st.tuples(STEPS, WORDS), min_size=4, max_size=16))
-def test_no_confirmation_changes_another_entry_than_the_proposed_one(start, steps):
+def test_no_confirmation_changes_another_entry_than_the_proposed_one(start: Any, steps: Any) -> None:
     told = Told(memory(likes=list(start)))
     told.subject.content["facts"] = [told.entry(word) for word in start]
     planners = {"compact": plan_compaction, "refresh": partial(plan_freshness, proposer="memnet-worker")}

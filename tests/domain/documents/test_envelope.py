@@ -1,5 +1,7 @@
 """The blob: what is written is what is read, and nothing else is."""
 
+from typing import Any
+
 import orjson
 import pytest
 
@@ -17,7 +19,7 @@ def changes(count: int) -> History:
     return history
 
 
-def test_what_is_dumped_is_what_is_loaded():
+def test_what_is_dumped_is_what_is_loaded() -> None:
     history = changes(3)
     history.delete()
     for version in history.versions:
@@ -31,12 +33,12 @@ def test_what_is_dumped_is_what_is_loaded():
     "data",
     [b"", b"{", b"[]", b"null", b"5", b"{}", b'{"commit":{}}', b'{"commit":{"outbox":[5],"sequence":1}}', b"\xff"],
 )
-def test_other_bytes_are_no_document(data):
+def test_other_bytes_are_no_document(data: Any) -> None:
     with pytest.raises(HistoryCorrupt):
         load(data)
 
 
-def test_a_blob_with_a_damaged_commit_is_no_document():
+def test_a_blob_with_a_damaged_commit_is_no_document() -> None:
     members = orjson.loads(changes(1).versions[0])
     for damage in [
         {"sequence": "1"},

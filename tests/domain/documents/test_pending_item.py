@@ -46,7 +46,7 @@ CONTENT = {"facts": FACTS, "owned": OWNED, "deep": {"list": [{"tags": ["s", "t"]
         (op("replace", "/content", value={}), None, CONTENT),
     ],
 )
-def test_an_operation_keeps_of_the_content_what_it_needs(operation, target, base):
+def test_an_operation_keeps_of_the_content_what_it_needs(operation: Any, target: Any, base: Any) -> None:
     made, kept = narrow(operation, copy.deepcopy(CONTENT))
     expected = operation | (target or {})
     assert (made, kept) == ({name: value for name, value in expected.items() if value is not None}, base)
@@ -60,7 +60,7 @@ def carried(operation: dict[str, Any]) -> list[dict[str, Any]]:
     return [operation | {"path": operation["path"].replace("list/2", "list/-")}]
 
 
-def test_an_insertion_finds_its_neighbours():
+def test_an_insertion_finds_its_neighbours() -> None:
     names = list("abcd")
     made, base = narrow(op("add", "/content/l/2", value="x"), {"l": names})
     assert (made["path"], base) == ("/content/l/1", {"l": ["b", "c"]})
@@ -68,7 +68,7 @@ def test_an_insertion_finds_its_neighbours():
     assert found == Rebased([op("add", "/content/l/3", value="x")], ())
 
 
-def test_the_item_does_not_share_what_it_was_made_of():
+def test_the_item_does_not_share_what_it_was_made_of() -> None:
     content = copy.deepcopy(CONTENT)
     item = pending_item(
         op("remove", "/content/facts/0"),
@@ -88,7 +88,7 @@ def test_the_item_does_not_share_what_it_was_made_of():
     assert item["base"]["facts"][0]["text"] == "a"
 
 
-def test_an_entry_that_had_an_equal_beside_it_is_ambiguous_even_if_nothing_changed():
+def test_an_entry_that_had_an_equal_beside_it_is_ambiguous_even_if_nothing_changed() -> None:
     made, base = narrow(op("remove", "/content/l/1"), {"l": ["a", "a"]})
     found = carry({"target": made, "base": base}, {"l": ["a", "a"]}, ())
     assert isinstance(found, RebaseConflict)
@@ -105,7 +105,7 @@ def test_an_entry_that_had_an_equal_beside_it_is_ambiguous_even_if_nothing_chang
         op("move", "/content/m", from_="/content/l/-"),
     ],
 )
-def test_an_item_whose_path_is_not_in_its_base_cannot_be_carried(target):
+def test_an_item_whose_path_is_not_in_its_base_cannot_be_carried(target: Any) -> None:
     content = {"l": ["a"], "m": 1}
     assert isinstance(carry({"target": target, "base": content}, content, ()), RebaseConflict)
 
@@ -132,7 +132,7 @@ def decide(*ops: Any, actor: Any = BOB) -> Any:
     return draft(RULES, patch_command(*ops, actor=actor, **SURE), waiting()).content
 
 
-def test_it_writes_what_the_items_propose_as_it_is_carried_over_to_this_version():
+def test_it_writes_what_the_items_propose_as_it_is_carried_over_to_this_version() -> None:
     made = decide(*DROP_BOTH, op("replace", "/content/facts/0/text", value="B!"), HELD[1])
     assert [one["text"] for one in made["facts"]] == ["B!", "c", "d", "e", "f"]
     one = decide(op("add", "/content/facts/-", value="else"), op("remove", "/content/waiting/1"))
@@ -152,14 +152,14 @@ def test_it_writes_what_the_items_propose_as_it_is_carried_over_to_this_version(
         [op("remove", "/content/facts/0/text"), op("remove", "/content/waiting/0")],
     ],
 )
-def test_it_writes_nothing_else(ops):
+def test_it_writes_nothing_else(ops: Any) -> None:
     with pytest.raises(PendingTargetChanged):
         decide(*ops)
     with pytest.raises(ProposerCannotConfirm):
         decide(*ops, actor=ALICE)
 
 
-def test_it_is_refused_if_the_entry_that_was_meant_is_not_what_it_was():
+def test_it_is_refused_if_the_entry_that_was_meant_is_not_what_it_was() -> None:
     changed = op("replace", "/content/facts/0/text", value="other")
     content = apply({"content": waiting()}, [changed])["content"]
     command = patch_command(DROP_BOTH[1], op("replace", "/content/facts/0/text", value="B"), actor=BOB, **SURE)

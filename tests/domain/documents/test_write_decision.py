@@ -54,20 +54,20 @@ def refused(error: type[MemnetError], rules: Any, *ops: Any, on: Any = None, **m
 # Form and number of operations.
 
 
-def test_a_patch_needs_operations():
+def test_a_patch_needs_operations() -> None:
     assert refused(LimitExceeded, LENIENT) == {"limit": "min_ops", "allowed": 1, "found": 0}
     with pytest.raises(PatchMalformed):
         draft(LENIENT, patch_command(ops={"op": "add"}))
 
 
-def test_a_patch_has_at_most_as_many_operations_as_the_profile_says():
+def test_a_patch_has_at_most_as_many_operations_as_the_profile_says() -> None:
     rules = small_rules(max_ops=3)
     ops = [op("add", f"/content/{n}", value=n) for n in range(4)]
     assert len(draft(rules, patch_command(*ops[:3])).content) == 3
     assert refused(LimitExceeded, rules, *ops) == {"limit": "max_ops", "allowed": 3, "found": 4}
 
 
-def test_a_patch_cannot_take_the_content_away():
+def test_a_patch_cannot_take_the_content_away() -> None:
     rules = LENIENT
     for ops in [
         [op("remove", "/content")],
@@ -81,7 +81,7 @@ def test_a_patch_cannot_take_the_content_away():
     assert made.content == {"a": 1}
 
 
-def test_a_read_only_binding_takes_no_patch_and_an_administrator_s_document():
+def test_a_read_only_binding_takes_no_patch_and_an_administrator_s_document() -> None:
     rules = shipped_rules("support-desk-v1", "entitlements")
     command = shipped_command("support-desk-v1", "entitlements", op("add", "/content/plan", value="x"))
     with pytest.raises(PathNotWritable) as refusal:
@@ -94,7 +94,7 @@ def test_a_read_only_binding_takes_no_patch_and_an_administrator_s_document():
 # Creation.
 
 
-def test_creation_starts_from_the_binding_s_initial_content_and_leaves_it_alone():
+def test_creation_starts_from_the_binding_s_initial_content_and_leaves_it_alone() -> None:
     rules = shipped_rules(COPILOT, "user_dynamic")
     initial = rules.binding.initial_content
     before = copy.deepcopy(initial)
@@ -108,11 +108,11 @@ def test_creation_starts_from_the_binding_s_initial_content_and_leaves_it_alone(
     assert made.ops == [op("add", "/content", value=before), *command.ops]
 
 
-def test_a_binding_without_initial_content_starts_from_an_empty_object():
+def test_a_binding_without_initial_content_starts_from_an_empty_object() -> None:
     assert draft(LENIENT, patch_command(op("add", "/content/a", value=1))).content == {"a": 1}
 
 
-def test_creation_over_a_deleted_document_starts_anew():
+def test_creation_over_a_deleted_document_starts_anew() -> None:
     history = History(small_rules(binding={"initial_content": {"log": []}}))
     history.patch(op("add", "/content/log/-", value="first life"))
     history.delete()
@@ -124,7 +124,7 @@ def test_creation_over_a_deleted_document_starts_anew():
 # Schema and binding.
 
 
-def test_all_violations_are_told_with_their_places_and_without_their_values():
+def test_all_violations_are_told_with_their_places_and_without_their_values() -> None:
     rules = shipped_rules(COPILOT, "user_dynamic")
     ops = [
         op("add", "/content/preferences/-", value=12345),
@@ -144,7 +144,7 @@ def test_all_violations_are_told_with_their_places_and_without_their_values():
     assert "secret-id" not in repr(details)
 
 
-def test_a_document_of_another_schema_or_version_must_be_migrated_first():
+def test_a_document_of_another_schema_or_version_must_be_migrated_first() -> None:
     rules = shipped_rules(COPILOT, "user_dynamic")
     head = version_with(LENIENT, {"preferences": [], "durable_facts": [], "pending_confirmations": []})
     command = shipped_command(COPILOT, "user_dynamic", op("add", "/content/preferences/-", value="x"))
@@ -153,7 +153,7 @@ def test_a_document_of_another_schema_or_version_must_be_migrated_first():
     assert refusal.value.details == {"schema_id": "any", "schema_version": "1.0.0"}
 
 
-def test_a_replacement_has_the_binding_s_schema_and_version():
+def test_a_replacement_has_the_binding_s_schema_and_version() -> None:
     for wrong in [{"schema_id": "other"}, {"schema_version": "2.0.0"}]:
         with pytest.raises(BindingMismatch):
             decide_replacement(replace_command({}, **wrong), LENIENT, None)
@@ -171,7 +171,7 @@ def test_a_replacement_has_the_binding_s_schema_and_version():
         ("user", "alpha.json", False),
     ],
 )
-def test_a_binding_covers_its_own_documents(namespace, path, covered):
+def test_a_binding_covers_its_own_documents(namespace: Any, path: Any, covered: Any) -> None:
     binding = shipped_rules(COPILOT, "project_doc").binding
     try:
         check_binding(DocumentKey(SCOPE, namespace, path), binding)
@@ -184,7 +184,7 @@ def test_a_binding_covers_its_own_documents(namespace, path, covered):
 # Limits.
 
 
-def test_max_chars_counts_characters_of_the_canonical_content_not_bytes():
+def test_max_chars_counts_characters_of_the_canonical_content_not_bytes() -> None:
     rules = small_rules(binding={"max_chars": 20})
     for text in ["x" * 12, "\u00e9" * 12, "\U0001f600" * 12]:
         assert draft(rules, patch_command(op("add", "/content/a", value=text))).content == {"a": text}
@@ -194,7 +194,7 @@ def test_max_chars_counts_characters_of_the_canonical_content_not_bytes():
     assert refused(LimitExceeded, rules, op("add", "/content/a", value="\n" * 7))["found"] == 22
 
 
-def test_values_that_are_together_too_long_are_refused_before_they_are_applied():
+def test_values_that_are_together_too_long_are_refused_before_they_are_applied() -> None:
     rules = small_rules(binding={"max_chars": 20})
     # Applied, the second operation would fail: there is no such place.
     ops = [op("add", "/content/a", value="x" * 9), op("add", "/content/no/such", value="y" * 8)]
@@ -208,7 +208,7 @@ def test_values_that_are_together_too_long_are_refused_before_they_are_applied()
     assert draft(rules, patch_command(ops[0], tested, tested)).content == {"a": "x" * 9}
 
 
-def test_what_is_over_a_limit_already_may_shrink_and_nothing_else():
+def test_what_is_over_a_limit_already_may_shrink_and_nothing_else() -> None:
     rules = small_rules(binding={"max_chars": 20}, compaction_rules={"b": {"max_q": 2}})
     long = {"a": "x" * 40, "b": "y"}
     assert draft(rules, patch_command(op("replace", "/content/a", value="x" * 39)), long)
@@ -220,7 +220,7 @@ def test_what_is_over_a_limit_already_may_shrink_and_nothing_else():
     assert details == {"limit": "max_q", "allowed": 2, "found": 4, "path": "/content/q"}
 
 
-def test_array_limits_hold_exactly():
+def test_array_limits_hold_exactly() -> None:
     rules = small_rules(compaction_rules={"b": {"max_q": 2, "max_other": 1}})
     add = op("add", "/content/q/-", value=1)
     assert draft(rules, patch_command(add), {"q": [1]}).content == {"q": [1, 1]}
@@ -229,7 +229,7 @@ def test_array_limits_hold_exactly():
     assert draft(rules, patch_command(op("add", "/content/q", value="a long text")), {}).content == {"q": "a long text"}
 
 
-def test_a_replacement_obeys_schema_limits_and_denylist():
+def test_a_replacement_obeys_schema_limits_and_denylist() -> None:
     rules = small_rules(
         binding={"max_chars": 30},
         compaction_rules={"b": {"max_q": 1}},
@@ -256,7 +256,7 @@ def nested(depth: int) -> Any:
     return value
 
 
-def test_a_content_nests_as_deep_as_its_history_can_be_read_back():
+def test_a_content_nests_as_deep_as_its_history_can_be_read_back() -> None:
     """The operations see the content one level down, so it may be one level less deep than the limit."""
     deepest = {"a": nested(MAX_DEPTH - 2)}
     history = History()
@@ -269,7 +269,7 @@ def test_a_content_nests_as_deep_as_its_history_can_be_read_back():
     assert draft(LENIENT, patch_command(op("add", "/content/a", value=nested(MAX_DEPTH - 2)))).content == deepest
 
 
-def test_a_huge_request_is_refused_by_its_size_before_the_schema_is_asked():
+def test_a_huge_request_is_refused_by_its_size_before_the_schema_is_asked() -> None:
     """The schema would refuse each of these, too, but takes twenty seconds to complain of a million wrong items."""
     rules = shipped_rules(COPILOT, "user_dynamic")
     for value in [[0] * 300_000, [{}] * 200_000, ["x" * 900_000]]:
@@ -278,7 +278,7 @@ def test_a_huge_request_is_refused_by_its_size_before_the_schema_is_asked():
             draft(rules, command)
 
 
-def test_a_failing_operation_in_the_middle_leaves_everything_as_it_was():
+def test_a_failing_operation_in_the_middle_leaves_everything_as_it_was() -> None:
     content = {"a": [1], "b": {"c": 2}}
     head = version_with(LENIENT, content)
     command = patch_command(
@@ -292,7 +292,7 @@ def test_a_failing_operation_in_the_middle_leaves_everything_as_it_was():
     assert command.ops == ops
 
 
-def test_deciding_twice_is_free():
+def test_deciding_twice_is_free() -> None:
     rules = shipped_rules(COPILOT, "user_dynamic")
     head = version_with(rules, {"preferences": ["a"], "durable_facts": [], "pending_confirmations": []})
     command = shipped_command(
@@ -306,7 +306,7 @@ def test_deciding_twice_is_free():
 # What the record is made of.
 
 
-def test_the_hashes_are_those_of_the_canonical_contents():
+def test_the_hashes_are_those_of_the_canonical_contents() -> None:
     made = draft(LENIENT, patch_command(op("add", "/content/b", value=1)), {"a": 2})
     assert made.hash_before == sha256_hex(canonical({"a": 2}))
     assert made.hash_after == sha256_hex(canonical({"b": 1, "a": 2}))
@@ -316,7 +316,7 @@ def test_the_hashes_are_those_of_the_canonical_contents():
     assert replaced.reason is Reason.ADMIN_MIGRATION
 
 
-def test_a_deletion_says_what_was_deleted_by_its_hash_alone():
+def test_a_deletion_says_what_was_deleted_by_its_hash_alone() -> None:
     head = version_with(LENIENT, {"a": 2})
     made = decide_deletion(delete_command(IfMatch(head.commit.etag), note="asked by the user"), head)
     assert made.deleted
@@ -326,7 +326,7 @@ def test_a_deletion_says_what_was_deleted_by_its_hash_alone():
     assert made.note == "asked by the user"
 
 
-def test_the_draft_names_the_rules_it_was_made_by():
+def test_the_draft_names_the_rules_it_was_made_by() -> None:
     command = shipped_command(
         COPILOT,
         "user_dynamic",
@@ -343,7 +343,7 @@ def test_the_draft_names_the_rules_it_was_made_by():
     assert made.reason is Reason.REPLAY_UPDATE
 
 
-def test_every_shipped_binding_can_be_created_through_its_own_initial_content():
+def test_every_shipped_binding_can_be_created_through_its_own_initial_content() -> None:
     for profile in CATALOG.profiles.values():
         for binding in profile.document_bindings:
             rules = shipped_rules(profile.profile_id, binding.binding_id)

@@ -2,6 +2,7 @@
 
 from collections import Counter
 from datetime import UTC, datetime, timedelta
+from typing import Any
 
 import orjson
 import pytest
@@ -269,7 +270,9 @@ def test_what_is_asked_for_waits_at_least_as_long_as_whoever_accepted_it_wants()
     st.sampled_from([None, "0" * 64]),
     st.sets(st.sampled_from(Store)),
 )
-def test_what_is_written_is_read(removed, batch, clean_scans, failing, last_head, stores) -> None:  # type: ignore[no-untyped-def]
+def test_what_is_written_is_read(
+    removed: Any, batch: Any, clean_scans: Any, failing: Any, last_head: Any, stores: Any
+) -> None:  # type: ignore[no-untyped-def]
     one = erasure(
         removed=removed,
         batch=found(*batch),

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from typing import Any
 
 import pytest
 
@@ -27,7 +28,7 @@ TENANT = HoldTarget("t1")
 
 
 @pytest.mark.parametrize("key", [KEY, HoldKey(HoldTarget("t1"), 1), HoldKey(HoldTarget("t1", "tenant"), 12)])
-def test_a_key_and_its_name(key):
+def test_a_key_and_its_name(key: Any) -> None:
     assert key_of(key.blob_name) == key
     # Outside of every user's prefix.
     assert not key.blob_name.startswith("tenants/")
@@ -45,17 +46,17 @@ def test_a_key_and_its_name(key):
         "tenants/t1/users/u1/documents/a/b",
     ],
 )
-def test_other_names_are_none(name):
+def test_other_names_are_none(name: str) -> None:
     assert key_of(name) is None
 
 
-def test_what_covers_a_user():
+def test_what_covers_a_user() -> None:
     assert places_over(UserScope("t1", "u1")) == (HoldTarget("t1", "u1"), HoldTarget("t1"))
     with pytest.raises(InvalidIdentifier):
         HoldTarget("t1", "a/b")
 
 
-def test_what_is_written_is_read_and_nothing_else():
+def test_what_is_written_is_read_and_nothing_else() -> None:
     data = legal_hold.dump(CHANGE)
     assert legal_hold.load(KEY, data) == CHANGE
     for other in (b"", b"{}", b"[]", b"\xff", data + b" ", data.replace(b"placed", b"removed"), data[:-1]):
@@ -80,7 +81,7 @@ FOUR = (PLACED, RELEASED, PLACED, RELEASED)
 
 
 @pytest.mark.parametrize("place", [KEY.place, TENANT])
-def test_a_row_as_it_is_made_holds(place):
+def test_a_row_as_it_is_made_holds(place: Any) -> None:
     changes = row(*FOUR, place=place)
     assert [change.key.number for change in changes] == [1, 2, 3, 4]
     for length in range(5):
@@ -89,7 +90,7 @@ def test_a_row_as_it_is_made_holds(place):
     assert row(*FOUR)[1].previous == sha256_hex(legal_hold.dump(row(*FOUR)[0]))
 
 
-def test_the_oldest_may_be_gone():
+def test_the_oldest_may_be_gone() -> None:
     for place in (KEY.place, TENANT):
         for gone in range(4):
             check_row(row(*FOUR, place=place)[gone:])
@@ -116,11 +117,11 @@ def _altered(number: int, **members: str) -> Callable[[list[HoldChange]], Sequen
         _altered(2, previous=FIRST_HASH),
     ],
 )
-def test_one_that_is_missing_moved_or_altered_is_told(change):
+def test_one_that_is_missing_moved_or_altered_is_told(change: Any) -> None:
     with pytest.raises(HistoryCorrupt):
         check_row(change(row(*FOUR)))
 
 
-def test_a_row_cannot_begin_in_the_middle_with_the_hash_of_a_first_change():
+def test_a_row_cannot_begin_in_the_middle_with_the_hash_of_a_first_change() -> None:
     with pytest.raises(HistoryCorrupt):
         check_row([replace(CHANGE, previous=FIRST_HASH)])

@@ -1,6 +1,7 @@
 """A baseline stands for all records up to its own, and lets nobody slip anything else in."""
 
 from dataclasses import replace
+from typing import Any
 
 import orjson
 import pytest
@@ -46,17 +47,17 @@ def at(number: int) -> Baseline:
     return baseline_of(KEY, record, version, "p")
 
 
-def after(number: int):
+def after(number: int) -> Any:
     """The records that are kept behind a baseline: those after it, or its own, which is the newest."""
     return LIFE.records[min(number, COUNT - 1) :]
 
 
-def rebuilt(baseline: Baseline, records=None, head=HEAD):
+def rebuilt(baseline: Baseline, records: Any = None, head: Any = HEAD) -> Any:
     return rebuild("doc-1", KEY, after(baseline.sequence) if records is None else records, head, baseline)
 
 
 @pytest.mark.parametrize("number", range(1, COUNT + 1))
-def test_every_later_version_is_rebuilt_byte_for_byte(number):
+def test_every_later_version_is_rebuilt_byte_for_byte(number: Any) -> None:
     found = rebuilt(at(number))
     assert found.fault is None
     assert [version.sequence for version in found.versions] == list(range(number, COUNT + 1))
@@ -70,7 +71,7 @@ def test_every_later_version_is_rebuilt_byte_for_byte(number):
 
 
 @pytest.mark.parametrize("number", range(1, COUNT + 1))
-def test_what_is_written_is_read_and_nothing_else(number):
+def test_what_is_written_is_read_and_nothing_else(number: Any) -> None:
     baseline = at(number)
     data = baselines.dump(baseline)
     assert baselines.load(data) == baseline
@@ -97,7 +98,7 @@ FORGERIES = {
 
 @pytest.mark.parametrize("number", [1, 2, 3, 5, COUNT])
 @pytest.mark.parametrize("forged", FORGERIES)
-def test_a_forged_baseline_is_told_and_nothing_of_it_served(forged, number):
+def test_a_forged_baseline_is_told_and_nothing_of_it_served(forged: Any, number: Any) -> None:
     baseline = FORGERIES[forged](at(number))
     fault = rebuilt(baseline, after(number)).fault
     assert fault is not None
@@ -109,17 +110,17 @@ def test_a_forged_baseline_is_told_and_nothing_of_it_served(forged, number):
 
 
 @pytest.mark.parametrize("member", ["actor", "timestamp", "schema_id", "schema_version", "created_at"])
-def test_where_it_holds_the_newest_version_the_document_vouches_for_all_of_it(member):
+def test_where_it_holds_the_newest_version_the_document_vouches_for_all_of_it(member: Any) -> None:
     assert rebuilt(replace(at(COUNT), **{member: "forged"})).fault is not None
 
 
-def test_a_baseline_that_no_record_vouches_for_is_told():
+def test_a_baseline_that_no_record_vouches_for_is_told() -> None:
     assert rebuilt(at(COUNT), []).fault == f"doc-1-{COUNT:012d}: the record is missing"
     with pytest.raises(HistoryCorrupt):
         reconstruction.version_at(COUNT, HEAD, [], at(COUNT))
 
 
-def test_content_that_was_made_up_with_the_key_is_held_against_the_baselines_own_record():
+def test_content_that_was_made_up_with_the_key_is_held_against_the_baselines_own_record() -> None:
     """Also where document, baseline and their hashes agree: the record binds the content, and a head the record."""
     forged = replace(at(COUNT), content={"forged": True})
     fault = rebuilt(forged, head=replace(HEAD, content={"forged": True})).fault
@@ -129,7 +130,7 @@ def test_content_that_was_made_up_with_the_key_is_held_against_the_baselines_own
     assert fault == f"doc-1-{COUNT:012d}: the record is not that of the baseline"
 
 
-def test_which_of_two_was_altered_is_told():
+def test_which_of_two_was_altered_is_told() -> None:
     baseline = replace(at(2), record_hash="f" * 64)
     assert rebuilt(baseline).fault == "doc-1-000000000002: the baseline was altered"
     records = [*LIFE.records[2:]]
@@ -137,7 +138,7 @@ def test_which_of_two_was_altered_is_told():
     assert rebuilt(at(2), records).fault.startswith("doc-1-000000000003")
 
 
-def test_a_time_before_it_is_not_found():
+def test_a_time_before_it_is_not_found() -> None:
     baseline = at(2)
     for moment in (1, "2026-02-14T10:30:00.000000Z"):
         with pytest.raises(VersionNotFound, match="older than what is kept"):
@@ -146,16 +147,16 @@ def test_a_time_before_it_is_not_found():
     assert view.document == visible(load(LIFE.versions[1]))
 
 
-def covered(*numbers: int):
+def covered(*numbers: int) -> Any:
     return {record["change_id"]: record for record in LIFE.records if record["sequence"] in numbers}
 
 
 @pytest.mark.parametrize("left", [(), (1,), (3,), (1, 2, 3), (1, 3), (2, 3)])
-def test_what_is_not_removed_yet_does_no_harm(left):
+def test_what_is_not_removed_yet_does_no_harm(left: Any) -> None:
     assert fault_of_covered(covered(*left), at(3)) is None
 
 
-def test_what_is_not_removed_yet_must_hold_too():
+def test_what_is_not_removed_yet_must_hold_too() -> None:
     first, second, third = (covered(number).popitem() for number in (1, 2, 3))
     altered = {first[0]: first[1] | {"actor": "mallory"}, second[0]: second[1]}
     assert fault_of_covered(altered, at(3)).startswith(first[0])
@@ -167,7 +168,7 @@ def test_what_is_not_removed_yet_must_hold_too():
 @pytest.mark.parametrize(
     "name", ["doc-1-000000000004", "doc-1-000000000000", "doc-1-3", "doc-1-zzz", "doc-11-000000000001"]
 )
-def test_what_a_baseline_does_not_stand_for(name):
+def test_what_a_baseline_does_not_stand_for(name: str) -> None:
     assert [change for change in (name, *covered(1, 3)) if reconstruction.is_covered(change, at(3))] == list(
         covered(1, 3)
     )

@@ -60,7 +60,7 @@ def play(made: History, step: Any) -> None:
 
 @settings(max_examples=150)
 @given(st.lists(STEP, min_size=1, max_size=8))
-def test_the_records_fold_to_every_version_byte_for_byte(steps):
+def test_the_records_fold_to_every_version_byte_for_byte(steps: Any) -> None:
     made = History(RULES)
     for step in steps:
         play(made, step)
@@ -118,7 +118,7 @@ def found(as_of: str) -> Any:
         ("doc-1-000000000005", "fifth"),
     ],
 )
-def test_the_version_that_was_newest_then(as_of, value):
+def test_the_version_that_was_newest_then(as_of: Any, value: Any) -> None:
     assert found(as_of) == value
 
 
@@ -138,7 +138,7 @@ def test_the_version_that_was_newest_then(as_of, value):
         "-000000000001",
     ],
 )
-def test_there_was_no_version_then(as_of):
+def test_there_was_no_version_then(as_of: Any) -> None:
     with pytest.raises(VersionNotFound):
         found(as_of)
 
@@ -146,19 +146,19 @@ def test_there_was_no_version_then(as_of):
 @pytest.mark.parametrize(
     "as_of", ["", "yesterday", "1", "000000000001", "doc-1", "doc-1-1", "doc-1-00000000000\u0661", "2026-02-14"]
 )
-def test_no_moment_at_all(as_of):
+def test_no_moment_at_all(as_of: Any) -> None:
     with pytest.raises((MalformedRequest, VersionNotFound)):
         found(as_of)
 
 
-def test_an_earlier_version_has_its_own_envelope():
+def test_an_earlier_version_has_its_own_envelope() -> None:
     view = reconstruction.version_at(2, HEAD, TIMED.records[:3])
     second = load(TIMED.versions[1])
     assert (view.etag, view.document) == (second.commit.etag, visible(second))
 
 
 @pytest.mark.parametrize("number", range(1, 6))
-def test_a_forged_version_is_not_handed_out(number):
+def test_a_forged_version_is_not_handed_out(number: Any) -> None:
     """Even one that fits in itself: the record after it, or the document, vouches for each."""
     records = copy.deepcopy(TIMED.records)
     forged = {"n": "forged"}
@@ -171,6 +171,6 @@ def test_a_forged_version_is_not_handed_out(number):
         assert "forged" not in repr((refusal.value.message, refusal.value.details))
 
 
-def test_no_more_is_read_than_needed():
+def test_no_more_is_read_than_needed() -> None:
     assert [reconstruction.last_needed(moment, HEAD) for moment in (1, 4, 5)] == [2, 5, 5]
     assert reconstruction.last_needed("2026-02-14T10:00:00.000000Z", HEAD) == 5

@@ -1,6 +1,7 @@
 """The record of a conflict and its steps."""
 
 from datetime import UTC, datetime, timedelta
+from typing import Any
 
 import orjson
 import pytest
@@ -35,7 +36,7 @@ def opened() -> Conflict:
     return new_conflict(proposal(), dispute(), 1, NOW)
 
 
-def test_a_new_conflict_is_tried_again_soon():
+def test_a_new_conflict_is_tried_again_soon() -> None:
     conflict = opened()
     assert (conflict.status, conflict.reason, conflict.attempts) == (ConflictStatus.OPEN, "changed", 0)
     assert from_text(conflict.next_attempt_at or "") == NOW + BACKOFF[0]
@@ -43,7 +44,7 @@ def test_a_new_conflict_is_tried_again_soon():
     assert conflict.conflict_id == "cfl-rpl-1-1"
 
 
-def test_each_retry_in_vain_waits_longer_until_it_rests():
+def test_each_retry_in_vain_waits_longer_until_it_rests() -> None:
     assert list(BACKOFF) == sorted(BACKOFF)
     conflict = opened()
     for attempt, pause in enumerate(BACKOFF[1:], start=1):
@@ -55,12 +56,12 @@ def test_each_retry_in_vain_waits_longer_until_it_rests():
 
 
 @pytest.mark.parametrize("attempt", [None, 0, 2])
-def test_a_try_that_is_not_the_scheduled_one_leaves_the_schedule(attempt):
+def test_a_try_that_is_not_the_scheduled_one_leaves_the_schedule(attempt: Any) -> None:
     conflict = still_open(opened(), "gone", NOW + timedelta(hours=1), attempt=attempt)
     assert (conflict.attempts, conflict.scheduled, conflict.next_attempt_at) == (1, 1, opened().next_attempt_at)
 
 
-def test_what_is_closed_is_not_tried_again():
+def test_what_is_closed_is_not_tried_again() -> None:
     done = resolved(opened(), "change-1", NOW, redirected=True)
     assert (done.status, done.change_id, done.redirected, done.next_attempt_at) == (
         ConflictStatus.RESOLVED,
@@ -73,7 +74,7 @@ def test_what_is_closed_is_not_tried_again():
     assert gone.members()["decisions"] == [{"asked": "discard", "by": "carol", "at": RETRY.at, "note": "no"}]
 
 
-def test_the_newest_decisions_are_kept():
+def test_the_newest_decisions_are_kept() -> None:
     conflict = opened()
     for number in range(MAX_DECISIONS + 5):
         conflict = asked_for(conflict, Decision(Asked.RETRY, f"user-{number}", RETRY.at))
@@ -81,7 +82,7 @@ def test_the_newest_decisions_are_kept():
     assert conflict.decisions[-1].by == f"user-{MAX_DECISIONS + 4}"
 
 
-def test_the_record_is_read_as_it_was_written():
+def test_the_record_is_read_as_it_was_written() -> None:
     conflict = asked_for(sending(opened(), Request(2, FIRST, OPS), NOW), RETRY)
     assert conflict.rebases == 2
     assert conflicts.load(conflicts.dump(conflict)) == conflict
@@ -89,7 +90,7 @@ def test_the_record_is_read_as_it_was_written():
 
 
 @pytest.mark.parametrize("request_", [None, Request(2, FIRST, OPS)])
-def test_the_versions_are_read_as_they_were_written(request_):
+def test_the_versions_are_read_as_they_were_written(request_: Any) -> None:
     versions = Versions(proposal(), dispute(), request_)
     assert conflicts.load_versions(SCOPE, versions.dump()) == versions
     told = versions.members()
@@ -98,14 +99,14 @@ def test_the_versions_are_read_as_they_were_written(request_):
 
 
 @pytest.mark.parametrize("data", [b"", b"[]", b"{}", b'{"proposal":{},"dispute":{},"request":null}'])
-def test_other_bytes_are_refused(data):
+def test_other_bytes_are_refused(data: Any) -> None:
     with pytest.raises(HistoryCorrupt):
         conflicts.load(data)
     with pytest.raises(DecryptionFailed):
         conflicts.load_versions(SCOPE, data)
 
 
-def test_altered_members_are_refused():
+def test_altered_members_are_refused() -> None:
     members = orjson.loads(conflicts.dump(opened()))
     for change in ({"status": "asleep"}, {"user_id": ".."}, {"decisions": [{}]}, {"more": 1}):
         with pytest.raises(HistoryCorrupt):

@@ -1,6 +1,7 @@
 """The plan of a replay."""
 
 from dataclasses import replace
+from typing import Any
 
 import orjson
 import pytest
@@ -46,13 +47,13 @@ def plan(*patches: ProposedPatch, digest: Digest | None = DIGEST) -> ReplayPlan:
     return make_plan(snapshot(), SHOWN, extraction(*patches, digest=digest), {})
 
 
-def test_patches_are_numbered_and_the_first_of_each_document_is_ready():
+def test_patches_are_numbered_and_the_first_of_each_document_is_ready() -> None:
     made = plan(patch(), patch(BETA), patch())
     assert [one.proposal.number for one in made.patches] == [1, 2, 3]
     assert [one.request for one in made.patches] == [Request(0, FIRST, OPS), Request(0, None, OPS), None]
 
 
-def test_the_evidence_names_the_messages_and_who_extracted():
+def test_the_evidence_names_the_messages_and_who_extracted() -> None:
     (made,) = plan(patch(ALPHA, "m1", "m2")).patches
     assert made.proposal.evidence == {
         "conversation_id": "c1",
@@ -64,7 +65,7 @@ def test_the_evidence_names_the_messages_and_who_extracted():
     assert made.proposal.source_time == "2026-02-14T20:00:01.000000Z"
 
 
-def test_the_event_follows_from_the_snapshot_and_the_digest():
+def test_the_event_follows_from_the_snapshot_and_the_digest() -> None:
     event = Event.model_validate(plan().event)
     assert event.event_id == f"memnet-{snapshot().replay_id}"
     assert (event.timestamp, event.service_id) == ("2026-02-14T20:00:01.000000Z", "svc-chat")
@@ -75,7 +76,7 @@ def test_the_event_follows_from_the_snapshot_and_the_digest():
     assert plan(digest=None).event is None
 
 
-def test_the_evidence_of_a_long_conversation_is_bounded():
+def test_the_evidence_of_a_long_conversation_is_bounded() -> None:
     rows = [(f"{number:03}-{'m' * 120}", "user", "x") for number in range(100)]
     made = make_plan(snapshot(*rows), SHOWN, extraction(patch(ALPHA, *[name for name, _, _ in rows])), {})
     Event.model_validate(made.event)
@@ -85,13 +86,13 @@ def test_the_evidence_of_a_long_conversation_is_bounded():
     assert made.event["evidence"]["span"] == {"start": 0, "end": 99}
 
 
-def test_a_message_of_injected_context_alone_is_no_evidence_of_the_event():
+def test_a_message_of_injected_context_alone_is_no_evidence_of_the_event() -> None:
     rows = [("ctx", "system", wrap("The summary.")), ("m1", "user", "The summary is the rewrite.")]
     made = make_plan(snapshot(*rows), SHOWN, extraction(patch()), {})
     assert made.event["evidence"]["message_ids"] == ["m1"]
 
 
-def test_what_is_said_there_already_is_no_refusal():
+def test_what_is_said_there_already_is_no_refusal() -> None:
     known = KnownPatch("project_doc", ALPHA, FIRST, ["/content/recent_notes/0"], 0.75, ["m1"])
     fate, refused = settled_fates(replace(extraction(patch()), known=[known]), {"project_doc": "projects"})
     assert (fate.number, refused.number) == (2, 3)
@@ -100,7 +101,7 @@ def test_what_is_said_there_already_is_no_refusal():
     assert (fate.supports, fate.etag) == (("/content/recent_notes/0",), FIRST)
 
 
-def test_the_evidence_of_what_is_there_joins_it_on_the_version_that_was_shown():
+def test_the_evidence_of_what_is_there_joins_it_on_the_version_that_was_shown() -> None:
     note = {"text": "Due on Friday.", "noted_at": "2026-01-01T00:00:00Z", "evidence": {"conversation_id": "c0"}}
     again = {"text": "due on FRIDAY", "noted_at": "2026-02-14T00:00:00Z", "evidence": {"conversation_id": "c1"}}
     shown = [replace(SHOWN[0], content={**SHOWN[0].content, "recent_notes": [note]})]
@@ -115,16 +116,16 @@ def test_the_evidence_of_what_is_there_joins_it_on_the_version_that_was_shown():
     assert made.request is None
 
 
-def test_it_is_read_as_it_was_written():
+def test_it_is_read_as_it_was_written() -> None:
     made = plan(patch(), patch(BETA), patch()).changed(1, request=Request(1, FIRST, OPS)).changed(2, dispute=dispute())
     assert replay_plan.load(SCOPE, made.dump()) == made
 
 
-def test_a_document_of_several_patches_stands_in_it_once():
+def test_a_document_of_several_patches_stands_in_it_once() -> None:
     assert plan(patch(), patch()).dump().count(b"Search as it was") == 1
 
 
-def test_what_was_refused_before_is_numbered_behind():
+def test_what_was_refused_before_is_numbered_behind() -> None:
     (fate,) = settled_fates(extraction(patch(), patch(BETA)), {"project_doc": "projects"})
     assert (fate.number, fate.status, fate.namespace) == (3, PatchStatus.REJECTED, "projects")
     assert fate.reason == "PATH_NOT_WRITABLE: not there"
@@ -133,12 +134,12 @@ def test_what_was_refused_before_is_numbered_behind():
 
 
 @pytest.mark.parametrize("data", [b"", b"{}", b'{"event":null,"bases":{},"patches":[{}]}'])
-def test_other_bytes_are_refused(data):
+def test_other_bytes_are_refused(data: Any) -> None:
     with pytest.raises(DecryptionFailed):
         replay_plan.load(SCOPE, data)
 
 
-def test_a_plan_for_another_place_is_refused():
+def test_a_plan_for_another_place_is_refused() -> None:
     members = orjson.loads(plan(patch()).dump())
     members["patches"][0]["proposal"]["path"] = "../x"
     members["bases"]["projects/../x"] = {}

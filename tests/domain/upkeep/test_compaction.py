@@ -57,14 +57,14 @@ def told(plan: MaintenancePlan) -> dict[str, list[Json]]:
         ([{"text": 5}, {"text": 5}], [{"text": 5}, {"text": 5}]),
     ],
 )
-def test_entries_that_say_the_same_become_one(entries, left):
+def test_entries_that_say_the_same_become_one(entries: Any, left: Any) -> None:
     plan = compact({"notes": entries}, NOTES)
     assert plan.content == {"notes": left}
     assert {step.fate for step in plan.steps} <= {EntryAction.MERGED}
     assert told(plan) == {}
 
 
-def test_without_the_rule_nothing_is_merged():
+def test_without_the_rule_nothing_is_merged() -> None:
     assert compact({"notes": ["a", "a"]}, {"section": "/notes", "keep": 1}).ops == []
 
 
@@ -80,17 +80,17 @@ def test_without_the_rule_nothing_is_merged():
         ({"last_verified_at": "some day"}, {"last_verified_at": ago(1)}, 1),
     ],
 )
-def test_the_surer_stays_then_the_fresher_then_the_later(one, other, kept):
+def test_the_surer_stays_then_the_fresher_then_the_later(one: Any, other: Any, kept: Any) -> None:
     plan = compact({"facts": [{"id": "0", "text": "x", **one}, {"id": "1", "text": "x", **other}]}, FACTS)
     assert [entry["id"] for entry in plan.content["facts"]] == [str(kept)]
 
 
-def test_the_newest_verification_of_the_same_becomes_that_of_the_one_that_stays():
+def test_the_newest_verification_of_the_same_becomes_that_of_the_one_that_stays() -> None:
     entries = [fact("x", confidence=0.95, last_verified_at=ago(90)), fact("X.", last_verified_at=ago(2))]
     assert compact({"facts": entries}, FACTS).content["facts"] == [fact("x", confidence=0.95, last_verified_at=ago(2))]
 
 
-def test_entries_of_one_class_become_one_that_expires_last():
+def test_entries_of_one_class_become_one_that_expires_last() -> None:
     first, second = (
         fact("x", lives="soon", confidence=sure, expires_at=ago(-days)) for sure, days in ((0.9, 1), (0.5, 9))
     )
@@ -101,7 +101,7 @@ def test_entries_of_one_class_become_one_that_expires_last():
         assert compact({"facts": [first, second]}, section).content["facts"] == left
 
 
-def test_evidence_is_gathered_and_told_once():
+def test_evidence_is_gathered_and_told_once() -> None:
     first, second, third = ({"conversation_id": f"c{n}"} for n in range(3))
     entries = [
         fact("x", confidence=0.95, evidence={**first, "also": [second]}),
@@ -115,18 +115,18 @@ def test_evidence_is_gathered_and_told_once():
     assert [step.into for step in plan.steps] == [plan.content["facts"][0]] * 3
 
 
-def test_evidence_that_is_no_object_is_gathered_too():
+def test_evidence_that_is_no_object_is_gathered_too() -> None:
     entries = [fact("x", confidence=0.95, evidence={"also": ["a call"]}), fact("x", evidence={"event_id": "e"})]
     plan = compact({"facts": entries}, FACTS)
     assert plan.content["facts"] == [fact("x", confidence=0.95, evidence={"also": ["a call", {"event_id": "e"}]})]
 
 
-def test_the_only_evidence_becomes_that_of_the_one_that_stays():
+def test_the_only_evidence_becomes_that_of_the_one_that_stays() -> None:
     plan = compact({"facts": [fact("x", evidence={"event_id": "e"}, confidence=0.5), fact("x")]}, FACTS)
     assert plan.content["facts"] == [fact("x", evidence={"event_id": "e"})]
 
 
-def test_evidence_that_the_schema_has_no_room_for_goes_to_an_event():
+def test_evidence_that_the_schema_has_no_room_for_goes_to_an_event() -> None:
     full = {"conversation_id": "c", "snapshot_uri": "s", "span": "1-2", "event_id": "e"}
     gone = fact("x", evidence={"conversation_id": "d"}, last_verified_at=ago(0.5))
     plan = compact({"facts": [fact("x", confidence=0.95, evidence=full), gone]}, FACTS)
@@ -134,19 +134,19 @@ def test_evidence_that_the_schema_has_no_room_for_goes_to_an_event():
     assert told(plan) == {"/facts": [gone]}
 
 
-def test_evidence_does_not_grow_beyond_what_evidence_may_be():
+def test_evidence_does_not_grow_beyond_what_evidence_may_be() -> None:
     entries = [fact("x", evidence={"conversation_id": f"{n}" * (MAX_EVIDENCE_BYTES // 2)}) for n in range(3)]
     plan = compact({"facts": entries}, FACTS)
     assert plan.content["facts"] == [entries[-1]]
     assert told(plan) == {"/facts": entries[:-1]}
 
 
-def test_facts_that_end_at_different_times_are_two():
+def test_facts_that_end_at_different_times_are_two() -> None:
     entries = [fact("x", expires_at=ago(-5)), fact("x", expires_at=ago(-6)), fact("x")]
     assert compact({"facts": entries}, FACTS).ops == []
 
 
-def test_proposals_of_the_same_by_the_same_become_one():
+def test_proposals_of_the_same_by_the_same_become_one() -> None:
     rule = {"section": "/waiting", "merge": True, "verified_field": "proposed_at"}
     value = {"id": "2", "text": "X!", "confidence": 0.4, "last_verified_at": ago(3)}
     again = proposal("x!", id="2", proposed_at=ago(1), target={**proposal("x")["target"], "value": value})
@@ -160,7 +160,7 @@ def test_proposals_of_the_same_by_the_same_become_one():
     assert plan.content["waiting"] == [*others, again]
 
 
-def test_a_proposal_has_the_sources_of_those_that_are_merged_into_it():
+def test_a_proposal_has_the_sources_of_those_that_are_merged_into_it() -> None:
     rule = {"section": "/waiting", "merge": True, "verified_field": "proposed_at"}
     sources = [{"conversation_id": f"c{number}"} for number in (1, 2)]
     items = [
@@ -182,7 +182,7 @@ def test_a_proposal_has_the_sources_of_those_that_are_merged_into_it():
     [(ago(1), True), (ago(0), True), (ago(-1), False), ("2026-05-31", True), ("2026-06-01", False), ("soon", False),
      (None, False), (5, False), ("9999-12-31", False)],
 )  # fmt: skip
-def test_what_has_expired_goes_and_is_told(expires_at, gone):
+def test_what_has_expired_goes_and_is_told(expires_at: Any, gone: Any) -> None:
     entry = fact("x", expires_at=expires_at)
     plan = compact({"facts": [entry]}, FACTS)
     assert plan.content["facts"] == ([] if gone else [entry])
@@ -193,11 +193,11 @@ def test_what_has_expired_goes_and_is_told(expires_at, gone):
 # Giving way.
 
 
-def test_a_document_with_room_is_left_alone():
+def test_a_document_with_room_is_left_alone() -> None:
     assert compact({"notes": ["a", "b", "c"], "likes": ["x", "y"]}, NOTES, LIKES).ops == []
 
 
-def test_the_first_section_gives_way_first_oldest_first_and_no_further_than_needed():
+def test_the_first_section_gives_way_first_oldest_first_and_no_further_than_needed() -> None:
     notes, likes = [f"note {n}" for n in range(6)], [f"like {n}" for n in range(4)]
     content = {"notes": notes, "likes": likes}
     by_count = [{"notes": notes[n:], "likes": likes} for n in range(5)]
@@ -215,7 +215,7 @@ VALUED = {
 
 
 @pytest.mark.parametrize("number", range(5))
-def test_the_least_valuable_entry_goes_first_then_the_oldest(number):
+def test_the_least_valuable_entry_goes_first_then_the_oldest(number: Any) -> None:
     notes = [
         {"text": "high and old", "importance": "high"},
         {"text": "normal and sure", "importance": "normal", "sure": 0.9},
@@ -231,30 +231,30 @@ def test_the_least_valuable_entry_goes_first_then_the_oldest(number):
     assert told(plan) == ({"/notes": [note for note in notes if note not in left]} if number else {})
 
 
-def test_the_least_sure_of_durable_entries_goes_first():
+def test_the_least_sure_of_durable_entries_goes_first() -> None:
     entries = [fact("a", confidence=0.5), fact("b", confidence=0.3), fact("c", confidence=0.4), fact("d")]
     rule = {"section": "/facts", "keep": 2, "trim_below": 0.6, "trim_by": [{"field": "confidence"}]}
     assert compact({"facts": entries}, rule, max_chars=10).content == {"facts": [entries[0], entries[3]]}
 
 
-def test_trimmed_detail_is_told_in_its_order():
+def test_trimmed_detail_is_told_in_its_order() -> None:
     plan = compact({"notes": list("abcdef")}, NOTES, max_chars=10)
     assert told(plan) == {"/notes": list("abcd")}
 
 
 @pytest.mark.parametrize(("fill", "left"), [(1.0, 10), (0.8, 8), (0.5, 5), (0.1, 2)])
-def test_a_section_gives_way_before_its_array_is_full(fill, left):
+def test_a_section_gives_way_before_its_array_is_full(fill: Any, left: Any) -> None:
     plan = compact({"notes": [f"n{n}" for n in range(10)]}, NOTES, upkeep_fill=fill,
                    compaction_rules={"b": {"max_notes": 10}})  # fmt: skip
     assert len(plan.content["notes"]) == left
 
 
-def test_a_section_without_keep_never_gives_way():
+def test_a_section_without_keep_never_gives_way() -> None:
     content = {"notes": ["a", "b", "c"]}
     assert compact(content, {"section": "/notes", "merge": True}, max_chars=5).ops == []
 
 
-def test_a_durable_section_gives_way_only_in_what_is_less_sure():
+def test_a_durable_section_gives_way_only_in_what_is_less_sure() -> None:
     entries = [fact("a", confidence=0.95), fact("b", confidence=0.5), fact("c", confidence=0.7), {"text": "d"}]
     trimmed = {"section": "/facts", "keep": 0, "trim_below": 0.7}
     plan = compact({"facts": entries}, trimmed, max_chars=10)
@@ -262,7 +262,7 @@ def test_a_durable_section_gives_way_only_in_what_is_less_sure():
     assert told(plan) == {"/facts": [entries[1]]}
 
 
-def test_what_is_durable_to_another_profile_does_not_give_way():
+def test_what_is_durable_to_another_profile_does_not_give_way() -> None:
     governance = rules(NOTES, max_chars=5)
     protected = ProtectedSections((("notes",),), ())
     content = {"notes": ["a", "a", "b", "c"]}
@@ -270,7 +270,7 @@ def test_what_is_durable_to_another_profile_does_not_give_way():
     assert plan.content == {"notes": ["a", "b", "c"]}
 
 
-def test_many_operations_become_one_a_section():
+def test_many_operations_become_one_a_section() -> None:
     content = {"notes": [f"note {n}" for n in range(9)], "likes": ["a", "b", "A"]}
     few = compact(content, NOTES, LIKES, max_chars=60, max_ops=2)
     assert [op["op"] for op in few.ops] == ["replace", "remove"]
@@ -280,7 +280,7 @@ def test_many_operations_become_one_a_section():
 # Pending items that would change an entry.
 
 
-def test_the_entry_that_a_pending_item_would_change_stays_as_it_is():
+def test_the_entry_that_a_pending_item_would_change_stays_as_it_is() -> None:
     base = {"notes": [{"text": "c"}]}
     waits = proposal("x", target={"op": "replace", "path": "/content/notes/0/text", "value": "y"}, base=base)
     content = {"notes": ["a", "A", {"text": "c"}, "d", "D", "e", "C"], "waiting": [waits]}
@@ -291,14 +291,14 @@ def test_the_entry_that_a_pending_item_would_change_stays_as_it_is():
 @pytest.mark.parametrize(
     "path", ["/content/notes/-", "/content/notes", "/content/likes/1", "/content/notes/99", "x", 5]
 )
-def test_other_proposals_hold_nothing(path):
+def test_other_proposals_hold_nothing(path: Any) -> None:
     base = {"notes": list("aAbc"), "likes": list("ab")}
     waits = proposal("x", target={"op": "add", "path": path, "value": "y"}, base=base)
     plan = compact({"notes": list("aAbc"), "waiting": [waits]}, NOTES)
     assert plan.content["notes"] == list("Abc")
 
 
-def test_when_the_proposal_goes_the_entries_are_free_in_the_same_run():
+def test_when_the_proposal_goes_the_entries_are_free_in_the_same_run() -> None:
     target = {"op": "move", "from": "/content/notes/3", "path": "/content/likes/-"}
     waits = proposal("x", target=target, base={"notes": list("abcd"), "likes": []})
     content = {"notes": list("abcd"), "waiting": [waits, proposal("y")]}
@@ -310,7 +310,7 @@ def test_when_the_proposal_goes_the_entries_are_free_in_the_same_run():
     assert tight.content["notes"] == []
 
 
-def test_the_same_addition_to_two_entries_stays_two_proposals():
+def test_the_same_addition_to_two_entries_stays_two_proposals() -> None:
     # An index counts among the entries of `base`, so both paths are the same.
     target = {"op": "add", "path": "/content/facts/0/scope", "value": "home"}
     items = [proposal("x", id=name, target=target, base={"facts": [fact(name)]}) for name in ("a", "b")]
@@ -361,7 +361,9 @@ orders = st.permutations(
     st.sampled_from([4, 10, 1000]),
     st.sampled_from([0.5, 1.0]),
 )
-def test_any_content_is_compacted_in_one_go_and_loses_nothing_durable(content, sections, max_chars, max_ops, fill):
+def test_any_content_is_compacted_in_one_go_and_loses_nothing_durable(
+    content: Any, sections: Any, max_chars: Any, max_ops: Any, fill: Any
+) -> None:
     plan = compact(content, *sections, max_chars=max_chars, max_ops=max_ops, upkeep_fill=fill,
                    compaction_rules={"b": {"max_notes": 4, "max_facts": 6}})  # fmt: skip
     assert len(plan.ops) <= max_ops
@@ -375,7 +377,9 @@ def test_any_content_is_compacted_in_one_go_and_loses_nothing_durable(content, s
 
 @settings(max_examples=150)
 @given(contents.filter(lambda content: "waiting" not in content), st.sampled_from([20, 150, 400]))
-def test_afterwards_a_document_is_within_its_limits_or_every_section_is_down_to_what_it_keeps(content, max_chars):
+def test_afterwards_a_document_is_within_its_limits_or_every_section_is_down_to_what_it_keeps(
+    content: Any, max_chars: Any
+) -> None:
     sections = [NOTES, LIKES, UNSURE]
     left = compact(content, *sections, max_chars=max_chars).content
     if len(canonical(left)) > max_chars:
@@ -385,6 +389,6 @@ def test_afterwards_a_document_is_within_its_limits_or_every_section_is_down_to_
         assert len(left.get("facts", ())) <= 1 or unsure == []
 
 
-def test_the_schema_of_the_samples_takes_the_samples():
+def test_the_schema_of_the_samples_takes_the_samples() -> None:
     content = {"facts": [fact("x")], "waiting": [proposal("x")], "notes": ["a"], "likes": [], "title": ""}
     assert not rules(FACTS, schema=SCHEMA).schema.violations(orjson.loads(canonical(content)))

@@ -39,13 +39,13 @@ def refresh(content: Json, *sections: dict[str, Any], **members: Any) -> Mainten
     [(ago(99.9), False), (ago(100), True), (ago(4000), True), ("2026-02-20", True), ("2026-02-21", False),
      ("long ago", False), (None, False), (7, False), (ago(-3), False)],
 )  # fmt: skip
-def test_a_fact_is_stale_from_the_day_it_was_not_verified_for_so_long(verified, stale):
+def test_a_fact_is_stale_from_the_day_it_was_not_verified_for_so_long(verified: Any, stale: Any) -> None:
     plan = refresh({"facts": [{"text": "x", "last_verified_at": verified}], "waiting": []})
     assert (plan.content["facts"] == []) is stale
     assert len(plan.content["waiting"]) == stale
 
 
-def test_it_waits_as_a_proposal_that_would_put_it_back():
+def test_it_waits_as_a_proposal_that_would_put_it_back() -> None:
     plan = refresh({"facts": [fact("new"), OLD], "waiting": [proposal("x")]})
     assert plan.content["facts"] == [fact("new")]
     first, item = plan.content["waiting"]
@@ -70,7 +70,7 @@ def test_it_waits_as_a_proposal_that_would_put_it_back():
     assert (plan.details, plan.held) == ((), 0)
 
 
-def test_what_a_fact_does_not_say_is_null_in_the_proposal():
+def test_what_a_fact_does_not_say_is_null_in_the_proposal() -> None:
     plan = refresh({"facts": [{"text": "x", "last_verified_at": ago(101)}]})
     [item] = plan.content["waiting"]
     assert (item["confidence"], item["evidence"]) == (None, None)
@@ -78,25 +78,25 @@ def test_what_a_fact_does_not_say_is_null_in_the_proposal():
     assert plan.ops[1] == {"op": "add", "path": "/content/waiting", "value": [item]}
 
 
-def test_two_of_the_same_wait_under_ids_of_their_own():
+def test_two_of_the_same_wait_under_ids_of_their_own() -> None:
     waiting = refresh({"facts": [OLD, OLD]}).content["waiting"]
     assert len({item["id"] for item in waiting}) == 2
 
 
-def test_a_long_text_is_cut_in_the_proposal_but_not_in_its_target():
+def test_a_long_text_is_cut_in_the_proposal_but_not_in_its_target() -> None:
     [item] = refresh({"facts": [{**OLD, "text": "x" * 5000}]}).content["waiting"]
     assert len(item["text"]) == 1000
     assert item["target"]["value"]["text"] == "x" * 5000
 
 
-def test_what_has_expired_goes_even_if_it_is_stale():
+def test_what_has_expired_goes_even_if_it_is_stale() -> None:
     entry = {**OLD, "expires_at": ago(1)}
     plan = refresh({"facts": [entry]})
     assert plan.content == {"facts": []}
     assert [detail.entries for detail in plan.details] == [(entry,)]
 
 
-def test_the_stalest_go_first_into_what_room_there_is():
+def test_the_stalest_go_first_into_what_room_there_is() -> None:
     facts = [{**OLD, "text": f"{days}", "last_verified_at": ago(days)} for days in (150, 300, 120, 200)]
     limits = {"b": {"max_waiting": 3}}
     plan = refresh({"facts": facts, "waiting": [proposal("x")]}, compaction_rules=limits)
@@ -105,7 +105,7 @@ def test_the_stalest_go_first_into_what_room_there_is():
     assert plan.held == 2
 
 
-def test_a_document_does_not_outgrow_its_limit():
+def test_a_document_does_not_outgrow_its_limit() -> None:
     content = {"facts": [OLD, {**OLD, "text": "older", "last_verified_at": ago(300)}]}
     grown = len(canonical(refresh(content).content))
     plan = refresh(content, max_chars=grown - 1)
@@ -113,7 +113,7 @@ def test_a_document_does_not_outgrow_its_limit():
     assert refresh(content, max_chars=len(canonical(content))).ops == []
 
 
-def test_what_the_schema_does_not_take_as_a_proposal_stays():
+def test_what_the_schema_does_not_take_as_a_proposal_stays() -> None:
     items = {"type": "object", "properties": {"evidence": {"type": "object"}}}
     schema = {**SCHEMA, "properties": {**SCHEMA["properties"], "waiting": {"type": "array", "items": items}}}
     plan = refresh({"facts": [{**OLD, "evidence": {}}, OLD]}, schema=schema)
@@ -122,19 +122,19 @@ def test_what_the_schema_does_not_take_as_a_proposal_stays():
 
 
 @pytest.mark.parametrize("pending", ["/waiting/deep", "/title/waiting"])
-def test_a_pending_section_that_cannot_be_made_takes_nothing(pending):
+def test_a_pending_section_that_cannot_be_made_takes_nothing(pending: Any) -> None:
     plan = refresh({"title": "t", "facts": [OLD]}, pending_sections={"b": pending})
     assert (plan.ops, plan.held) == ([], 1)
 
 
-def test_a_fact_that_a_proposal_counts_on_stays():
+def test_a_fact_that_a_proposal_counts_on_stays() -> None:
     waits = proposal("x", target={"op": "remove", "path": "/content/facts/0"}, base={"facts": [OLD]})
     plan = refresh({"facts": [OLD, {**OLD, "text": "older"}], "waiting": [waits]})
     assert len(plan.content["facts"]) == 1
     assert plan.held == 1
 
 
-def test_notes_without_a_rule_for_it_do_not_go_stale():
+def test_notes_without_a_rule_for_it_do_not_go_stale() -> None:
     assert refresh({"notes": [{**OLD}], "facts": []}, NOTES, FACTS).ops == []
 
 
@@ -152,7 +152,9 @@ some = st.lists(
 
 @settings(max_examples=200)
 @given(some, st.integers(0, 5), st.sampled_from([60, 900, 100_000]), st.sampled_from([2, 100]))
-def test_any_content_is_refreshed_in_one_go_then_compacted_and_nothing_is_lost(facts, room, max_chars, max_ops):
+def test_any_content_is_refreshed_in_one_go_then_compacted_and_nothing_is_lost(
+    facts: Any, room: Any, max_chars: Any, max_ops: Any
+) -> None:
     content = {"facts": facts, "waiting": []}
     limits = {"compaction_rules": {"b": {"max_waiting": room}}, "max_chars": max_chars, "max_ops": max_ops}
     plan = refresh(content, **limits)

@@ -29,24 +29,24 @@ def catalog(*made: WriteRules) -> Catalog:
 # Who keeps it up.
 
 
-def test_every_profile_with_rules_for_the_document_keeps_it_up_in_the_order_of_ids():
+def test_every_profile_with_rules_for_the_document_keeps_it_up_in_the_order_of_ids() -> None:
     found = profiles_maintaining(catalog(rules(NOTES), rules(), rules(LIKES)), KEY)
     assert [(r.profile.profile_id, r.binding.binding_id) for r in found] == [("p0", "b"), ("p2", "b")]
     assert found[1].schema.schema_id == "any"
 
 
 @pytest.mark.parametrize("key", [DocumentKey(SCOPE, "n", "e.json"), DocumentKey(SCOPE, "m", "d.json")])
-def test_a_document_that_no_profile_covers_is_nobody_s(key):
+def test_a_document_that_no_profile_covers_is_nobody_s(key: Any) -> None:
     assert profiles_maintaining(catalog(rules(NOTES)), key) == []
 
 
-def test_the_shipped_profiles_keep_their_documents_up():
+def test_the_shipped_profiles_keep_their_documents_up() -> None:
     project = DocumentKey(SCOPE, "projects", "alpha.json")
     assert [r.binding.binding_id for r in profiles_maintaining(CATALOG, project)] == ["project_doc"]
     assert profiles_maintaining(CATALOG, DocumentKey(SCOPE, "user", "user_static.json")) == []
 
 
-def test_what_one_profile_calls_durable_or_pending_is_so_to_all():
+def test_what_one_profile_calls_durable_or_pending_is_so_to_all() -> None:
     one = rules(NOTES, durable_sections={"b": ["/notes/*/text"]}, pending_sections={"b": "/waiting"})
     other = rules(LIKES, durable_sections={"b": ["/facts", "/title"]}, pending_sections={})
     third = rules(durable_sections={}, pending_sections={"b": "/likes"})
@@ -66,7 +66,7 @@ def tend(*ops: Any, content: Json, by: WriteRules) -> Json:
     return decide_maintenance(command, by, head)
 
 
-def test_it_writes_durable_and_pending_sections_without_confidence_or_evidence():
+def test_it_writes_durable_and_pending_sections_without_confidence_or_evidence() -> None:
     content = {"facts": [fact("x")], "waiting": []}
     item = proposal("x", proposed_by="svc-bob")
     ops = [op("remove", "/content/facts/0"), op("add", "/content/waiting/-", value=item)]
@@ -78,13 +78,13 @@ def test_it_writes_durable_and_pending_sections_without_confidence_or_evidence()
 @pytest.mark.parametrize(
     "path", ["/content/title", "/content/likes/0", "/content/notesx/0", "/content", "/notes/0", "/content/waiting/-"]
 )
-def test_it_writes_nowhere_else_whatever_clients_may_write(path):
+def test_it_writes_nowhere_else_whatever_clients_may_write(path: Any) -> None:
     governance = rules(NOTES, pending_sections={}, writable_path_rules={"b": [""]})
     with pytest.raises(PathNotWritable):
         tend(op("add", path, value="x"), content={"notes": [], "likes": []}, by=governance)
 
 
-def test_without_rules_it_writes_nothing_not_even_to_the_pending_section():
+def test_without_rules_it_writes_nothing_not_even_to_the_pending_section() -> None:
     with pytest.raises(PathNotWritable):
         tend(op("add", "/content/waiting/-", value=proposal("x")), content={"waiting": []}, by=rules())
 
@@ -99,12 +99,12 @@ def test_without_rules_it_writes_nothing_not_even_to_the_pending_section():
         ([op("test", "/content/notes/0", value="a")] * 3, {"max_ops": 2}, LimitExceeded),
     ],
 )
-def test_every_other_check_is_its_own_too(ops, members, error):
+def test_every_other_check_is_its_own_too(ops: Any, members: Any, error: Any) -> None:
     with pytest.raises(error):
         tend(*ops, content={"notes": ["a"]}, by=rules(NOTES, **members))
 
 
-def test_a_read_only_binding_stays_as_it_is():
+def test_a_read_only_binding_stays_as_it_is() -> None:
     governance = rules(NOTES)
     binding = governance.binding.model_copy(update={"write_mode": "read_only"})
     with pytest.raises(MemnetError):
@@ -141,7 +141,9 @@ def content(**members: Any) -> Json:
         ([], [], BEFORE["facts"]),
     ],
 )
-def test_a_durable_entry_is_there_still_or_said_by_another_or_waiting_or_told(facts, waiting, told):
+def test_a_durable_entry_is_there_still_or_said_by_another_or_waiting_or_told(
+    facts: Any, waiting: dict[str, Any], told: Any
+) -> None:
     assert missing(content(facts=facts, waiting=waiting), told=told) == ()
 
 
@@ -155,21 +157,21 @@ def test_a_durable_entry_is_there_still_or_said_by_another_or_waiting_or_told(fa
         ([BEFORE["facts"][0]], [proposal("x", target={"op": "remove", "path": "/content/facts/1"})], [fact("y")]),
     ],
 )
-def test_anything_else_is_a_loss_even_of_what_has_expired(facts, waiting, told):
+def test_anything_else_is_a_loss_even_of_what_has_expired(facts: Any, waiting: dict[str, Any], told: Any) -> None:
     assert missing(content(facts=facts, waiting=waiting), told=told) == ("/facts",)
 
 
-def test_a_change_beside_the_sections_is_a_loss():
+def test_a_change_beside_the_sections_is_a_loss() -> None:
     assert missing(content(title="other")) == ("",)
     assert missing({**BEFORE, "likes": ["new"]}) == ("",)
     assert missing(content(facts=[]), by=rules(NOTES)) == ("",)
 
 
-def test_what_is_not_durable_may_go():
+def test_what_is_not_durable_may_go() -> None:
     assert missing(content(notes=[])) == ()
 
 
-def test_what_is_durable_to_another_profile_may_not_go_untold():
+def test_what_is_durable_to_another_profile_may_not_go_untold() -> None:
     governance = rules(NOTES)
     plan = plan_compaction({"notes": ["a", "b", "c"]}, rules(NOTES, max_chars=5), around(governance), NOW)
     both = protected_sections(catalog(governance, rules(durable_sections={"b": ["/notes"]})), KEY)
@@ -177,7 +179,7 @@ def test_what_is_durable_to_another_profile_may_not_go_untold():
     assert lost({"notes": ["a", "b", "c"]}, plan, governance, both, told=["a"]) == ()
 
 
-def test_the_profile_s_own_rules_are_frozen():
+def test_the_profile_s_own_rules_are_frozen() -> None:
     assert isinstance(rules(NOTES).profile, Profile)
     assert rules(NOTES).profile.upkept_sections("b") == (("notes",), ("waiting",))
     assert rules().profile.upkept_sections("b") == ()

@@ -1,5 +1,7 @@
 """The events of what leaves a document: searchable, complete, and the same whenever they are made."""
 
+from typing import Any
+
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -15,14 +17,14 @@ from tests.domain.upkeep_samples import FACTS, NOTES, fact, rules
 ETAG = ETag('"3-0123456789abcdef"')
 
 
-def events(*details: Detail, key: DocumentKey = KEY, by=None, etag: ETag = ETAG) -> list[Event]:
+def events(*details: Detail, key: DocumentKey = KEY, by: Any = None, etag: ETag = ETAG) -> list[Event]:
     plan = MaintenancePlan([], (), details, 0, {})
     return detail_events(
         plan, key, etag, by or rules(NOTES, FACTS), source_type="compaction", service_id="memnet-worker", timestamp=NOW
     )
 
 
-def test_one_event_a_section_tells_its_entries():
+def test_one_event_a_section_tells_its_entries() -> None:
     entry = fact("Works from Utrecht.", evidence={"conversation_id": "c1", "message_ids": ["m1"]})
     notes, facts = events(
         Detail("/notes", ("first note", {"text": "second"}, {"who": "x"}, "  ")), Detail("/facts", (entry,))
@@ -38,7 +40,7 @@ def test_one_event_a_section_tells_its_entries():
     assert notes.event_id.startswith("memnet-compaction-")
 
 
-def test_the_same_detail_of_the_same_version_is_the_same_event_and_any_other_is_another():
+def test_the_same_detail_of_the_same_version_is_the_same_event_and_any_other_is_another() -> None:
     detail = Detail("/notes", ("a",))
     made = [
         *events(detail),
@@ -51,7 +53,7 @@ def test_the_same_detail_of_the_same_version_is_the_same_event_and_any_other_is_
     assert events(detail) == events(detail)
 
 
-def test_what_left_a_document_of_a_family_is_found_by_what_names_it():
+def test_what_left_a_document_of_a_family_is_found_by_what_names_it() -> None:
     by = shipped_rules("project-copilot-v1", "project_doc")
     [event] = events(Detail("/recent_notes", ("a",)), key=DocumentKey(SCOPE, "projects", "alpha.json"), by=by)
     assert event.project_ids == ["alpha"]
@@ -70,7 +72,7 @@ entries = st.one_of(
 
 @settings(max_examples=200)
 @given(st.lists(entries, min_size=1, max_size=12))
-def test_entries_of_any_size_are_told_whole(told):
+def test_entries_of_any_size_are_told_whole(told: Any) -> None:
     made = events(Detail("/notes", tuple(told)))
     assert len({event.event_id for event in made}) == len({(e.digest, canonical(e.evidence.members())) for e in made})
     read = [load(place(event, SCOPE).data) for event in made]
@@ -79,7 +81,7 @@ def test_entries_of_any_size_are_told_whole(told):
     assert {canonical(entry) for entry in found} == {canonical(entry) for entry in told}
 
 
-def test_a_part_that_is_missing_tells_nothing():
+def test_a_part_that_is_missing_tells_nothing() -> None:
     made = events(Detail("/notes", ("x" * 20_000,)))
     assert len(made) == 3
     assert entries_in(made) == ["x" * 20_000]
@@ -88,7 +90,7 @@ def test_a_part_that_is_missing_tells_nothing():
 
 
 @pytest.mark.parametrize("principal", ["w" * 300])
-def test_a_principal_of_any_length_can_be_the_service(principal):
+def test_a_principal_of_any_length_can_be_the_service(principal: Any) -> None:
     plan = MaintenancePlan([], (), (Detail("/notes", ("a",)),), 0, {})
     [event] = detail_events(plan, KEY, ETAG, rules(NOTES), source_type="freshness", service_id=principal, timestamp=NOW)
     assert event.service_id == "w" * 128

@@ -42,11 +42,11 @@ async def listed(actor: Actor = READER, known: Catalog = CATALOG) -> list[str]:
     return [profile.profile_id for profile in page.items]
 
 
-async def test_profiles_are_listed_by_id():
+async def test_profiles_are_listed_by_id() -> None:
     assert await listed() == SHIPPED
 
 
-async def test_pages_of_profiles_follow_one_another():
+async def test_pages_of_profiles_follow_one_another() -> None:
     first = await list_profiles(actor=READER, limit=1, cursor=None, catalog=CATALOG)
     second = await list_profiles(actor=READER, limit=1, cursor=first.next_cursor, catalog=CATALOG)
     assert [profile.profile_id for profile in (*first.items, *second.items)] == SHIPPED
@@ -64,33 +64,35 @@ async def test_pages_of_profiles_follow_one_another():
         (Actor("auditor", frozenset({Role.AUDIT})), SHIPPED),
     ],
 )
-async def test_a_restricted_profile_is_listed_for_its_principals_admins_and_auditors(actor: Actor, found: list[str]):
+async def test_a_restricted_profile_is_listed_for_its_principals_admins_and_auditors(
+    actor: Actor, found: list[str]
+) -> None:
     assert await listed(actor, catalog()) == found
 
 
-async def test_a_profile_is_returned():
+async def test_a_profile_is_returned() -> None:
     assert await get_profile("support-desk-v1", actor=READER, catalog=CATALOG) is CATALOG.profiles["support-desk-v1"]
 
 
-async def test_a_missing_profile_is_not_found():
+async def test_a_missing_profile_is_not_found() -> None:
     with pytest.raises(ProfileNotFound):
         await get_profile("none", actor=READER, catalog=CATALOG)
 
 
-async def test_a_profile_for_other_principals_is_refused():
+async def test_a_profile_for_other_principals_is_refused() -> None:
     with pytest.raises(ProfileForbidden):
         await get_profile("support-desk-v1", actor=READER, catalog=catalog())
     for actor in (Actor("svc-b", frozenset({Role.READ})), Actor("ops", frozenset({Role.ADMIN}))):
         assert (await get_profile("support-desk-v1", actor=actor, catalog=catalog())).allowed_principals == ("svc-b",)
 
 
-async def test_a_schema_version_is_returned():
+async def test_a_schema_version_is_returned() -> None:
     schema = await get_schema("memory.project", "1.0.0", catalog=CATALOG)
     assert schema.body["$id"] == "memnet:memory.project:1.0.0"
 
 
 @pytest.mark.parametrize(("schema_id", "version"), [("memory.project", "9.0.0"), ("none", "1.0.0")])
-async def test_a_missing_schema_version_is_not_found(schema_id: str, version: str):
+async def test_a_missing_schema_version_is_not_found(schema_id: str, version: str) -> None:
     with pytest.raises(SchemaNotFound):
         await get_schema(schema_id, version, catalog=CATALOG)
 

@@ -30,13 +30,13 @@ class Similarities:
         self.scores = scores
         self.asked: list[Any] = []
 
-    async def score(self, text, candidates):
+    async def score(self, text: Any, candidates: Any) -> Any:
         self.asked.append((text, tuple(candidates)))
         return self.scores
 
 
 @pytest.fixture
-async def filled(service):
+async def filled(service: Any) -> Any:
     """What a user of the starter profile has: both documents about the user, two projects."""
     content = {"profile": {}, "projects_index": INDEX}
     await service.replace(content, key=STATIC, binding_id="user_static", schema_id="memory.user.static")
@@ -49,7 +49,9 @@ async def filled(service):
     return service
 
 
-async def assemble(service: Service, text: str = "", *, router: Any = None, catalog: Catalog = CATALOG, **members: Any):
+async def assemble(
+    service: Service, text: str = "", *, router: Any = None, catalog: Catalog = CATALOG, **members: Any
+) -> Any:
     chosen = {"scope": SCOPE, "actor": ALICE, "profile_id": PROFILE, "text": text, "explicit_ids": {}} | members
     return await assemble_context(
         AssembleContext(**chosen),
@@ -57,15 +59,15 @@ async def assemble(service: Service, text: str = "", *, router: Any = None, cata
     )
 
 
-def bindings(answer) -> list[str]:
+def bindings(answer: Any) -> list[str]:
     return [document.binding_id for document in answer.documents]
 
 
-def dropped(answer) -> dict[str, str]:
+def dropped(answer: Any) -> dict[str, str]:
     return {row["binding_id"]: row["reason"] for row in answer.dropped_bindings}
 
 
-async def test_without_a_project_one_wave(filled):
+async def test_without_a_project_one_wave(filled: Any) -> None:
     answer = await assemble(filled, "hello")
     assert bindings(answer) == ["user_static", "user_dynamic"]
     assert dropped(answer) == {"project_doc": "not_routed"}
@@ -74,7 +76,7 @@ async def test_without_a_project_one_wave(filled):
     assert (filled.documents.calls, filled.documents.most_in_flight) == ({"get": 2}, 2)
 
 
-async def test_with_an_explicit_project_one_wave_and_no_routing(filled):
+async def test_with_an_explicit_project_one_wave_and_no_routing(filled: Any) -> None:
     answer = await assemble(filled, "about Borealis", explicit_ids={"project_id": "alpha"})
     assert bindings(answer) == ["user_static", "user_dynamic", "project_doc"]
     assert answer.selected == {"project_id": "alpha"}
@@ -82,7 +84,7 @@ async def test_with_an_explicit_project_one_wave_and_no_routing(filled):
     assert (filled.documents.calls, filled.documents.most_in_flight) == ({"get": 3}, 3)
 
 
-async def test_a_routed_project_takes_a_second_wave(filled):
+async def test_a_routed_project_takes_a_second_wave(filled: Any) -> None:
     answer = await assemble(filled, "How is apollo going?")
     assert bindings(answer) == ["user_static", "user_dynamic", "project_doc"]
     assert answer.selected == {"project_id": "alpha"}
@@ -91,7 +93,7 @@ async def test_a_routed_project_takes_a_second_wave(filled):
     assert (filled.documents.calls, filled.documents.most_in_flight) == ({"get": 3}, 2)
 
 
-async def test_the_document_is_that_of_a_read(filled):
+async def test_the_document_is_that_of_a_read(filled: Any) -> None:
     answer = await assemble(filled, "apollo")
     head = await filled.head(ALPHA)
     document = answer.documents[2]
@@ -99,14 +101,14 @@ async def test_the_document_is_that_of_a_read(filled):
     assert b"commit" not in document.document
 
 
-async def test_unsure_means_no_project(filled):
+async def test_unsure_means_no_project(filled: Any) -> None:
     answer = await assemble(filled, "retrieval is slow")
     assert (answer.selected, dropped(answer)) == ({}, {"project_doc": "not_routed"})
     assert answer.routing_debug["reason"] == "ambiguous"
     assert answer.routing_debug["candidates"] == ["alpha", "beta"]
 
 
-async def test_meaning_is_asked_only_where_words_are_not_enough(filled):
+async def test_meaning_is_asked_only_where_words_are_not_enough(filled: Any) -> None:
     router = Similarities(0.1, 0.9)
     answer = await assemble(filled, "retrieval is slow", router=router)
     assert answer.selected == {"project_id": "beta"}
@@ -118,7 +120,7 @@ async def test_meaning_is_asked_only_where_words_are_not_enough(filled):
     assert (await assemble(filled, "retrieval", router=Similarities(0.5, 0.5))).selected == {}
 
 
-async def test_a_project_without_a_document_is_selected_and_not_found(filled):
+async def test_a_project_without_a_document_is_selected_and_not_found(filled: Any) -> None:
     answer = await assemble(filled, "the vanished one")
     assert answer.selected == {"project_id": "gone"}
     assert list(answer.dropped_bindings) == [
@@ -126,12 +128,12 @@ async def test_a_project_without_a_document_is_selected_and_not_found(filled):
     ]
 
 
-async def test_a_deleted_document_is_not_found(filled):
+async def test_a_deleted_document_is_not_found(filled: Any) -> None:
     await filled.delete((await filled.head(ALPHA)).commit.etag)
     assert dropped(await assemble(filled, "apollo")) == {"project_doc": "document_not_found"}
 
 
-async def test_an_unreadable_document_is_left_out_and_the_others_are_there(filled):
+async def test_an_unreadable_document_is_left_out_and_the_others_are_there(filled: Any) -> None:
     storage = storage_of(filled.documents)
     for key in (DYNAMIC, ALPHA):
         storage.overwrite(key.blob_name, b"{")
@@ -143,7 +145,7 @@ async def test_an_unreadable_document_is_left_out_and_the_others_are_there(fille
     assert (await assemble(filled, "apollo")).selected == {}
 
 
-async def test_a_new_user_has_nothing_and_that_is_no_error(service):
+async def test_a_new_user_has_nothing_and_that_is_no_error(service: Any) -> None:
     answer = await assemble(service, "apollo")
     assert bindings(answer) == []
     assert dropped(answer) == {
@@ -163,14 +165,14 @@ async def test_a_new_user_has_nothing_and_that_is_no_error(service):
         ({"max_chars_total": 10_000}, ["user_static", "user_dynamic", "project_doc"]),
     ],
 )
-async def test_what_does_not_fit_is_dropped_from_the_end(filled, limits, kept):
+async def test_what_does_not_fit_is_dropped_from_the_end(filled: Any, limits: Any, kept: Any) -> None:
     answer = await assemble(filled, "apollo", **limits)
     assert bindings(answer) == kept
     assert len(answer.documents) + len(answer.dropped_bindings) == 3
     assert answer.selected == {"project_id": "alpha"}
 
 
-async def test_exactly_as_many_characters_as_allowed(filled):
+async def test_exactly_as_many_characters_as_allowed(filled: Any) -> None:
     sizes = [len(content_of(document.document)) for document in (await assemble(filled, "apollo")).documents]
     assert len((await assemble(filled, "apollo", max_chars_total=sum(sizes))).documents) == 3
     fewer = await assemble(filled, "apollo", max_chars_total=sum(sizes) - 1)
@@ -183,18 +185,18 @@ def content_of(document: bytes) -> str:
 
 
 @pytest.mark.parametrize("value", ["../beta", "a/b", "", ".", "a\n", "{project_id}", "a" * 129])
-async def test_an_explicit_id_cannot_leave_its_place(filled, value):
+async def test_an_explicit_id_cannot_leave_its_place(filled: Any, value: Any) -> None:
     with pytest.raises(InvalidIdentifier):
         await assemble(filled, explicit_ids={"project_id": value})
     assert filled.documents.calls == {}
 
 
-async def test_hints_that_are_no_variable_are_not_for_us(filled):
+async def test_hints_that_are_no_variable_are_not_for_us(filled: Any) -> None:
     answer = await assemble(filled, "apollo", explicit_ids={"channel": "e mail / chat", "ticket_id": "../x"})
     assert answer.selected == {"project_id": "alpha"}
 
 
-async def test_the_profile_must_exist_and_admit(filled):
+async def test_the_profile_must_exist_and_admit(filled: Any) -> None:
     with pytest.raises(ProfileNotFound):
         await assemble(filled, profile_id="nobody")
     closed = CATALOG.profile(PROFILE).model_copy(update={"allowed_principals": ("svc-bob",)})
@@ -204,19 +206,19 @@ async def test_the_profile_must_exist_and_admit(filled):
     assert bindings(await assemble(filled, catalog=catalog, actor=BOB)) == ["user_static", "user_dynamic"]
 
 
-async def test_nothing_of_another_user(filled):
+async def test_nothing_of_another_user(filled: Any) -> None:
     for scope in [UserScope("t1", "u2"), UserScope("t2", "u1")]:
         answer = await assemble(filled, "apollo", scope=scope, explicit_ids={"project_id": "alpha"})
         assert bindings(answer) == []
 
 
-async def test_a_profile_without_routing(filled):
+async def test_a_profile_without_routing(filled: Any) -> None:
     plain = CATALOG.profile(PROFILE).model_copy(update={"routing": None})
     answer = await assemble(filled, "apollo", catalog=Catalog({PROFILE: plain}, CATALOG.schemas))
     assert (answer.selected, answer.routing_debug["reason"]) == ({}, "profile_has_no_routing")
 
 
-async def test_the_other_profile_routes_by_its_own_documents(service):
+async def test_the_other_profile_routes_by_its_own_documents(service: Any) -> None:
     customer = {
         "account": {},
         "agreements": [],

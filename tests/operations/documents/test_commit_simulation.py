@@ -4,6 +4,7 @@ simulation would notice: each mutant of the protocol is caught."""
 import importlib
 import inspect
 import types
+from typing import Any
 
 import pytest
 
@@ -15,7 +16,7 @@ MUTANT_SCHEDULES = 400
 
 
 @pytest.fixture(autouse=True)
-def _small_bounds(monkeypatch):
+def _small_bounds(monkeypatch: pytest.MonkeyPatch) -> None:
     """A short ring and outbox, so that schedules of a few dozen changes run past both."""
     commit = importlib.import_module("memnet.domain.documents.commit")
     monkeypatch.setattr(commit, "MAX_RECEIPTS", 4)
@@ -23,17 +24,17 @@ def _small_bounds(monkeypatch):
 
 
 @pytest.mark.parametrize("chunk", range(CHUNKS))
-def test_no_schedule_loses_doubles_or_hides_a_change(chunk):
+def test_no_schedule_loses_doubles_or_hides_a_change(chunk: Any) -> None:
     for seed in range(chunk * SCHEDULES, (chunk + 1) * SCHEDULES):
         assert not Simulation(seed).run(), f"seed {seed}"
 
 
-def test_the_schedules_reach_crashes_replays_and_lookups_beyond_the_ring(monkeypatch):
+def test_the_schedules_reach_crashes_replays_and_lookups_beyond_the_ring(monkeypatch: pytest.MonkeyPatch) -> None:
     write = importlib.import_module("memnet.operations.documents.write")
     reached = set()
     inner = write._applied_before
 
-    async def watched(head, *others):
+    async def watched(head: Any, *others: Any) -> Any:
         settled = await inner(head, *others)
         if settled is not None:
             reached.add("audit" if settled.sequence <= head.commit.sequence - 4 else "ring")
@@ -107,7 +108,7 @@ MUTANTS = {
 
 
 @pytest.mark.parametrize("name", MUTANTS)
-def test_each_mutant_is_caught(name, monkeypatch):
+def test_each_mutant_is_caught(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     module_name, old, new = MUTANTS[name]
     module = importlib.import_module(module_name)
     source = inspect.getsource(module)

@@ -3,6 +3,7 @@
 import asyncio
 from datetime import timedelta
 from functools import partial
+from typing import Any
 
 import pytest
 
@@ -17,7 +18,7 @@ from tests.operations.service_scenario import ALPHA, SCOPE, CountingAudit, Count
 from tests.services import arguments, service_of
 
 
-async def unflushed(service, count):
+async def unflushed(service: Any, count: Any) -> Any:
     service.audit.down = True
     etag = None
     for number in range(count):
@@ -28,14 +29,14 @@ async def unflushed(service, count):
     return (await service.head()).commit.outbox
 
 
-async def test_each_record_is_stored_with_its_canonical_bytes(service):
+async def test_each_record_is_stored_with_its_canonical_bytes(service: Any) -> None:
     records = await unflushed(service, 3)
     await flush_outbox(SCOPE, records, audit=service.audit)
     for record in records:
         assert await service.audit.read(SCOPE, record["change_id"]) == record_bytes(record)
 
 
-async def test_a_flush_is_idempotent(service):
+async def test_a_flush_is_idempotent(service: Any) -> None:
     records = await unflushed(service, 3)
     await asyncio.gather(*(flush_outbox(SCOPE, records, audit=service.audit) for _ in range(8)))
     service.audit.calls.clear()
@@ -45,7 +46,7 @@ async def test_a_flush_is_idempotent(service):
     assert len(page.items) == 3
 
 
-async def test_records_flushed_before_a_failure_stay(service):
+async def test_records_flushed_before_a_failure_stay(service: Any) -> None:
     records = await unflushed(service, 3)
     await flush_outbox(SCOPE, records[:1], audit=service.audit)
     service.audit.down = True
@@ -56,11 +57,11 @@ async def test_records_flushed_before_a_failure_stay(service):
     await flush_outbox(SCOPE, records, audit=service.audit)
 
 
-async def test_another_process_appends_the_same_bytes(service):
+async def test_another_process_appends_the_same_bytes(service: Any) -> None:
     records = await unflushed(service, 2)
 
     class Forgetful(CountingAudit):
-        def stands(self, scope, change_id):
+        def stands(self, scope: Any, change_id: Any) -> Any:
             return False
 
     audit = Forgetful()
@@ -69,7 +70,7 @@ async def test_another_process_appends_the_same_bytes(service):
     assert audit.calls == {"append": 4}
 
 
-async def test_a_record_stored_with_other_bytes_is_reported_by_a_flush(service):
+async def test_a_record_stored_with_other_bytes_is_reported_by_a_flush(service: Any) -> None:
     records = await unflushed(service, 2)
     audit = CountingAudit()
     audit.stands = lambda scope, change_id: False
@@ -80,7 +81,7 @@ async def test_a_record_stored_with_other_bytes_is_reported_by_a_flush(service):
     assert await audit.read(SCOPE, records[1]["change_id"]) == b"{}"
 
 
-async def test_an_empty_outbox_needs_no_call(service):
+async def test_an_empty_outbox_needs_no_call(service: Any) -> None:
     await flush_outbox(SCOPE, (), audit=service.audit)
     assert service.audit.calls == {}
 
@@ -88,7 +89,7 @@ async def test_an_empty_outbox_needs_no_call(service):
 BETA = DocumentKey(UserScope("t2", "u9"), "projects", "beta.json")
 
 
-async def left_behind(service: Service, count: int, key: DocumentKey = ALPHA):
+async def left_behind(service: Service, count: int, key: DocumentKey = ALPHA) -> Any:
     """Write `count` changes whose records are not flushed."""
     service.audit.down = True
     result = await service.patch(note("note 0"), key=key)
@@ -99,13 +100,13 @@ async def left_behind(service: Service, count: int, key: DocumentKey = ALPHA):
     return result
 
 
-async def sweep(service: Service, **members) -> SweepReport:
+async def sweep(service: Service, **members: Any) -> SweepReport:
     return await sweep_outboxes(
         **arguments(documents=service.documents, audit=service.audit, clock=service.clock, **members)
     )
 
 
-async def test_the_records_of_all_users_are_flushed_and_trimmed(service):
+async def test_the_records_of_all_users_are_flushed_and_trimmed(service: Any) -> None:
     results = [await left_behind(service, 3), await left_behind(service, 2, BETA)]
     service.clock.advance(timedelta(minutes=5))
     assert await sweep(service) == SweepReport(listed=2, trimmed=2)
@@ -116,7 +117,7 @@ async def test_the_records_of_all_users_are_flushed_and_trimmed(service):
         assert (history.fault, history.changes) == (None, result.sequence)
 
 
-async def test_a_swept_document_is_not_swept_again(service):
+async def test_a_swept_document_is_not_swept_again(service: Any) -> None:
     await left_behind(service, 3)
     service.clock.advance(timedelta(minutes=5))
     await sweep(service)
@@ -125,7 +126,7 @@ async def test_a_swept_document_is_not_swept_again(service):
     assert service.documents.calls == {}
 
 
-async def test_a_sweep_changes_nothing_that_clients_see(service):
+async def test_a_sweep_changes_nothing_that_clients_see(service: Any) -> None:
     result = await left_behind(service, 3)
     before = await service.read()
     remembered = service.documents.recall(ALPHA)
@@ -144,14 +145,14 @@ async def test_a_sweep_changes_nothing_that_clients_see(service):
 
 
 @pytest.mark.parametrize(("age", "trimmed"), [(0, 0), (59, 0), (60, 1), (61, 1)])
-async def test_a_recent_document_is_left_to_its_writer(service, age, trimmed):
+async def test_a_recent_document_is_left_to_its_writer(service: Any, age: Any, trimmed: Any) -> None:
     await left_behind(service, 1)
     service.clock.advance(timedelta(seconds=age))
     assert (await sweep(service)).trimmed == trimmed
     assert (await sweep(service, quiet=timedelta(0))).trimmed == 1 - trimmed
 
 
-async def test_deleted_documents_are_swept_too(service):
+async def test_deleted_documents_are_swept_too(service: Any) -> None:
     result = await left_behind(service, 2)
     service.audit.down = True
     await service.delete(result.etag)
@@ -162,7 +163,7 @@ async def test_deleted_documents_are_swept_too(service):
     assert (await service.head()).deleted
 
 
-async def test_while_the_audit_is_down_nothing_is_trimmed(service):
+async def test_while_the_audit_is_down_nothing_is_trimmed(service: Any) -> None:
     await left_behind(service, 3)
     service.clock.advance(timedelta(minutes=5))
     service.audit.down = True
@@ -172,7 +173,7 @@ async def test_while_the_audit_is_down_nothing_is_trimmed(service):
     assert (await sweep(service)).trimmed == 1
 
 
-async def test_a_faster_writer_wins(service):
+async def test_a_faster_writer_wins(service: Any) -> None:
     result = await left_behind(service, 3)
     service.clock.advance(timedelta(minutes=5))
     outcomes = await asyncio.gather(
@@ -185,7 +186,7 @@ async def test_a_faster_writer_wins(service):
     assert (history.fault, history.changes) == (None, 4)
 
 
-async def test_concurrent_sweepers_and_writers_lose_nothing(service):
+async def test_concurrent_sweepers_and_writers_lose_nothing(service: Any) -> None:
     etag = None
     for number in range(20):
         sweeps = [sweep(service, quiet=timedelta(0)) for _ in range(3)]
@@ -197,7 +198,9 @@ async def test_concurrent_sweepers_and_writers_lose_nothing(service):
     assert (history.fault, history.changes) == (None, 20)
 
 
-async def test_a_record_stored_with_other_bytes_is_reported_by_a_sweep(service, caplog):
+async def test_a_record_stored_with_other_bytes_is_reported_by_a_sweep(
+    service: Any, caplog: pytest.LogCaptureFixture
+) -> None:
     result = await left_behind(service, 2)
     await left_behind(service, 2, BETA)
     service.audit.tamper(SCOPE, result.change_id, b"{}")
@@ -209,7 +212,7 @@ async def test_a_record_stored_with_other_bytes_is_reported_by_a_sweep(service, 
     assert "note 1" not in caplog.text
 
 
-async def test_a_damaged_document_does_not_stop_the_sweep(service):
+async def test_a_damaged_document_does_not_stop_the_sweep(service: Any) -> None:
     await left_behind(service, 2)
     await left_behind(service, 2, BETA)
     stored = await service.documents.get(ALPHA)
@@ -219,16 +222,16 @@ async def test_a_damaged_document_does_not_stop_the_sweep(service):
     assert await sweep(service) == SweepReport(listed=2, trimmed=1, broken=1)
 
 
-async def test_a_listing_that_fails_is_unavailable():
+async def test_a_listing_that_fails_is_unavailable() -> None:
     class Down(CountingDocuments):
-        async def list_all(self, *, limit, cursor):
+        async def list_all(self, *, limit: Any, cursor: Any) -> None:
             raise Unavailable(dependency="documents")
 
     with pytest.raises(Unavailable):
         await sweep(Service(documents=Down()))
 
 
-async def test_many_documents_over_several_pages(service, monkeypatch):
+async def test_many_documents_over_several_pages(service: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     for number in range(7):
         await left_behind(service, 1, DocumentKey(SCOPE, "projects", f"p{number}.json"))
     service.clock.advance(timedelta(minutes=5))

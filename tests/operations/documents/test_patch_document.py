@@ -3,6 +3,7 @@
 import asyncio
 import dataclasses
 import random
+from typing import Any
 
 import orjson
 import pytest
@@ -28,11 +29,11 @@ from tests.operations.service_scenario import ALICE, ALPHA, BOB, DYNAMIC, PROFIL
 from tests.services import service_of
 
 
-async def repeat(service: Service, command, times: int):
+async def repeat(service: Service, command: Any, times: int) -> Any:
     return await asyncio.gather(*(patch_document(command, service_of(**service.ports())) for _ in range(times)))
 
 
-async def test_concurrent_requests_with_one_key_make_one_change_and_get_one_answer(service):
+async def test_concurrent_requests_with_one_key_make_one_change_and_get_one_answer(service: Any) -> None:
     [first] = await service.count_up(1)
     for command in [
         service.patch_command(note("once"), over=first.etag),
@@ -46,11 +47,11 @@ async def test_concurrent_requests_with_one_key_make_one_change_and_get_one_answ
         assert (await service.head(command.key)).commit.sequence == answers[0].sequence
 
 
-def _hashable(answer):
+def _hashable(answer: Any) -> Any:
     return dataclasses.replace(answer, redirected=orjson.dumps(answer.redirected))
 
 
-async def test_twenty_strangers_on_one_version_have_one_winner(service):
+async def test_twenty_strangers_on_one_version_have_one_winner(service: Any) -> None:
     [first] = await service.count_up(1)
     commands = [service.patch_command(note(f"stranger {n}"), over=first.etag) for n in range(20)]
     outcomes = await asyncio.gather(
@@ -63,7 +64,7 @@ async def test_twenty_strangers_on_one_version_have_one_winner(service):
     assert (await service.head()).commit.sequence == 2
 
 
-async def test_twenty_strangers_create_one_document(service):
+async def test_twenty_strangers_create_one_document(service: Any) -> None:
     commands = [service.patch_command(note(f"stranger {n}")) for n in range(20)]
     outcomes = await asyncio.gather(
         *(patch_document(c, service_of(**service.ports())) for c in commands), return_exceptions=True
@@ -71,7 +72,7 @@ async def test_twenty_strangers_create_one_document(service):
     assert sorted(type(outcome).__name__ for outcome in outcomes) == ["DocumentExists"] * 19 + ["WriteResult"]
 
 
-async def test_sixty_four_clients_count_to_sixteen_hundred(service):
+async def test_sixty_four_clients_count_to_sixteen_hundred(service: Any) -> None:
     """Each reads, adds one and insists; what the answers say happened is what happened."""
     await service.patch({"op": "add", "path": "/content/facets/n", "value": 0})
 
@@ -103,7 +104,7 @@ async def test_sixty_four_clients_count_to_sixteen_hundred(service):
     assert lost > 100, "without lost races this would prove nothing"
 
 
-async def test_a_retry_gets_its_answer_after_the_next_change_and_after_a_hundred(service):
+async def test_a_retry_gets_its_answer_after_the_next_change_and_after_a_hundred(service: Any) -> None:
     first = await service.patch(note("mine"), idempotency_key="mine")
     results = [first]
     for number in range(100):
@@ -117,7 +118,7 @@ async def test_a_retry_gets_its_answer_after_the_next_change_and_after_a_hundred
     assert (await service.head()).commit.sequence == 101
 
 
-async def test_a_redirected_answer_is_replayed_from_ring_and_audit(service):
+async def test_a_redirected_answer_is_replayed_from_ring_and_audit(service: Any) -> None:
     fact = {
         "id": "f",
         "text": "Works from Utrecht.",
@@ -140,7 +141,7 @@ async def test_a_redirected_answer_is_replayed_from_ring_and_audit(service):
     assert len((await service.head(DYNAMIC)).content["pending_confirmations"]) == 1
 
 
-async def test_a_key_with_another_body_is_refused_whatever_the_etag(service):
+async def test_a_key_with_another_body_is_refused_whatever_the_etag(service: Any) -> None:
     results = await service.count_up(3)
     for over in [None, results[0].etag, results[-1].etag, ETag('"made up"')]:
         with pytest.raises(IdempotencyKeyReused):
@@ -148,7 +149,7 @@ async def test_a_key_with_another_body_is_refused_whatever_the_etag(service):
     assert (await service.read())["content"]["summary"] == "note 2"
 
 
-async def test_a_refused_write_leaves_no_trace_and_its_key_is_free(service):
+async def test_a_refused_write_leaves_no_trace_and_its_key_is_free(service: Any) -> None:
     [first] = await service.count_up(1)
     before = await service.documents.get(ALPHA)
     refused = [
@@ -170,14 +171,14 @@ async def test_a_refused_write_leaves_no_trace_and_its_key_is_free(service):
     assert not (await service.patch(note("x"), over=first.etag, idempotency_key="tried")).replayed
 
 
-async def test_a_stale_etag_is_reported_before_the_patch_is_checked(service):
+async def test_a_stale_etag_is_reported_before_the_patch_is_checked(service: Any) -> None:
     await service.count_up(2)
     for ops in [{"op": "spam"}, {"op": "add", "path": "/doc_id", "value": 1}]:
         with pytest.raises(ETagMismatch):
             await service.patch(ops, over=ETag('"1-0000000000000000"'))
 
 
-async def test_profile_and_binding_must_exist_and_be_about_the_document(service):
+async def test_profile_and_binding_must_exist_and_be_about_the_document(service: Any) -> None:
     for members, error in [
         ({"profile_id": "none"}, ProfileNotFound),
         ({"binding_id": "nothing"}, BindingNotFound),
@@ -192,7 +193,7 @@ async def test_profile_and_binding_must_exist_and_be_about_the_document(service)
 # Round trips.
 
 
-async def test_a_cold_patch_reads_once_and_writes_once(service):
+async def test_a_cold_patch_reads_once_and_writes_once(service: Any) -> None:
     [first] = await service.count_up(1)
     other = Service(documents=service.documents, audit=service.audit)
     other.documents._cache.forget(ALPHA)
@@ -204,7 +205,7 @@ async def test_a_cold_patch_reads_once_and_writes_once(service):
     await other.background.drain()
 
 
-async def test_a_warm_patch_writes_once_and_reads_nothing(service):
+async def test_a_warm_patch_writes_once_and_reads_nothing(service: Any) -> None:
     [first] = await service.count_up(1)
     service.documents.calls.clear()
     service.audit.calls.clear()
@@ -213,12 +214,12 @@ async def test_a_warm_patch_writes_once_and_reads_nothing(service):
     assert service.audit.calls == {}
 
 
-async def test_a_creation_reads_once_and_writes_once(service):
+async def test_a_creation_reads_once_and_writes_once(service: Any) -> None:
     await service.patch(note("new"))
     assert service.documents.calls == {"get": 1, "put": 1}
 
 
-async def test_a_stale_cached_version_is_detected(service):
+async def test_a_stale_cached_version_is_detected(service: Any) -> None:
     """Another process wrote meanwhile; this one still remembers what the client names."""
     [first] = await service.count_up(1)
     remembered = service.documents.recall(ALPHA)
@@ -232,7 +233,7 @@ async def test_a_stale_cached_version_is_detected(service):
 # Dry runs.
 
 
-async def test_a_dry_run_shows_everything_and_writes_nothing(service):
+async def test_a_dry_run_shows_everything_and_writes_nothing(service: Any) -> None:
     [first] = await service.count_up(1)
     before = await service.documents.get(ALPHA)
     for over, key in [(first.etag, ALPHA), (None, DYNAMIC)]:
@@ -250,13 +251,13 @@ async def test_a_dry_run_shows_everything_and_writes_nothing(service):
     assert not result.replayed
 
 
-async def test_a_dry_run_of_an_applied_request_is_a_replay(service):
+async def test_a_dry_run_of_an_applied_request_is_a_replay(service: Any) -> None:
     first = await service.patch(note("once"), idempotency_key="same")
     again = await service.patch(note("once"), idempotency_key="same", dry_run=True)
     assert again == dataclasses.replace(first, replayed=True, dry_run=True)
 
 
-async def test_the_actor_is_recorded(service):
+async def test_the_actor_is_recorded(service: Any) -> None:
     first = await service.patch(note("a"), actor=ALICE)
     await service.patch(note("b"), over=first.etag, actor=BOB)
     head = await service.head()
@@ -264,7 +265,7 @@ async def test_the_actor_is_recorded(service):
     assert [record["actor"] for record in head.commit.outbox] == ["svc-alice", "svc-bob"]
 
 
-async def test_a_profile_admits_only_listed_principals(service):
+async def test_a_profile_admits_only_listed_principals(service: Any) -> None:
     shared = CATALOG.profile(PROFILE)
     closed = shared.model_copy(update={"profile_id": "closed", "allowed_principals": ("svc-bob",)})
     ports = service.ports() | {"catalog": Catalog({"closed": closed}, CATALOG.schemas)}

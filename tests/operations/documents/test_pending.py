@@ -1,6 +1,7 @@
 """List, confirm and reject pending items."""
 
 import asyncio
+from collections.abc import AsyncIterator
 from dataclasses import replace
 from typing import Any
 
@@ -26,7 +27,7 @@ FACT |= {"last_verified_at": "2025-01-01T00:00:00Z"}
 
 
 @pytest.fixture
-async def service():
+async def service() -> AsyncIterator[Any]:
     made = Service()
     yield made
     await made.background.drain()
@@ -51,7 +52,7 @@ async def confirm(service: Service, command: ConfirmPending) -> Any:
     return await confirm_pending(command, service_of(**service.ports()))
 
 
-async def test_a_confirmation_is_applied_once(service):
+async def test_a_confirmation_is_applied_once(service: Any) -> None:
     command = await proposed(service)
     outcomes = await asyncio.gather(*(confirm(service, command) for _ in range(5)))
     assert {made.change_id for made in outcomes} == {outcomes[0].change_id}
@@ -68,7 +69,7 @@ async def test_a_confirmation_is_applied_once(service):
         await confirm(service, replace(command, idempotency_key="another"))
 
 
-async def test_a_confirmation_repeated_beyond_the_ring_changes_nothing(service):
+async def test_a_confirmation_repeated_beyond_the_ring_changes_nothing(service: Any) -> None:
     command = await proposed(service)
     etag = (await confirm(service, command)).etag
     for number in range(70):
@@ -79,7 +80,7 @@ async def test_a_confirmation_repeated_beyond_the_ring_changes_nothing(service):
     assert (await service.head(DYNAMIC)).commit.etag == etag
 
 
-async def test_a_confirmation_with_if_match_needs_that_version(service):
+async def test_a_confirmation_with_if_match_needs_that_version(service: Any) -> None:
     command = await proposed(service)
     etag = (await service.head(DYNAMIC)).commit.etag
     newer = await service.patch({"op": "add", "path": "/content/preferences/-", "value": "x"}, over=etag, key=DYNAMIC)
@@ -88,7 +89,7 @@ async def test_a_confirmation_with_if_match_needs_that_version(service):
     assert (await confirm(service, replace(command, precondition=IfMatch(newer.etag)))).sequence == 3
 
 
-async def test_a_dry_run_of_a_confirmation_writes_nothing(service):
+async def test_a_dry_run_of_a_confirmation_writes_nothing(service: Any) -> None:
     command = await proposed(service)
     shown = await confirm(service, replace(command, dry_run=True))
     assert shown.dry_run
@@ -96,7 +97,7 @@ async def test_a_dry_run_of_a_confirmation_writes_nothing(service):
     assert (await service.head(DYNAMIC)).commit.sequence == 1
 
 
-async def test_a_confirmation_needs_the_document(service):
+async def test_a_confirmation_needs_the_document(service: Any) -> None:
     command = await proposed(service)
     with pytest.raises(DocumentNotFound):
         await confirm(Service(), command)
@@ -105,7 +106,7 @@ async def test_a_confirmation_needs_the_document(service):
         await confirm(service, command)
 
 
-async def test_a_sensitive_note_of_a_rejection_is_refused():
+async def test_a_sensitive_note_of_a_rejection_is_refused() -> None:
     service = Service()
     item = (await proposed(service)).pending_id
     asked = {"key": DYNAMIC, "actor": BOB, "precondition": IfExists(), "idempotency_key": "k", "pending_id": item}
@@ -114,7 +115,7 @@ async def test_a_sensitive_note_of_a_rejection_is_refused():
     assert refused.value.details == {"path": "/note", "kind": "card_number"}
 
 
-async def test_a_rejection_removes_only_the_item():
+async def test_a_rejection_removes_only_the_item() -> None:
     service = Service()
     asked = {"key": DYNAMIC, "actor": BOB, "precondition": IfExists(), "idempotency_key": "k", "note": "No."}
     command = RejectPending(pending_id=(await proposed(service)).pending_id, **asked)
@@ -146,7 +147,7 @@ async def found(service: Service, scope: UserScope = SCOPE, limit: int = 1) -> l
             return rows
 
 
-async def test_pages_list_each_item_of_the_user_only():
+async def test_pages_list_each_item_of_the_user_only() -> None:
     service = Service()
     pending_id = (await proposed(service)).pending_id
     await service.patch({"op": "add", "path": "/content/recent_notes/-", "value": "x"})

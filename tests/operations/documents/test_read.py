@@ -1,6 +1,7 @@
 """Read documents, current and earlier versions, and list them."""
 
 from datetime import timedelta
+from typing import Any
 
 import orjson
 import pytest
@@ -20,7 +21,7 @@ from tests.operations.service_scenario import ALPHA, BOB, SCOPE, Service, note
 from tests.services import service_of
 
 
-async def test_the_current_version_costs_one_read_and_shows_no_commit(service):
+async def test_the_current_version_costs_one_read_and_shows_no_commit(service: Any) -> None:
     [created] = await service.count_up(1)
     service.documents.calls.clear()
     view = await get_document(ALPHA, service_of(documents=service.documents, audit=service.audit))
@@ -46,14 +47,14 @@ async def test_the_current_version_costs_one_read_and_shows_no_commit(service):
         DocumentKey(UserScope("t2", "u1"), "projects", "alpha.json"),
     ],
 )
-async def test_a_missing_document_is_not_found(service, key):
+async def test_a_missing_document_is_not_found(service: Any, key: Any) -> None:
     await service.count_up(1)
     for as_of in [None, "2026-01-01T00:00:00Z"]:
         with pytest.raises(DocumentNotFound):
             await service.read(key, as_of)
 
 
-async def test_a_deleted_document_keeps_its_earlier_versions(service):
+async def test_a_deleted_document_keeps_its_earlier_versions(service: Any) -> None:
     results = await service.count_up(2)
     await service.delete(results[-1].etag)
     with pytest.raises(DocumentNotFound):
@@ -63,7 +64,7 @@ async def test_a_deleted_document_keeps_its_earlier_versions(service):
     assert (await service.read(as_of=results[0].change_id))["content"]["summary"] == "note 0"
 
 
-async def test_each_version_is_rebuilt_as_it_was_answered(service: Service):
+async def test_each_version_is_rebuilt_as_it_was_answered(service: Service) -> None:
     seen = {}
     etag = None
     for number in range(20):
@@ -77,7 +78,7 @@ async def test_each_version_is_rebuilt_as_it_was_answered(service: Service):
         assert (view.etag, view.document) == (etag, document)
 
 
-async def test_records_that_are_not_flushed_yet_count(service):
+async def test_records_that_are_not_flushed_yet_count(service: Any) -> None:
     service.audit.down = True
     first = await service.patch(note("first"))
     await service.patch(note("second"), over=first.etag)
@@ -85,7 +86,7 @@ async def test_records_that_are_not_flushed_yet_count(service):
     assert (await service.read(as_of=first.change_id))["content"]["summary"] == "first"
 
 
-async def test_before_the_first_version_nothing_is_found(service):
+async def test_before_the_first_version_nothing_is_found(service: Any) -> None:
     await service.count_up(1)
     with pytest.raises(VersionNotFound):
         await service.read(as_of="2025-12-31T23:59:59Z")
@@ -93,7 +94,7 @@ async def test_before_the_first_version_nothing_is_found(service):
         await service.read(as_of="last week")
 
 
-async def test_a_change_of_another_document_is_no_version_of_this_one(service):
+async def test_a_change_of_another_document_is_no_version_of_this_one(service: Any) -> None:
     beta = DocumentKey(SCOPE, "projects", "beta.json")
     await service.count_up(2)
     [other] = await service.count_up(1, beta)
@@ -102,7 +103,7 @@ async def test_a_change_of_another_document_is_no_version_of_this_one(service):
 
 
 @pytest.mark.parametrize("damage", [None, b"", b"{", b"[]", b"null", b"\xff", b"{}"])
-async def test_a_damaged_record_is_reported(service, damage):
+async def test_a_damaged_record_is_reported(service: Any, damage: Any) -> None:
     results = await service.count_up(3)
     service.audit.tamper(SCOPE, results[1].change_id, damage)
     # The last record is still in the document; the first is needed by every later version.
@@ -112,7 +113,7 @@ async def test_a_damaged_record_is_reported(service, damage):
     assert (await service.read())["content"]["summary"] == "note 2"
 
 
-async def test_a_forged_record_is_not_returned(service):
+async def test_a_forged_record_is_not_returned(service: Any) -> None:
     results = await service.count_up(5)
     data = await service.audit.read(SCOPE, results[1].change_id)
     service.audit.tamper(SCOPE, results[1].change_id, data.replace(b"svc-alice", b"svc-mallory"))
@@ -120,7 +121,7 @@ async def test_a_forged_record_is_not_returned(service):
         await service.read(as_of=results[1].change_id)
 
 
-async def test_the_audit_log_is_needed_only_for_earlier_versions(service):
+async def test_the_audit_log_is_needed_only_for_earlier_versions(service: Any) -> None:
     results = await service.count_up(3)
     service.audit.down = True
     assert (await service.read())["content"]["summary"] == "note 2"
@@ -128,7 +129,7 @@ async def test_the_audit_log_is_needed_only_for_earlier_versions(service):
         await service.read(as_of=results[0].change_id)
 
 
-async def test_an_unchanged_document_is_worked_out_once(service):
+async def test_an_unchanged_document_is_worked_out_once(service: Any) -> None:
     await service.patch(note("once"))
     first = await get_document(ALPHA, service_of(documents=service.documents, audit=service.audit))
     assert await get_document(ALPHA, service_of(documents=service.documents, audit=service.audit)) is first
@@ -137,7 +138,7 @@ async def test_an_unchanged_document_is_worked_out_once(service):
 NAMES = ["alpha.json", "alpha-2.json", "beta.json", "gamma.json", "z.json"]
 
 
-async def listed(service: Service, scope=SCOPE, **members):
+async def listed(service: Service, scope: Any = SCOPE, **members: Any) -> Any:
     """Every page, and all of the rows."""
     chosen = {"namespace": None, "prefix": None, "limit": 100, "cursor": None} | members
     pages = [await list_documents(scope, service, **chosen)]
@@ -148,7 +149,7 @@ async def listed(service: Service, scope=SCOPE, **members):
 
 
 @pytest.fixture
-async def filled(service):
+async def filled(service: Any) -> Any:
     """Five projects and one document of another namespace, of two users and two tenants."""
     for scope in [SCOPE, UserScope("t1", "u10"), UserScope("t10", "u1")]:
         for name in NAMES:
@@ -159,7 +160,7 @@ async def filled(service):
     return service
 
 
-async def test_names_are_sorted_and_only_of_this_user(filled):
+async def test_names_are_sorted_and_only_of_this_user(filled: Any) -> None:
     _, names = await listed(filled)
     assert names == [f"projects/{name}" for name in sorted(NAMES)] + ["user/user_dynamic.json"]
     assert (await listed(filled, UserScope("t1", "u2")))[1] == []
@@ -167,7 +168,7 @@ async def test_names_are_sorted_and_only_of_this_user(filled):
     assert len((await listed(filled, UserScope("t1", "u10")))[1]) == 6
 
 
-async def test_a_row_matches_its_document(filled):
+async def test_a_row_matches_its_document(filled: Any) -> None:
     key = DocumentKey(SCOPE, "user", "user_dynamic.json")
     page = await list_documents(SCOPE, filled, namespace="user", prefix=None, limit=5, cursor=None)
     [row] = page.items
@@ -196,26 +197,26 @@ async def test_a_row_matches_its_document(filled):
         (None, "user", 1),
     ],
 )
-async def test_prefixes(filled, namespace, prefix, count):
+async def test_prefixes(filled: Any, namespace: Any, prefix: Any, count: Any) -> None:
     assert len((await listed(filled, namespace=namespace, prefix=prefix))[1]) == count
 
 
 @pytest.mark.parametrize(
     ("namespace", "prefix"), [("..", None), ("a/b", None), ("", None), ("projects", "../"), (None, "/")]
 )
-async def test_a_prefix_cannot_leave_the_user(filled, namespace, prefix):
+async def test_a_prefix_cannot_leave_the_user(filled: Any, namespace: Any, prefix: Any) -> None:
     with pytest.raises(InvalidIdentifier):
         await listed(filled, namespace=namespace, prefix=prefix)
 
 
 @pytest.mark.parametrize("limit", [1, 2, 3, 5, 6])
-async def test_pages_lose_and_repeat_nothing(filled, limit):
+async def test_pages_lose_and_repeat_nothing(filled: Any, limit: Any) -> None:
     pages, names = await listed(filled, limit=limit)
     assert names == (await listed(filled))[1]
     assert all(0 < len(page.items) <= limit for page in pages)
 
 
-async def test_pages_continue_while_documents_are_added_and_deleted(filled):
+async def test_pages_continue_while_documents_are_added_and_deleted(filled: Any) -> None:
     first = await list_documents(SCOPE, filled, namespace=None, prefix=None, limit=2, cursor=None)
     await filled.patch(note("early"), key=DocumentKey(SCOPE, "projects", "aaa.json"))
     beta = DocumentKey(SCOPE, "projects", "beta.json")
@@ -224,7 +225,7 @@ async def test_pages_continue_while_documents_are_added_and_deleted(filled):
     assert rest == ["projects/gamma.json", "projects/z.json", "user/user_dynamic.json"]
 
 
-async def test_deleted_documents_are_left_out_and_no_page_before_the_end_is_empty(filled):
+async def test_deleted_documents_are_left_out_and_no_page_before_the_end_is_empty(filled: Any) -> None:
     for name in sorted(NAMES)[:4]:
         key = DocumentKey(SCOPE, "projects", name)
         await filled.delete((await filled.head(key)).commit.etag, key=key)
@@ -233,7 +234,7 @@ async def test_deleted_documents_are_left_out_and_no_page_before_the_end_is_empt
     assert all(page.items for page in pages)
 
 
-async def test_a_cursor_belongs_to_its_list(filled):
+async def test_a_cursor_belongs_to_its_list(filled: Any) -> None:
     page = await list_documents(SCOPE, filled, namespace=None, prefix=None, limit=2, cursor=None)
     for scope, members in [
         (UserScope("t1", "u10"), {}),

@@ -28,7 +28,7 @@ from tests.operations.replay_scenario import (
 from tests.services import service_of
 
 
-async def test_a_key_that_somebody_else_has_used_does_not_stop_it():
+async def test_a_key_that_somebody_else_has_used_does_not_stop_it() -> None:
     world = World(models=ScriptedModels([answer(PREFERENCE)]))
     job = await world.store()
     command = world.live_command(DYNAMIC, None, add("/preferences/-", "Prefers answers in verse"))
@@ -64,7 +64,7 @@ def saying(*patches: Any) -> ScriptedModels:
     return ScriptedModels([answer(*patches)] * 2)
 
 
-async def test_an_entry_said_twice_has_two_sources():
+async def test_an_entry_said_twice_has_two_sources() -> None:
     world = World(models=saying(DEADLINE))
     await world.create_project()
     replays = await twice(world)
@@ -76,7 +76,7 @@ async def test_an_entry_said_twice_has_two_sources():
     assert (last["ops"][0]["path"], last["evidence"]["conversation_id"]) == ("/content/recent_notes/0/evidence", "c2")
 
 
-async def test_a_confirmed_fact_said_again_has_two_sources_without_another_confirmation():
+async def test_a_confirmed_fact_said_again_has_two_sources_without_another_confirmation() -> None:
     world = World(models=saying(FACT))
 
     async def confirm() -> None:
@@ -93,7 +93,7 @@ async def test_a_confirmed_fact_said_again_has_two_sources_without_another_confi
     assert content["pending_confirmations"] == []
 
 
-async def test_a_fact_said_twice_before_its_confirmation_waits_with_each_source():
+async def test_a_fact_said_twice_before_its_confirmation_waits_with_each_source() -> None:
     world = World(models=saying(FACT))
     await twice(world)
     content = await world.content(DYNAMIC)
@@ -120,7 +120,7 @@ async def test_a_fact_said_twice_before_its_confirmation_waits_with_each_source(
     assert content["pending_confirmations"] == []
 
 
-async def test_a_text_said_twice_stands_once_and_the_second_replay_says_what_it_supports():
+async def test_a_text_said_twice_stands_once_and_the_second_replay_says_what_it_supports() -> None:
     world = World(models=saying(PREFERENCE))
     _, second = await twice(world)
     assert (await world.content(DYNAMIC))["preferences"] == ["Prefers concise answers"]
@@ -131,7 +131,7 @@ async def test_a_text_said_twice_stands_once_and_the_second_replay_says_what_it_
     assert (fate["supports"], fate["etag"]) == (["/content/preferences/0"], etag)
 
 
-async def test_what_another_replay_writes_meanwhile_gets_both_sources():
+async def test_what_another_replay_writes_meanwhile_gets_both_sources() -> None:
     world = World(models=saying(DEADLINE, PREFERENCE))
     await world.create_project()
     other = await world.store("s2", LATER, "c2")
@@ -151,7 +151,7 @@ async def test_what_another_replay_writes_meanwhile_gets_both_sources():
     assert (there.reason, there.supports, there.message_ids) == ("already_there", ("/content/preferences/0",), ("m1",))
 
 
-async def test_a_fact_that_somebody_gave_an_expiry_meanwhile_is_a_conflict():
+async def test_a_fact_that_somebody_gave_an_expiry_meanwhile_is_a_conflict() -> None:
     world = World(models=saying(DEADLINE))
     await world.create_project()
     note = {"text": "The deadline is Friday", "expires_at": "2026-03-01T00:00:00Z"}

@@ -2,6 +2,7 @@
 
 import logging
 from datetime import timedelta
+from typing import Any
 
 import orjson
 import pytest
@@ -48,7 +49,7 @@ class FaultyDocuments(CountingDocuments):
         super().__init__()
         self.faults = list(faults)
 
-    async def put(self, key, data, summary, *, replaces):
+    async def put(self, key: Any, data: Any, summary: Any, *, replaces: Any) -> None:
         fault = self.faults.pop(0) if self.faults else ""
         if fault == "lost":
             self.calls["put"] += 1
@@ -62,7 +63,7 @@ class FaultyDocuments(CountingDocuments):
 
 @pytest.mark.parametrize("fault", ["lost", "answer lost", "reported as a conflict"])
 @pytest.mark.parametrize("creates", [True, False])
-async def test_one_failed_write_is_retried_within_the_request(fault, creates):
+async def test_one_failed_write_is_retried_within_the_request(fault: Any, creates: Any) -> None:
     service = Service(documents=FaultyDocuments(*([] if creates else [""]), fault))
     over = None if creates else (await service.patch(note("first"))).etag
     result = await service.patch(note("once"), over=over)
@@ -73,7 +74,7 @@ async def test_one_failed_write_is_retried_within_the_request(fault, creates):
     assert (await service.head()).commit.etag == result.etag
 
 
-async def test_a_store_that_keeps_failing_is_unavailable_and_the_same_key_finds_out():
+async def test_a_store_that_keeps_failing_is_unavailable_and_the_same_key_finds_out() -> None:
     service = Service(documents=FaultyDocuments(*["lost"] * (ATTEMPTS - 1), "answer lost"))
     with pytest.raises(Unavailable):
         await service.patch(note("once"), idempotency_key="k")
@@ -83,13 +84,13 @@ async def test_a_store_that_keeps_failing_is_unavailable_and_the_same_key_finds_
     await service.background.drain()
 
 
-async def test_no_refusal_is_derived_from_the_response_of_the_store():
+async def test_no_refusal_is_derived_from_the_response_of_the_store() -> None:
     """The first try was applied, its answer lost, and a rival has written since: the request was not refused."""
     service = Service(documents=FaultyDocuments("", "answer lost"))
     first = await service.patch(note("first"))
     put = service.documents.put
 
-    async def with_rival(key, data, summary, *, replaces):
+    async def with_rival(key: Any, data: Any, summary: Any, *, replaces: Any) -> None:
         try:
             await put(key, data, summary, replaces=replaces)
         finally:
@@ -105,7 +106,7 @@ async def test_no_refusal_is_derived_from_the_response_of_the_store():
     await service.background.drain()
 
 
-async def test_after_a_conflict_the_document_is_read_again(service):
+async def test_after_a_conflict_the_document_is_read_again(service: Any) -> None:
     """What this process remembers has the right ETag, but a sweeper has trimmed the blob since."""
     [first] = await service.count_up(1)
     remembered = await service.documents.get(ALPHA)
@@ -118,7 +119,7 @@ async def test_after_a_conflict_the_document_is_read_again(service):
     assert service.documents.calls == {"put": 2, "get": 1}
 
 
-async def test_no_record_is_stored_before_its_change_is_committed():
+async def test_no_record_is_stored_before_its_change_is_committed() -> None:
     service = Service(documents=FaultyDocuments(*["lost"] * ATTEMPTS))
     with pytest.raises(Unavailable):
         await service.patch(note("never"))
@@ -129,7 +130,7 @@ async def test_no_record_is_stored_before_its_change_is_committed():
 # The outbox.
 
 
-async def test_a_flush_that_fails_does_not_fail_the_write(service, caplog):
+async def test_a_flush_that_fails_does_not_fail_the_write(service: Any, caplog: pytest.LogCaptureFixture) -> None:
     service.audit.down = True
     with caplog.at_level(logging.ERROR):
         result = await service.patch(note("a secret"))
@@ -139,7 +140,7 @@ async def test_a_flush_that_fails_does_not_fail_the_write(service, caplog):
     assert "a secret" not in caplog.text
 
 
-async def test_the_next_writer_flushes_earlier_records(service):
+async def test_the_next_writer_flushes_earlier_records(service: Any) -> None:
     service.audit.down = True
     result = await service.patch(note("first"))
     await service.background.drain()
@@ -156,7 +157,7 @@ async def test_the_next_writer_flushes_earlier_records(service):
     assert len(page) == 4
 
 
-async def audit_of(service):
+async def audit_of(service: Any) -> Any:
     page = await list_audit(
         SCOPE,
         service_of(documents=service.documents, audit=service.audit),
@@ -168,7 +169,7 @@ async def audit_of(service):
     return page.items
 
 
-async def test_a_full_outbox_is_flushed_before_the_next_change(service):
+async def test_a_full_outbox_is_flushed_before_the_next_change(service: Any) -> None:
     service.audit.down = True
     etag = None
     for number in range(commit.OUTBOX_RECORDS):
@@ -189,7 +190,7 @@ async def test_a_full_outbox_is_flushed_before_the_next_change(service):
     assert [record["sequence"] for record in (await service.head()).commit.outbox] == [commit.OUTBOX_RECORDS + 1]
 
 
-async def test_an_outbox_of_large_records_is_full_sooner(service):
+async def test_an_outbox_of_large_records_is_full_sooner(service: Any) -> None:
     service.audit.down = True
     etag = (await service.patch(note("x"))).etag
     while not commit.outbox_is_full((await service.head()).commit.outbox):
@@ -200,7 +201,7 @@ async def test_an_outbox_of_large_records_is_full_sooner(service):
         await service.patch(note("x"), over=etag)
 
 
-async def test_a_record_stored_with_other_bytes_stops_a_writer_that_must_flush(service):
+async def test_a_record_stored_with_other_bytes_stops_a_writer_that_must_flush(service: Any) -> None:
     service.audit.down = True
     etag = None
     for number in range(commit.OUTBOX_RECORDS):
@@ -217,7 +218,7 @@ async def test_a_record_stored_with_other_bytes_stops_a_writer_that_must_flush(s
     assert refusal.value.details == {"change_id": result.change_id}
 
 
-async def test_a_damaged_record_beyond_the_ring_is_reported(service):
+async def test_a_damaged_record_beyond_the_ring_is_reported(service: Any) -> None:
     results = await service.count_up(70)
     service.audit.tamper(SCOPE, results[2].change_id, b"{")
     with pytest.raises(HistoryCorrupt):
@@ -227,11 +228,11 @@ async def test_a_damaged_record_beyond_the_ring_is_reported(service):
         await service.patch(note("note 3"), over=results[2].etag, idempotency_key="key-4")
 
 
-async def test_a_refused_decision_is_not_retried(service):
+async def test_a_refused_decision_is_not_retried(service: Any) -> None:
     [first] = await service.count_up(1)
     decided = []
 
-    def decide(head):
+    def decide(head: Any) -> None:
         decided.append(head)
         raise MemnetError("no")
 
@@ -247,7 +248,7 @@ async def test_a_refused_decision_is_not_retried(service):
     assert len(decided) == 1
 
 
-async def test_no_refusal_is_derived_from_a_remembered_version(service):
+async def test_no_refusal_is_derived_from_a_remembered_version(service: Any) -> None:
     """Another process has changed the document, or erased it: what was in it must not be found out by guessing."""
     [first] = await service.count_up(1)
     remembered = await service.documents.get(ALPHA)
@@ -263,11 +264,11 @@ async def test_no_refusal_is_derived_from_a_remembered_version(service):
             await service.patch(ops, over=first.etag)
 
 
-async def test_a_stale_request_is_refused_before_the_decision(service):
+async def test_a_stale_request_is_refused_before_the_decision(service: Any) -> None:
     [first] = await service.count_up(1)
     await service.patch(note("rival"), over=first.etag)
 
-    def decide(head):
+    def decide(head: Any) -> None:
         raise AssertionError(head.commit.sequence)
 
     with pytest.raises(ETagMismatch):
@@ -290,13 +291,13 @@ CARD = "4111 1111 1111 1111"
         ({"profile_id": "nobody"}, ProfileNotFound),
     ],
 )
-async def test_an_invalid_replacement_is_refused(service, members, error):
+async def test_an_invalid_replacement_is_refused(service: Any, members: Any, error: Any) -> None:
     with pytest.raises(error):
         await service.replace(members.pop("content", EMPTY_PROJECT), **members)
     assert service.documents.calls["put"] == 0
 
 
-async def test_a_replacement_needs_the_current_etag(service):
+async def test_a_replacement_needs_the_current_etag(service: Any) -> None:
     with pytest.raises(DocumentNotFound):
         await service.replace(EMPTY_PROJECT, over=ETag('"1-0000000000000000"'))
     await service.replace(EMPTY_PROJECT)
@@ -306,13 +307,13 @@ async def test_a_replacement_needs_the_current_etag(service):
         await service.replace(EMPTY_PROJECT, over=ETag('"1-0000000000000000"'))
 
 
-async def test_a_dry_run_of_a_replacement_writes_nothing(service):
+async def test_a_dry_run_of_a_replacement_writes_nothing(service: Any) -> None:
     result = await service.replace(EMPTY_PROJECT | {"summary": "dry"}, dry_run=True)
     assert orjson.loads(result.document)["content"]["summary"] == "dry"
     assert service.documents.calls["put"] == 0
 
 
-async def test_sensitive_content_is_not_stored(service):
+async def test_sensitive_content_is_not_stored(service: Any) -> None:
     with pytest.raises(FieldDenied) as refused:
         await service.replace(EMPTY_PROJECT | {"summary": "Pay to DE89 3704 0044 0532 0130 00."})
     assert refused.value.details == {"path": "/content/summary", "kind": "iban"}
@@ -324,7 +325,7 @@ async def test_sensitive_content_is_not_stored(service):
         await service.read()
 
 
-async def test_delete(service):
+async def test_delete(service: Any) -> None:
     results = await service.count_up(2)
     result = await service.delete(results[-1].etag, note="asked by the user")
     assert (result.sequence, result.created, result.document) == (3, False, None)
@@ -335,14 +336,14 @@ async def test_delete(service):
     assert (await service.record(3))["note"] == "asked by the user"
 
 
-async def test_a_sensitive_note_of_a_deletion_is_refused(service):
+async def test_a_sensitive_note_of_a_deletion_is_refused(service: Any) -> None:
     results = await service.count_up(1)
     with pytest.raises(FieldDenied) as refused:
         await service.delete(results[-1].etag, note="card 4111 1111 1111 1111")
     assert refused.value.details == {"path": "/note", "kind": "card_number"}
 
 
-async def test_a_deletion_needs_the_current_etag(service):
+async def test_a_deletion_needs_the_current_etag(service: Any) -> None:
     with pytest.raises(DocumentNotFound):
         await service.delete(ETag('"1-0000000000000000"'))
     results = await service.count_up(2)
@@ -354,7 +355,7 @@ async def test_a_deletion_needs_the_current_etag(service):
             await service.delete(etag)
 
 
-async def test_creations_and_deletions_share_one_history(service):
+async def test_creations_and_deletions_share_one_history(service: Any) -> None:
     etags = set()
     for life in range(3):
         created = await service.patch(note("the same"), idempotency_key=f"c{life}")

@@ -1,11 +1,15 @@
 """Events are taken out of every index there is."""
 
+from typing import Any
+
+import pytest
+
 from memnet.domain.events.index_layout import LAYOUT, IndexVersion, Layout, dump_layout
 from memnet.operations.events.unindex_events import unindex_events
 from tests.operations.event_scenario import World
 
 
-async def test_of_the_serving_one_and_of_the_one_being_built_and_of_none():
+async def test_of_the_serving_one_and_of_the_one_being_built_and_of_none() -> None:
     world = World()
     assert await unindex_events([], search=world.search) == frozenset()
     (stored,) = await world.store("e1")
@@ -23,12 +27,12 @@ async def test_of_the_serving_one_and_of_the_one_being_built_and_of_none():
     assert stored.key.index_key not in world.index._indexes[layout.serving.name]
 
 
-async def test_what_the_index_keeps_is_told(monkeypatch):
+async def test_what_the_index_keeps_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
     world = World()
     await world.write("e1")
     (stored,) = [event for event in await world.store("e2")]
 
-    async def refuse(name, keys):
+    async def refuse(name: str, keys: Any) -> Any:
         return frozenset(keys)
 
     monkeypatch.setattr(world.index, "delete", refuse)

@@ -1,6 +1,7 @@
 """All users of a tenant, or of all: one that fails does not stop the others."""
 
 from dataclasses import replace
+from typing import Any
 
 import pytest
 
@@ -26,7 +27,7 @@ async def aged() -> RetentionWorld:
     return world
 
 
-async def apply(world: RetentionWorld, tenant_id: str | None, **members) -> RetentionsReport:
+async def apply(world: RetentionWorld, tenant_id: str | None, **members: Any) -> RetentionsReport:
     chosen = {"as_of": None, "dry_run": False, "users": world.users()}
     return await apply_retentions(tenant_id, **arguments(**world.retention_ports() | chosen | members))
 
@@ -35,7 +36,7 @@ async def left(world: RetentionWorld) -> list[UserScope]:
     return [key.scope for key in (await world.events.list(None, limit=100, cursor=None)).items]
 
 
-async def test_of_one_tenant_or_of_all(monkeypatch):
+async def test_of_one_tenant_or_of_all(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(apply_retentions.__globals__, "PAGE", 1)
     world = await aged()
     dry = await apply(world, "t1", dry_run=True)
@@ -47,11 +48,11 @@ async def test_of_one_tenant_or_of_all(monkeypatch):
     assert await left(world) == []
 
 
-async def test_one_that_fails_is_counted_and_the_others_go_on():
+async def test_one_that_fails_is_counted_and_the_others_go_on() -> None:
     world = await aged()
     delete = world.events.delete
 
-    async def fails(key, **named):
+    async def fails(key: Any, **named: Any) -> None:
         if key.scope == SCOPE:
             raise Unavailable()
         await delete(key, **named)
@@ -65,14 +66,14 @@ async def test_one_that_fails_is_counted_and_the_others_go_on():
     assert await left(world) == []
 
 
-async def test_those_under_a_hold_are_counted():
+async def test_those_under_a_hold_are_counted() -> None:
     world = await aged()
     await world.hold()
     found = await apply(world, None)
     assert (found.on_hold, found.report.tallies["events"].on_hold, found.report.tallies["events"].removed) == (1, 1, 3)
 
 
-async def test_each_tenant_goes_by_its_own_limits():
+async def test_each_tenant_goes_by_its_own_limits() -> None:
     world = await aged()
     tenants = {"t2": world.catalog.ceilings.model_copy(update={"events_min_days": 500, "events_max_days": 500})}
     limits = world.catalog.ceilings.model_copy(update={"tenants": tenants})
@@ -81,7 +82,7 @@ async def test_each_tenant_goes_by_its_own_limits():
     assert await left(world) == [UserScope("t2", "u1")]
 
 
-async def test_what_is_asked_wrongly_is_refused():
+async def test_what_is_asked_wrongly_is_refused() -> None:
     world = await aged()
     with pytest.raises(InvalidIdentifier):
         await apply(world, "../t1")
@@ -89,7 +90,7 @@ async def test_what_is_asked_wrongly_is_refused():
         await apply(world, None, as_of=world.clock.now() + DAY)
 
 
-async def test_a_user_with_documents_alone_is_found():
+async def test_a_user_with_documents_alone_is_found() -> None:
     world = RetentionWorld()
     await world.create_project()
     assert DocumentKey(SCOPE, "projects", "alpha.json").blob_name in storage_of(world.documents).names()

@@ -9,7 +9,7 @@ from tests.operations.retention_scenario import ALPHA, DAY, SCOPE, Between, Rete
 from tests.services import service_of
 
 
-async def test_every_removal_is():
+async def test_every_removal_is() -> None:
     world = RetentionWorld()
     await world.create_project()
     await world.change(ALPHA, put("/summary", "second"))

@@ -1,5 +1,7 @@
 """Removing in batches: written down before it goes, each once, under no hold."""
 
+from typing import Any
+
 import pytest
 
 from memnet.domain.core.errors import Unavailable
@@ -25,13 +27,13 @@ async def world(monkeypatch: pytest.MonkeyPatch) -> ErasureWorld:
     return made
 
 
-async def journal_of(world: ErasureWorld, watch=None) -> ErasureJournal:
+async def journal_of(world: ErasureWorld, watch: Any = None) -> ErasureJournal:
     journal = await resume_erasure(U1, world.erasing(watch))
     assert journal is not None
     return journal
 
 
-async def test_all_is_removed_over_many_batches_and_counted(world):
+async def test_all_is_removed_over_many_batches_and_counted(world: Any) -> None:
     before, other = world.stored(U1), world.stored(U10)
     journal = await journal_of(world)
     assert await erase_blobs(journal) == sum(before.values())
@@ -42,10 +44,10 @@ async def test_all_is_removed_over_many_batches_and_counted(world):
     assert await erase_blobs(journal) == 0
 
 
-async def test_the_keys_go_before_anything_else(world):
+async def test_the_keys_go_before_anything_else(world: Any) -> None:
     removed: list[str] = []
 
-    async def watch(name, call):
+    async def watch(name: str, call: Any) -> Any:
         if name == "storage.delete" and "keys" in world.stored(U1):
             removed.append(name)
         return await call()
@@ -55,8 +57,8 @@ async def test_the_keys_go_before_anything_else(world):
     assert len(removed) <= module.BATCH
 
 
-async def test_nothing_goes_before_it_is_written_down(world):
-    async def watch(name, call):
+async def test_nothing_goes_before_it_is_written_down(world: Any) -> None:
+    async def watch(name: str, call: Any) -> Any:
         if name == "storage.delete":
             stored = await world.services.erasures.read(U1)
             assert stored is not None
@@ -72,7 +74,7 @@ async def test_nothing_goes_before_it_is_written_down(world):
     await erase_blobs(journal=await journal_of(world, watch))
 
 
-async def test_who_was_overtaken_removes_no_further_batch(world):
+async def test_who_was_overtaken_removes_no_further_batch(world: Any) -> None:
     journal = await journal_of(world)
     other = await journal_of(world)
     await other.note(erasures.counted(other.erasure, {"messages": 1}))
@@ -82,11 +84,11 @@ async def test_who_was_overtaken_removes_no_further_batch(world):
     assert world.stored(U1) == before
 
 
-async def test_a_delete_that_fails_leaves_its_batch_for_the_next(world):
+async def test_a_delete_that_fails_leaves_its_batch_for_the_next(world: Any) -> None:
     before = world.stored(U1)
     failed: list[str] = []
 
-    async def watch(name, call):
+    async def watch(name: str, call: Any) -> Any:
         if name == "storage.delete" and not failed:
             failed.append(name)
             raise Unavailable(dependency="blob_storage")
@@ -100,7 +102,7 @@ async def test_a_delete_that_fails_leaves_its_batch_for_the_next(world):
     assert dict(journal.erasure.removed) == before
 
 
-async def test_what_comes_while_it_is_listed_is_found(world):
+async def test_what_comes_while_it_is_listed_is_found(world: Any) -> None:
     async def arrive() -> None:
         records = unfenced(world.services.records)
         await records.write(ItemKey(U1, ItemKind.REPLAYS, "late"), b"{}", replaces=None)

@@ -60,7 +60,7 @@ async def run(world: ErasureWorld, **changed: Any) -> Erased:
     return await erase_user(U1, erasing)
 
 
-async def test_versions_go_too_before_it_says_complete(world):
+async def test_versions_go_too_before_it_says_complete(world: Any) -> None:
     before = world.stored(U1)
     erasure_id = (await world.request()).erasure_id
     storage = KeepingStorage(world.services.user_storage)
@@ -72,7 +72,7 @@ async def test_versions_go_too_before_it_says_complete(world):
     assert status.removed["copies"] == sum(before.values())
 
 
-async def test_without_the_right_to_remove_versions_it_does_not_end_and_what_is_current_is_gone(world):
+async def test_without_the_right_to_remove_versions_it_does_not_end_and_what_is_current_is_gone(world: Any) -> None:
     erasure_id = (await world.request()).erasure_id
     storage = KeepingStorage(world.services.user_storage, may_delete_versions=False)
     assert await run(world, user_storage=storage) is Erased.FAILING
@@ -81,7 +81,7 @@ async def test_without_the_right_to_remove_versions_it_does_not_end_and_what_is_
     assert (status.status, dict(status.failing)) == (Status.RUNNING, {"blobs": "UNAVAILABLE"})
 
 
-async def test_what_soft_delete_keeps_makes_it_partial_until_then(world):
+async def test_what_soft_delete_keeps_makes_it_partial_until_then(world: Any) -> None:
     erasure_id = (await world.request()).erasure_id
     storage = KeepingStorage(world.services.user_storage, days=7)
     assert await run(world, user_storage=storage) is Erased.FINISHED

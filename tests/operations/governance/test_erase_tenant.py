@@ -77,7 +77,7 @@ async def world() -> TenantWorld:
     return made
 
 
-async def test_nothing_is_left_of_the_tenant_and_its_receipt_says_so(world):
+async def test_nothing_is_left_of_the_tenant_and_its_receipt_says_so(world: Any) -> None:
     services = world.services
     queue, other = services.queue, world.stored(OTHER)
     await reindex_events("t1", replace(services, queue=queue))
@@ -101,7 +101,7 @@ async def test_nothing_is_left_of_the_tenant_and_its_receipt_says_so(world):
     assert found.receipt["stores"] == ["blobs", "index", "queues"]
 
 
-async def test_a_user_under_a_hold_is_left_and_named_and_goes_after_the_release(world):
+async def test_a_user_under_a_hold_is_left_and_named_and_goes_after_the_release(world: Any) -> None:
     await world.hold()
     before = world.stored(U1)
     await world.end()
@@ -122,7 +122,7 @@ async def test_a_user_under_a_hold_is_left_and_named_and_goes_after_the_release(
     assert world.names() == []
 
 
-async def test_from_its_request_on_nothing_is_written_for_the_tenant_for_good(world):
+async def test_from_its_request_on_nothing_is_written_for_the_tenant_for_good(world: Any) -> None:
     held = UserScope("t1", "held")
     created = await world.patch(held, "first")
     await world.hold(HoldTarget("t1", "held"))
@@ -148,7 +148,7 @@ async def test_from_its_request_on_nothing_is_written_for_the_tenant_for_good(wo
     assert world.names() == []
 
 
-async def test_no_user_begins_before_every_process_has_seen_the_fence_and_it_ends_settled(world):
+async def test_no_user_begins_before_every_process_has_seen_the_fence_and_it_ends_settled(world: Any) -> None:
     await world.end()
     assert await world.tenant() is Erased.WAITING
     world.advance(LOOK - timedelta(seconds=1))
@@ -167,7 +167,7 @@ async def test_no_user_begins_before_every_process_has_seen_the_fence_and_it_end
     assert (await world.told()).clean_scans == 0
 
 
-async def test_a_late_arrival_is_removed_before_it_ends(world):
+async def test_a_late_arrival_is_removed_before_it_ends(world: Any) -> None:
     async def arrive() -> None:
         mark = Job(JobKind.REPLAY, "t1", "late", "r1")
         await unfenced(world.services.marks).mark(mark)
@@ -178,7 +178,7 @@ async def test_a_late_arrival_is_removed_before_it_ends(world):
     assert (found.status, world.names()) == (TenantStatus.COMPLETE, [])
 
 
-async def test_a_hold_on_the_tenant_pauses_it(world):
+async def test_a_hold_on_the_tenant_pauses_it(world: Any) -> None:
     await world.end()
     world.advance()
     await world.hold(ON_T1)
@@ -199,10 +199,10 @@ async def test_a_hold_on_the_tenant_pauses_it(world):
         ("signing.newest", VaultUnavailable(), {"vault": "VAULT_UNAVAILABLE"}),
     ],
 )
-async def test_what_fails_is_named_and_keeps_it_from_ending(world, call, error, told):
+async def test_what_fails_is_named_and_keeps_it_from_ending(world: Any, call: Any, error: Any, told: Any) -> None:
     await world.almost()
 
-    async def fails(name, inner):
+    async def fails(name: str, inner: Any) -> Any:
         if name == call:
             raise error
         return await inner()
@@ -212,12 +212,12 @@ async def test_what_fails_is_named_and_keeps_it_from_ending(world, call, error, 
     assert await world.tenant() is Erased.FINISHED
 
 
-async def test_a_user_whose_erasure_cannot_begin_stops_no_other(world):
+async def test_a_user_whose_erasure_cannot_begin_stops_no_other(world: Any) -> None:
     await world.end()
     await world.tenant()
     world.advance()
 
-    async def fails(name, inner):
+    async def fails(name: str, inner: Any) -> Any:
         if name == "signing.newest" and not failed:
             failed.append(name)
             raise VaultUnavailable()
@@ -230,7 +230,7 @@ async def test_a_user_whose_erasure_cannot_begin_stops_no_other(world):
     assert (await world.finish()).users == 2
 
 
-async def test_of_an_ended_tenant_and_of_another_nothing_is_touched(world):
+async def test_of_an_ended_tenant_and_of_another_nothing_is_touched(world: Any) -> None:
     assert await world.tenant() is Erased.NOTHING
     await world.end()
     found = await world.finish()
@@ -238,7 +238,7 @@ async def test_of_an_ended_tenant_and_of_another_nothing_is_touched(world):
     assert await world.end() == found
 
 
-async def test_two_processes_at_it_count_each_user_once(world):
+async def test_two_processes_at_it_count_each_user_once(world: Any) -> None:
     await world.end()
     await world.tenant()
     world.advance()
@@ -258,7 +258,7 @@ async def _runs(world: TenantWorld, watch: FallsAt) -> None:
 
 
 @pytest.mark.parametrize("applied", [False, True])
-async def test_it_may_be_killed_at_every_call_and_counts_every_user_once(applied):
+async def test_it_may_be_killed_at_every_call_and_counts_every_user_once(applied: Any) -> None:
     async def made() -> TenantWorld:
         world = TenantWorld()
         for scope in (U1, U10, UserScope("t1", "held")):

@@ -16,7 +16,7 @@ from memnet.operations.governance.erase_user import Erased
 from tests.operations.erasure_scenario import ADMIN, OTHER, U1, U10, ErasureWorld
 
 
-async def test_it_removes_everything_but_the_held_users_over_many_pages(monkeypatch):
+async def test_it_removes_everything_but_the_held_users_over_many_pages(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "INDEX_PAGE", 2)
     world = ErasureWorld()
     for scope in (U1, U10, OTHER, UserScope("t1", "u2")):
@@ -27,7 +27,7 @@ async def test_it_removes_everything_but_the_held_users_over_many_pages(monkeypa
     assert await erase_tenant_index("t1", [U10], search=search) == 0
 
 
-async def test_what_cannot_be_removed_is_a_failure(monkeypatch):
+async def test_what_cannot_be_removed_is_a_failure(monkeypatch: pytest.MonkeyPatch) -> None:
     world = ErasureWorld()
     await world.live(U1)
     search = world.services.search
@@ -40,11 +40,11 @@ async def test_what_cannot_be_removed_is_a_failure(monkeypatch):
         await erase_tenant_index("t1", [], search=search)
 
 
-async def test_without_an_index_there_is_nothing():
+async def test_without_an_index_there_is_nothing() -> None:
     assert await erase_tenant_index("t1", [], search=ErasureWorld().services.search) == 0
 
 
-async def test_one_that_cannot_be_read_stops_no_other_and_an_ended_one_is_not_looked_at():
+async def test_one_that_cannot_be_read_stops_no_other_and_an_ended_one_is_not_looked_at() -> None:
     world = ErasureWorld()
     erasing = world.services
     assert await erase_tenants(erasing) == {}

@@ -1,5 +1,7 @@
 """The end of a tenant and legal holds: one that comes in the middle stays, and none comes after a complete receipt."""
 
+from typing import Any
+
 import pytest
 
 from memnet.domain.core.errors import TenantEnded
@@ -21,7 +23,7 @@ async def world() -> TenantWorld:
     return made
 
 
-async def test_a_held_user_of_an_ended_tenant_who_was_tampered_with_is_broken(world):
+async def test_a_held_user_of_an_ended_tenant_who_was_tampered_with_is_broken(world: Any) -> None:
     services = world.services
     await world.hold()
     await world.end()
@@ -34,7 +36,7 @@ async def test_a_held_user_of_an_ended_tenant_who_was_tampered_with_is_broken(wo
     assert (report.broken, report.postponed) == (1, 0)
 
 
-async def test_once_the_receipt_is_complete_no_hold_is_placed(world):
+async def test_once_the_receipt_is_complete_no_hold_is_placed(world: Any) -> None:
     await world.hold()
     await world.end()
     assert (await world.finish()).status is TenantStatus.PARTIAL
@@ -58,7 +60,7 @@ async def test_once_the_receipt_is_complete_no_hold_is_placed(world):
     ("call", "number"),
     [("users.list_users", 1), ("storage.list", 1), ("storage.list", 2), ("queue.purge", 1), ("signing.newest", 1)],
 )
-async def test_a_hold_placed_while_a_run_is_under_way_pauses_it_and_stays(world, call, number):
+async def test_a_hold_placed_while_a_run_is_under_way_pauses_it_and_stays(world: Any, call: Any, number: Any) -> None:
     async def place() -> None:
         await world.hold(ON_T1)
 
@@ -72,7 +74,9 @@ async def test_a_hold_placed_while_a_run_is_under_way_pauses_it_and_stays(world,
     assert world.names() == []
 
 
-async def test_a_hold_placed_on_a_user_while_a_run_is_under_way_stays(world, monkeypatch):
+async def test_a_hold_placed_on_a_user_while_a_run_is_under_way_stays(
+    world: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
     services = world.services
     monkeypatch.setattr("memnet.operations.governance.erase_tenant.PAGE", 1)
     await world.almost()

@@ -2,6 +2,7 @@
 
 from collections import Counter
 from datetime import timedelta
+from typing import Any
 
 import pytest
 
@@ -35,7 +36,7 @@ async def receipt_of(world: ErasureWorld, erasure_id: str) -> Receipt:
     return read_receipt(data)
 
 
-async def test_everything_goes_and_is_counted_and_nobody_elses(world):
+async def test_everything_goes_and_is_counted_and_nobody_elses(world: Any) -> None:
     before = await world.expected()
     others = world.stored(U10), world.stored(OTHER)
     assert set(before) >= {
@@ -67,7 +68,7 @@ async def test_everything_goes_and_is_counted_and_nobody_elses(world):
     assert await world.indexed(OTHER) == 5
 
 
-async def test_the_receipt_is_signed_and_tells_no_more_than_it_must(world):
+async def test_the_receipt_is_signed_and_tells_no_more_than_it_must(world: Any) -> None:
     heads = await world.services.records.read(checkpoint_key(U1, 1))
     erasure_id = (await world.request()).erasure_id
     await world.run()
@@ -87,7 +88,7 @@ async def test_the_receipt_is_signed_and_tells_no_more_than_it_must(world):
     assert b"u1" not in receipt.data.replace(receipt.members["salt"].encode(), b"")
 
 
-async def test_nothing_is_claimed_before_what_was_begun_earlier_can_have_arrived(world):
+async def test_nothing_is_claimed_before_what_was_begun_earlier_can_have_arrived(world: Any) -> None:
     erasure_id = (await world.request()).erasure_id
     world.advance(SETTLE - timedelta(seconds=1))
     assert await world.run() is Erased.WAITING
@@ -100,7 +101,7 @@ async def test_nothing_is_claimed_before_what_was_begun_earlier_can_have_arrived
     assert (await world.patch(U1, "afresh")).sequence == 1
 
 
-async def test_a_pass_that_was_begun_before_the_time_was_over_proves_nothing(world):
+async def test_a_pass_that_was_begun_before_the_time_was_over_proves_nothing(world: Any) -> None:
     """What it had looked through already may have been written to until then."""
     erasure_id = (await world.request()).erasure_id
     await world.run()
@@ -117,7 +118,7 @@ async def test_a_pass_that_was_begun_before_the_time_was_over_proves_nothing(wor
     assert (await world.status(erasure_id)).status is Status.COMPLETE
 
 
-async def test_what_arrives_late_is_removed_and_begins_the_proof_anew(world):
+async def test_what_arrives_late_is_removed_and_begins_the_proof_anew(world: Any) -> None:
     erasure_id = (await world.request()).erasure_id
     await world.run()
     late = ItemKey(U1, ItemKind.REPLAYS, "late")
@@ -131,7 +132,7 @@ async def test_what_arrives_late_is_removed_and_begins_the_proof_anew(world):
     # Between the first clean scan, which is written down, and the second.
     looks = Counter[str]()
 
-    async def watch(name, call):
+    async def watch(name: str, call: Any) -> Any:
         looks[name] += 1
         if name == "erasures.write" and looks[name] == 1:
             found = await call()
@@ -144,7 +145,7 @@ async def test_what_arrives_late_is_removed_and_begins_the_proof_anew(world):
     assert dict((await world.status(erasure_id)).removed) == removed | {"replays": removed["replays"] + 1}
 
 
-async def test_a_fresh_start_brings_nothing_back(world):
+async def test_a_fresh_start_brings_nothing_back(world: Any) -> None:
     old = await world.services.documents.get(alpha(U1))
     erasure_id = (await world.request()).erasure_id
     await world.run()
@@ -168,7 +169,7 @@ async def test_a_fresh_start_brings_nothing_back(world):
     assert await world.services.documents.get(alpha(U1)) is not None
 
 
-async def test_a_new_request_erases_what_is_new(world):
+async def test_a_new_request_erases_what_is_new(world: Any) -> None:
     first = (await world.request()).erasure_id
     await world.run()
     await world.finish()
@@ -196,10 +197,12 @@ async def test_a_new_request_erases_what_is_new(world):
         ("signing.newest", VaultUnavailable(), "vault"),
     ],
 )
-async def test_a_store_that_fails_is_named_and_keeps_it_from_ending(world, call, error, store):
+async def test_a_store_that_fails_is_named_and_keeps_it_from_ending(
+    world: Any, call: Any, error: Any, store: Any
+) -> None:
     erasure_id = (await world.request()).erasure_id
 
-    async def fails(name, inner):
+    async def fails(name: str, inner: Any) -> Any:
         if name == call:
             raise error
         return await inner()
@@ -219,10 +222,10 @@ async def test_a_store_that_fails_is_named_and_keeps_it_from_ending(world, call,
     assert status.failing == {}
 
 
-async def test_a_record_that_cannot_be_written_is_told(world):
+async def test_a_record_that_cannot_be_written_is_told(world: Any) -> None:
     await world.request()
 
-    async def fails(name, inner):
+    async def fails(name: str, inner: Any) -> Any:
         if name == "erasures.write":
             raise Unavailable(dependency="blob_storage")
         return await inner()
@@ -232,11 +235,11 @@ async def test_a_record_that_cannot_be_written_is_told(world):
     await world.finish()
 
 
-async def test_what_nobody_thought_of_is_named_too_and_does_not_stop_the_others(world):
+async def test_what_nobody_thought_of_is_named_too_and_does_not_stop_the_others(world: Any) -> None:
     """As what a client library raises for a request that the service calls wrong."""
     erasure_id = (await world.request()).erasure_id
 
-    async def fails(name, inner):
+    async def fails(name: str, inner: Any) -> Any:
         if name.startswith("index."):
             raise ValueError("the very private reason")
         return await inner()
@@ -247,7 +250,7 @@ async def test_what_nobody_thought_of_is_named_too_and_does_not_stop_the_others(
     assert world.stored(U1) == {}
 
 
-async def test_a_document_that_cannot_be_read_is_removed_like_any_other(world):
+async def test_a_document_that_cannot_be_read_is_removed_like_any_other(world: Any) -> None:
     stored = await world.services.documents.get(alpha(U1))
     rows = await world.services.documents.list(U1, "", limit=9, cursor=None)
     await world.services.documents.put(alpha(U1), b"{", rows.items[0].summary, replaces=stored.storage_etag)
@@ -258,10 +261,10 @@ async def test_a_document_that_cannot_be_read_is_removed_like_any_other(world):
     assert world.stored(U1) == {}
 
 
-async def test_a_store_that_fails_does_not_stop_the_others(world):
+async def test_a_store_that_fails_does_not_stop_the_others(world: Any) -> None:
     await world.request()
 
-    async def fails(name, inner):
+    async def fails(name: str, inner: Any) -> Any:
         if name.startswith("index."):
             raise Unavailable(dependency="search")
         return await inner()
@@ -271,13 +274,13 @@ async def test_a_store_that_fails_does_not_stop_the_others(world):
     assert await world.indexed(U1) == 5
 
 
-async def test_of_a_user_without_a_fence_nothing_is_touched(world):
+async def test_of_a_user_without_a_fence_nothing_is_touched(world: Any) -> None:
     before = world.stored(U10)
     assert await world.run(U10) is Erased.NOTHING
     assert world.stored(U10) == before
 
 
-async def test_a_user_of_whom_nothing_is_stored_gets_a_receipt_too(world):
+async def test_a_user_of_whom_nothing_is_stored_gets_a_receipt_too(world: Any) -> None:
     nobody = UserScope("t1", "nobody")
     erasure_id = (await world.request(scope=nobody)).erasure_id
     world.advance()

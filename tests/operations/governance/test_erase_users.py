@@ -2,6 +2,7 @@
 
 import logging
 from collections import Counter
+from typing import Any
 
 import pytest
 
@@ -19,19 +20,21 @@ async def world() -> ErasureWorld:
     return made
 
 
-async def test_all_that_run_go_on_until_they_are_over(world):
+async def test_all_that_run_go_on_until_they_are_over(world: Any) -> None:
     assert await erase_users(None, world.services) == Counter({Erased.WAITING: 3})
     world.advance()
     assert await erase_users(None, world.services) == Counter({Erased.FINISHED: 3})
     assert await erase_users(None, world.services) == Counter()
 
 
-async def test_of_one_tenant_only_its_own(world):
+async def test_of_one_tenant_only_its_own(world: Any) -> None:
     assert await erase_users("t1", world.services) == Counter({Erased.WAITING: 2})
     assert world.stored(OTHER) != {}
 
 
-async def test_one_that_cannot_be_read_does_not_stop_the_others_and_is_not_named(world, caplog):
+async def test_one_that_cannot_be_read_does_not_stop_the_others_and_is_not_named(
+    world: Any, caplog: pytest.LogCaptureFixture
+) -> None:
     stored = await world.services.erasures.read(U1)
     await world.services.erasures.write(U1, b"{}", replaces=stored.storage_etag)
     with caplog.at_level(logging.ERROR):
@@ -41,8 +44,8 @@ async def test_one_that_cannot_be_read_does_not_stop_the_others_and_is_not_named
     assert "u1" not in caplog.text
 
 
-async def test_a_defect_does_not_stop_the_others_either(world):
-    async def fails(name, call):
+async def test_a_defect_does_not_stop_the_others_either(world: Any) -> None:
+    async def fails(name: str, call: Any) -> Any:
         if name == "queue.purge" and await world.services.erasures.erasing("t10"):
             raise ZeroDivisionError
         return await call()
@@ -52,7 +55,7 @@ async def test_a_defect_does_not_stop_the_others_either(world):
     assert world.stored(U1) == world.stored(OTHER) == {}
 
 
-async def test_a_fence_in_another_user_s_place_erases_nobody(world):
+async def test_a_fence_in_another_user_s_place_erases_nobody(world: Any) -> None:
     one, other = await world.services.erasures.read(U1), await world.services.erasures.read(U10)
     await world.services.erasures.write(U10, one.data, replaces=other.storage_etag)
     before = world.stored(U10)
@@ -60,8 +63,8 @@ async def test_a_fence_in_another_user_s_place_erases_nobody(world):
     assert world.stored(U10) == before
 
 
-async def test_a_storage_that_is_down_is_told(world):
-    async def fails(name, call):
+async def test_a_storage_that_is_down_is_told(world: Any) -> None:
+    async def fails(name: str, call: Any) -> Any:
         if name == "erasures.erasing":
             raise Unavailable(dependency="blob_storage")
         return await call()

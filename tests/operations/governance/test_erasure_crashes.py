@@ -1,5 +1,7 @@
 """An erasure that is interrupted, overtaken and doubled: it ends all the same, and counts once."""
 
+from typing import Any
+
 import pytest
 
 from memnet.domain.core.errors import ErasureRunning
@@ -34,7 +36,7 @@ async def _both_runs(world: ErasureWorld, watch: FallsAt) -> None:
 
 
 @pytest.mark.parametrize("applied", [False, True])
-async def test_it_may_be_killed_at_every_call_and_counts_everything_once(applied):
+async def test_it_may_be_killed_at_every_call_and_counts_everything_once(applied: Any) -> None:
     steps = await _steps()
     assert steps > 40
     for number in range(1, steps + 1):
@@ -55,7 +57,7 @@ async def test_it_may_be_killed_at_every_call_and_counts_everything_once(applied
         assert status.removed.get(INDEXED, 0) <= before[INDEXED]
 
 
-async def test_two_processes_at_it_at_once_count_once(world):
+async def test_two_processes_at_it_at_once_count_once(world: Any) -> None:
     before = await world.expected()
     erasure_id = (await world.request()).erasure_id
     second: list[Erased] = []
@@ -69,7 +71,7 @@ async def test_two_processes_at_it_at_once_count_once(world):
     assert dict((await world.status(erasure_id)).removed) == before
 
 
-async def test_of_two_that_end_it_at_once_one_receipt_stands(world):
+async def test_of_two_that_end_it_at_once_one_receipt_stands(world: Any) -> None:
     erasure_id = (await world.request()).erasure_id
     await world.run()
     world.advance()
@@ -83,7 +85,7 @@ async def test_of_two_that_end_it_at_once_one_receipt_stands(world):
     assert found == [await world.services.erasures.read_receipt(U1.tenant_id, erasure_id)]
 
 
-async def test_an_erasure_begun_anew_is_not_ended_by_one_that_was_late(world):
+async def test_an_erasure_begun_anew_is_not_ended_by_one_that_was_late(world: Any) -> None:
     """A process that stood still before its last step finds another fence, which is not its own to take down."""
     await world.request()
     await world.run()

@@ -2,6 +2,7 @@
 
 import asyncio
 from dataclasses import replace
+from typing import Any
 
 import pytest
 
@@ -30,7 +31,7 @@ async def world() -> ErasureWorld:
     return made
 
 
-async def test_from_the_answer_on_every_write_is_refused(world):
+async def test_from_the_answer_on_every_write_is_refused(world: Any) -> None:
     stored = await world.services.documents.get(alpha(U1))
     await world.request()
     for over in (IfAbsent(), IfMatch(stored.view.etag), IfMatch('"9-0000000000000000"')):
@@ -43,7 +44,7 @@ async def test_from_the_answer_on_every_write_is_refused(world):
     assert (await world.patch(U10, "another user's")).created
 
 
-async def test_when_everything_is_removed_writes_are_still_refused_as_such(world):
+async def test_when_everything_is_removed_writes_are_still_refused_as_such(world: Any) -> None:
     stored = await world.services.documents.get(alpha(U1))
     await world.request()
     assert await world.run() is Erased.WAITING
@@ -51,7 +52,7 @@ async def test_when_everything_is_removed_writes_are_still_refused_as_such(world
         await world.patch(U1, "again", IfMatch(stored.view.etag))
 
 
-async def test_the_documents_are_empty_before_it_is_answered(world):
+async def test_the_documents_are_empty_before_it_is_answered(world: Any) -> None:
     await world.request()
     stored = await world.services.documents.get(alpha(U1))
     assert stored is not None
@@ -60,7 +61,7 @@ async def test_the_documents_are_empty_before_it_is_answered(world):
     assert b"svc-live" not in stored.data
 
 
-async def test_the_same_request_is_the_same_erasure(world):
+async def test_the_same_request_is_the_same_erasure(world: Any) -> None:
     first = await world.request()
     again = await world.request()
     assert first.erasure_id == again.erasure_id
@@ -68,7 +69,7 @@ async def test_the_same_request_is_the_same_erasure(world):
     assert first.settled_at == again.settled_at
 
 
-async def test_another_request_while_one_runs_is_refused_and_told_which(world):
+async def test_another_request_while_one_runs_is_refused_and_told_which(world: Any) -> None:
     """Were it answered with the other one, its own repetition would erase what the user has stored since."""
     first = await world.request()
     with pytest.raises(ErasureRunning) as refused:
@@ -80,14 +81,14 @@ async def test_another_request_while_one_runs_is_refused_and_told_which(world):
     assert (await world.services.documents.get(alpha(U1))).view is not None
 
 
-async def test_the_id_does_not_tell_whose_it_is(world):
+async def test_the_id_does_not_tell_whose_it_is(world: Any) -> None:
     first = await world.request("forget-1")
     second = await world.request("forget-1", scope=U10)
     assert first.erasure_id != second.erasure_id
     assert "u1" not in first.erasure_id
 
 
-async def test_without_a_key_to_sign_with_nothing_is_begun(world):
+async def test_without_a_key_to_sign_with_nothing_is_begun(world: Any) -> None:
     erasing = replace(world.services, signing=_Broken())
     with pytest.raises(DecryptionFailed):
         await request_erasure(U1, erasing, idempotency_key="k", actor=ADMIN)
@@ -98,11 +99,11 @@ async def test_without_a_key_to_sign_with_nothing_is_begun(world):
 
 
 class _Broken:
-    async def newest(self):
+    async def newest(self) -> None:
         raise DecryptionFailed
 
 
-async def test_under_a_hold_no_document_is_emptied(world):
+async def test_under_a_hold_no_document_is_emptied(world: Any) -> None:
     await world.hold()
     before = world.stored(U1)
     status = await world.request()
@@ -119,13 +120,13 @@ async def test_under_a_hold_no_document_is_emptied(world):
     assert (await world.services.documents.get(alpha(U1))).view is not None
 
 
-async def test_no_tombstone_is_written_by_who_was_slower_than_a_hold(world):
+async def test_no_tombstone_is_written_by_who_was_slower_than_a_hold(world: Any) -> None:
     """It is dated when the fence was known to stand: what would arrive after the end is refused for its age."""
     then = world.services.clock.now()
     dates: list[object] = []
     inner = world.services.documents.put
 
-    async def put(*given, known_at=None, **named):
+    async def put(*given: Any, known_at: Any = None, **named: Any) -> None:
         dates.append(known_at)
         await inner(*given, known_at=known_at, **named)
 
@@ -138,7 +139,7 @@ async def test_no_tombstone_is_written_by_who_was_slower_than_a_hold(world):
     assert dates == [then]
 
 
-async def test_the_time_to_wait_begins_when_the_fence_stands(world):
+async def test_the_time_to_wait_begins_when_the_fence_stands(world: Any) -> None:
     """However long its writer stood still, or the storage kept it, after it had named the time."""
 
     async def stands_still() -> None:
@@ -152,7 +153,7 @@ async def test_the_time_to_wait_begins_when_the_fence_stands(world):
         await world.patch(U1, "again")
 
 
-async def test_a_request_that_was_interrupted_anywhere_goes_on(world):
+async def test_a_request_that_was_interrupted_anywhere_goes_on(world: Any) -> None:
     counter = FallsAt(0, applied=False)
     await ErasureWorld().request(watch=counter)
     for applied in (False, True):
@@ -169,7 +170,7 @@ async def test_a_request_that_was_interrupted_anywhere_goes_on(world):
             assert (await fresh.status(status.erasure_id)).status is Status.COMPLETE
 
 
-async def test_of_two_requests_at_once_one_puts_the_fence_up(world):
+async def test_of_two_requests_at_once_one_puts_the_fence_up(world: Any) -> None:
     ids = list[str]()
 
     async def other() -> None:
@@ -185,7 +186,7 @@ async def test_of_two_requests_at_once_one_puts_the_fence_up(world):
         await world.request("forget-3", scope=U10, watch=Between("erasures.write", third))
 
 
-async def test_an_erasure_that_ends_meanwhile_is_not_begun_again(world):
+async def test_an_erasure_that_ends_meanwhile_is_not_begun_again(world: Any) -> None:
     """The receipt is looked for, is not there yet, and stands when the fence is put up."""
     first = (await world.request()).erasure_id
     await world.run()
@@ -209,8 +210,8 @@ async def test_an_erasure_that_ends_meanwhile_is_not_begun_again(world):
     assert await world.services.erasures.read(U1) is None
 
 
-async def test_a_storage_that_does_not_answer_is_told(world):
-    async def fails(name, call):
+async def test_a_storage_that_does_not_answer_is_told(world: Any) -> None:
+    async def fails(name: str, call: Any) -> Any:
         if name == "documents.put":
             raise Unavailable(dependency="blob_storage")
         return await call()
@@ -239,7 +240,7 @@ class Underway(Blobs):
         await self.released.wait()
 
 
-async def test_a_document_that_was_under_way_at_the_acceptance_takes_no_change():
+async def test_a_document_that_was_under_way_at_the_acceptance_takes_no_change() -> None:
     """Its creation is not answered as one, and whoever reads it before it is removed cannot write over it."""
     services = in_memory(SETTINGS, CATALOG)
     underway = Underway(services.documents._blobs)
@@ -258,7 +259,7 @@ async def test_a_document_that_was_under_way_at_the_acceptance_takes_no_change()
     await world.services.background.drain()
 
 
-async def test_it_is_counted_by_kind_and_the_index_too():
+async def test_it_is_counted_by_kind_and_the_index_too() -> None:
     world = ErasureWorld()
     await world.live(U1)
     remains = await count_remaining(U1, "tenant", world.erasing())
@@ -266,14 +267,14 @@ async def test_it_is_counted_by_kind_and_the_index_too():
     assert {(one.reason, one.covers) for one in remains} == {("legal_hold", "tenant")}
 
 
-async def test_where_nothing_is_something_may_still_arrive():
+async def test_where_nothing_is_something_may_still_arrive() -> None:
     assert await count_remaining(OTHER, "user", ErasureWorld().erasing()) == [Remainder(LATE, 0, "legal_hold", "user")]
 
 
 HELD = Remainder("audit", 1, "legal_hold", "user")
 
 
-async def test_the_receipt_stands_signed():
+async def test_the_receipt_stands_signed() -> None:
     world = ErasureWorld()
     receipt = await sign_erasure(erasure(U1), [HELD], world.erasing())
     (key,) = await world.services.signing.public_keys()
@@ -284,7 +285,7 @@ async def test_the_receipt_stands_signed():
     assert read_receipt(stored) == receipt
 
 
-async def test_the_first_one_counts():
+async def test_the_first_one_counts() -> None:
     world = ErasureWorld()
     first = await sign_erasure(erasure(U1), [], world.erasing())
     assert await sign_erasure(erasure(U1), [HELD], world.erasing()) == first

@@ -85,7 +85,7 @@ async def delete(world: ErasureWorld, over: Precondition, key: str = "delete-1")
     await delete_document(command, services)
 
 
-async def test_nothing_of_what_a_document_held_is_left_in_it(world):
+async def test_nothing_of_what_a_document_held_is_left_in_it(world: Any) -> None:
     first = await world.patch(U1, SECRET)
     last = await world.patch(U1, f"{SECRET} 2", IfMatch(first.etag))
     before = await head(world)
@@ -104,7 +104,7 @@ async def test_nothing_of_what_a_document_held_is_left_in_it(world):
     assert (row.summary.deleted, row.summary.outbox, row.summary.size) == (True, 0, 0)
 
 
-async def test_the_same_again_changes_nothing(world):
+async def test_the_same_again_changes_nothing(world: Any) -> None:
     await world.patch(U1, SECRET)
     await put_up(world)
     await fence(world)
@@ -115,7 +115,7 @@ async def test_the_same_again_changes_nothing(world):
     assert (await stored(world, alpha(U1))).storage_etag == first.storage_etag
 
 
-async def test_a_document_that_was_deleted_is_fenced_too(world):
+async def test_a_document_that_was_deleted_is_fenced_too(world: Any) -> None:
     made = await world.patch(U1, SECRET)
     await delete(world, IfMatch(made.etag))
     ended = await head(world)
@@ -127,7 +127,7 @@ async def test_a_document_that_was_deleted_is_fenced_too(world):
         await world.patch(U1, "anew")
 
 
-async def test_every_document_is_fenced_and_nobody_else_s(world, monkeypatch):
+async def test_every_document_is_fenced_and_nobody_else_s(world: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("memnet.operations.governance.erasure_request.PAGE", 2)
     for scope in (U1, U10, OTHER):
         await world.live(scope)
@@ -156,14 +156,14 @@ async def snapshots(world: ErasureWorld, scope: UserScope) -> dict[str, bytes]:
     return {row.key.path: (await stored(world, row.key)).data for row in rows}
 
 
-async def test_a_user_without_documents_is_fenced_at_once(world):
+async def test_a_user_without_documents_is_fenced_at_once(world: Any) -> None:
     await fence(world)
 
 
 # Writers.
 
 
-async def test_no_writer_gets_past_it_whatever_it_says_it_read(world):
+async def test_no_writer_gets_past_it_whatever_it_says_it_read(world: Any) -> None:
     first = await world.patch(U1, SECRET)
     last = await world.patch(U1, SECRET, IfMatch(first.etag))
     await put_up(world)
@@ -195,7 +195,7 @@ async def refused_all(world: ErasureWorld, conditions: list[Precondition]) -> No
                 await delete(world, over)
 
 
-async def test_a_request_that_was_applied_before_is_not_answered_again(world):
+async def test_a_request_that_was_applied_before_is_not_answered_again(world: Any) -> None:
     """Its answer stood in the document."""
     await replace_(world, IfAbsent())
     await replace_(world, IfAbsent())
@@ -210,7 +210,7 @@ async def changed_once(world: ErasureWorld) -> WriteResult:
     return await world.patch(U1, "second", IfMatch(made.etag))
 
 
-async def test_a_writer_that_commits_between_read_and_tombstone_is_overwritten_too(world):
+async def test_a_writer_that_commits_between_read_and_tombstone_is_overwritten_too(world: Any) -> None:
     made = await changed_once(world)
     await put_up(world)
 
@@ -224,7 +224,7 @@ async def test_a_writer_that_commits_between_read_and_tombstone_is_overwritten_t
     assert SECRET.encode() not in (await stored(world, alpha(U1))).data
 
 
-async def test_a_writer_that_has_read_before_and_writes_after_loses(world):
+async def test_a_writer_that_has_read_before_and_writes_after_loses(world: Any) -> None:
     """Between its look at the document and its write the tombstone comes."""
     made = await changed_once(world)
     await put_up(world)
@@ -242,7 +242,7 @@ async def test_a_writer_that_has_read_before_and_writes_after_loses(world):
     assert (await head(world)).erased
 
 
-async def test_a_document_that_goes_between_the_listing_and_the_look_is_fine(world):
+async def test_a_document_that_goes_between_the_listing_and_the_look_is_fine(world: Any) -> None:
     await world.patch(U1, "first")
     await put_up(world)
 
@@ -253,7 +253,7 @@ async def test_a_document_that_goes_between_the_listing_and_the_look_is_fine(wor
     assert await world.services.documents.get(alpha(U1)) is None
 
 
-async def test_writers_that_do_not_stop_are_stopped(world):
+async def test_writers_that_do_not_stop_are_stopped(world: Any) -> None:
     made = await world.patch(U1, "first")
     refusals: list[type[MemnetError]] = []
     late: list[int] = []
@@ -288,7 +288,7 @@ async def test_writers_that_do_not_stop_are_stopped(world):
     assert (await head(world)).erased
 
 
-async def test_who_loses_every_race_tells_so(world):
+async def test_who_loses_every_race_tells_so(world: Any) -> None:
     made = await world.patch(U1, "first")
     etag, lost = made.etag, 0
 
@@ -306,7 +306,7 @@ async def test_who_loses_every_race_tells_so(world):
     assert (await head(world)).erased
 
 
-async def test_one_that_cannot_be_read_is_left_for_no_writer_can_read_it_either(world):
+async def test_one_that_cannot_be_read_is_left_for_no_writer_can_read_it_either(world: Any) -> None:
     made = await world.patch(U1, "first")
     await copy(world, U1, "beta.json")
     found = await stored(world, alpha(U1))
@@ -321,7 +321,7 @@ async def test_one_that_cannot_be_read_is_left_for_no_writer_can_read_it_either(
         await world.patch(U1, "again", IfMatch(made.etag))
 
 
-async def test_no_tombstone_is_under_way_any_more_when_one_has_failed(world):
+async def test_no_tombstone_is_under_way_any_more_when_one_has_failed(world: Any) -> None:
     await world.patch(U1, "first")
     for number in range(5):
         await copy(world, U1, f"copy-{number}.json")
@@ -347,7 +347,7 @@ async def test_no_tombstone_is_under_way_any_more_when_one_has_failed(world):
     assert len(ended) == len(begun) == 6
 
 
-async def test_it_may_be_killed_at_every_call(world):
+async def test_it_may_be_killed_at_every_call(world: Any) -> None:
     await world.live(U1)
     for number in range(5):
         await copy(world, U1, f"copy-{number}.json")

@@ -2,6 +2,7 @@
 
 from collections.abc import AsyncIterator
 from datetime import timedelta
+from typing import Any
 
 import pytest
 
@@ -35,7 +36,7 @@ async def over(world: ErasureWorld, key: str = "forget-1", scope: UserScope = U1
     return erasure_id
 
 
-async def test_one_that_runs_is_told_as_its_record_has_it(world):
+async def test_one_that_runs_is_told_as_its_record_has_it(world: Any) -> None:
     asked = await world.request()
     assert await world.status(asked.erasure_id) == asked
     await world.run()
@@ -47,10 +48,10 @@ async def test_one_that_runs_is_told_as_its_record_has_it(world):
     assert told.removed["keys"] == 1
 
 
-async def test_what_keeps_it_from_going_on_is_told(world):
+async def test_what_keeps_it_from_going_on_is_told(world: Any) -> None:
     asked = await world.request()
 
-    async def fails(name, call):
+    async def fails(name: str, call: Any) -> Any:
         if name == "queue.purge":
             raise Unavailable(dependency="service_bus")
         return await call()
@@ -59,7 +60,7 @@ async def test_what_keeps_it_from_going_on_is_told(world):
     assert (await world.status(asked.erasure_id)).failing == {"queues": "UNAVAILABLE"}
 
 
-async def test_one_that_is_over_is_told_with_the_receipt_to_verify(world):
+async def test_one_that_is_over_is_told_with_the_receipt_to_verify(world: Any) -> None:
     erasure_id = await over(world)
     told = await world.status(erasure_id)
     assert (told.status, told.erasure_id, told.accepted_at) == (Status.COMPLETE, erasure_id, THEN)
@@ -71,7 +72,7 @@ async def test_one_that_is_over_is_told_with_the_receipt_to_verify(world):
     assert is_signed(receipt, key)
 
 
-async def test_one_whose_receipt_stands_is_running_until_the_fence_is_down(world):
+async def test_one_whose_receipt_stands_is_running_until_the_fence_is_down(world: Any) -> None:
     """Who is told that it is over may write."""
     erasure_id = (await world.request()).erasure_id
     world.advance()
@@ -86,7 +87,7 @@ async def test_one_whose_receipt_stands_is_running_until_the_fence_is_down(world
     assert (await world.status(erasure_id)).status is Status.COMPLETE
 
 
-async def test_an_older_one_is_told_while_a_newer_one_runs(world):
+async def test_an_older_one_is_told_while_a_newer_one_runs(world: Any) -> None:
     first = await over(world)
     await world.patch(U1, "afresh")
     second = (await world.request("forget-2")).erasure_id
@@ -94,7 +95,7 @@ async def test_an_older_one_is_told_while_a_newer_one_runs(world):
     assert (await world.status(second)).status is Status.RUNNING
 
 
-async def test_another_user_s_is_not_found_whether_it_runs_or_is_over(world):
+async def test_another_user_s_is_not_found_whether_it_runs_or_is_over(world: Any) -> None:
     running = (await world.request(scope=U10)).erasure_id
     ended = await over(world, scope=U1)
     for scope, erasure_id in (
@@ -112,12 +113,12 @@ async def test_another_user_s_is_not_found_whether_it_runs_or_is_over(world):
 
 
 @pytest.mark.parametrize("erasure_id", ["", "..", "../t1/x", "a/b", "x" * 129, "-"])
-async def test_an_id_is_an_identifier(world, erasure_id):
+async def test_an_id_is_an_identifier(world: Any, erasure_id: Any) -> None:
     with pytest.raises(InvalidIdentifier):
         await world.status(erasure_id)
 
 
-async def test_a_record_that_cannot_be_read_is_told(world):
+async def test_a_record_that_cannot_be_read_is_told(world: Any) -> None:
     asked = await world.request()
     stored = await world.services.erasures.read(U1)
     await world.services.erasures.write(U1, b"{}", replaces=stored.storage_etag)
@@ -125,22 +126,22 @@ async def test_a_record_that_cannot_be_read_is_told(world):
         await world.status(asked.erasure_id)
 
 
-async def test_a_receipt_that_cannot_be_read_is_told(world):
+async def test_a_receipt_that_cannot_be_read_is_told(world: Any) -> None:
     await world.services.erasures.create_receipt("t1", "e1", b"{}")
     with pytest.raises(HistoryCorrupt):
         await world.status("e1")
     assert receipt_name("t1", "e1") == "erasures/t1/e1.json"
 
 
-async def test_a_storage_that_does_not_answer_is_told(world):
-    async def fails(name, call):
+async def test_a_storage_that_does_not_answer_is_told(world: Any) -> None:
+    async def fails(name: str, call: Any) -> None:
         raise Unavailable(dependency="blob_storage")
 
     with pytest.raises(Unavailable):
         await get_erasure(U1, "e1", world.erasing(fails))
 
 
-async def test_nothing_is_changed_by_asking(world):
+async def test_nothing_is_changed_by_asking(world: Any) -> None:
     asked = await world.request()
     before = await world.services.erasures.read(U1)
     await world.status(asked.erasure_id)

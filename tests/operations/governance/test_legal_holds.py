@@ -2,6 +2,7 @@
 
 import asyncio
 from datetime import timedelta
+from typing import Any
 
 import pytest
 
@@ -30,7 +31,7 @@ async def filled(changes: int = 5, place: HoldTarget = ON_USER) -> HoldWorld:
 
 
 @pytest.mark.parametrize("place", [ON_USER, ON_TENANT])
-async def test_a_hold_says_who_placed_it_when_and_why(place):
+async def test_a_hold_says_who_placed_it_when_and_why(place: Any) -> None:
     world = HoldWorld()
     status = await world.place("case 1", place)
     entry = {"reason": "case 1", "actor": "svc-legal"}
@@ -45,7 +46,7 @@ async def test_a_hold_says_who_placed_it_when_and_why(place):
     assert told(await world.place("case 2", place, OTHER)) == [("placed", "case 1"), ("placed", "case 2")]
 
 
-async def test_a_release_stays_on_record_and_is_recorded_once():
+async def test_a_release_stays_on_record_and_is_recorded_once() -> None:
     world = HoldWorld()
     assert (await world.release("nothing")).members() == {"held": False, "holds": [], "changes": []}
     await world.place("case 1")
@@ -57,7 +58,7 @@ async def test_a_release_stays_on_record_and_is_recorded_once():
     assert status.members()["held"]
 
 
-async def test_a_user_is_covered_by_its_own_hold_and_its_tenant_s():
+async def test_a_user_is_covered_by_its_own_hold_and_its_tenant_s() -> None:
     world = HoldWorld()
     assert await covering(world) == []
     await world.place("audit", ON_TENANT)
@@ -71,7 +72,7 @@ async def test_a_user_is_covered_by_its_own_hold_and_its_tenant_s():
     assert await covering(world) == []
 
 
-async def test_a_hold_on_a_user_is_none_on_the_tenant_and_stays_when_the_tenant_s_goes():
+async def test_a_hold_on_a_user_is_none_on_the_tenant_and_stays_when_the_tenant_s_goes() -> None:
     world = HoldWorld()
     await world.place("case 1")
     assert not (await world.get(ON_TENANT)).members()["held"]
@@ -81,7 +82,7 @@ async def test_a_hold_on_a_user_is_none_on_the_tenant_and_stays_when_the_tenant_
     assert await covering(world) == [("user", "case 1")]
 
 
-async def test_neighbours_are_not_covered():
+async def test_neighbours_are_not_covered() -> None:
     world = HoldWorld()
     await world.place("case 1")
     await world.place("audit", HoldTarget("t2"))
@@ -92,7 +93,7 @@ async def test_neighbours_are_not_covered():
     assert await covering(world, UserScope("t2", "u1")) == [("tenant", "audit")]
 
 
-async def test_a_list_has_those_in_force_of_one_tenant(monkeypatch):
+async def test_a_list_has_those_in_force_of_one_tenant(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(legal_holds, "PAGE", 2)
     world = HoldWorld()
     for user in ("u3", "u1", "u2"):
@@ -111,7 +112,7 @@ async def test_a_list_has_those_in_force_of_one_tenant(monkeypatch):
 
 
 @pytest.mark.parametrize("trouble", ["lost", "unconfirmed", "repeated"])
-async def test_a_change_whose_outcome_is_unknown_is_made_once_when_it_is_repeated(trouble):
+async def test_a_change_whose_outcome_is_unknown_is_made_once_when_it_is_repeated(trouble: Any) -> None:
     world = HoldWorld()
     for change, expected in ((world.place, ["placed"]), (world.release, ["placed", "released"])):
         world.holds.trouble = trouble
@@ -122,7 +123,7 @@ async def test_a_change_whose_outcome_is_unknown_is_made_once_when_it_is_repeate
         assert [action for action, _ in told(await world.get())] == expected
 
 
-async def test_racing_changes_are_all_recorded_in_an_order():
+async def test_racing_changes_are_all_recorded_in_an_order() -> None:
     world = HoldWorld()
     await asyncio.gather(*(world.place(f"case {number}") for number in range(5)))
     status = await world.get()
@@ -134,7 +135,7 @@ async def test_racing_changes_are_all_recorded_in_an_order():
     assert bool(status.covering) is status.changes[-1].holds
 
 
-async def test_every_change_in_its_order_over_any_number_of_pages(monkeypatch):
+async def test_every_change_in_its_order_over_any_number_of_pages(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(legal_holds, "PAGE", 2)
     status = await (await filled()).get()
     assert [(one.key.number, one.holds) for one in status.changes] == [
@@ -143,7 +144,7 @@ async def test_every_change_in_its_order_over_any_number_of_pages(monkeypatch):
 
 
 @pytest.mark.parametrize("place", [ON_USER, ON_TENANT])
-async def test_a_change_that_is_missing_or_altered_in_the_middle_is_reported_by_every_operation(place):
+async def test_a_change_that_is_missing_or_altered_in_the_middle_is_reported_by_every_operation(place: Any) -> None:
     for number in (2, 3, 4):
         for data in (None, b"{}"):
             world = await filled(place=place)
@@ -163,14 +164,14 @@ async def test_a_change_that_is_missing_or_altered_in_the_middle_is_reported_by_
                     await call
 
 
-async def test_one_that_cannot_be_read_or_vanishes_is_no_absence():
+async def test_one_that_cannot_be_read_or_vanishes_is_no_absence() -> None:
     world = HoldWorld()
     await world.holds.create(HoldKey(ON_USER, 1), b"nonsense")
     for call in (world.get(), covering(world), world.place("case"), world.release("case")):
         with pytest.raises(HistoryCorrupt):
             await call
 
-    async def nothing(_):
+    async def nothing(_: Any) -> None:
         return None
 
     world.holds.read = nothing
@@ -178,7 +179,7 @@ async def test_one_that_cannot_be_read_or_vanishes_is_no_absence():
         await covering(world)
 
 
-async def test_the_oldest_may_be_gone_because_an_erasure_removes_them():
+async def test_the_oldest_may_be_gone_because_an_erasure_removes_them() -> None:
     world = await filled(4)
     for number in (1, 2):
         storage_of(world.holds).drop(HoldKey(ON_USER, number).blob_name)
@@ -190,11 +191,11 @@ async def test_the_oldest_may_be_gone_because_an_erasure_removes_them():
 
 
 @pytest.mark.parametrize("gone", [1, 2, 4])
-async def test_those_that_an_erasure_removes_between_the_list_and_the_reading(gone):
+async def test_those_that_an_erasure_removes_between_the_list_and_the_reading(gone: Any) -> None:
     world = await filled(4)
     inner = world.holds.read
 
-    async def read(key):
+    async def read(key: Any) -> Any:
         return None if key.number <= gone else await inner(key)
 
     world.holds.read = read
@@ -205,7 +206,7 @@ async def test_those_that_an_erasure_removes_between_the_list_and_the_reading(go
             await world.get()
 
 
-async def test_a_row_that_does_not_hold_stops_every_removal():
+async def test_a_row_that_does_not_hold_stops_every_removal() -> None:
     world = RetentionWorld()
     await world.event("evt-1")
     for reason in ("case 1", "case 2", "case 3"):
@@ -217,7 +218,7 @@ async def test_a_row_that_does_not_hold_stops_every_removal():
     assert await world.event_ids() == ["evt-1"]
 
 
-async def test_the_newest_cut_off_leaves_a_row_that_holds():
+async def test_the_newest_cut_off_leaves_a_row_that_holds() -> None:
     """What docs/security.md says is not stopped, and has the storage itself protect."""
     world = await filled(3)
     storage_of(world.holds).drop(HoldKey(ON_USER, 3).blob_name)

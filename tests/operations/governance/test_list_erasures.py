@@ -2,6 +2,7 @@
 
 from collections.abc import AsyncIterator
 from datetime import timedelta
+from typing import Any
 
 import pytest
 
@@ -27,11 +28,11 @@ async def listed(world: ErasureWorld, tenant_id: str = "t1") -> tuple[list[str],
     return [one.erasure_id for one in running], [receipt.members["erasure_id"] for receipt in over]
 
 
-async def test_of_nobody_there_is_none(world):
+async def test_of_nobody_there_is_none(world: Any) -> None:
     assert await listed(world) == ([], [])
 
 
-async def test_the_oldest_runs_first_and_the_newest_is_over_first(world, monkeypatch):
+async def test_the_oldest_runs_first_and_the_newest_is_over_first(world: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("memnet.operations.governance.erasure_request.PAGE", 2)
     ids = []
     for scope in reversed(USERS):
@@ -50,7 +51,7 @@ async def test_the_oldest_runs_first_and_the_newest_is_over_first(world, monkeyp
     assert {receipt.status for receipt in over} == {Status.COMPLETE}
 
 
-async def test_another_tenant_s_are_not_told(world):
+async def test_another_tenant_s_are_not_told(world: Any) -> None:
     await world.request(scope=OTHER)
     assert await listed(world) == ([], [])
     assert len((await listed(world, "t10"))[0]) == 1
@@ -60,7 +61,7 @@ async def test_another_tenant_s_are_not_told(world):
     assert len((await listed(world, "t10"))[1]) == 1
 
 
-async def test_one_that_ends_while_they_are_listed_is_told_as_over(world):
+async def test_one_that_ends_while_they_are_listed_is_told_as_over(world: Any) -> None:
     erasure_id = (await world.request(scope=USERS[0])).erasure_id
     world.advance()
 
@@ -72,7 +73,7 @@ async def test_one_that_ends_while_they_are_listed_is_told_as_over(world):
     assert [receipt.members["erasure_id"] for receipt in over] == [erasure_id]
 
 
-async def test_one_that_cannot_be_read_is_told(world):
+async def test_one_that_cannot_be_read_is_told(world: Any) -> None:
     tag = await world.services.erasures.write(USERS[0], b"{}", replaces=None)
     with pytest.raises(HistoryCorrupt):
         await listed(world)
@@ -82,8 +83,8 @@ async def test_one_that_cannot_be_read_is_told(world):
         await listed(world)
 
 
-async def test_a_storage_that_does_not_answer_and_a_tenant_that_is_none_are_told(world):
-    async def fails(name, call):
+async def test_a_storage_that_does_not_answer_and_a_tenant_that_is_none_are_told(world: Any) -> None:
+    async def fails(name: str, call: Any) -> None:
         raise Unavailable(dependency="blob_storage")
 
     with pytest.raises(Unavailable):

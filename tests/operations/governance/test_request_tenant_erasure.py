@@ -1,6 +1,7 @@
 """Asking for the end of a tenant."""
 
 from dataclasses import replace
+from typing import Any
 
 import pytest
 
@@ -17,7 +18,7 @@ def world() -> ErasureWorld:
     return ErasureWorld()
 
 
-async def test_the_same_request_again_is_the_same_erasure(world):
+async def test_the_same_request_again_is_the_same_erasure(world: Any) -> None:
     erasing = world.services
     first = await request_tenant_erasure("t1", erasing, actor=ADMIN)
     assert (first.status, first.requested_by) == (TenantStatus.RUNNING, ADMIN.principal)
@@ -27,7 +28,7 @@ async def test_the_same_request_again_is_the_same_erasure(world):
     await erasing.erasures.check_tenant("t10")
 
 
-async def test_of_two_at_once_one_stands(world):
+async def test_of_two_at_once_one_stands(world: Any) -> None:
     erasing = world.services
     found = []
 
@@ -38,7 +39,7 @@ async def test_of_two_at_once_one_stands(world):
     assert [await request_tenant_erasure("t1", watched, actor=ADMIN)] == found
 
 
-async def test_a_hold_on_the_tenant_refuses_it_and_nothing_is_fenced(world):
+async def test_a_hold_on_the_tenant_refuses_it_and_nothing_is_fenced(world: Any) -> None:
     services = world.services
     await world.hold(ON_T1)
     with pytest.raises(TenantHeld):
@@ -46,7 +47,7 @@ async def test_a_hold_on_the_tenant_refuses_it_and_nothing_is_fenced(world):
     await services.erasures.check_tenant("t1")
 
 
-async def test_nothing_is_accepted_that_could_not_be_signed_or_read(world):
+async def test_nothing_is_accepted_that_could_not_be_signed_or_read(world: Any) -> None:
     erasing = world.services
     with pytest.raises(InvalidIdentifier):
         await request_tenant_erasure("t/1", erasing, actor=ADMIN)
@@ -55,7 +56,7 @@ async def test_nothing_is_accepted_that_could_not_be_signed_or_read(world):
         await request_tenant_erasure("t2", erasing, actor=ADMIN)
 
 
-async def test_it_is_told_once_it_was_asked_for():
+async def test_it_is_told_once_it_was_asked_for() -> None:
     erasing = ErasureWorld().services
     with pytest.raises(ErasureNotFound):
         await get_tenant_erasure("t1", erasing)

@@ -31,11 +31,11 @@ async def opened(world: ErasureWorld) -> ErasureJournal:
     return journal
 
 
-async def test_without_a_fence_there_is_nothing_to_take_up(world):
+async def test_without_a_fence_there_is_nothing_to_take_up(world: Any) -> None:
     assert await resume_erasure(U10, world.erasing()) is None
 
 
-async def test_whoever_sees_the_fence_first_notes_when(world):
+async def test_whoever_sees_the_fence_first_notes_when(world: Any) -> None:
     """Its writer may have been killed, or never have had an answer, and the time that it named be long ago."""
     asked = erasures.begun(
         U1,
@@ -58,7 +58,7 @@ async def test_whoever_sees_the_fence_first_notes_when(world):
     assert (erasures.load(U1, stored.data), stored.storage_etag) == (journal.erasure, journal.tag)
 
 
-async def test_one_that_is_overtaken_while_it_looks_stops(world):
+async def test_one_that_is_overtaken_while_it_looks_stops(world: Any) -> None:
     await world.request()
     journal = await opened(world)
     await (await opened(world)).note(erasures.counted(journal.erasure, {"messages": 1}))
@@ -66,7 +66,7 @@ async def test_one_that_is_overtaken_while_it_looks_stops(world):
         await journal.note(erasures.counted(journal.erasure, {"messages": 2}))
 
 
-async def test_what_is_removed_is_dated_when_the_record_was_last_known(world):
+async def test_what_is_removed_is_dated_when_the_record_was_last_known(world: Any) -> None:
     await world.request()
     journal = await opened(world)
     assert journal.known_at == world.services.clock.now()
@@ -88,7 +88,7 @@ async def test_what_is_removed_is_dated_when_the_record_was_last_known(world):
     assert journal.known_at > noted
 
 
-async def test_what_has_become_something_else_is_left_and_not_counted(world):
+async def test_what_has_become_something_else_is_left_and_not_counted(world: Any) -> None:
     await world.request()
     journal = await opened(world)
     there = [found async for found in rows(partial(world.services.user_storage.list, U1))]
@@ -100,7 +100,7 @@ async def test_what_has_become_something_else_is_left_and_not_counted(world):
     assert journal.erasure.batch == ()
 
 
-async def test_a_process_that_stood_still_removes_nothing_of_the_fresh_start(world):
+async def test_a_process_that_stood_still_removes_nothing_of_the_fresh_start(world: Any) -> None:
     """It has written down what it is going to remove; when it wakes up, all of it is somebody's new memory."""
     await world.request()
     fresh: dict[str, int] = {}

@@ -1,6 +1,7 @@
 """A document's history is shortened from its beginning, and only behind a baseline that it vouches for."""
 
 from dataclasses import replace
+from typing import Any
 
 import orjson
 import pytest
@@ -41,7 +42,7 @@ async def of_alpha(world: RetentionWorld) -> tuple[list[int], list[int]]:
     ("days", "left"),
     [(0, [1, 2, 3, 4]), (65, [2, 3, 4]), (165, [3, 4]), (264, [3, 4]), (265, [4]), (365, [4]), (999, [4])],
 )
-async def test_so_much_of_it_stays_and_always_the_newest_record(days, left):
+async def test_so_much_of_it_stays_and_always_the_newest_record(days: Any, left: Any) -> None:
     world = RetentionWorld()
     await four_changes(world)
     world.clock.advance(days * DAY)
@@ -52,7 +53,7 @@ async def test_so_much_of_it_stays_and_always_the_newest_record(days, left):
     assert (await world.rebuilt())[ALPHA].fault is None
 
 
-async def test_every_day_anew_there_is_one_baseline():
+async def test_every_day_anew_there_is_one_baseline() -> None:
     world = RetentionWorld()
     await four_changes(world)
     for gone in range(1, 5):
@@ -62,7 +63,7 @@ async def test_every_day_anew_there_is_one_baseline():
             assert await of_alpha(world) == (list(range(min(gone + 1, 4), 5)), [gone])
 
 
-async def test_a_baseline_says_whose_document_it_is_and_what_it_held():
+async def test_a_baseline_says_whose_document_it_is_and_what_it_held() -> None:
     world = RetentionWorld()
     await four_changes(world)
     seen = world.seen[0]
@@ -86,7 +87,7 @@ async def test_a_baseline_says_whose_document_it_is_and_what_it_held():
     )
 
 
-async def test_one_that_has_to_stay_keeps_all_after_it():
+async def test_one_that_has_to_stay_keeps_all_after_it() -> None:
     """A chain has no gaps: a longer rule in the middle holds what follows, and nothing outlives the longest."""
     world = RetentionWorld()
     profiles = dict(world.catalog.profiles)
@@ -125,7 +126,7 @@ async def test_one_that_has_to_stay_keeps_all_after_it():
     assert await of_alpha(world) == ([3], [3])
 
 
-async def test_a_document_of_one_change_keeps_its_record_and_needs_no_baseline():
+async def test_a_document_of_one_change_keeps_its_record_and_needs_no_baseline() -> None:
     world = RetentionWorld()
     await world.create_project()
     await world.sweep()
@@ -135,7 +136,7 @@ async def test_a_document_of_one_change_keeps_its_record_and_needs_no_baseline()
     assert (await world.rebuilt())[ALPHA].fault is None
 
 
-async def test_a_tenants_own_floor_keeps_more():
+async def test_a_tenants_own_floor_keeps_more() -> None:
     world = RetentionWorld()
     tenants = {"t1": Ceilings(audit_min_days=1000)}
     world.catalog = replace(world.catalog, ceilings=Ceilings(tenants=tenants))
@@ -145,7 +146,7 @@ async def test_a_tenants_own_floor_keeps_more():
     assert applied.report.tallies["audit"].removed == 0
 
 
-async def test_what_an_interrupted_run_has_left_goes_though_nothing_else_is_due():
+async def test_what_an_interrupted_run_has_left_goes_though_nothing_else_is_due() -> None:
     world = RetentionWorld()
     await four_changes(world)
     world.clock.advance(165 * DAY)
@@ -161,7 +162,7 @@ async def test_what_an_interrupted_run_has_left_goes_though_nothing_else_is_due(
     assert await of_alpha(world) == ([3, 4], [2])
 
 
-async def test_a_record_that_a_late_flush_brings_back_goes_again():
+async def test_a_record_that_a_late_flush_brings_back_goes_again() -> None:
     world = RetentionWorld()
     await four_changes(world)
     first, *_ = [change for change in await world.changes() if change.startswith((await world.rebuilt())[ALPHA].doc_id)]
@@ -174,7 +175,7 @@ async def test_a_record_that_a_late_flush_brings_back_goes_again():
     assert await of_alpha(world) == ([3, 4], [2])
 
 
-async def test_a_writer_between_the_look_and_the_trim_puts_it_off():
+async def test_a_writer_between_the_look_and_the_trim_puts_it_off() -> None:
     world = RetentionWorld()
     await world.create_project()
     await world.change(ALPHA, put("/summary", "long ago"))
@@ -201,7 +202,7 @@ async def test_a_writer_between_the_look_and_the_trim_puts_it_off():
         lambda members: {},
     ],
 )
-async def test_behind_a_forged_baseline_nothing_goes(forge):
+async def test_behind_a_forged_baseline_nothing_goes(forge: Any) -> None:
     """Whoever can write to the storage must not have retention take the truth away."""
     world = RetentionWorld()
     await four_changes(world)
@@ -228,12 +229,12 @@ async def test_behind_a_forged_baseline_nothing_goes(forge):
     ]
 
 
-async def test_a_history_that_an_erasure_takes_apart_is_no_fault(caplog):
+async def test_a_history_that_an_erasure_takes_apart_is_no_fault(caplog: pytest.LogCaptureFixture) -> None:
     world = RetentionWorld()
     await four_changes(world)
     world.clock.advance(165 * DAY)
 
-    async def erase():
+    async def erase() -> None:
         await world.fences.write(SCOPE, b"{}", replaces=None)
         for change in (await world.audit.list(SCOPE, "", limit=100, cursor=None)).items:
             await world.audit.delete(SCOPE, change)
@@ -244,7 +245,7 @@ async def test_a_history_that_an_erasure_takes_apart_is_no_fault(caplog):
 
 
 @pytest.mark.parametrize("number", range(1, 9))
-async def test_another_run_that_is_faster_is_no_fault(number):
+async def test_another_run_that_is_faster_is_no_fault(number: Any) -> None:
     world = RetentionWorld()
     await four_changes(world)
     world.clock.advance(165 * DAY)

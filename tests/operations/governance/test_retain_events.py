@@ -1,6 +1,7 @@
 """Events go from the storage and from every index, whoever is indexing them meanwhile."""
 
 from datetime import timedelta
+from typing import Any
 
 import pytest
 
@@ -13,7 +14,7 @@ from tests.operations.retention_scenario import DAY, SCOPE, Between, RetentionWo
 from tests.services import service_of
 
 
-async def reconcile(world: RetentionWorld):
+async def reconcile(world: RetentionWorld) -> Any:
     return await reconcile_events(
         service_of(events=world.events, search=world.search, clock=world.clock, ids=world.ids)
     )
@@ -33,7 +34,7 @@ async def marks(world: RetentionWorld) -> list[EventKey]:
         ({"profile_id": 5}, 365),
     ],
 )
-async def test_an_event_goes_by_the_profile_it_names_else_by_the_longest_rule(evidence, days):
+async def test_an_event_goes_by_the_profile_it_names_else_by_the_longest_rule(evidence: Any, days: Any) -> None:
     world = RetentionWorld()
     await world.event("e1", evidence=evidence)
     world.clock.advance(days * DAY - timedelta(seconds=1))
@@ -43,7 +44,7 @@ async def test_an_event_goes_by_the_profile_it_names_else_by_the_longest_rule(ev
     assert (await world.event_ids(), await world.indexed()) == ([], [])
 
 
-async def test_the_event_of_a_replay_goes_by_the_rule_of_its_profile():
+async def test_the_event_of_a_replay_goes_by_the_rule_of_its_profile() -> None:
     world = RetentionWorld()
     await world.converse("s1")
     (stored,) = await world.stored_events()
@@ -51,7 +52,9 @@ async def test_the_event_of_a_replay_goes_by_the_rule_of_its_profile():
 
 
 @pytest.mark.parametrize(("stored_days", "told_days"), [(400, 0), (0, 400)])
-async def test_the_days_begin_with_the_event_or_its_storing_whichever_was_first(stored_days, told_days):
+async def test_the_days_begin_with_the_event_or_its_storing_whichever_was_first(
+    stored_days: Any, told_days: Any
+) -> None:
     """Neither a time to come keeps an event, nor does being stored anew."""
     world = RetentionWorld()
     moment = world.clock.now() + (500 * DAY if stored_days else -told_days * DAY)
@@ -60,12 +63,12 @@ async def test_the_days_begin_with_the_event_or_its_storing_whichever_was_first(
     assert (await world.retain()).report.tallies["events"] == Tally(removed=1)
 
 
-async def test_an_index_that_does_not_answer_holds_nothing_up():
+async def test_an_index_that_does_not_answer_holds_nothing_up() -> None:
     world = RetentionWorld()
     await world.event("e1")
     world.clock.advance(365 * DAY)
 
-    async def down(*_):
+    async def down(*_: Any) -> None:
         raise Unavailable(dependency="search")
 
     delete, world.index.delete = world.index.delete, down
@@ -79,13 +82,13 @@ async def test_an_index_that_does_not_answer_holds_nothing_up():
     assert (await world.indexed(), await marks(world)) == ([], [])
 
 
-async def test_who_indexes_an_event_that_it_read_before_it_went_is_corrected():
+async def test_who_indexes_an_event_that_it_read_before_it_went_is_corrected() -> None:
     world = RetentionWorld()
     await world.event("e1")
     world.clock.advance(365 * DAY)
     read = world.events.get
 
-    async def read_then_gone(key):
+    async def read_then_gone(key: Any) -> Any:
         data = await read(key)
         world.events.get = read
         await world.retain()
@@ -99,13 +102,13 @@ async def test_who_indexes_an_event_that_it_read_before_it_went_is_corrected():
     assert (await world.indexed(), await marks(world)) == ([], [])
 
 
-async def test_an_index_that_is_being_built_is_cleaned_as_well():
+async def test_an_index_that_is_being_built_is_cleaned_as_well() -> None:
     world = RetentionWorld()
     await world.event("e1")
     world.clock.advance(365 * DAY)
     switched = world.register.write
 
-    async def before_the_switch(name, data, *, replaces):
+    async def before_the_switch(name: str, data: Any, *, replaces: Any) -> Any:
         if b'"phase":"switched"' in data:
             world.register.write = switched
             await world.retain()
@@ -116,7 +119,7 @@ async def test_an_index_that_is_being_built_is_cleaned_as_well():
     assert await world.indexed() == []
 
 
-async def test_what_is_no_event_stays_and_is_counted():
+async def test_what_is_no_event_stays_and_is_counted() -> None:
     world = RetentionWorld()
     await world.events.create(EventKey(SCOPE, "e1"), b"{}")
     world.clock.advance(1000 * DAY)
@@ -125,7 +128,7 @@ async def test_what_is_no_event_stays_and_is_counted():
     assert await world.event_ids() == ["e1"]
 
 
-async def test_the_same_event_written_again_afterwards_is_a_new_one():
+async def test_the_same_event_written_again_afterwards_is_a_new_one() -> None:
     world = RetentionWorld()
     await world.event("e1")
     world.clock.advance(365 * DAY)
@@ -136,14 +139,14 @@ async def test_the_same_event_written_again_afterwards_is_a_new_one():
     assert (await world.event_ids(), await world.indexed(), await marks(world)) == (["e1"], ["e1"], [])
 
 
-async def test_written_again_meanwhile_it_is_there_or_gone_but_never_half():
+async def test_written_again_meanwhile_it_is_there_or_gone_but_never_half() -> None:
     for call in ("events.mark", "events.delete", "index.delete"):
         world = RetentionWorld()
         at = world.clock.now().isoformat()
         await world.event("e1", timestamp=at)
         world.clock.advance(365 * DAY)
 
-        async def again(world=world, at=at) -> None:
+        async def again(world: Any = world, at: Any = at) -> None:
             await world.event("e1", timestamp=at)
 
         await world.retain(**world.retention_ports(Between(call, again)))

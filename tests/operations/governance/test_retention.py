@@ -5,6 +5,7 @@ Most tests take 60 days under rules that are as much shorter; one takes 400 unde
 
 from datetime import timedelta
 from itertools import pairwise
+from typing import Any
 
 import pytest
 
@@ -48,12 +49,12 @@ async def world() -> RetentionWorld:
     return _made[0].twin()
 
 
-async def test_what_the_rules_say_is_removed_and_nothing_else(world):
+async def test_what_the_rules_say_is_removed_and_nothing_else(world: Any) -> None:
     await check_removed(world, DAYS, snapshots=12, jobs=15, longest=40)
 
 
 @pytest.mark.slow
-async def test_what_the_shipped_rules_say_is_removed_and_nothing_else():
+async def test_what_the_shipped_rules_say_is_removed_and_nothing_else() -> None:
     await check_removed(await aged(400, CEILINGS), 400, snapshots=60, jobs=100, longest=365)
 
 
@@ -79,7 +80,7 @@ async def check_removed(world: RetentionWorld, days: int, *, snapshots: int, job
     assert (await world.content(ALPHA))["summary"] == f"As of day {(days - 1) // 3 * 3}"
 
 
-async def test_what_is_counted_is_what_is_done_and_a_dry_run_does_nothing(world):
+async def test_what_is_counted_is_what_is_done_and_a_dry_run_does_nothing(world: Any) -> None:
     before = await world.everything()
     dry = await world.retain(dry_run=True)
     assert await world.everything() == before
@@ -100,7 +101,7 @@ async def test_what_is_counted_is_what_is_done_and_a_dry_run_does_nothing(world)
     assert await world.everything() == after
 
 
-async def test_as_of_looks_from_another_time(world):
+async def test_as_of_looks_from_another_time(world: Any) -> None:
     nothing = await world.retain(as_of=world.clock.now() - DAYS * DAY, dry_run=False)
     assert all(not tally.removed for tally in nothing.report.tallies.values())
     dry = await world.retain(as_of=world.clock.now() + 3000 * DAY, dry_run=True)
@@ -111,7 +112,7 @@ async def test_as_of_looks_from_another_time(world):
         await world.retain(as_of=world.clock.now() + timedelta(microseconds=1))
 
 
-async def test_a_rule_ends_to_the_microsecond():
+async def test_a_rule_ends_to_the_microsecond() -> None:
     world = RetentionWorld()
     await world.event("evt-1")
     world.clock.advance(365 * DAY - timedelta(microseconds=1))
@@ -149,16 +150,16 @@ async def check_window(world: RetentionWorld, days: int = 40) -> None:
                     assert view.document == canonical(by_id[last_until(rebuilt[key], as_of)].document)
 
 
-def last_until(rebuilt, as_of):
+def last_until(rebuilt: Any, as_of: Any) -> Any:
     return [version.change_id for version in rebuilt.versions if version.timestamp <= as_of][-1]
 
 
-async def test_every_version_in_the_window_is_rebuilt_byte_for_byte(world):
+async def test_every_version_in_the_window_is_rebuilt_byte_for_byte(world: Any) -> None:
     await world.retain()
     await check_window(world)
 
 
-async def test_applied_again_and_again_the_window_moves_along():
+async def test_applied_again_and_again_the_window_moves_along() -> None:
     world = await aged(10, SHORT)
     world.clock.advance(6.5 * DAY)
     for _ in range(7):
@@ -170,7 +171,7 @@ async def test_applied_again_and_again_the_window_moves_along():
     assert len(storage_of(world.audit).names(f"{SCOPE.prefix}baselines/")) == 2
 
 
-async def test_everything_over_leaves_the_document_its_newest_record_and_its_baseline(world):
+async def test_everything_over_leaves_the_document_its_newest_record_and_its_baseline(world: Any) -> None:
     world.clock.advance(1000 * DAY)
     await world.sweep()
     await world.retain()
@@ -187,7 +188,7 @@ async def test_everything_over_leaves_the_document_its_newest_record_and_its_bas
     assert (rebuilt[ALPHA].fault, len(rebuilt[ALPHA].versions)) == (None, 2)
 
 
-async def test_records_that_still_wait_in_the_document_go_as_well():
+async def test_records_that_still_wait_in_the_document_go_as_well() -> None:
     """No sweeper ever ran, and the newest record stands in the outbox and in audit/."""
     world = RetentionWorld()
     await world.create_project()
@@ -200,7 +201,7 @@ async def test_records_that_still_wait_in_the_document_go_as_well():
     assert (await world.rebuilt())[ALPHA].fault is None
 
 
-async def test_the_list_of_records_begins_where_the_history_does(world):
+async def test_the_list_of_records_begins_where_the_history_does(world: Any) -> None:
     await world.retain()
     told, cursor = [], None
     while True:
@@ -219,7 +220,7 @@ async def test_the_list_of_records_begins_where_the_history_does(world):
     assert len(told) == len(await world.changes())
 
 
-async def test_a_request_whose_record_is_gone_is_too_late_and_no_failure(world):
+async def test_a_request_whose_record_is_gone_is_too_late_and_no_failure(world: Any) -> None:
     first = next(seen for seen in world.seen if seen.key == ALPHA)
     command = world.live_command(ALPHA, first.etag, put("/summary", "again"))
     await world.retain()
@@ -227,7 +228,7 @@ async def test_a_request_whose_record_is_gone_is_too_late_and_no_failure(world):
         await patch_document(command, service_of(**world.writing()))
 
 
-async def test_a_deleted_document_goes_by_the_rule_of_the_change_before():
+async def test_a_deleted_document_goes_by_the_rule_of_the_change_before() -> None:
     world = RetentionWorld()
     await world.create_project()
     seen = await world.change(ALPHA, put("/summary", "short-lived"))
@@ -247,7 +248,7 @@ async def test_a_deleted_document_goes_by_the_rule_of_the_change_before():
     assert (rebuilt.fault, rebuilt.changes) == (None, 2)
 
 
-async def test_a_history_that_does_not_hold_is_left_alone(world):
+async def test_a_history_that_does_not_hold_is_left_alone(world: Any) -> None:
     change = next(change for change in await world.changes() if change.endswith("-000000000002"))
     of = [name for name in await world.changes() if name.startswith(change.rpartition("-")[0])]
     name = f"{SCOPE.prefix}audit/{change}.json"
@@ -265,7 +266,7 @@ async def test_a_history_that_does_not_hold_is_left_alone(world):
 
 @pytest.mark.parametrize("applied", [False, True], ids=["before", "after"])
 @pytest.mark.parametrize("error", [StopsAt, Unavailable])
-async def test_interrupted_at_any_call_and_run_again_the_end_is_the_same(applied, error):
+async def test_interrupted_at_any_call_and_run_again_the_end_is_the_same(applied: Any, error: Any) -> None:
     base = RetentionWorld()
     await live(base, 12)
     base.clock.advance(380 * DAY)
@@ -299,7 +300,7 @@ async def test_interrupted_at_any_call_and_run_again_the_end_is_the_same(applied
 
 
 @pytest.mark.parametrize("call", ["documents.get", "audit.append_baseline", "audit.delete", "audit.read", "audit.list"])
-async def test_a_live_writer_beside_it_loses_nothing(world, call):
+async def test_a_live_writer_beside_it_loses_nothing(world: Any, call: Any) -> None:
     async def write() -> None:
         for number in range(3):
             await world.change(ALPHA, put("/summary", f"meanwhile {number}"))
@@ -317,11 +318,11 @@ async def test_a_live_writer_beside_it_loses_nothing(world, call):
     await check_window(world)
 
 
-async def test_readers_meanwhile_see_no_fault(world):
+async def test_readers_meanwhile_see_no_fault(world: Any) -> None:
     """Rebuilt, listed and read between any two calls."""
     calls = 0
 
-    async def read(name, call):
+    async def read(name: str, call: Any) -> Any:
         nonlocal calls
         found = await call()
         if name in ("audit.append_baseline", "audit.delete"):
@@ -347,7 +348,7 @@ async def test_readers_meanwhile_see_no_fault(world):
 @pytest.mark.parametrize(
     "call", ["audit.append_baseline", "audit.delete", "audit.read", "records.delete", "events.delete"]
 )
-async def test_two_runs_at_once_come_to_one_end(world, call):
+async def test_two_runs_at_once_come_to_one_end(world: Any, call: Any) -> None:
     alone = world.twin()
     await alone.retain()
 
@@ -363,7 +364,7 @@ async def test_two_runs_at_once_come_to_one_end(world, call):
     ]
 
 
-async def test_a_hold_keeps_everything_and_says_so(world):
+async def test_a_hold_keeps_everything_and_says_so(world: Any) -> None:
     before = await world.everything()
     due = await world.retain(dry_run=True)
     await world.hold("Litigation 17")
@@ -385,7 +386,7 @@ async def test_a_hold_keeps_everything_and_says_so(world):
 
 
 @pytest.mark.parametrize("call", ["records.delete", "events.delete", "audit.delete"])
-async def test_a_hold_that_comes_meanwhile_stops_it(world, call, monkeypatch):
+async def test_a_hold_that_comes_meanwhile_stops_it(world: Any, call: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     from memnet.operations.governance.retention_run import delete_expired
 
     monkeypatch.setitem(delete_expired.__globals__, "BATCH", 2)

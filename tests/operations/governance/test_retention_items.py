@@ -1,6 +1,7 @@
 """Replays, conflicts and accesses go when nobody can come back to them."""
 
 from datetime import timedelta
+from typing import Any
 
 import pytest
 
@@ -32,7 +33,7 @@ async def conflict(world: RetentionWorld, replay_id: str = "rpl-1", *, closed: b
     return name
 
 
-async def test_a_replay_outlives_its_snapshot_for_it_would_be_replayed_again():
+async def test_a_replay_outlives_its_snapshot_for_it_would_be_replayed_again() -> None:
     world = RetentionWorld()
     await world.converse("s1")
     world.clock.advance(100 * DAY)
@@ -43,7 +44,7 @@ async def test_a_replay_outlives_its_snapshot_for_it_would_be_replayed_again():
     assert await world.names(ItemKind.REPLAYS) == []
 
 
-def _with_longer_snapshots(world: RetentionWorld):
+def _with_longer_snapshots(world: RetentionWorld) -> Any:
     from dataclasses import replace
 
     from memnet.domain.catalog.retention_policy import Ceilings
@@ -51,7 +52,7 @@ def _with_longer_snapshots(world: RetentionWorld):
     return replace(world.catalog, ceilings=Ceilings(snapshots_min_days=150, jobs_max_days=100))
 
 
-async def test_an_open_conflict_waits_for_who_settles_it_and_a_closed_one_goes():
+async def test_an_open_conflict_waits_for_who_settles_it_and_a_closed_one_goes() -> None:
     world = RetentionWorld()
     opened = await conflict(world, "rpl-open", closed=False)
     await conflict(world, "rpl-closed")
@@ -63,7 +64,7 @@ async def test_an_open_conflict_waits_for_who_settles_it_and_a_closed_one_goes()
     assert await world.names(ItemKind.CONFLICTS) == [opened]
 
 
-async def test_a_closed_conflict_waits_for_a_replay_that_can_go_on_and_would_open_it_again():
+async def test_a_closed_conflict_waits_for_a_replay_that_can_go_on_and_would_open_it_again() -> None:
     world = RetentionWorld()
     job = await world.store("s1")
     await fail_replay(job, "DECRYPTION_FAILED", service_of(records=world.records, marks=world.marks, clock=world.clock))
@@ -82,7 +83,7 @@ async def test_a_closed_conflict_waits_for_a_replay_that_can_go_on_and_would_ope
     )
 
 
-async def test_the_marks_of_what_goes_go_along():
+async def test_the_marks_of_what_goes_go_along() -> None:
     world = RetentionWorld()
     await conflict(world)
     job = (await world.conflicts())[0][0].job
@@ -92,7 +93,7 @@ async def test_the_marks_of_what_goes_go_along():
     assert await world.marked() == []
 
 
-async def test_an_access_says_in_its_name_how_old_it_is():
+async def test_an_access_says_in_its_name_how_old_it_is() -> None:
     world = RetentionWorld()
     await world.converse("s1")
     await world.read_back("s1")
@@ -106,7 +107,7 @@ async def test_an_access_says_in_its_name_how_old_it_is():
     assert await world.names(ItemKind.ACCESSES) == ["no-time"]
 
 
-async def test_the_record_of_an_import_expires_by_the_time_in_its_name():
+async def test_the_record_of_an_import_expires_by_the_time_in_its_name() -> None:
     world = RetentionWorld()
     run = dated_key(SCOPE, ItemKind.IMPORTS, world.clock.now(), "run-1")
     for key in (run, ItemKey(SCOPE, ItemKind.IMPORTS, "no-time")):
@@ -119,7 +120,7 @@ async def test_the_record_of_an_import_expires_by_the_time_in_its_name():
     assert await world.names(ItemKind.IMPORTS) == ["no-time"]
 
 
-async def test_unreadable_jobs_stay_and_are_counted():
+async def test_unreadable_jobs_stay_and_are_counted() -> None:
     world = RetentionWorld()
     for kind in (ItemKind.REPLAYS, ItemKind.CONFLICTS):
         await world.records.write(ItemKey(SCOPE, kind, "x"), b"{}", replaces=None)
@@ -127,7 +128,7 @@ async def test_unreadable_jobs_stay_and_are_counted():
     assert (await world.retain()).report.unreadable == {"replays": 1, "conflicts": 1}
 
 
-async def test_without_a_rule_and_a_ceiling_nothing_goes():
+async def test_without_a_rule_and_a_ceiling_nothing_goes() -> None:
     from memnet.domain.catalog.retention_policy import Ceilings
     from tests.domain.samples import CATALOG
 
@@ -141,16 +142,16 @@ async def test_without_a_rule_and_a_ceiling_nothing_goes():
     assert (tallies["replays"], tallies["conflicts"], tallies["accesses"]) == (Tally(retained=1),) * 3
 
 
-async def fail(world: RetentionWorld, job) -> None:
+async def fail(world: RetentionWorld, job: Any) -> None:
     await fail_replay(job, "DECRYPTION_FAILED", service_of(records=world.records, marks=world.marks, clock=world.clock))
 
 
-async def status(world: RetentionWorld, job) -> ReplayStatus:
+async def status(world: RetentionWorld, job: Any) -> ReplayStatus:
     stored = await world.records.read(replay_key(SCOPE, job.job_id))
     return replays.load(stored.data).status
 
 
-async def test_it_goes_with_the_days_of_its_profile():
+async def test_it_goes_with_the_days_of_its_profile() -> None:
     world = RetentionWorld()
     await world.converse("s1")
     world.clock.advance(60 * DAY - timedelta(seconds=1))
@@ -160,7 +161,7 @@ async def test_it_goes_with_the_days_of_its_profile():
     assert await world.names(ItemKind.SNAPSHOTS) == []
 
 
-async def test_one_whose_replay_is_not_over_waits():
+async def test_one_whose_replay_is_not_over_waits() -> None:
     world = RetentionWorld()
     job = await world.store("s1")
     world.clock.advance(400 * DAY)
@@ -169,7 +170,7 @@ async def test_one_whose_replay_is_not_over_waits():
     assert (await world.retain()).report.tallies["snapshots"] == Tally(removed=1)
 
 
-async def test_sent_again_after_it_is_gone_it_is_a_new_one():
+async def test_sent_again_after_it_is_gone_it_is_a_new_one() -> None:
     world = RetentionWorld()
     await world.converse("s1")
     world.clock.advance(200 * DAY)
@@ -181,7 +182,7 @@ async def test_sent_again_after_it_is_gone_it_is_a_new_one():
 
 @pytest.mark.parametrize("call", ["records.read", "records.delete", "records.list"])
 @pytest.mark.parametrize("number", range(1, 6))
-async def test_a_failed_one_that_is_sent_again_meanwhile_is_replayed(call, number):
+async def test_a_failed_one_that_is_sent_again_meanwhile_is_replayed(call: Any, number: Any) -> None:
     """Whatever the moment, who was told that it is stored has it replayed."""
     world = RetentionWorld()
     job = await world.store("s1")
@@ -201,7 +202,7 @@ async def test_a_failed_one_that_is_sent_again_meanwhile_is_replayed(call, numbe
 
 
 @pytest.mark.parametrize("number", range(1, 12))
-async def test_retention_between_any_two_steps_of_sending_again_loses_nothing(number):
+async def test_retention_between_any_two_steps_of_sending_again_loses_nothing(number: Any) -> None:
     world = RetentionWorld()
     job = await world.store("s1")
     await fail(world, job)
@@ -209,7 +210,7 @@ async def test_retention_between_any_two_steps_of_sending_again_loses_nothing(nu
     calls = 0
     inner_read, inner_write = world.records.read, world.records.write
 
-    async def before(inner, *arguments, **named):
+    async def before(inner: Any, *arguments: Any, **named: Any) -> Any:
         nonlocal calls
         calls += 1
         if calls == number:
@@ -230,7 +231,7 @@ async def orphan(world: RetentionWorld) -> None:
     """The process that stored it ended before it wrote the replay's record."""
     write = world.records.write
 
-    async def end_at_the_replay(key, data, *, replaces):
+    async def end_at_the_replay(key: Any, data: Any, *, replaces: Any) -> Any:
         if key.kind is ItemKind.REPLAYS:
             raise StopsAt
         return await write(key, data, replaces=replaces)
@@ -241,7 +242,7 @@ async def orphan(world: RetentionWorld) -> None:
     world.records.write = write
 
 
-async def test_one_of_a_request_that_never_ended_has_its_days_begin_and_goes_then():
+async def test_one_of_a_request_that_never_ended_has_its_days_begin_and_goes_then() -> None:
     world = RetentionWorld()
     await orphan(world)
     world.clock.advance(400 * DAY)
@@ -254,7 +255,7 @@ async def test_one_of_a_request_that_never_ended_has_its_days_begin_and_goes_the
     assert (await world.retain()).report.tallies["snapshots"] == Tally(removed=1)
 
 
-async def test_the_request_that_ends_it_after_all_has_it_replayed():
+async def test_the_request_that_ends_it_after_all_has_it_replayed() -> None:
     world = RetentionWorld()
     await orphan(world)
     world.clock.advance(400 * DAY)
@@ -263,12 +264,12 @@ async def test_the_request_that_ends_it_after_all_has_it_replayed():
     assert (await world.replay(job, models=None)).status is ReplayStatus.SUCCEEDED
 
 
-async def test_while_the_vault_is_down_one_that_nothing_tells_of_waits():
+async def test_while_the_vault_is_down_one_that_nothing_tells_of_waits() -> None:
     world = RetentionWorld()
     await orphan(world)
     world.clock.advance(400 * DAY)
 
-    async def down(*_):
+    async def down(*_: Any) -> None:
         raise VaultUnavailable()
 
     world.keys.version = down
@@ -276,7 +277,7 @@ async def test_while_the_vault_is_down_one_that_nothing_tells_of_waits():
     assert await world.names(ItemKind.REPLAYS) == []
 
 
-async def test_an_unreadable_snapshot_stays_and_is_counted():
+async def test_an_unreadable_snapshot_stays_and_is_counted() -> None:
     world = RetentionWorld()
     await orphan(world)
     stored = await world.records.read(key_of("s1"))
@@ -290,12 +291,12 @@ async def test_an_unreadable_snapshot_stays_and_is_counted():
     assert await world.names(ItemKind.SNAPSHOTS) == ["c1/s1", "c1/s2"]
 
 
-async def test_a_store_that_fails_is_told():
+async def test_a_store_that_fails_is_told() -> None:
     world = RetentionWorld()
     await world.converse("s1")
     world.clock.advance(100 * DAY)
 
-    async def down(*_, **__):
+    async def down(*_: Any, **__: Any) -> None:
         raise Unavailable()
 
     world.records.delete = down
@@ -303,7 +304,7 @@ async def test_a_store_that_fails_is_told():
         await world.retain()
 
 
-async def test_the_worker_that_runs_meanwhile_finds_its_snapshot():
+async def test_the_worker_that_runs_meanwhile_finds_its_snapshot() -> None:
     world = RetentionWorld()
     job = await world.store("s1")
     world.clock.advance(400 * DAY)

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from datetime import datetime, timedelta
+from typing import Any
 
 import pytest
 
@@ -27,7 +28,7 @@ async def all_of(batch: Sequence[int], _: datetime) -> Sequence[int]:
     return batch
 
 
-async def test_batches_and_what_is_left_of_them():
+async def test_batches_and_what_is_left_of_them() -> None:
     seen: list[int] = []
 
     async def even(batch: Sequence[int], _: datetime) -> Sequence[int]:
@@ -41,7 +42,7 @@ async def test_batches_and_what_is_left_of_them():
     assert tally == Tally(removed=BATCH + 1, deferred=BATCH + 1)
 
 
-async def test_a_dry_run_counts_alone():
+async def test_a_dry_run_counts_alone() -> None:
     async def never(*_: object) -> Sequence[int]:
         raise AssertionError
 
@@ -51,7 +52,7 @@ async def test_a_dry_run_counts_alone():
 
 
 @pytest.mark.parametrize("dry_run", [False, True])
-async def test_a_hold_is_seen_before_every_batch(dry_run):
+async def test_a_hold_is_seen_before_every_batch(dry_run: Any) -> None:
     world, tally = HoldWorld(), Tally()
 
     async def place(batch: Sequence[int], _: datetime) -> Sequence[int]:
@@ -65,11 +66,11 @@ async def test_a_hold_is_seen_before_every_batch(dry_run):
     assert (len(gone), tally) == (BATCH + 5 - held, Tally(removed=BATCH + 5 - held, on_hold=held))
 
 
-async def test_a_removal_is_dated_before_the_holds_are_asked():
+async def test_a_removal_is_dated_before_the_holds_are_asked() -> None:
     """Who stands still between the answer and the removal removes nothing under a hold that came meanwhile."""
 
     class Slow(HoldStore):
-        async def list(self, *given, **named):
+        async def list(self, *given: Any, **named: Any) -> Any:
             run.service.clock.advance(timedelta(minutes=7))
             return await super().list(*given, **named)
 
@@ -86,7 +87,7 @@ async def test_a_removal_is_dated_before_the_holds_are_asked():
     assert dates == [begun, begun + step]
 
 
-async def test_a_hold_that_cannot_be_read_stops_everything():
+async def test_a_hold_that_cannot_be_read_stops_everything() -> None:
     holds = HoldStore(memory_blobs())
     await holds.create(HoldKey(HoldTarget("t1"), 1), b"?")
     with pytest.raises(HistoryCorrupt):

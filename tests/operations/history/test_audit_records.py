@@ -1,6 +1,7 @@
 """The audit records of a document, as they are stored and opened."""
 
 import asyncio
+from typing import Any
 
 import pytest
 
@@ -16,7 +17,7 @@ from tests.operations.service_scenario import SCOPE, CountingAudit, Service, not
 # Records as they are stored: enough to follow the chain, with no key at all.
 
 
-async def test_flushed_or_not_they_are_sealed_and_linked_without_a_key(service):
+async def test_flushed_or_not_they_are_sealed_and_linked_without_a_key(service: Any) -> None:
     results = await service.count_up(3)
     service.audit.down = True
     await service.patch(note("in the document"), over=results[-1].etag)
@@ -34,7 +35,7 @@ async def test_flushed_or_not_they_are_sealed_and_linked_without_a_key(service):
 
 
 @pytest.mark.parametrize("data", [None, b"", b"{", b'{ "a":1}'])
-async def test_a_missing_or_spoilt_record_is_named(service, data):
+async def test_a_missing_or_spoilt_record_is_named(service: Any, data: Any) -> None:
     results = await service.count_up(3)
     service.audit.tamper(SCOPE, results[0].change_id, data)
     with pytest.raises(HistoryCorrupt) as caught:
@@ -45,11 +46,11 @@ async def test_a_missing_or_spoilt_record_is_named(service, data):
 # Records in the order they happened, from the document and from the audit.
 
 
-async def records_of(service, first, last):
+async def records_of(service: Any, first: Any, last: Any) -> Any:
     return await read_records(SCOPE, await service.head(), first, last, audit=service.audit)
 
 
-async def test_a_range_in_order(service):
+async def test_a_range_in_order(service: Any) -> None:
     await service.count_up(20)
     for first, last in [(1, 20), (1, 1), (20, 20), (5, 9)]:
         sequences = [record["sequence"] for record in await records_of(service, first, last)]
@@ -57,18 +58,18 @@ async def test_a_range_in_order(service):
     assert await records_of(service, 5, 4) == []
 
 
-async def test_what_the_document_still_carries_is_not_asked_for(service):
+async def test_what_the_document_still_carries_is_not_asked_for(service: Any) -> None:
     await service.count_up(3)
     service.audit.calls.clear()
     assert len(await records_of(service, 1, 3)) == 3
     assert service.audit.calls == {"read": 2}
 
 
-async def test_reads_go_side_by_side_but_not_all_at_once():
+async def test_reads_go_side_by_side_but_not_all_at_once() -> None:
     class Watched(CountingAudit):
         now = most = 0
 
-        async def read(self, scope, change_id):
+        async def read(self, scope: Any, change_id: Any) -> Any:
             self.now += 1
             self.most = max(self.most, self.now)
             await asyncio.sleep(0)
@@ -84,7 +85,7 @@ async def test_reads_go_side_by_side_but_not_all_at_once():
 
 
 @pytest.mark.parametrize("damage", [None, b"", b"{", b"\xff\xff", b"[]", b'{"a": 1}', b'{"b":1,"a":2}'])
-async def test_what_is_missing_or_not_ours_is_named(service, damage):
+async def test_what_is_missing_or_not_ours_is_named(service: Any, damage: Any) -> None:
     results = await service.count_up(4)
     service.audit.tamper(SCOPE, results[1].change_id, damage)
     with pytest.raises(HistoryCorrupt) as refusal:
@@ -93,14 +94,14 @@ async def test_what_is_missing_or_not_ours_is_named(service, damage):
     assert len(await records_of(service, 3, 4)) == 2
 
 
-async def test_beyond_the_end_there_is_nothing(service):
+async def test_beyond_the_end_there_is_nothing(service: Any) -> None:
     [first] = await service.count_up(1)
     await service.patch(note("x"), over=first.etag)
     with pytest.raises(HistoryCorrupt):
         await records_of(service, 1, 3)
 
 
-async def test_an_audit_that_does_not_answer_is_unavailable(service):
+async def test_an_audit_that_does_not_answer_is_unavailable(service: Any) -> None:
     await service.count_up(3)
     service.audit.down = True
     with pytest.raises(Unavailable):
@@ -110,19 +111,19 @@ async def test_an_audit_that_does_not_answer_is_unavailable(service):
 # Stored records, opened: all of a user's with one look at the keys, and none that was moved or altered.
 
 
-async def stored(service: Service, number: int = 4):
+async def stored(service: Service, number: int = 4) -> Any:
     await service.count_up(number)
     return await read_stored_records(SCOPE, await service.head(), 1, number, audit=service.audit)
 
 
-async def test_what_was_written_comes_back_in_order(service):
+async def test_what_was_written_comes_back_in_order(service: Any) -> None:
     records = await stored(service)
     opened = await open_audit_records(SCOPE, records, vault=service.vault)
     assert [record["ops"][-1]["value"] for record in opened] == [f"note {number}" for number in range(4)]
     assert [record["change_id"] for record in opened] == list(records)
 
 
-async def test_the_keys_are_read_once_for_all_and_older_ones_open(service):
+async def test_the_keys_are_read_once_for_all_and_older_ones_open(service: Any) -> None:
     await service.count_up(2)
     await rotate_keys("t1", "u1", vault=service.vault)
     last = await service.head()
@@ -133,7 +134,7 @@ async def test_the_keys_are_read_once_for_all_and_older_ones_open(service):
     service.vault.cache.forget(SCOPE)
     reads, read = [], service.key_records.read
 
-    async def counted(key):
+    async def counted(key: Any) -> Any:
         reads.append(key.name)
         return await read(key)
 
@@ -142,7 +143,7 @@ async def test_the_keys_are_read_once_for_all_and_older_ones_open(service):
     assert reads == ["data"]
 
 
-async def test_a_record_in_anothers_place_is_named(service):
+async def test_a_record_in_anothers_place_is_named(service: Any) -> None:
     records = await stored(service)
     first, second, *_ = records
     with pytest.raises(HistoryCorrupt) as caught:
@@ -152,7 +153,7 @@ async def test_a_record_in_anothers_place_is_named(service):
         await open_audit_records(UserScope("t1", "u2"), records, vault=service.vault)
 
 
-async def test_without_its_key_a_record_is_named(service):
+async def test_without_its_key_a_record_is_named(service: Any) -> None:
     records = await stored(service)
     service.vault.cache.forget(SCOPE)
     await service.key_records.delete(data_keys_key(SCOPE))
@@ -161,7 +162,7 @@ async def test_without_its_key_a_record_is_named(service):
     assert caught.value.details["change_id"] == next(iter(records))
 
 
-async def test_a_record_that_lies_open_where_it_should_be_sealed_is_named(service):
+async def test_a_record_that_lies_open_where_it_should_be_sealed_is_named(service: Any) -> None:
     records = await stored(service)
     name = next(iter(records))
     (opened, *_) = await open_audit_records(SCOPE, records, vault=service.vault)

@@ -3,6 +3,7 @@
 import asyncio
 from dataclasses import replace
 from datetime import timedelta
+from typing import Any
 
 import pytest
 
@@ -31,7 +32,7 @@ from tests.services import service_of
 # Which documents begin with a baseline.
 
 
-async def test_by_document_the_newest_last_over_pages(service, monkeypatch):
+async def test_by_document_the_newest_last_over_pages(service: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(list_baselines.__globals__, "PAGE", 2)
     for change in ("d-000000000002", "d-000000000010", "d-1-000000000001", "e-000000000001"):
         await service.audit.append_baseline(SCOPE, change, b"x")
@@ -57,7 +58,7 @@ async def aged() -> tuple[RetentionWorld, str]:
     return world, (await world.rebuilt())[ALPHA].doc_id
 
 
-async def test_none_then_the_newest():
+async def test_none_then_the_newest() -> None:
     world, doc_id = await aged()
     assert await read_baseline(SCOPE, doc_id, audit=world.audit) is None
     await retain(world, ALPHA, 2)
@@ -65,14 +66,14 @@ async def test_none_then_the_newest():
     assert (found.sequence, found.key, found.content["summary"]) == (2, ALPHA, "0")
 
 
-async def test_one_that_gives_way_to_a_newer_one_meanwhile():
+async def test_one_that_gives_way_to_a_newer_one_meanwhile() -> None:
     world, doc_id = await aged()
     twin = world.twin()
     await retain(twin, ALPHA, 3)
     await retain(world, ALPHA, 2)
     read, change = world.audit.read_baseline, f"{doc_id}-000000000003"
 
-    async def replaced(scope, name):
+    async def replaced(scope: Any, name: str) -> Any:
         world.audit.read_baseline = read
         await world.audit.append_baseline(scope, change, await twin.audit.read_baseline(scope, change))
         await world.audit.delete_baseline(scope, name)
@@ -82,7 +83,7 @@ async def test_one_that_gives_way_to_a_newer_one_meanwhile():
     assert (await read_baseline(SCOPE, doc_id, audit=world.audit)).sequence == 3
 
 
-async def test_what_is_none_is_told():
+async def test_what_is_none_is_told() -> None:
     world, doc_id = await aged()
     await world.audit.append_baseline(SCOPE, f"{doc_id}-000000000001", b"{}")
     with pytest.raises(HistoryCorrupt):
@@ -92,7 +93,7 @@ async def test_what_is_none_is_told():
 # What a history begins with, opened: with the key of then, in its own place, and for nobody without a vault.
 
 
-async def stored(service: Service):
+async def stored(service: Service) -> Any:
     """A baseline of the second of three changes, as it lies there."""
     await service.count_up(3)
     await retain(service, ALPHA, 2)
@@ -102,7 +103,7 @@ async def stored(service: Service):
     return found, BaselineLocation(SCOPE, name)
 
 
-async def test_what_was_sealed_comes_back_and_an_open_one_is_refused(service):
+async def test_what_was_sealed_comes_back_and_an_open_one_is_refused(service: Any) -> None:
     found, place = await stored(service)
     opened = await open_baseline(found, place, vault=service.vault)
     assert (opened.is_sealed, opened.content["summary"]) == (False, "note 1")
@@ -110,14 +111,14 @@ async def test_what_was_sealed_comes_back_and_an_open_one_is_refused(service):
         await open_baseline(opened, place, vault=service.vault)
 
 
-async def test_an_older_key_opens_it(service):
+async def test_an_older_key_opens_it(service: Any) -> None:
     found, place = await stored(service)
     await rotate_keys("t1", "u1", vault=service.vault)
     service.vault.cache.forget(SCOPE)
     assert not (await open_baseline(found, place, vault=service.vault)).is_sealed
 
 
-async def test_without_its_key_it_is_named(service):
+async def test_without_its_key_it_is_named(service: Any) -> None:
     found, place = await stored(service)
     service.vault.cache.forget(SCOPE)
     await service.key_records.delete(data_keys_key(SCOPE))
@@ -126,7 +127,7 @@ async def test_without_its_key_it_is_named(service):
     assert caught.value.details == {"change_id": place.change_id, "reason": "the values of the baseline do not open"}
 
 
-async def test_in_anothers_place_or_altered_it_is_named(service):
+async def test_in_anothers_place_or_altered_it_is_named(service: Any) -> None:
     found, place = await stored(service)
     for baseline, where in (
         (found, replace(place, scope=UserScope("t1", "u2"))),
@@ -137,11 +138,11 @@ async def test_in_anothers_place_or_altered_it_is_named(service):
             await open_baseline(baseline, where, vault=service.vault)
 
 
-async def test_a_vault_that_is_down_is_told_as_for_records(service):
+async def test_a_vault_that_is_down_is_told_as_for_records(service: Any) -> None:
     found, place = await stored(service)
     service.vault.cache.forget(SCOPE)
 
-    async def down(*_):
+    async def down(*_: Any) -> None:
         raise VaultUnavailable()
 
     service.tenant_keys.version = down
@@ -152,7 +153,7 @@ async def test_a_vault_that_is_down_is_told_as_for_records(service):
 # A baseline is put in its place once, sealed where there is a vault; the same is what says the same.
 
 
-async def made(service: Service):
+async def made(service: Service) -> Any:
     """The baseline of the second of three changes, which does not stand any more."""
     await service.count_up(3)
     await retain(service, ALPHA, 2)
@@ -162,18 +163,18 @@ async def made(service: Service):
     return found
 
 
-async def lying(service: Service, baseline) -> bytes:
+async def lying(service: Service, baseline: Any) -> bytes:
     return await service.audit.read_baseline(SCOPE, baseline.change_id)
 
 
-async def test_it_stands_sealed_and_reads_as_it_was(service):
+async def test_it_stands_sealed_and_reads_as_it_was(service: Any) -> None:
     baseline = await made(service)
     await store_baseline(baseline, audit=service.audit)
     assert b"note 1" not in await lying(service, baseline)
     assert await read_baseline(SCOPE, baseline.doc_id, audit=service.audit) == baseline
 
 
-async def test_again_and_at_once_it_is_the_same_whatever_the_ciphertext_and_the_key(service):
+async def test_again_and_at_once_it_is_the_same_whatever_the_ciphertext_and_the_key(service: Any) -> None:
     baseline = await made(service)
     await asyncio.gather(*(store_baseline(baseline, audit=service.audit) for _ in range(5)))
     first = await lying(service, baseline)
@@ -183,7 +184,7 @@ async def test_again_and_at_once_it_is_the_same_whatever_the_ciphertext_and_the_
 
 
 @pytest.mark.parametrize("other", [{"content": {"recent_notes": [True]}}, {"actor": "svc-mallory"}, {"deleted": True}])
-async def test_what_says_anything_else_breaks_the_history_and_stays(service, other):
+async def test_what_says_anything_else_breaks_the_history_and_stays(service: Any, other: Any) -> None:
     baseline = replace(await made(service), content={"recent_notes": [1]})
     await store_baseline(replace(baseline, **other), audit=service.audit)
     there = await lying(service, baseline)
@@ -192,7 +193,7 @@ async def test_what_says_anything_else_breaks_the_history_and_stays(service, oth
     assert await lying(service, baseline) == there
 
 
-async def test_what_is_no_baseline_breaks_the_history_and_stays(service):
+async def test_what_is_no_baseline_breaks_the_history_and_stays(service: Any) -> None:
     baseline = await made(service)
     await service.audit.append_baseline(SCOPE, baseline.change_id, b"{}")
     with pytest.raises(HistoryCorrupt):
@@ -200,12 +201,12 @@ async def test_what_is_no_baseline_breaks_the_history_and_stays(service):
     assert await lying(service, baseline) == b"{}"
 
 
-async def test_one_that_has_given_way_meanwhile_is_a_matter_of_the_next_run(service):
+async def test_one_that_has_given_way_meanwhile_is_a_matter_of_the_next_run(service: Any) -> None:
     baseline = await made(service)
     await store_baseline(baseline, audit=service.audit)
     append = service.audit.append_baseline
 
-    async def then_removed(scope, change, data):
+    async def then_removed(scope: Any, change: Any, data: Any) -> None:
         try:
             await append(scope, change, data)
         finally:
@@ -216,7 +217,7 @@ async def test_one_that_has_given_way_meanwhile_is_a_matter_of_the_next_run(serv
         await store_baseline(baseline, audit=service.audit)
 
 
-async def test_keys_that_do_not_open_seal_nothing(service):
+async def test_keys_that_do_not_open_seal_nothing(service: Any) -> None:
     baseline = await made(service)
     service.vault.cache.forget(SCOPE)
     stored = await service.key_records.read(data_keys_key(SCOPE))
@@ -239,7 +240,7 @@ async def aged_read() -> tuple[RetentionWorld, envelope.Envelope]:
     return world, envelope.load(stored.data)
 
 
-async def test_from_the_first_record_or_from_the_baseline():
+async def test_from_the_first_record_or_from_the_baseline() -> None:
     world, head = await aged_read()
     baseline, records = await read_history(SCOPE, head, 6, audit=world.audit)
     assert (baseline, [record["sequence"] for record in records]) == (None, [1, 2, 3, 4, 5, 6])
@@ -251,11 +252,11 @@ async def test_from_the_first_record_or_from_the_baseline():
 
 
 @pytest.mark.parametrize("number", range(1, 7))
-async def test_removed_between_two_reads(number):
+async def test_removed_between_two_reads(number: Any) -> None:
     world, head = await aged_read()
     read, calls = world.audit.read, 0
 
-    async def meanwhile(scope, change):
+    async def meanwhile(scope: Any, change: Any) -> Any:
         nonlocal calls
         calls += 1
         if calls == number:
@@ -269,7 +270,7 @@ async def test_removed_between_two_reads(number):
     assert [record["sequence"] for record in records] == list(range(begin + 1, 7))
 
 
-async def test_a_record_that_nothing_stands_for_is_missing():
+async def test_a_record_that_nothing_stands_for_is_missing() -> None:
     world, head = await aged_read()
     await world.audit.delete(SCOPE, head.change_id(3))
     with pytest.raises(HistoryCorrupt):
@@ -299,14 +300,14 @@ def a_run(world: RetentionWorld) -> RetentionRun:
     )
 
 
-async def found(world: RetentionWorld, before=None, **ports):
+async def found(world: RetentionWorld, before: Any = None, **ports: Any) -> Any:
     stored = await world.documents.get(ALPHA)
     head = envelope.load(stored.data)
     return await next_baseline(ALPHA, head, before, run=a_run(world), **{"audit": world.audit} | ports)
 
 
 @pytest.mark.parametrize("gone", range(10))
-async def test_the_last_change_that_is_over(gone):
+async def test_the_last_change_that_is_over(gone: Any) -> None:
     world = await aged_next()
     world.clock.advance((365 - 8 + gone - 1) * DAY)
     baseline = await found(world)
@@ -317,7 +318,7 @@ async def test_the_last_change_that_is_over(gone):
     assert (await found(world, baseline)) == (await found(world))
 
 
-async def test_it_follows_from_the_records_whoever_makes_it_and_when():
+async def test_it_follows_from_the_records_whoever_makes_it_and_when() -> None:
     world = await aged_next()
     world.clock.advance(360 * DAY)
     first = await found(world)
@@ -325,11 +326,11 @@ async def test_it_follows_from_the_records_whoever_makes_it_and_when():
     assert baselines.dump(await found(world)) == baselines.dump(first)
 
 
-async def test_mostly_one_record_is_read():
+async def test_mostly_one_record_is_read() -> None:
     world = await aged_next()
     read, calls = world.audit.read, []
 
-    async def counted(scope, change):
+    async def counted(scope: Any, change: Any) -> Any:
         calls.append(change)
         return await read(scope, change)
 
@@ -339,7 +340,7 @@ async def test_mostly_one_record_is_read():
 
 
 @pytest.mark.parametrize("member", ["timestamp", "profile_id", "values_hash", "sealed"])
-async def test_a_record_without_a_member_breaks_it(member):
+async def test_a_record_without_a_member_breaks_it(member: Any) -> None:
     world = await aged_next()
     stored = await world.documents.get(ALPHA)
     head = envelope.load(stored.data)

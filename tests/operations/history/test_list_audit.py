@@ -1,5 +1,7 @@
 """The audit as a list: everything that happened, once, in order, flushed or not."""
 
+from typing import Any
+
 import orjson
 import pytest
 
@@ -26,12 +28,12 @@ from tests.services import arguments, service_of
 BETA = DocumentKey(SCOPE, "projects", "beta.json")
 
 
-async def page_of(service: Service, scope=SCOPE, **members):
+async def page_of(service: Service, scope: Any = SCOPE, **members: Any) -> Any:
     chosen = {"namespace": None, "path": None, "limit": 100, "cursor": None} | members
     return await list_audit(scope, **arguments(documents=service.documents, audit=service.audit, **chosen))
 
 
-async def told(service: Service, scope=SCOPE, **members):
+async def told(service: Service, scope: Any = SCOPE, **members: Any) -> Any:
     """(path, sequence) of every record of every page."""
     rows, cursor = [], None
     while True:
@@ -44,7 +46,7 @@ async def told(service: Service, scope=SCOPE, **members):
 
 
 @pytest.fixture
-async def filled(service):
+async def filled(service: Any) -> Any:
     """Alpha with five changes, the last a deletion; beta with three; another user's document."""
     results = await service.count_up(4)
     await service.delete(results[-1].etag)
@@ -56,7 +58,7 @@ async def filled(service):
 EVERYTHING = [("alpha.json", n) for n in range(1, 6)] + [("beta.json", n) for n in range(1, 4)]
 
 
-async def test_document_by_document_in_the_order_it_happened(filled):
+async def test_document_by_document_in_the_order_it_happened(filled: Any) -> None:
     assert await told(filled) == EVERYTHING
     assert await told(filled, namespace="projects") == EVERYTHING
     assert await told(filled, namespace="projects", path="beta.json") == EVERYTHING[5:]
@@ -67,12 +69,12 @@ async def test_document_by_document_in_the_order_it_happened(filled):
 
 
 @pytest.mark.parametrize("limit", range(1, 10))
-async def test_pages_lose_and_repeat_nothing(filled, limit):
+async def test_pages_lose_and_repeat_nothing(filled: Any, limit: Any) -> None:
     assert await told(filled, limit=limit) == EVERYTHING
     assert await told(filled, limit=limit, namespace="projects", path="beta.json") == EVERYTHING[5:]
 
 
-async def test_pages_go_on_while_changes_come(filled):
+async def test_pages_go_on_while_changes_come(filled: Any) -> None:
     page = await page_of(filled, limit=4)
     beta = await filled.head(BETA)
     await filled.patch(note("more"), over=beta.commit.etag, key=BETA)
@@ -81,7 +83,7 @@ async def test_pages_go_on_while_changes_come(filled):
     assert sequences == [5, 1, 2, 3, 4]
 
 
-async def test_the_records_are_those_that_stand(filled):
+async def test_the_records_are_those_that_stand(filled: Any) -> None:
     page = await page_of(filled, namespace="projects", path="beta.json")
     beta = await filled.head(BETA)
     opened = await read_records(SCOPE, beta, 1, 3, audit=filled.audit)
@@ -92,7 +94,7 @@ async def test_the_records_are_those_that_stand(filled):
         assert sha256_hex(canonical(clear)) == record_hash(record)
 
 
-async def test_values_are_told_open_and_without_their_salt(filled):
+async def test_values_are_told_open_and_without_their_salt(filled: Any) -> None:
     (item,) = (await page_of(filled, limit=1)).items
     told = orjson.loads(item)
     assert told["ops"][-1]["value"] == "note 0"
@@ -100,7 +102,7 @@ async def test_values_are_told_open_and_without_their_salt(filled):
     assert told.keys() == (CLEAR | VALUES) - {"values_salt"}
 
 
-async def test_what_is_not_flushed_is_there(service):
+async def test_what_is_not_flushed_is_there(service: Any) -> None:
     service.audit.down = True
     first = await service.patch(note("first"))
     await service.patch(note("second"), over=first.etag)
@@ -109,13 +111,13 @@ async def test_what_is_not_flushed_is_there(service):
     assert service.audit.calls["read"] == 0
 
 
-async def test_a_refused_write_is_not_there(filled):
+async def test_a_refused_write_is_not_there(filled: Any) -> None:
     with pytest.raises(PathNotWritable):
         await filled.patch({"op": "remove", "path": "/doc_id"}, key=DYNAMIC)
     assert await told(filled) == EVERYTHING
 
 
-async def test_a_path_needs_its_namespace_and_both_their_form(filled):
+async def test_a_path_needs_its_namespace_and_both_their_form(filled: Any) -> None:
     with pytest.raises(MalformedRequest):
         await page_of(filled, path="alpha.json")
     for members in [
@@ -127,7 +129,7 @@ async def test_a_path_needs_its_namespace_and_both_their_form(filled):
             await page_of(filled, **members)
 
 
-async def test_a_cursor_belongs_to_its_list(filled):
+async def test_a_cursor_belongs_to_its_list(filled: Any) -> None:
     page = await page_of(filled, limit=2)
     for scope, members in [
         (UserScope("t1", "u2"), {}),
@@ -143,7 +145,7 @@ async def test_a_cursor_belongs_to_its_list(filled):
             await page_of(filled, cursor=cursor)
 
 
-async def test_a_missing_record_is_told_and_not_skipped(filled):
+async def test_a_missing_record_is_told_and_not_skipped(filled: Any) -> None:
     page = await page_of(filled, namespace="projects", path="beta.json")
     change_id = orjson.loads(page.items[1])["change_id"]
     filled.audit.tamper(SCOPE, change_id, None)
@@ -153,14 +155,14 @@ async def test_a_missing_record_is_told_and_not_skipped(filled):
     assert await told(filled, namespace="projects", path="alpha.json") == EVERYTHING[:5]
 
 
-async def test_an_audit_that_does_not_answer_is_unavailable(filled):
+async def test_an_audit_that_does_not_answer_is_unavailable(filled: Any) -> None:
     filled.audit.down = True
     with pytest.raises(Unavailable):
         await page_of(filled, namespace="projects", path=ALPHA.path)
 
 
 @pytest.mark.parametrize("number", range(1, 5))
-async def test_records_that_are_removed_while_they_are_listed_are_left_out(number):
+async def test_records_that_are_removed_while_they_are_listed_are_left_out(number: Any) -> None:
     world = retention_scenario.RetentionWorld()
     await world.create_project()
     for summary in "bcd":
@@ -168,7 +170,7 @@ async def test_records_that_are_removed_while_they_are_listed_are_left_out(numbe
     await world.sweep()
     read, calls = world.audit.read, 0
 
-    async def meanwhile(scope, change):
+    async def meanwhile(scope: Any, change: Any) -> Any:
         nonlocal calls
         calls += 1
         if calls == number:

@@ -4,6 +4,7 @@ import gc
 import itertools
 from collections import Counter
 from datetime import timedelta
+from typing import Any
 
 import orjson
 import pytest
@@ -27,7 +28,7 @@ from tests.services import service_of
 BETA, GAMMA = DocumentKey(SCOPE, "projects", "beta.json"), DocumentKey(SCOPE, "projects", "gamma.json")
 
 
-async def rebuilt(service: Service, scope=SCOPE):
+async def rebuilt(service: Service, scope: Any = SCOPE) -> Any:
     return await rebuilt_histories(scope, documents=service.documents, audit=service.audit)
 
 
@@ -44,7 +45,7 @@ def remove(service: Service, key: DocumentKey) -> None:
 
 
 @pytest.fixture
-async def filled(service):
+async def filled(service: Any) -> Any:
     """Alpha with five changes, beta with three, another user's document."""
     service.alpha = await service.count_up(5)
     service.beta = await service.count_up(3, BETA)
@@ -52,7 +53,7 @@ async def filled(service):
     return service
 
 
-async def test_every_version_of_every_document_of_the_user(filled):
+async def test_every_version_of_every_document_of_the_user(filled: Any) -> None:
     alpha, beta = await rebuilt(filled)
     assert (alpha.key, alpha.fault, alpha.changes) == (ALPHA, None, 5)
     assert (beta.key, beta.fault, beta.changes) == (BETA, None, 3)
@@ -60,11 +61,11 @@ async def test_every_version_of_every_document_of_the_user(filled):
     assert canonical(alpha.versions[-1].document) == envelope.visible(await filled.head())
 
 
-async def test_nothing_there(service):
+async def test_nothing_there(service: Any) -> None:
     assert await rebuilt(service) == []
 
 
-async def test_what_is_not_flushed_is_taken_from_the_document(service):
+async def test_what_is_not_flushed_is_taken_from_the_document(service: Any) -> None:
     service.audit.down = True
     first = await service.patch(note("first"))
     await service.patch(note("second"), over=first.etag)
@@ -74,7 +75,7 @@ async def test_what_is_not_flushed_is_taken_from_the_document(service):
     assert (alpha.fault, alpha.changes) == (None, 2)
 
 
-async def test_a_lost_document_is_rebuilt_from_its_records_alone(filled):
+async def test_a_lost_document_is_rebuilt_from_its_records_alone(filled: Any) -> None:
     before = envelope.visible(await filled.head())
     remove(filled, ALPHA)
     alpha, beta = await rebuilt(filled)
@@ -85,7 +86,7 @@ async def test_a_lost_document_is_rebuilt_from_its_records_alone(filled):
 
 @pytest.mark.parametrize("number", range(1, 6))
 @pytest.mark.parametrize("damage", [None, b"", b"{", b"[]", b"5", b"null", b"\xff\xfe", b"{}", b'{"change_id":5}'])
-async def test_a_missing_or_unreadable_record_is_named(filled, number, damage):
+async def test_a_missing_or_unreadable_record_is_named(filled: Any, number: Any, damage: Any) -> None:
     change_id = filled.alpha[number - 1].change_id
     filled.audit.tamper(SCOPE, change_id, damage)
     alpha, beta = await rebuilt(filled)
@@ -116,7 +117,7 @@ async def test_a_missing_or_unreadable_record_is_named(filled, number, damage):
         (b"alpha.json", b"beta.json"),
     ],
 )
-async def test_a_flipped_byte_is_named(filled, number, old, new):
+async def test_a_flipped_byte_is_named(filled: Any, number: Any, old: Any, new: Any) -> None:
     change_id = filled.alpha[number - 1].change_id
     data = await filled.audit.read(SCOPE, change_id)
     assert old in data
@@ -126,7 +127,7 @@ async def test_a_flipped_byte_is_named(filled, number, old, new):
     assert beta.fault is None
 
 
-async def test_two_documents_records_swapped(filled):
+async def test_two_documents_records_swapped(filled: Any) -> None:
     for number in range(3):
         one, other = filled.alpha[number].change_id, filled.beta[number].change_id
         a, b = await filled.audit.read(SCOPE, one), await filled.audit.read(SCOPE, other)
@@ -137,7 +138,7 @@ async def test_two_documents_records_swapped(filled):
     assert beta.fault.startswith(filled.beta[0].change_id)
 
 
-async def test_the_first_fault_is_told_though_there_are_several(filled):
+async def test_the_first_fault_is_told_though_there_are_several(filled: Any) -> None:
     for number in (4, 1):
         filled.audit.tamper(SCOPE, filled.alpha[number].change_id, b"{}")
     alpha, _ = await rebuilt(filled)
@@ -146,7 +147,7 @@ async def test_the_first_fault_is_told_though_there_are_several(filled):
 
 
 @pytest.mark.parametrize("data", [b"", b"{", b"null", b"{}", b"\xff", b'{"commit":{"sequence":1,"outbox":[1]}}'])
-async def test_an_unreadable_document_is_told_and_its_records_are_rebuilt(filled, data):
+async def test_an_unreadable_document_is_told_and_its_records_are_rebuilt(filled: Any, data: Any) -> None:
     await overwrite(filled, ALPHA, data)
     found = await rebuilt(filled)
     assert [(one.key, one.fault, one.changes) for one in found] == [
@@ -156,7 +157,7 @@ async def test_an_unreadable_document_is_told_and_its_records_are_rebuilt(filled
     ]
 
 
-async def test_a_document_copied_to_another_name_is_told(filled):
+async def test_a_document_copied_to_another_name_is_told(filled: Any) -> None:
     stored = await filled.documents.get(ALPHA)
     copy = DocumentKey(SCOPE, "projects", "copy.json")
     await overwrite(filled, copy, stored.data)
@@ -166,14 +167,14 @@ async def test_a_document_copied_to_another_name_is_told(filled):
     assert faults[copy].endswith("the record speaks of another document")
 
 
-async def test_documents_in_each_other_s_place_are_told(filled):
+async def test_documents_in_each_other_s_place_are_told(filled: Any) -> None:
     alpha, beta = await filled.documents.get(ALPHA), await filled.documents.get(BETA)
     await overwrite(filled, ALPHA, beta.data)
     await overwrite(filled, BETA, alpha.data)
     assert all(one.fault.endswith("the record speaks of another document") for one in await rebuilt(filled))
 
 
-async def test_a_document_put_back_is_told(filled):
+async def test_a_document_put_back_is_told(filled: Any) -> None:
     old = await filled.documents.get(ALPHA)
     await filled.patch(note("newer"), over=filled.alpha[-1].etag)
     await filled.background.drain()
@@ -182,7 +183,7 @@ async def test_a_document_put_back_is_told(filled):
     assert alpha.fault.endswith("-000000000006: the document is older than this record")
 
 
-async def test_an_altered_content_is_told(filled):
+async def test_an_altered_content_is_told(filled: Any) -> None:
     members = orjson.loads((await filled.documents.get(ALPHA)).data)
     members["content"]["summary"] = "forged"
     await overwrite(filled, ALPHA, canonical(members))
@@ -191,7 +192,7 @@ async def test_an_altered_content_is_told(filled):
     assert "forged" not in alpha.fault
 
 
-async def test_an_altered_outbox_is_told(filled):
+async def test_an_altered_outbox_is_told(filled: Any) -> None:
     members = orjson.loads((await filled.documents.get(ALPHA)).data)
     members["commit"]["outbox"][0]["actor"] = "svc-mallory"
     await overwrite(filled, ALPHA, canonical(members))
@@ -199,7 +200,7 @@ async def test_an_altered_outbox_is_told(filled):
     assert alpha.fault == f"{filled.alpha[-1].change_id}: the record in audit/ is not the one the document carries"
 
 
-async def test_of_two_altered_records_in_the_outbox_the_first_is_told(service):
+async def test_of_two_altered_records_in_the_outbox_the_first_is_told(service: Any) -> None:
     first = await service.patch(note("first"))
     await service.patch(note("second"), over=first.etag)
     await service.background.drain()
@@ -212,27 +213,27 @@ async def test_of_two_altered_records_in_the_outbox_the_first_is_told(service):
 
 
 @pytest.mark.parametrize("name", ["stray", "doc-9-000000000001", "{alpha}-000000000006", "{alpha}-zzz", "{alpha}-0"])
-async def test_a_stray_record_is_told(filled, name):
+async def test_a_stray_record_is_told(filled: Any, name: str) -> None:
     doc_id = filled.alpha[0].change_id.rpartition("-")[0]
     filled.audit.tamper(SCOPE, name.format(alpha=doc_id), b'{"x":1}')
     assert any(one.fault for one in await rebuilt(filled))
 
 
-async def test_more_than_one_page(filled, monkeypatch):
+async def test_more_than_one_page(filled: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(rebuild_documents.__globals__, "PAGE", 2)
     assert [(one.fault, one.changes) for one in await rebuilt(filled)] == [(None, 5), (None, 3)]
 
 
-async def test_what_it_keeps_does_not_grow_with_the_number_of_changes(filled):
+async def test_what_it_keeps_does_not_grow_with_the_number_of_changes(filled: Any) -> None:
     """One version at a time, and no more records than one window reads."""
     await filled.count_up(100, key=GAMMA)
     filled.audit.calls.clear()
     most = Counter()
 
-    def begin(doc_id, key):
+    def begin(doc_id: Any, key: Any) -> Any:
         before, taken = filled.audit.calls["read"], itertools.count(1)
 
-        def visit(version):
+        def visit(version: Any) -> None:
             number = next(taken)
             most["records"] = max(most["records"], filled.audit.calls["read"] - before - number)
             if number % 45 == 0:
@@ -249,11 +250,11 @@ async def test_what_it_keeps_does_not_grow_with_the_number_of_changes(filled):
 
 
 @pytest.mark.parametrize("changes", [1, 3])
-async def test_changes_made_while_it_reads_are_no_fault(filled, changes):
+async def test_changes_made_while_it_reads_are_no_fault(filled: Any, changes: Any) -> None:
     """Committed, flushed and trimmed after the records were read and before the document was."""
     read_records, etag = filled.audit.list, filled.alpha[-1].etag
 
-    async def list_then_change(*arguments, **options):
+    async def list_then_change(*arguments: Any, **options: Any) -> Any:
         nonlocal etag, changes
         page = await read_records(*arguments, **options)
         if changes:
@@ -270,7 +271,7 @@ async def test_changes_made_while_it_reads_are_no_fault(filled, changes):
     assert changes == 0 or alpha.changes > 5
 
 
-async def test_with_the_keys_destroyed_the_first_record_is_named(filled):
+async def test_with_the_keys_destroyed_the_first_record_is_named(filled: Any) -> None:
     filled.vault.cache.forget(SCOPE)
     await filled.key_records.delete(data_keys_key(SCOPE))
     alpha, beta = await rebuilt(filled)
@@ -278,10 +279,10 @@ async def test_with_the_keys_destroyed_the_first_record_is_named(filled):
         assert one.fault == f"{results[0].change_id}: its values do not open"
 
 
-async def test_a_vault_that_is_down_is_no_fault(filled):
+async def test_a_vault_that_is_down_is_no_fault(filled: Any) -> None:
     filled.vault.cache.forget(SCOPE)
 
-    async def down(*arguments):
+    async def down(*arguments: Any) -> None:
         raise VaultUnavailable()
 
     filled.tenant_keys.version = down
@@ -289,14 +290,14 @@ async def test_a_vault_that_is_down_is_no_fault(filled):
         await rebuilt(filled)
 
 
-async def test_a_record_that_lies_open_where_it_should_be_sealed_is_named(filled):
+async def test_a_record_that_lies_open_where_it_should_be_sealed_is_named(filled: Any) -> None:
     record = await filled.record(2)
     filled.audit.tamper(SCOPE, record["change_id"], record_bytes(record))
     alpha, _ = await rebuilt(filled)
     assert alpha.fault.startswith(record["change_id"])
 
 
-async def test_an_older_ciphertext_of_the_same_change_is_named(filled):
+async def test_an_older_ciphertext_of_the_same_change_is_named(filled: Any) -> None:
     """A rival's attempt was sealed for the same place with the same key: it is another change all the same."""
     record = await filled.record(2)
     place = AuditRecordLocation(SCOPE, record["change_id"])
@@ -307,7 +308,7 @@ async def test_an_older_ciphertext_of_the_same_change_is_named(filled):
     assert alpha.fault == f"{record['change_id']}: its values do not open"
 
 
-async def test_a_blob_whose_name_is_none_of_ours_is_told_and_stops_nothing(filled):
+async def test_a_blob_whose_name_is_none_of_ours_is_told_and_stops_nothing(filled: Any) -> None:
     storage_of(filled.audit).overwrite(f"{SCOPE.prefix}audit/old/x-000000000001.json", b"{}")
     *others, stray = sorted(await rebuilt(filled), key=lambda one: one.fault is not None)
     assert [one.fault for one in others] == [None, None]

@@ -1,5 +1,7 @@
 """Retention of what was sealed: nothing of it comes back in clear, and without the key nothing of it is left."""
 
+from typing import Any
+
 import orjson
 import pytest
 
@@ -41,7 +43,7 @@ def bytes_of(world: RetentionWorld) -> bytes:
     return b"\n".join(audit_of(world).values())
 
 
-async def test_what_a_user_took_out_does_not_come_back_in_clear_nor_as_a_hash():
+async def test_what_a_user_took_out_does_not_come_back_in_clear_nor_as_a_hash() -> None:
     world = await removed_later()
     held = orjson.loads((await get_document(ALPHA, service_of(**ports(world)), as_of=await first(world))).document)[
         "content"
@@ -53,7 +55,7 @@ async def test_what_a_user_took_out_does_not_come_back_in_clear_nor_as_a_hash():
         assert guess.encode() not in lying
 
 
-async def test_it_is_still_served_until_the_key_is_gone_and_never_after():
+async def test_it_is_still_served_until_the_key_is_gone_and_never_after() -> None:
     world = await removed_later()
     before = await get_document(ALPHA, service_of(**ports(world)), as_of=await first(world))
     await world.retain()
@@ -67,7 +69,7 @@ async def test_it_is_still_served_until_the_key_is_gone_and_never_after():
     assert (await world.rebuilt())[ALPHA].fault == f"{name}: the values of the baseline do not open"
 
 
-async def test_what_is_altered_in_clear_shows_with_the_key():
+async def test_what_is_altered_in_clear_shows_with_the_key() -> None:
     world = await removed_later()
     await world.retain()
     name = f"{SCOPE.prefix}baselines/{await first(world)}.json"
@@ -76,7 +78,7 @@ async def test_what_is_altered_in_clear_shows_with_the_key():
     assert (await world.rebuilt())[ALPHA].fault == f"{await first(world)}: the values of the baseline do not open"
 
 
-async def test_retention_goes_on_over_a_new_key():
+async def test_retention_goes_on_over_a_new_key() -> None:
     world = await removed_later()
     await world.retain()
     await rotate_keys("t1", "u1", vault=world.vault)
@@ -86,7 +88,7 @@ async def test_retention_goes_on_over_a_new_key():
     assert (found.fault, [version.sequence for version in found.versions]) == (None, [2])
 
 
-async def test_what_a_user_took_out_goes_with_the_limit_though_the_newest_record_stays():
+async def test_what_a_user_took_out_goes_with_the_limit_though_the_newest_record_stays() -> None:
     """The version that the newest change replaced is in no baseline once that change is over."""
     world = await removed_later()
     await world.retain()
@@ -103,7 +105,7 @@ async def test_what_a_user_took_out_goes_with_the_limit_though_the_newest_record
     assert (await world.retain()).report.baselines == 0
 
 
-async def test_a_hold_keeps_the_baseline_before_the_newest_record():
+async def test_a_hold_keeps_the_baseline_before_the_newest_record() -> None:
     world = await removed_later()
     await world.retain()
     world.clock.advance(400 * DAY)
@@ -113,7 +115,7 @@ async def test_a_hold_keeps_the_baseline_before_the_newest_record():
     assert audit_of(world) == before
 
 
-async def test_where_the_keys_do_not_open_nothing_goes_and_it_is_counted():
+async def test_where_the_keys_do_not_open_nothing_goes_and_it_is_counted() -> None:
     world = await removed_later()
     stored = await world.records.read(data_keys_key(SCOPE))
     await world.records.write(data_keys_key(SCOPE), b"{}", replaces=stored.storage_etag)
@@ -123,12 +125,12 @@ async def test_where_the_keys_do_not_open_nothing_goes_and_it_is_counted():
     assert audit_of(world) == before
 
 
-async def test_a_vault_that_is_down_stops_it_and_the_next_run_does_it():
+async def test_a_vault_that_is_down_stops_it_and_the_next_run_does_it() -> None:
     world = await removed_later()
     before = audit_of(world)
     newest, version = world.keys.newest, world.keys.version
 
-    async def down(*_):
+    async def down(*_: Any) -> None:
         raise VaultUnavailable()
 
     world.keys.newest = world.keys.version = down
@@ -139,7 +141,7 @@ async def test_a_vault_that_is_down_stops_it_and_the_next_run_does_it():
     assert (await world.retain()).report.baselines == 1
 
 
-async def test_what_lies_there_is_a_sealed_baseline_of_its_own_place():
+async def test_what_lies_there_is_a_sealed_baseline_of_its_own_place() -> None:
     world = await removed_later()
     await world.retain()
     name = await first(world)
@@ -154,5 +156,5 @@ async def first(world: RetentionWorld) -> str:
     return f"{(await world.rebuilt())[ALPHA].doc_id}-000000000001"
 
 
-def ports(world: RetentionWorld):
+def ports(world: RetentionWorld) -> Any:
     return {"documents": world.documents, "audit": world.audit}

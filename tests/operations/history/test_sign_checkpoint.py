@@ -1,7 +1,9 @@
 """A head is signed for what is new, by whoever comes first, and never for less than was signed before."""
 
 import asyncio
+from collections.abc import AsyncIterator
 from dataclasses import replace
+from typing import Any
 
 import orjson
 import pytest
@@ -19,7 +21,7 @@ from tests.operations.service_scenario import ALPHA, SCOPE
 
 
 @pytest.fixture
-async def world():
+async def world() -> AsyncIterator[Any]:
     made = HeadWorld()
     await made.changed(ALPHA, 3)
     await made.changed(BETA, 1)
@@ -27,7 +29,7 @@ async def world():
     await made.background.drain()
 
 
-async def test_it_says_up_to_where_every_document_went(world):
+async def test_it_says_up_to_where_every_document_went(world: Any) -> None:
     assert await world.sign() is Signed.SIGNED
     head = await world.newest()
     assert [(one.path, one.sequence) for one in head.documents] == [("alpha.json", 3), ("beta.json", 1)]
@@ -37,7 +39,7 @@ async def test_it_says_up_to_where_every_document_went(world):
     assert is_signed(head, (await world.signing.newest()).public)
 
 
-async def test_nothing_new_is_not_signed_again_and_no_document_is_read_for_it(world):
+async def test_nothing_new_is_not_signed_again_and_no_document_is_read_for_it(world: Any) -> None:
     await world.sign()
     world.documents.calls.clear()
     world.records.calls.clear()
@@ -47,13 +49,13 @@ async def test_nothing_new_is_not_signed_again_and_no_document_is_read_for_it(wo
     assert (await world.newest()).sequence == 1
 
 
-async def test_a_user_without_documents_has_no_head(world):
+async def test_a_user_without_documents_has_no_head(world: Any) -> None:
     nobody = UserScope("t1", "nobody")
     assert await world.sign(nobody) is Signed.UNCHANGED
     assert await world.newest(nobody) is None
 
 
-async def test_a_deletion_is_signed_too(world):
+async def test_a_deletion_is_signed_too(world: Any) -> None:
     await world.sign()
     await world.delete((await world.head()).commit.etag)
     assert await world.sign() is Signed.SIGNED
@@ -61,7 +63,7 @@ async def test_a_deletion_is_signed_too(world):
     assert await world.faults() == [None, None, None]
 
 
-async def test_what_is_not_flushed_yet_is_signed_too(world):
+async def test_what_is_not_flushed_yet_is_signed_too(world: Any) -> None:
     world.audit.down = True
     await world.patch(
         {"op": "replace", "path": "/content/summary", "value": "new"}, over=(await world.head()).commit.etag
@@ -73,7 +75,7 @@ async def test_what_is_not_flushed_yet_is_signed_too(world):
     assert await world.faults() == [None, None, None]
 
 
-async def test_signers_at_once_make_one_chain(world):
+async def test_signers_at_once_make_one_chain(world: Any) -> None:
     done = await asyncio.gather(*(world.sign() for _ in range(5)))
     assert sorted(done) == [Signed.POSTPONED] * 4 + [Signed.SIGNED]
     await world.changed(ALPHA, 1)
@@ -81,12 +83,12 @@ async def test_signers_at_once_make_one_chain(world):
     assert await world.faults() == [None, None, None]
 
 
-async def test_writers_go_on_while_it_signs(world):
-    async def write():
+async def test_writers_go_on_while_it_signs(world: Any) -> None:
+    async def write() -> None:
         for _ in range(5):
             await world.changed(ALPHA, 1)
 
-    async def sign():
+    async def sign() -> Any:
         return [await world.sign() for _ in range(5)]
 
     await asyncio.gather(write(), sign())
@@ -101,7 +103,7 @@ async def test_writers_go_on_while_it_signs(world):
     ],
     ids=["the end cut off", "the document taken away"],
 )
-async def test_nothing_is_signed_for_who_took_changes_away(world, attack):
+async def test_nothing_is_signed_for_who_took_changes_away(world: Any, attack: Any) -> None:
     await world.sign()
     last = (await world.head()).change_id(3)
     await attack(world)
@@ -111,7 +113,7 @@ async def test_nothing_is_signed_for_who_took_changes_away(world, attack):
     assert (await world.newest()).sequence == 1
 
 
-async def test_a_document_that_began_anew_in_the_place_of_another_is_told(world):
+async def test_a_document_that_began_anew_in_the_place_of_another_is_told(world: Any) -> None:
     await world.sign()
     last = (await world.head()).change_id(3)
     await world.put_back(ALPHA, None)
@@ -122,7 +124,7 @@ async def test_a_document_that_began_anew_in_the_place_of_another_is_told(world)
     assert raised.value.details["change_id"] == last
 
 
-async def test_changes_in_the_place_of_others_are_told(world):
+async def test_changes_in_the_place_of_others_are_told(world: Any) -> None:
     """The last two changes are cut off, and writers who do not know go on from there."""
     await world.sign()
     await world.cut(ALPHA, 1)
@@ -132,7 +134,7 @@ async def test_changes_in_the_place_of_others_are_told(world):
     assert raised.value.details["change_id"] == (await world.head()).change_id(4)
 
 
-async def test_a_document_that_names_another_last_record_is_told(world):
+async def test_a_document_that_names_another_last_record_is_told(world: Any) -> None:
     await world.sign()
     await world.changed(ALPHA, 1)
     head = await world.head()
@@ -144,7 +146,7 @@ async def test_a_document_that_names_another_last_record_is_told(world):
 
 
 @pytest.mark.parametrize("ahead", [3])
-async def test_a_baseline_in_the_place_of_changes_that_were_not_signed_is_told(world, ahead):
+async def test_a_baseline_in_the_place_of_changes_that_were_not_signed_is_told(world: Any, ahead: Any) -> None:
     await world.sign()
     await world.changed(ALPHA, ahead)
     await retain(world, ALPHA, 3 + ahead)
@@ -155,7 +157,7 @@ async def test_a_baseline_in_the_place_of_changes_that_were_not_signed_is_told(w
     assert (await world.faults())[1].startswith(head.change_id(3 + ahead))
 
 
-async def test_signing_goes_on_after_a_baseline(world):
+async def test_signing_goes_on_after_a_baseline(world: Any) -> None:
     await world.sign()
     await retain(world, ALPHA, 3)
     assert await world.sign() is Signed.UNCHANGED
@@ -164,7 +166,7 @@ async def test_signing_goes_on_after_a_baseline(world):
     assert await world.faults() == [None, None, None]
 
 
-async def test_who_has_looked_can_begin_anew_and_the_fault_stays_visible(world):
+async def test_who_has_looked_can_begin_anew_and_the_fault_stays_visible(world: Any) -> None:
     await world.sign()
     await world.cut(ALPHA, 2)
     assert await world.sign(accept=True) is Signed.SIGNED
@@ -175,7 +177,7 @@ async def test_who_has_looked_can_begin_anew_and_the_fault_stays_visible(world):
     assert await world.sign() is Signed.SIGNED
 
 
-async def test_a_document_that_cannot_be_read_is_told(world):
+async def test_a_document_that_cannot_be_read_is_told(world: Any) -> None:
     stored = await world.documents.get(ALPHA)
     summary = envelope.summarise(await world.head())
     await world.documents.put(ALPHA, b"{}", summary, replaces=stored.storage_etag)
@@ -184,7 +186,7 @@ async def test_a_document_that_cannot_be_read_is_told(world):
     assert await world.newest() is None
 
 
-async def test_a_head_that_cannot_be_read_is_not_followed(world):
+async def test_a_head_that_cannot_be_read_is_not_followed(world: Any) -> None:
     await world.sign()
     world.records.tamper(checkpoint_key(SCOPE, 1), b"{}")
     await world.changed(ALPHA, 1)
@@ -192,7 +194,7 @@ async def test_a_head_that_cannot_be_read_is_not_followed(world):
         await world.sign()
 
 
-async def test_without_a_vault_or_a_store_nothing_is_signed_and_the_next_time_does_it(world):
+async def test_without_a_vault_or_a_store_nothing_is_signed_and_the_next_time_does_it(world: Any) -> None:
     world.signing.down = True
     with pytest.raises(VaultUnavailable):
         await world.sign()
@@ -205,7 +207,7 @@ async def test_without_a_vault_or_a_store_nothing_is_signed_and_the_next_time_do
 
 
 @pytest.mark.parametrize("fate", ["unconfirmed", "repeated"])
-async def test_a_write_whose_outcome_is_unknown_is_found_the_next_time(world, fate):
+async def test_a_write_whose_outcome_is_unknown_is_found_the_next_time(world: Any, fate: Any) -> None:
     world.records.fate = lambda key: fate
     if fate == "repeated":
         assert await world.sign() is Signed.POSTPONED
@@ -218,7 +220,7 @@ async def test_a_write_whose_outcome_is_unknown_is_found_the_next_time(world, fa
     assert await world.faults() == [None, None, None]
 
 
-async def test_an_older_key_goes_on_to_hold(world):
+async def test_an_older_key_goes_on_to_hold(world: Any) -> None:
     await world.sign()
     await world.signing.rotate()
     await world.changed(ALPHA, 1)
@@ -227,7 +229,7 @@ async def test_an_older_key_goes_on_to_hold(world):
     assert await world.faults() == [None, None, None]
 
 
-async def test_it_takes_no_data_key_to_follow_a_chain(world):
+async def test_it_takes_no_data_key_to_follow_a_chain(world: Any) -> None:
     await world.sign()
     await world.changed(ALPHA, 3)
     world.vault.cache.forget(SCOPE)
@@ -235,7 +237,7 @@ async def test_it_takes_no_data_key_to_follow_a_chain(world):
     assert await world.sign() is Signed.SIGNED
 
 
-async def test_a_head_lets_nobody_guess_what_documents_held(world):
+async def test_a_head_lets_nobody_guess_what_documents_held(world: Any) -> None:
     """Heads stay for good, and copies of them, too."""
     await world.sign()
     data = (await world.newest()).data
@@ -245,7 +247,7 @@ async def test_a_head_lets_nobody_guess_what_documents_held(world):
             assert sha256_hex(canonical(guess)).encode() not in data
 
 
-async def test_a_content_that_was_put_in_the_place_of_what_was_signed_is_named_by_its_record(world):
+async def test_a_content_that_was_put_in_the_place_of_what_was_signed_is_named_by_its_record(world: Any) -> None:
     """The signed record stands for the content, so the signer sees nothing and the check does."""
     await world.sign()
     head = await world.head(BETA)
@@ -255,5 +257,5 @@ async def test_a_content_that_was_put_in_the_place_of_what_was_signed_is_named_b
     assert "the document's content is not what its records give" in (await world.faults())[2]
 
 
-def json_of(head):
+def json_of(head: Any) -> Any:
     return orjson.loads(envelope.visible(head))

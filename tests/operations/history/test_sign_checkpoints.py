@@ -1,6 +1,8 @@
 """Heads: signed for one user and for all, and the newest one read."""
 
 import logging
+from collections.abc import AsyncIterator
+from typing import Any
 
 import pytest
 
@@ -23,7 +25,7 @@ def document(scope: UserScope, name: str = "alpha.json") -> DocumentKey:
 
 
 @pytest.fixture
-async def world():
+async def world() -> AsyncIterator[Any]:
     made = HeadWorld()
     for scope in USERS:
         for name in ("alpha.json", "beta.json", "gamma.json"):
@@ -32,7 +34,7 @@ async def world():
     await made.background.drain()
 
 
-async def test_every_user_is_signed_for_once(world):
+async def test_every_user_is_signed_for_once(world: Any) -> None:
     assert await world.sign_all() == SignReport(users=3, signed=3)
     for scope in USERS:
         head = await world.newest(scope)
@@ -40,7 +42,7 @@ async def test_every_user_is_signed_for_once(world):
     assert await world.sign_all() == SignReport(users=3, unchanged=3)
 
 
-async def test_who_has_not_changed_costs_three_calls(world):
+async def test_who_has_not_changed_costs_three_calls(world: Any) -> None:
     await world.sign_all()
     await world.changed(document(USERS[1]), 1)
     world.documents.calls.clear()
@@ -50,11 +52,11 @@ async def test_who_has_not_changed_costs_three_calls(world):
     assert world.records.calls == {"list": 3, "read": 3, "write": 1}
 
 
-async def test_nobody_is_there():
+async def test_nobody_is_there() -> None:
     assert await HeadWorld().sign_all() == SignReport()
 
 
-async def test_who_fails_does_not_stop_the_others(world, caplog):
+async def test_who_fails_does_not_stop_the_others(world: Any, caplog: pytest.LogCaptureFixture) -> None:
     await world.sign_all()
     for scope in USERS:
         await world.changed(document(scope), 2)
@@ -70,7 +72,7 @@ async def test_who_fails_does_not_stop_the_others(world, caplog):
     assert await world.sign_all() == SignReport(users=3, signed=1, unchanged=1, broken=1)
 
 
-async def test_a_user_whose_documents_are_all_gone_is_noticed(world, caplog):
+async def test_a_user_whose_documents_are_all_gone_is_noticed(world: Any, caplog: pytest.LogCaptureFixture) -> None:
     await world.sign_all()
     for name in ("alpha.json", "beta.json", "gamma.json"):
         await world.put_back(document(USERS[1], name), None)
@@ -79,7 +81,7 @@ async def test_a_user_whose_documents_are_all_gone_is_noticed(world, caplog):
     assert [told.user for told in caplog.records] == [USERS[1].prefix]
 
 
-async def test_without_a_key_it_says_so_before_it_looks(world):
+async def test_without_a_key_it_says_so_before_it_looks(world: Any) -> None:
     world.signing.down = True
     with pytest.raises(VaultUnavailable):
         await world.sign_all()
@@ -90,18 +92,18 @@ async def test_without_a_key_it_says_so_before_it_looks(world):
 
 
 @pytest.fixture
-async def world_read():
+async def world_read() -> AsyncIterator[Any]:
     made = HeadWorld()
     await made.changed(ALPHA, 1)
     yield made
     await made.background.drain()
 
 
-async def test_nothing_was_signed(world_read):
+async def test_nothing_was_signed(world_read: Any) -> None:
     assert await world_read.newest() is None
 
 
-async def test_it_is_the_last_over_many_pages(world_read, monkeypatch):
+async def test_it_is_the_last_over_many_pages(world_read: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "HEADS_PAGE", 2)
     for number in range(1, 6):
         await world_read.sign()
@@ -111,7 +113,7 @@ async def test_it_is_the_last_over_many_pages(world_read, monkeypatch):
 
 
 @pytest.mark.parametrize("damage", ["nonsense", "another number", "another user"])
-async def test_what_is_no_head_of_this_place_is_told(world_read, damage):
+async def test_what_is_no_head_of_this_place_is_told(world_read: Any, damage: Any) -> None:
     await world_read.sign()
     other = HeadWorld()
     await other.count_up(1, type(ALPHA)(UserScope("t1", "u2"), "projects", "alpha.json"))

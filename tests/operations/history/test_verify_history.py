@@ -1,7 +1,9 @@
 """What each way of tampering comes to, with heads: the first broken link has a name."""
 
 import asyncio
+from collections.abc import AsyncIterator
 from dataclasses import replace
+from typing import Any
 
 import orjson
 import pytest
@@ -20,7 +22,7 @@ from tests.operations.service_scenario import ALPHA, SCOPE
 
 
 @pytest.fixture
-async def world():
+async def world() -> AsyncIterator[Any]:
     """Alpha with five changes and beta with two; heads after alpha's second, third and fifth."""
     made = HeadWorld()
     await made.changed(BETA, 2)
@@ -32,25 +34,25 @@ async def world():
     await made.background.drain()
 
 
-async def test_what_holds(world):
+async def test_what_holds(world: Any) -> None:
     heads, found = await world.verify()
     assert (heads.count, heads.newest.sequence, heads.fault, heads.is_checked, heads.since) == (3, 3, None, True, 0)
     assert [(one.key, one.changes, one.fault) for one in found] == [(ALPHA, 5, None), (BETA, 2, None)]
 
 
-async def test_nothing_signed_and_nothing_there():
+async def test_nothing_signed_and_nothing_there() -> None:
     heads, found = await HeadWorld().verify()
     assert (heads.count, heads.fault, heads.is_checked, list(found)) == (0, None, True, [])
 
 
-async def test_no_vault_is_asked_where_nothing_is_signed(world):
+async def test_no_vault_is_asked_where_nothing_is_signed(world: Any) -> None:
     fresh = HeadWorld()
     await fresh.changed(ALPHA, 1)
     heads, _ = await fresh.verify(keys=None)
     assert (heads.is_checked, heads.count, heads.since) == (True, 0, 1)
 
 
-async def test_a_public_key_is_enough(world):
+async def test_a_public_key_is_enough(world: Any) -> None:
     public = by_id(await world.signing.public_keys())
     assert await world.faults(keys=None, public_keys=public) == [None, None, None]
     heads, _ = await world.verify(keys=None, public_keys=public)
@@ -63,7 +65,7 @@ async def test_a_public_key_is_enough(world):
 
 
 @pytest.mark.parametrize("number", [1, 3, 5])
-async def test_a_flipped_byte_in_a_record_is_named(world, number):
+async def test_a_flipped_byte_in_a_record_is_named(world: Any, number: Any) -> None:
     change_id = world.alpha[number - 1]
     data = await world.audit.read(SCOPE, change_id)
     world.audit.tamper(SCOPE, change_id, data.replace(b"svc-alice", b"svc-alicf", 1))
@@ -72,21 +74,21 @@ async def test_a_flipped_byte_in_a_record_is_named(world, number):
     assert alpha.startswith(change_id)
 
 
-async def test_a_removed_record_is_named(world):
+async def test_a_removed_record_is_named(world: Any) -> None:
     world.audit.tamper(SCOPE, world.alpha[2], None)
     heads, alpha, beta = await world.faults()
     assert (heads, beta) == (None, None)
     assert alpha == f"{world.alpha[2]}: the record is missing, another's or out of order"
 
 
-async def test_reordered_records_are_named(world):
+async def test_reordered_records_are_named(world: Any) -> None:
     first, second = [await world.audit.read(SCOPE, change_id) for change_id in world.alpha[1:3]]
     world.audit.tamper(SCOPE, world.alpha[1], second)
     world.audit.tamper(SCOPE, world.alpha[2], first)
     assert (await world.faults())[1].startswith(world.alpha[1])
 
 
-async def test_an_inserted_record_is_named(world):
+async def test_an_inserted_record_is_named(world: Any) -> None:
     """With a number of its own, so that all that follow move up by one."""
     datas = [await world.audit.read(SCOPE, change_id) for change_id in world.alpha]
     doc_id = world.alpha[0].rpartition("-")[0]
@@ -97,7 +99,7 @@ async def test_an_inserted_record_is_named(world):
 
 
 @pytest.mark.parametrize(("keep", "head"), [(4, 3), (3, 3), (2, 2), (1, 1)])
-async def test_a_cut_end_with_a_document_to_match_is_named(world, keep, head):
+async def test_a_cut_end_with_a_document_to_match_is_named(world: Any, keep: Any, head: Any) -> None:
     """Of the chain alone, nothing shows."""
     await world.cut(ALPHA, keep)
     heads, alpha, beta = await world.faults()
@@ -109,7 +111,7 @@ async def test_a_cut_end_with_a_document_to_match_is_named(world, keep, head):
 
 
 @pytest.mark.parametrize(("number", "head"), [(1, 1), (2, 1), (3, 2), (4, 3), (5, 3)])
-async def test_a_chain_that_was_written_anew_is_named(world, number, head):
+async def test_a_chain_that_was_written_anew_is_named(world: Any, number: Any, head: Any) -> None:
     """From one record on, every hash and the document to match: of the chain alone, nothing shows."""
     await world.write_anew(ALPHA, number, "svc-mallory")
     heads, alpha, beta = await world.faults()
@@ -117,7 +119,7 @@ async def test_a_chain_that_was_written_anew_is_named(world, number, head):
     assert f"the history is not the one of head {head}" in alpha
 
 
-async def test_a_removed_document_is_named_with_all_its_records(world):
+async def test_a_removed_document_is_named_with_all_its_records(world: Any) -> None:
     for record in await world.chain(BETA):
         world.audit.tamper(SCOPE, record["change_id"], None)
     await world.put_back(BETA, None)
@@ -126,7 +128,7 @@ async def test_a_removed_document_is_named_with_all_its_records(world):
     assert "and nothing of it is stored" in beta
 
 
-async def test_the_whole_user_put_back_is_named(world):
+async def test_the_whole_user_put_back_is_named(world: Any) -> None:
     await world.cut(ALPHA, 2)
     await world.cut(BETA, 1)
     heads, alpha, beta = await world.faults()
@@ -135,7 +137,7 @@ async def test_the_whole_user_put_back_is_named(world):
     assert beta.endswith("000000000002")
 
 
-async def test_the_whole_user_put_back_with_the_heads_shows_against_a_head_kept_elsewhere_alone(world):
+async def test_the_whole_user_put_back_with_the_heads_shows_against_a_head_kept_elsewhere_alone(world: Any) -> None:
     kept = (await world.newest()).data
     await world.cut(ALPHA, 2)
     for number in (2, 3):
@@ -155,7 +157,7 @@ async def test_the_whole_user_put_back_with_the_heads_shows_against_a_head_kept_
 
 
 @pytest.mark.parametrize("sequence", [1, 2, 3, 4, 5])
-async def test_a_baseline_takes_nothing_from_the_heads(world, sequence):
+async def test_a_baseline_takes_nothing_from_the_heads(world: Any, sequence: Any) -> None:
     """Records up to a change have given way to a baseline; heads from before it hold by their signature."""
     await retain(world, ALPHA, sequence)
     heads, [alpha, _] = await world.verify()
@@ -165,7 +167,7 @@ async def test_a_baseline_takes_nothing_from_the_heads(world, sequence):
 
 
 @pytest.mark.parametrize("sealed", [False, True])
-async def test_a_baseline_that_was_made_up_in_a_signed_place_is_named(world, sealed):
+async def test_a_baseline_that_was_made_up_in_a_signed_place_is_named(world: Any, sealed: Any) -> None:
     """The baseline and the document agree on another content: the record that was signed contradicts them.
 
     Open, as whoever can write to the storage can make it; or sealed, as who has the user's data key besides.
@@ -189,7 +191,7 @@ async def test_a_baseline_that_was_made_up_in_a_signed_place_is_named(world, sea
         assert (await world.faults())[1] == f"{head.change_id(5)}: the record is missing"
 
 
-async def test_where_the_data_keys_are_gone_the_heads_still_hold(world):
+async def test_where_the_data_keys_are_gone_the_heads_still_hold(world: Any) -> None:
     world.vault.cache.forget(SCOPE)
     await world.key_records.delete(data_keys_key(SCOPE))
     heads, alpha, beta = await world.faults()
@@ -198,14 +200,14 @@ async def test_where_the_data_keys_are_gone_the_heads_still_hold(world):
     assert beta.endswith("-000000000001: its values do not open")
 
 
-async def test_a_baseline_newer_than_all_heads_is_named(world):
+async def test_a_baseline_newer_than_all_heads_is_named(world: Any) -> None:
     await world.changed(ALPHA, 2)
     await retain(world, ALPHA, 6)
     fault = (await world.faults())[1]
     assert fault.startswith(f"{(await world.head()).change_id(6)}: the history begins here, and head 3, the newest")
 
 
-async def test_what_is_newer_than_the_last_head_can_be_cut_unnoticed(world):
+async def test_what_is_newer_than_the_last_head_can_be_cut_unnoticed(world: Any) -> None:
     """What a head is for, and how far it goes."""
     await world.changed(ALPHA, 2)
     heads, _ = await world.verify()
@@ -215,7 +217,7 @@ async def test_what_is_newer_than_the_last_head_can_be_cut_unnoticed(world):
 
 
 @pytest.mark.parametrize("number", [1, 2, 3])
-async def test_a_flipped_byte_in_a_head_is_named(world, number):
+async def test_a_flipped_byte_in_a_head_is_named(world: Any, number: Any) -> None:
     key = checkpoint_key(SCOPE, number)
     members = orjson.loads((await world.records.read(key)).data)
     members["documents"][0]["sequence"] -= 1
@@ -224,19 +226,19 @@ async def test_a_flipped_byte_in_a_head_is_named(world, number):
 
 
 @pytest.mark.parametrize("number", [1, 2])
-async def test_a_removed_head_is_named(world, number):
+async def test_a_removed_head_is_named(world: Any, number: Any) -> None:
     world.records.tamper(checkpoint_key(SCOPE, number), None)
     assert await world.faults() == [f"heads/{number:012d}: the head is missing", None, None]
 
 
-async def test_a_vault_that_lost_the_key_is_told(world):
+async def test_a_vault_that_lost_the_key_is_told(world: Any) -> None:
     assert (await world.faults(keys=MemorySigningKeys(SequentialIds())))[0].startswith(
         "heads/000000000001: signed with the key"
     )
 
 
-async def test_changes_and_signatures_meanwhile_are_no_fault(world):
-    async def go_on():
+async def test_changes_and_signatures_meanwhile_are_no_fault(world: Any) -> None:
+    async def go_on() -> None:
         for _ in range(5):
             await world.changed(ALPHA, 1)
             await world.sign()

@@ -22,7 +22,7 @@ from tests.services import service_of
 NOBODY = Job(JobKind.CONFLICT, "t1", "u1", "cfl-none")
 
 
-async def test_a_conflict_whose_ground_is_given_back_is_resolved():
+async def test_a_conflict_whose_ground_is_given_back_is_resolved() -> None:
     world, conflict = await disputed_world()
     await world.live(ALPHA, put("/summary", "Search as it was"))
     found = await world.retry(conflict.job, 1)
@@ -39,7 +39,7 @@ async def test_a_conflict_whose_ground_is_given_back_is_resolved():
     assert await world.marked() == []
 
 
-async def test_a_conflict_that_somebody_settled_the_same_way_is_resolved_without_a_change():
+async def test_a_conflict_that_somebody_settled_the_same_way_is_resolved_without_a_change() -> None:
     world, conflict = await disputed_world()
     await world.live(ALPHA, put("/summary", "The retrieval rewrite"))
     before = len(await world.history(ALPHA))
@@ -48,7 +48,7 @@ async def test_a_conflict_that_somebody_settled_the_same_way_is_resolved_without
     assert len(await world.history(ALPHA)) == before
 
 
-async def test_a_retry_in_vain_shows_the_newest_version_and_is_scheduled_again():
+async def test_a_retry_in_vain_shows_the_newest_version_and_is_scheduled_again() -> None:
     world, conflict = await disputed_world()
     await world.live(ALPHA, put("/summary", "Changed once more"))
     found = await world.retry(conflict.job, 1)
@@ -60,7 +60,7 @@ async def test_a_retry_in_vain_shows_the_newest_version_and_is_scheduled_again()
     assert versions.proposal.base["summary"] == "Search as it was"
 
 
-async def test_after_the_last_scheduled_retry_it_rests_without_a_mark():
+async def test_after_the_last_scheduled_retry_it_rests_without_a_mark() -> None:
     world, conflict = await disputed_world()
     for attempt in range(1, len(BACKOFF) + 1):
         assert await world.marked() == [conflict.job]
@@ -72,7 +72,7 @@ async def test_after_the_last_scheduled_retry_it_rests_without_a_mark():
     assert sent == list(range(1, len(BACKOFF) + 1))
 
 
-async def test_a_scheduled_retry_whose_turn_is_over_does_nothing():
+async def test_a_scheduled_retry_whose_turn_is_over_does_nothing() -> None:
     world, conflict = await disputed_world()
     first = await world.retry(conflict.job, 1)
     await world.live(ALPHA, put("/summary", "Search as it was"))
@@ -81,14 +81,14 @@ async def test_a_scheduled_retry_whose_turn_is_over_does_nothing():
     assert (await world.retry(conflict.job, 2)).status is ConflictStatus.RESOLVED
 
 
-async def test_a_retry_that_somebody_asked_for_leaves_the_schedule_alone():
+async def test_a_retry_that_somebody_asked_for_leaves_the_schedule_alone() -> None:
     world, conflict = await disputed_world()
     found = await world.retry(conflict.job, None)
     assert (found.attempts, found.scheduled, found.next_attempt_at) == (1, 1, conflict.next_attempt_at)
     assert len([job for job, _, _ in world.queue.sent if job.kind is JobKind.CONFLICT]) == 1
 
 
-async def test_a_closed_conflict_is_left_alone_and_its_mark_taken_away():
+async def test_a_closed_conflict_is_left_alone_and_its_mark_taken_away() -> None:
     world, conflict = await disputed_world()
     await world.live(ALPHA, put("/summary", "Search as it was"))
     resolved = await world.retry(conflict.job, None)
@@ -99,7 +99,7 @@ async def test_a_closed_conflict_is_left_alone_and_its_mark_taken_away():
     assert len(await world.history(ALPHA)) == 4
 
 
-async def test_racing_retries_apply_it_once():
+async def test_racing_retries_apply_it_once() -> None:
     world, conflict = await disputed_world()
     await world.live(ALPHA, put("/summary", "Search as it was"))
     found = await asyncio.gather(*(world.retry(conflict.job, attempt) for attempt in (1, 1, None, None)))
@@ -109,7 +109,7 @@ async def test_racing_retries_apply_it_once():
     assert len(written) == 1
 
 
-async def test_what_the_document_refuses_keeps_it_open_with_the_code():
+async def test_what_the_document_refuses_keeps_it_open_with_the_code() -> None:
     note = proposed("project_doc", "alpha.json", add("/recent_notes/-", "The deadline is Friday"), cites="m3")
     world, conflict = await disputed_world(note, outrun)
     room = 30 - len((await world.content(ALPHA))["recent_notes"])
@@ -122,7 +122,7 @@ async def test_what_the_document_refuses_keeps_it_open_with_the_code():
     assert (found.status, found.rebases) == (ConflictStatus.RESOLVED, 3)
 
 
-async def test_a_profile_that_admits_the_worker_no_more_keeps_it_open_with_the_reason():
+async def test_a_profile_that_admits_the_worker_no_more_keeps_it_open_with_the_reason() -> None:
     world, conflict = await disputed_world()
     await world.live(ALPHA, put("/summary", "Search as it was"))
     profile = CATALOG.profile(PROFILE).model_copy(update={"allowed_principals": ()})
@@ -133,7 +133,7 @@ async def test_a_profile_that_admits_the_worker_no_more_keeps_it_open_with_the_r
     assert (await world.retry(conflict.job, 2)).status is ConflictStatus.RESOLVED
 
 
-async def test_what_does_not_open_rests_in_the_end():
+async def test_what_does_not_open_rests_in_the_end() -> None:
     world, conflict = await disputed_world()
     stored = await world.records.read(conflict.key)
     assert stored is not None
@@ -144,7 +144,7 @@ async def test_what_does_not_open_rests_in_the_end():
     assert found.reason.startswith("DECRYPTION_FAILED: ")
 
 
-async def test_a_defect_of_ours_counts_as_a_try_so_that_the_schedule_ends(caplog):
+async def test_a_defect_of_ours_counts_as_a_try_so_that_the_schedule_ends(caplog: pytest.LogCaptureFixture) -> None:
     world, conflict = await disputed_world()
 
     class Broken:
@@ -157,14 +157,14 @@ async def test_a_defect_of_ours_counts_as_a_try_so_that_the_schedule_ends(caplog
     assert "could not be tried" in caplog.text
 
 
-async def test_a_mark_that_was_lost_is_put_back_when_the_broker_does_not_take_the_next_retry():
+async def test_a_mark_that_was_lost_is_put_back_when_the_broker_does_not_take_the_next_retry() -> None:
     world, conflict = await disputed_world()
     await world.marks.unmark(conflict.job)
     await world.retry(conflict.job, 1, queue=DownQueue())
     assert await world.marked() == [conflict.job]
 
 
-async def test_what_was_applied_is_told_although_it_was_discarded_meanwhile():
+async def test_what_was_applied_is_told_although_it_was_discarded_meanwhile() -> None:
     world, conflict = await disputed_world()
     await world.live(ALPHA, put("/summary", "Search as it was"))
 
@@ -185,7 +185,7 @@ async def test_what_was_applied_is_told_although_it_was_discarded_meanwhile():
     assert stored_now.change_id == found.change_id is not None
 
 
-async def test_without_a_broker_the_next_retry_is_left_to_the_mark():
+async def test_without_a_broker_the_next_retry_is_left_to_the_mark() -> None:
     world, conflict = await disputed_world()
     found = await world.retry(conflict.job, 1, queue=DownQueue())
     assert found.scheduled == 2
@@ -194,7 +194,7 @@ async def test_without_a_broker_the_next_retry_is_left_to_the_mark():
     assert world.queue.sent[-1] == (conflict.job, 2, None)
 
 
-async def test_the_store_being_down_goes_up():
+async def test_the_store_being_down_goes_up() -> None:
     world, conflict = await disputed_world()
     await world.live(ALPHA, put("/summary", "Search as it was"))
 
@@ -208,7 +208,7 @@ async def test_the_store_being_down_goes_up():
     assert (await world.retry(conflict.job, 1)).status is ConflictStatus.RESOLVED
 
 
-async def test_unknown_conflicts_are_refused():
+async def test_unknown_conflicts_are_refused() -> None:
     world, _ = await disputed_world()
     with pytest.raises(ConflictNotFound):
         await world.retry(NOBODY, 1)
@@ -225,7 +225,7 @@ def outrun(world: World) -> Any:
     return watching
 
 
-async def test_while_the_user_is_erased_nothing_is_written_and_nothing_sent():
+async def test_while_the_user_is_erased_nothing_is_written_and_nothing_sent() -> None:
     world, conflict = await disputed_world()
     fences = ErasureStore(world.blobs)
     before, sent = await world.conflicts(), list(world.queue.sent)
@@ -236,7 +236,7 @@ async def test_while_the_user_is_erased_nothing_is_written_and_nothing_sent():
     assert (await world.conflicts(), world.queue.sent) == (before, sent)
 
 
-async def test_a_fence_that_is_met_by_the_document_alone_counts_as_no_attempt():
+async def test_a_fence_that_is_met_by_the_document_alone_counts_as_no_attempt() -> None:
     """The erasure ends between the two, as it does when it finds a legal hold."""
     world, conflict = await disputed_world()
     await world.live(ALPHA, put("/summary", "Search as it was"))

@@ -1,5 +1,7 @@
 """Keeping a patch that met a changed document."""
 
+from typing import Any
+
 from memnet.domain.replay.conflict import BACKOFF, ConflictStatus
 from memnet.operations.replay.create_conflict import create_conflict
 from tests.domain.replay_samples import dispute, proposal
@@ -7,12 +9,12 @@ from tests.operations.replay_scenario import DownQueue, World
 from tests.services import service_of
 
 
-async def open_(world: World, **ports) -> None:
+async def open_(world: World, **ports: Any) -> None:
     chosen = {"vault": world.vault, "marks": world.marks, "queue": world.queue}
     await create_conflict(proposal(), dispute(), service_of(**chosen | ports), rebases=1)
 
 
-async def test_it_is_marked_stored_and_sent_once():
+async def test_it_is_marked_stored_and_sent_once() -> None:
     world = World()
     await open_(world)
     await open_(world)
@@ -24,14 +26,14 @@ async def test_it_is_marked_stored_and_sent_once():
     assert await world.marked() == [conflict.job]
 
 
-async def test_nothing_of_what_was_proposed_lies_open():
+async def test_nothing_of_what_was_proposed_lies_open() -> None:
     world = World()
     await open_(world)
     for data in world.records_at_rest():
         assert b"rewrite" not in data
 
 
-async def test_without_a_broker_it_is_marked_all_the_same():
+async def test_without_a_broker_it_is_marked_all_the_same() -> None:
     world = World()
     await open_(world, queue=DownQueue())
     ((conflict, _),) = await world.conflicts()

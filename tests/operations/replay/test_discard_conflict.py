@@ -17,14 +17,14 @@ from tests.services import service_of
 CAROL = Actor("carol", frozenset())
 
 
-async def discard(world: World, conflict_id: str, note: str | None = None, **ports: Any):
+async def discard(world: World, conflict_id: str, note: str | None = None, **ports: Any) -> Any:
     chosen = {name: port for name, port in world.conflict_ports().items() if name != "queue"}
     found = await discard_conflict(SCOPE, conflict_id, service_of(**chosen | ports), actor=CAROL, note=note)
     await world.background.drain()
     return found
 
 
-async def test_a_discarded_conflict_changes_nothing_and_names_who_decided():
+async def test_a_discarded_conflict_changes_nothing_and_names_who_decided() -> None:
     world, conflict = await disputed_world()
     before = await world.history(ALPHA)
     found, versions = await discard(world, conflict.conflict_id, "the live text is right")
@@ -37,7 +37,7 @@ async def test_a_discarded_conflict_changes_nothing_and_names_who_decided():
     assert await world.marked() == []
 
 
-async def test_it_takes_no_further_decision_and_no_scheduled_retry_revives_it():
+async def test_it_takes_no_further_decision_and_no_scheduled_retry_revives_it() -> None:
     world, conflict = await disputed_world()
     await discard(world, conflict.conflict_id)
     with pytest.raises(ConflictClosed) as refused:
@@ -59,7 +59,7 @@ def dying(at: str, *, applied: bool) -> Watch:
     return watching
 
 
-async def test_what_an_interrupted_retry_has_applied_is_resolved_and_not_discarded():
+async def test_what_an_interrupted_retry_has_applied_is_resolved_and_not_discarded() -> None:
     world, conflict = await disputed_world()
     await world.live(ALPHA, put("/summary", "Search as it was"))
     down = {"count": 0}
@@ -79,7 +79,7 @@ async def test_what_an_interrupted_retry_has_applied_is_resolved_and_not_discard
     assert found.change_id == (await world.history(ALPHA))[-1]["change_id"]
 
 
-async def test_what_an_interrupted_retry_has_not_applied_is_discarded():
+async def test_what_an_interrupted_retry_has_not_applied_is_discarded() -> None:
     world, conflict = await disputed_world()
     await world.live(ALPHA, put("/summary", "Search as it was"))
     with pytest.raises(Unavailable):
@@ -91,7 +91,7 @@ async def test_what_an_interrupted_retry_has_not_applied_is_discarded():
     assert (await world.content(ALPHA))["summary"] == "Search as it was"
 
 
-async def test_one_that_nobody_can_open_can_be_discarded():
+async def test_one_that_nobody_can_open_can_be_discarded() -> None:
     world, conflict = await disputed_world()
     stored = await world.records.read(conflict.key)
     assert stored is not None
@@ -101,13 +101,13 @@ async def test_one_that_nobody_can_open_can_be_discarded():
     assert (found.status, versions) == (ConflictStatus.DISCARDED, None)
 
 
-async def test_what_is_not_there_is_refused():
+async def test_what_is_not_there_is_refused() -> None:
     world = World()
     with pytest.raises(ConflictNotFound):
         await discard(world, "cfl-none")
 
 
-async def test_a_sensitive_note_is_refused():
+async def test_a_sensitive_note_is_refused() -> None:
     world, conflict = await disputed_world()
     with pytest.raises(FieldDenied) as refused:
         await discard(world, conflict.conflict_id, "card 4111 1111 1111 1111")

@@ -16,7 +16,7 @@ async def fail(world: World, job: Job) -> Replay | None:
     )
 
 
-async def test_a_replay_that_is_given_up_says_why_and_is_marked_no_more():
+async def test_a_replay_that_is_given_up_says_why_and_is_marked_no_more() -> None:
     world = World()
     job = await world.store()
     found = await fail(world, job)
@@ -27,7 +27,7 @@ async def test_a_replay_that_is_given_up_says_why_and_is_marked_no_more():
     assert await fail(world, job) == found
 
 
-async def test_the_same_snapshot_again_has_it_tried_anew():
+async def test_the_same_snapshot_again_has_it_tried_anew() -> None:
     world = World(models=ScriptedModels([answer(PREFERENCE)]))
     job = await world.store()
     await fail(world, job)
@@ -39,7 +39,7 @@ async def test_the_same_snapshot_again_has_it_tried_anew():
     assert (await world.content(DYNAMIC))["preferences"] == ["Prefers concise answers"]
 
 
-async def test_a_finished_replay_stays_as_it_is():
+async def test_a_finished_replay_stays_as_it_is() -> None:
     world = World(models=ScriptedModels([answer(PREFERENCE)]))
     job = await world.store()
     done = await world.replay(job)
@@ -48,7 +48,7 @@ async def test_a_finished_replay_stays_as_it_is():
     assert await world.marked() == []
 
 
-async def test_beside_a_worker_it_ends_one_way_or_the_other():
+async def test_beside_a_worker_it_ends_one_way_or_the_other() -> None:
     world = World(models=ScriptedModels([answer(PREFERENCE)]))
     job = await world.store()
     found, failed = await asyncio.gather(world.replay(job), fail(world, job))
@@ -57,7 +57,7 @@ async def test_beside_a_worker_it_ends_one_way_or_the_other():
     assert await world.marked() == []
 
 
-async def test_of_a_replay_that_is_not_there_only_the_mark_goes():
+async def test_of_a_replay_that_is_not_there_only_the_mark_goes() -> None:
     world = World()
     job = Job(JobKind.REPLAY, "t1", "u1", "rpl-none")
     await world.marks.mark(job)

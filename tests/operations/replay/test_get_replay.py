@@ -21,13 +21,13 @@ from tests.operations.replay_scenario import (
 )
 
 
-async def test_a_replay_that_waits_has_no_patches_yet():
+async def test_a_replay_that_waits_has_no_patches_yet() -> None:
     world = World()
     told = await world.told(await world.store())
     assert (told["status"], told["patches"], told["event_id"], told["attempts"]) == ("queued", [], None, 0)
 
 
-async def test_each_patch_has_its_fate_and_reason():
+async def test_each_patch_has_its_fate_and_reason() -> None:
     world = World(models=ScriptedModels([answer(PREFERENCE, FACT, DEADLINE, FORBIDDEN)]))
     await world.create_project()
     job = await world.store()
@@ -43,7 +43,7 @@ async def test_each_patch_has_its_fate_and_reason():
     assert rejected["reason"].startswith("PATH_NOT_WRITABLE: ")
 
 
-async def test_what_became_of_a_conflict_is_told_with_it():
+async def test_what_became_of_a_conflict_is_told_with_it() -> None:
     world, conflict = await disputed_world()
     (patch,) = (await get_replay(SCOPE, conflict.replay_id, records=world.records))["patches"]
     assert (patch["status"], patch["conflict_id"], patch["conflict_status"]) == (
@@ -58,7 +58,7 @@ async def test_what_became_of_a_conflict_is_told_with_it():
     assert (patch["status"], patch["conflict_status"], patch["change_id"]) == ("conflict", "resolved", found.change_id)
 
 
-async def test_another_users_replay_is_not_found():
+async def test_another_users_replay_is_not_found() -> None:
     world = World()
     job = await world.store()
     with pytest.raises(ReplayNotFound):
@@ -67,7 +67,7 @@ async def test_another_users_replay_is_not_found():
         await get_replay(SCOPE, "..", records=world.records)
 
 
-async def test_a_record_that_is_none_is_said_to_be_broken():
+async def test_a_record_that_is_none_is_said_to_be_broken() -> None:
     world = World()
     await world.records.write(replay_key(SCOPE, "rpl-x"), b"[]", replaces=None)
     with pytest.raises(HistoryCorrupt):

@@ -1,5 +1,7 @@
 """The list of conflicts."""
 
+from typing import Any
+
 import pytest
 
 from memnet.adapters.memory.models import ScriptedModels
@@ -13,11 +15,13 @@ from tests.operations.replay_scenario import ALPHA, SCOPE, World, disputed_world
 from tests.services import service_of
 
 
-async def listed(world: World, status: ConflictStatus | None = None, limit: int = 100, cursor: str | None = None):
+async def listed(
+    world: World, status: ConflictStatus | None = None, limit: int = 100, cursor: str | None = None
+) -> Any:
     return await list_conflicts(SCOPE, status=status, limit=limit, cursor=cursor, vault=world.vault)
 
 
-async def test_a_conflict_has_what_it_takes_to_decide_it():
+async def test_a_conflict_has_what_it_takes_to_decide_it() -> None:
     world, conflict = await disputed_world()
     ((found, versions),) = (await listed(world)).items
     assert found == conflict
@@ -30,7 +34,7 @@ async def test_a_conflict_has_what_it_takes_to_decide_it():
     assert (found.confidence, found.evidence["message_ids"]) == (0.75, ["m3"])
 
 
-async def test_they_are_listed_by_status():
+async def test_they_are_listed_by_status() -> None:
     world, conflict = await disputed_world()
     assert len((await listed(world, ConflictStatus.OPEN)).items) == 1
     assert (await listed(world, ConflictStatus.RESOLVED)).items == []
@@ -40,7 +44,7 @@ async def test_they_are_listed_by_status():
     assert len((await listed(world, ConflictStatus.RESOLVED)).items) == 1
 
 
-async def test_pages_are_bounded_and_follow_one_another():
+async def test_pages_are_bounded_and_follow_one_another() -> None:
     world = World(models=ScriptedModels([]))
     for number in range(1, PAGE + 4):
         await create_conflict(
@@ -57,7 +61,7 @@ async def test_pages_are_bounded_and_follow_one_another():
         await listed(world, cursor="AAAA")
 
 
-async def test_another_users_conflicts_are_not_among_them():
+async def test_another_users_conflicts_are_not_among_them() -> None:
     world, _ = await disputed_world()
     other = UserScope("t1", "u10")
     assert (await list_conflicts(other, status=None, limit=10, cursor=None, vault=world.vault)).items == []

@@ -11,7 +11,7 @@ from memnet.operations.replay.list_replays import PAGE, list_replays
 from tests.operations.replay_scenario import SCOPE, World
 
 
-async def test_each_is_told_as_if_it_were_asked_for():
+async def test_each_is_told_as_if_it_were_asked_for() -> None:
     world = World()
     job = await world.store()
     await world.replay(job)
@@ -21,14 +21,14 @@ async def test_each_is_told_as_if_it_were_asked_for():
     assert page.next_cursor is None
 
 
-async def test_another_users_are_not_among_them():
+async def test_another_users_are_not_among_them() -> None:
     world = World()
     await world.store()
     other = UserScope("t1", "u10")
     assert (await list_replays(other, limit=10, cursor=None, records=world.records)).items == []
 
 
-async def test_pages_are_bounded_and_follow_one_another():
+async def test_pages_are_bounded_and_follow_one_another() -> None:
     world = World()
     job = await world.store()
     stored = await world.records.read(replay_key(SCOPE, job.job_id))
@@ -44,7 +44,7 @@ async def test_pages_are_bounded_and_follow_one_another():
         await list_replays(SCOPE, limit=10, cursor="AAAA", records=world.records)
 
 
-async def test_one_that_cannot_be_read_is_no_empty_list():
+async def test_one_that_cannot_be_read_is_no_empty_list() -> None:
     world = World()
     await world.records.write(ItemKey(SCOPE, ItemKind.REPLAYS, "rpl-1"), b"{}", replaces=None)
     with pytest.raises(HistoryCorrupt):

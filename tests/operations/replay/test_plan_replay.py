@@ -33,7 +33,7 @@ async def planned(world: World) -> PlannedReplay:
     )
 
 
-async def test_the_first_patch_of_each_document_is_ready_to_be_sent():
+async def test_the_first_patch_of_each_document_is_ready_to_be_sent() -> None:
     world = World(models=ScriptedModels([answer(PREFERENCE, SUMMARY, DEADLINE, FORBIDDEN)]))
     await world.create_project()
     found = await planned(world)
@@ -47,7 +47,7 @@ async def test_the_first_patch_of_each_document_is_ready_to_be_sent():
     assert found.plan.event["project_ids"] == ["alpha"]
 
 
-async def test_nothing_is_stored():
+async def test_nothing_is_stored() -> None:
     world = World(models=ScriptedModels([answer(PREFERENCE)]))
     await planned(world)
     storage = storage_of(world.records)
@@ -57,12 +57,12 @@ async def test_nothing_is_stored():
     assert replays.load(storage.data(replay)).sealed is None
 
 
-async def test_models_that_do_not_answer_go_up():
+async def test_models_that_do_not_answer_go_up() -> None:
     with pytest.raises(Unavailable):
         await planned(World(models=ScriptedModels([])))
 
 
-async def test_a_snapshot_that_is_gone_or_altered_is_refused():
+async def test_a_snapshot_that_is_gone_or_altered_is_refused() -> None:
     world = World()
     job = await world.store()
     key = snapshot_key(SCOPE, "c1", "s1")

@@ -2,6 +2,7 @@
 
 from dataclasses import replace
 from types import MappingProxyType
+from typing import Any
 
 import pytest
 
@@ -15,11 +16,11 @@ from tests.operations.replay_scenario import ALPHA, SCOPE, World, add, put
 from tests.services import service_of
 
 
-async def rebase(world: World, catalog=CATALOG, **members):
+async def rebase(world: World, catalog: Any = CATALOG, **members: Any) -> Any:
     return await rebase_proposal(proposal(**members), service_of(documents=world.documents, catalog=catalog))
 
 
-async def test_it_is_carried_over_what_others_have_changed():
+async def test_it_is_carried_over_what_others_have_changed() -> None:
     world = World()
     await world.create_project()
     written = await world.live(ALPHA, add("/recent_notes/-", "first"))
@@ -29,7 +30,7 @@ async def test_it_is_carried_over_what_others_have_changed():
     assert carried.rebased == Rebased(OPS, ())
 
 
-async def test_a_changed_target_is_said_to_be():
+async def test_a_changed_target_is_said_to_be() -> None:
     world = World()
     await world.create_project()
     await world.live(ALPHA, put("/summary", "Another"))
@@ -38,13 +39,13 @@ async def test_a_changed_target_is_said_to_be():
     assert carried.content["summary"] == "Another"
 
 
-async def test_a_document_that_is_not_there_is_its_initial_content():
+async def test_a_document_that_is_not_there_is_its_initial_content() -> None:
     carried = await rebase(World(), base={"summary": "", "facets": {}, "recent_notes": []}, base_etag=None)
     assert (carried.etag, carried.content) == (None, {"summary": "", "facets": {}, "recent_notes": []})
     assert carried.rebased == Rebased(OPS, ())
 
 
-async def test_a_binding_that_is_gone_is_said_to_be():
+async def test_a_binding_that_is_gone_is_said_to_be() -> None:
     profile = CATALOG.profile("project-copilot-v1")
     kept = tuple(binding for binding in profile.document_bindings if binding.binding_id != "project_doc")
     changed = profile.model_copy(update={"document_bindings": kept})
@@ -53,7 +54,7 @@ async def test_a_binding_that_is_gone_is_said_to_be():
         await rebase(World(), catalog, key=DocumentKey(SCOPE, "projects", "beta.json"), base_etag=None)
 
 
-async def test_a_document_deleted_since_is_not_brought_back():
+async def test_a_document_deleted_since_is_not_brought_back() -> None:
     carried = await rebase(World())
     assert isinstance(carried.rebased, RebaseConflict)
     assert (carried.etag, carried.rebased.why) == (None, ConflictCause.GONE)

@@ -57,7 +57,7 @@ def saying(*patches: Any, **members: Any) -> ScriptedModels:
     return ScriptedModels([answer(*patches, **members)])
 
 
-async def test_what_was_said_is_in_the_documents_with_its_evidence():
+async def test_what_was_said_is_in_the_documents_with_its_evidence() -> None:
     world = World(models=saying(PREFERENCE, DEADLINE))
     await world.create_project()
     job = await world.store()
@@ -81,7 +81,7 @@ async def test_what_was_said_is_in_the_documents_with_its_evidence():
     assert await world.marked() == []
 
 
-async def test_a_document_that_is_not_there_is_created():
+async def test_a_document_that_is_not_there_is_created() -> None:
     world = World(models=saying(PREFERENCE))
     await world.replay(await world.store())
     (record,) = await world.history(DYNAMIC)
@@ -89,14 +89,14 @@ async def test_a_document_that_is_not_there_is_created():
     assert record["ops"][0]["path"] == "/content"
 
 
-async def test_without_a_digest_there_is_no_event():
+async def test_without_a_digest_there_is_no_event() -> None:
     world = World(models=saying(PREFERENCE, digest=None))
     replay = await world.replay(await world.store())
     assert replay.event_id is None
     assert await world.stored_events() == []
 
 
-async def test_without_a_model_fixed_rules_extract():
+async def test_without_a_model_fixed_rules_extract() -> None:
     world = World()
     replay = await world.replay(await world.store(), models=None)
     assert replay.finished
@@ -104,7 +104,7 @@ async def test_without_a_model_fixed_rules_extract():
     assert len(await world.stored_events()) == 1
 
 
-async def test_a_finished_replay_is_not_run_again():
+async def test_a_finished_replay_is_not_run_again() -> None:
     world = World(models=saying(PREFERENCE))
     job = await world.store()
     first = await world.replay(job)
@@ -114,7 +114,7 @@ async def test_a_finished_replay_is_not_run_again():
     assert await world.marked() == []
 
 
-async def test_extraction_is_settled_once_whatever_the_model_would_say_the_second_time():
+async def test_extraction_is_settled_once_whatever_the_model_would_say_the_second_time() -> None:
     other = proposed("user_dynamic", "user_dynamic.json", add("/preferences/-", "Prefers answers in verse"))
     world = World(models=ScriptedModels([answer(PREFERENCE, FACT), answer(other)]))
     job = await world.store()
@@ -136,7 +136,7 @@ async def test_extraction_is_settled_once_whatever_the_model_would_say_the_secon
 
 
 @pytest.mark.parametrize("workers", [2, 5])
-async def test_workers_on_one_job_double_nothing(workers):
+async def test_workers_on_one_job_double_nothing(workers: Any) -> None:
     answers = [
         answer(proposed("user_dynamic", "user_dynamic.json", add("/preferences/-", f"Prefers answers {number}")), FACT)
         for number in range(workers)
@@ -153,7 +153,7 @@ async def test_workers_on_one_job_double_nothing(workers):
     assert await world.marked() == []
 
 
-async def test_a_race_is_rebased_once_under_the_same_lineage():
+async def test_a_race_is_rebased_once_under_the_same_lineage() -> None:
     world = World(models=saying(DEADLINE))
     await world.create_project(notes=["first"])
     job = await world.store()
@@ -169,7 +169,7 @@ async def test_a_race_is_rebased_once_under_the_same_lineage():
     assert (last["idempotency_key"], last["lineage"]) == (f"{job.job_id}-1#rebase-1", f"{job.job_id}-1")
 
 
-async def test_a_race_that_is_lost_again_is_a_conflict_to_be_retried():
+async def test_a_race_that_is_lost_again_is_a_conflict_to_be_retried() -> None:
     world = World(models=saying(DEADLINE))
     await world.create_project(notes=["first"])
     job = await world.store()
@@ -191,7 +191,7 @@ async def test_a_race_that_is_lost_again_is_a_conflict_to_be_retried():
     assert world.queue.sent[-1] == (conflict.job, 1, world.clock.now() + BACKOFF[0])
 
 
-async def test_a_changed_target_is_a_conflict_that_says_where_and_disturbs_nothing():
+async def test_a_changed_target_is_a_conflict_that_says_where_and_disturbs_nothing() -> None:
     world = World(models=saying(SUMMARY, DEADLINE))
     await world.create_project()
     job = await world.store()
@@ -211,7 +211,7 @@ async def test_a_changed_target_is_a_conflict_that_says_where_and_disturbs_nothi
     assert (await world.content(ALPHA))["summary"] == "Another"
 
 
-async def test_what_somebody_else_has_written_already_is_not_written_again():
+async def test_what_somebody_else_has_written_already_is_not_written_again() -> None:
     world = World(models=saying(SUMMARY))
     await world.create_project()
     job = await world.store()
@@ -227,7 +227,7 @@ async def test_what_somebody_else_has_written_already_is_not_written_again():
     assert len(await world.history(ALPHA)) == 2
 
 
-async def test_two_patches_of_one_value_are_a_conflict_and_not_a_silent_overwriting():
+async def test_two_patches_of_one_value_are_a_conflict_and_not_a_silent_overwriting() -> None:
     again = proposed("project_doc", "alpha.json", put("/summary", "The retrieval rewrite is the summary"), cites="m3")
     world = World(models=saying(SUMMARY, again))
     await world.create_project()
@@ -236,7 +236,7 @@ async def test_two_patches_of_one_value_are_a_conflict_and_not_a_silent_overwrit
     assert (await world.content(ALPHA))["summary"] == "The retrieval rewrite"
 
 
-async def test_a_refused_patch_is_rejected_with_its_code_and_the_others_go_on():
+async def test_a_refused_patch_is_rejected_with_its_code_and_the_others_go_on() -> None:
     world = World(models=saying(DEADLINE, PREFERENCE, FORBIDDEN))
     await world.create_project()
     job = await world.store()
@@ -250,7 +250,7 @@ async def test_a_refused_patch_is_rejected_with_its_code_and_the_others_go_on():
     assert len((await world.content(ALPHA))["recent_notes"]) == 30
 
 
-async def test_a_worker_whom_the_profile_does_not_admit_is_told_so():
+async def test_a_worker_whom_the_profile_does_not_admit_is_told_so() -> None:
     profile = CATALOG.profile(PROFILE).model_copy(update={"allowed_principals": ("svc-chat",)})
     closed = replace(CATALOG, profiles=MappingProxyType({PROFILE: profile}))
     assert isinstance(closed, Catalog)
@@ -260,12 +260,12 @@ async def test_a_worker_whom_the_profile_does_not_admit_is_told_so():
     assert await world.content(DYNAMIC) is None
 
 
-async def test_an_unknown_replay_is_not_found():
+async def test_an_unknown_replay_is_not_found() -> None:
     with pytest.raises(ReplayNotFound):
         await World().replay(Job(JobKind.REPLAY, "t1", "u1", "rpl-none"))
 
 
-async def test_a_snapshot_that_is_gone_is_said_to_be():
+async def test_a_snapshot_that_is_gone_is_said_to_be() -> None:
     world = World()
     job = await world.store()
     await world.records.delete(snapshot_key(SCOPE, "c1", "s1"))
@@ -273,7 +273,7 @@ async def test_a_snapshot_that_is_gone_is_said_to_be():
         await world.replay(job)
 
 
-async def test_a_record_that_names_another_snapshot_is_refused():
+async def test_a_record_that_names_another_snapshot_is_refused() -> None:
     world = World()
     job, _ = await world.store("s1"), await world.store("s2")
     stored = await world.records.read(replay_key(SCOPE, job.job_id))
@@ -284,7 +284,7 @@ async def test_a_record_that_names_another_snapshot_is_refused():
         await world.replay(job)
 
 
-async def test_a_plan_that_was_altered_is_refused_and_nothing_of_it_applied():
+async def test_a_plan_that_was_altered_is_refused_and_nothing_of_it_applied() -> None:
     world = World(models=saying(PREFERENCE))
     job = await world.store()
 
@@ -305,7 +305,7 @@ async def test_a_plan_that_was_altered_is_refused_and_nothing_of_it_applied():
     assert await world.content(DYNAMIC) is None
 
 
-async def test_nothing_of_the_conversation_lies_open_while_a_replay_is_under_way():
+async def test_nothing_of_the_conversation_lies_open_while_a_replay_is_under_way() -> None:
     world = World(models=saying(PREFERENCE))
     job = await world.store()
 
@@ -321,7 +321,7 @@ async def test_nothing_of_the_conversation_lies_open_while_a_replay_is_under_way
         assert b"deadline" not in data
 
 
-async def test_another_event_under_the_replays_id_costs_the_event_alone():
+async def test_another_event_under_the_replays_id_costs_the_event_alone() -> None:
     world = World(models=saying(PREFERENCE))
     job = await world.store()
     await world.events.create(EventKey(SCOPE, f"memnet-{job.job_id}"), b"{}")
@@ -332,7 +332,7 @@ async def test_another_event_under_the_replays_id_costs_the_event_alone():
     assert await world.marked() == []
 
 
-async def test_live_writers_racing_with_replays_lose_nothing():
+async def test_live_writers_racing_with_replays_lose_nothing() -> None:
     world = World(
         models=ScriptedModels(
             [

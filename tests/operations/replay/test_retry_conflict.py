@@ -1,5 +1,7 @@
 """Somebody asks for a retry."""
 
+from typing import Any
+
 import pytest
 
 from memnet.domain.core.errors import ConflictClosed, ConflictNotFound, InvalidIdentifier
@@ -12,11 +14,11 @@ from tests.services import service_of
 CAROL = Actor("carol", frozenset())
 
 
-async def retry(world: World, conflict_id: str, **ports):
+async def retry(world: World, conflict_id: str, **ports: Any) -> Any:
     return await retry_conflict(SCOPE, conflict_id, service_of(**world.conflict_ports() | ports), actor=CAROL)
 
 
-async def test_a_retry_notes_who_asked_and_resolves():
+async def test_a_retry_notes_who_asked_and_resolves() -> None:
     world, conflict = await disputed_world()
     await world.live(ALPHA, put("/summary", "Search as it was"))
     found, versions = await retry(world, conflict.conflict_id)
@@ -28,7 +30,7 @@ async def test_a_retry_notes_who_asked_and_resolves():
     assert await world.marked() == []
 
 
-async def test_a_retry_in_vain_is_told_with_the_newest_version():
+async def test_a_retry_in_vain_is_told_with_the_newest_version() -> None:
     world, conflict = await disputed_world()
     await world.live(ALPHA, put("/summary", "Changed once more"))
     found, versions = await retry(world, conflict.conflict_id)
@@ -38,7 +40,7 @@ async def test_a_retry_in_vain_is_told_with_the_newest_version():
     assert found.next_attempt_at == conflict.next_attempt_at
 
 
-async def test_a_conflict_that_rests_can_still_be_retried():
+async def test_a_conflict_that_rests_can_still_be_retried() -> None:
     world, conflict = await disputed_world()
     for attempt in range(1, 6):
         await world.retry(conflict.job, attempt)
@@ -47,7 +49,7 @@ async def test_a_conflict_that_rests_can_still_be_retried():
     assert found.status is ConflictStatus.RESOLVED
 
 
-async def test_a_closed_conflict_takes_no_retry():
+async def test_a_closed_conflict_takes_no_retry() -> None:
     world, conflict = await disputed_world()
     await world.live(ALPHA, put("/summary", "Search as it was"))
     await retry(world, conflict.conflict_id)
@@ -56,7 +58,7 @@ async def test_a_closed_conflict_takes_no_retry():
     assert refused.value.details == {"status": "resolved"}
 
 
-async def test_what_is_not_there_is_refused():
+async def test_what_is_not_there_is_refused() -> None:
     world = World()
     with pytest.raises(ConflictNotFound):
         await retry(world, "cfl-none")

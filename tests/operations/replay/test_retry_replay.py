@@ -32,7 +32,7 @@ async def record(world: World, job: Job) -> Replay:
     return replays.load(stored.data)
 
 
-async def test_it_waits_again_is_marked_sent_and_goes_on():
+async def test_it_waits_again_is_marked_sent_and_goes_on() -> None:
     world = World()
     job = await given_up(world)
     told = await retry(world, job.job_id)
@@ -42,7 +42,7 @@ async def test_it_waits_again_is_marked_sent_and_goes_on():
     assert job not in await world.marked()
 
 
-async def test_what_was_begun_before_does_not_count_against_it():
+async def test_what_was_begun_before_does_not_count_against_it() -> None:
     world = World()
     await world.create_project()
     job = await world.store()
@@ -56,7 +56,7 @@ async def test_what_was_begun_before_does_not_count_against_it():
     assert await record(world, job) == told
 
 
-async def test_one_that_has_not_failed_stays_as_it_is():
+async def test_one_that_has_not_failed_stays_as_it_is() -> None:
     world = World()
     await world.create_project()
     job = await world.store()
@@ -65,7 +65,7 @@ async def test_one_that_has_not_failed_stays_as_it_is():
     assert job not in await world.marked()
 
 
-async def test_without_the_broker_the_mark_has_it_sent_later():
+async def test_without_the_broker_the_mark_has_it_sent_later() -> None:
     world = World()
     job = await given_up(world)
     world.queue = DownQueue()
@@ -73,12 +73,12 @@ async def test_without_the_broker_the_mark_has_it_sent_later():
     assert job in await world.marked()
 
 
-async def test_one_that_is_not_there_is_not_found():
+async def test_one_that_is_not_there_is_not_found() -> None:
     with pytest.raises(ReplayNotFound):
         await retry(World(), "rpl-none")
 
 
-async def test_a_storage_that_fails_changes_nothing():
+async def test_a_storage_that_fails_changes_nothing() -> None:
     world = World()
     job = await given_up(world)
 

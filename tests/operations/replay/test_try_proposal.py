@@ -1,5 +1,7 @@
 """One request of a proposal through the governed write."""
 
+from typing import Any
+
 import pytest
 
 from memnet.domain.core.access import Role
@@ -20,13 +22,13 @@ def writing(world: World) -> Writing:
     return Writing(actor=Actor(WORKER, frozenset({Role.REPLAY})), service=service_of(**world.writing()))
 
 
-async def attempt(world: World, request: Request, *, dry_run: bool = False, **members):
+async def attempt(world: World, request: Request, *, dry_run: bool = False, **members: Any) -> Any:
     found = await try_proposal(proposal(**members), request, writing=writing(world), dry_run=dry_run)
     await world.background.drain()
     return found
 
 
-async def test_it_is_applied_once_however_often_it_is_sent():
+async def test_it_is_applied_once_however_often_it_is_sent() -> None:
     world = World()
     first = await attempt(world, Request(0, None, OPS))
     again = await attempt(world, Request(0, None, OPS))
@@ -36,7 +38,7 @@ async def test_it_is_applied_once_however_often_it_is_sent():
     assert len(await world.history(ALPHA)) == 1
 
 
-async def test_whoever_is_second_is_told():
+async def test_whoever_is_second_is_told() -> None:
     world = World()
     await world.create_project()
     head = await world.live(ALPHA, put("/summary", "Another"))
@@ -47,7 +49,7 @@ async def test_whoever_is_second_is_told():
     assert missing == Raced(ErrorCode.DOCUMENT_NOT_FOUND)
 
 
-async def test_what_is_wrong_with_the_patch_is_told_with_its_code():
+async def test_what_is_wrong_with_the_patch_is_told_with_its_code() -> None:
     refused = await attempt(World(), Request(0, None, [put("/owner", "x")]))
     assert isinstance(refused, Refused)
     assert refused.reason.startswith("PATH_NOT_WRITABLE: ")
@@ -56,13 +58,13 @@ async def test_what_is_wrong_with_the_patch_is_told_with_its_code():
 @pytest.mark.parametrize(
     ("members", "error"), [({"profile_id": "none"}, ProfileNotFound), ({"binding_id": "none"}, BindingNotFound)]
 )
-async def test_what_another_release_may_know_goes_up(members, error):
+async def test_what_another_release_may_know_goes_up(members: Any, error: Any) -> None:
     """A newer worker may have planned it: it is retried, and not refused for good."""
     with pytest.raises(error):
         await attempt(World(), Request(0, None, OPS), **members)
 
 
-async def test_a_dry_run_tells_whether_it_was_applied_and_applies_nothing():
+async def test_a_dry_run_tells_whether_it_was_applied_and_applies_nothing() -> None:
     world = World()
     seen = await attempt(world, Request(0, None, OPS), dry_run=True)
     assert isinstance(seen, WriteResult)

@@ -10,7 +10,7 @@ from tests.operations.replay_scenario import SCOPE, Watched, World
 from tests.services import service_of
 
 
-async def test_the_mark_of_a_finished_job_goes():
+async def test_the_mark_of_a_finished_job_goes() -> None:
     world = World()
     job = await world.store()
     await fail_replay(job, "x", service_of(records=world.records, marks=world.marks, clock=world.clock))
@@ -19,7 +19,7 @@ async def test_the_mark_of_a_finished_job_goes():
     assert await world.marked() == []
 
 
-async def test_a_job_that_became_due_in_the_meantime_is_marked_again():
+async def test_a_job_that_became_due_in_the_meantime_is_marked_again() -> None:
     world = World()
     job = await world.store()
     await fail_replay(job, "x", service_of(records=world.records, marks=world.marks, clock=world.clock))

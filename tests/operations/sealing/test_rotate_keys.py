@@ -3,6 +3,7 @@
 import asyncio
 from collections.abc import Sequence
 from dataclasses import replace
+from typing import Any
 
 import pytest
 
@@ -223,7 +224,7 @@ async def test_a_vault_that_fails_on_the_way_stops_it() -> None:
     sealed = await sealed_for(world, USERS)
     rotate = world.keys.rotate
 
-    async def rotate_then_fail(tenant_id: str):  # type: ignore[no-untyped-def]
+    async def rotate_then_fail(tenant_id: str) -> Any:  # type: ignore[no-untyped-def]
         made = await rotate(tenant_id)
         world.keys.down = True
         return made

@@ -34,7 +34,7 @@ class World:
         await self.marks.mark(Job(kind, "t1", user_id, job_id))
 
 
-async def test_nothing_waits_in_a_new_service():
+async def test_nothing_waits_in_a_new_service() -> None:
     assert await World().told() == {
         "jobs": {"replay": NOTHING, "conflict": NOTHING, "reindex": NOTHING},
         "events_to_index": NOTHING,
@@ -42,7 +42,7 @@ async def test_nothing_waits_in_a_new_service():
     }
 
 
-async def test_the_oldest_of_each_kind_is_told_whatever_its_name():
+async def test_the_oldest_of_each_kind_is_told_whatever_its_name() -> None:
     world = World()
     await world.job(JobKind.REPLAY, "rpl-z")
     world.clock.advance(timedelta(seconds=30))
@@ -66,7 +66,7 @@ async def test_the_oldest_of_each_kind_is_told_whatever_its_name():
 )
 async def test_what_is_too_long_to_count_is_told_as_such(
     monkeypatch: pytest.MonkeyPatch, jobs: int, most: int | None, complete: bool, counted: int
-):
+) -> None:
     monkeypatch.setattr(module, "PAGE_SIZE", 2)
     world = World()
     for number in range(jobs):

@@ -2,6 +2,8 @@
 
 from datetime import datetime, timedelta
 
+import pytest
+
 from memnet.adapters.memory.models import ScriptedModels
 from memnet.domain.core.errors import Unavailable
 from memnet.domain.core.job import Job, JobKind
@@ -14,7 +16,7 @@ from tests.services import service_of
 LATER = GRACE + timedelta(seconds=1)
 
 
-async def test_a_replay_whose_message_was_lost_is_sent_again_after_the_grace():
+async def test_a_replay_whose_message_was_lost_is_sent_again_after_the_grace() -> None:
     world = World()
     job = await world.store()
     world.queue.sent.clear()
@@ -25,7 +27,7 @@ async def test_a_replay_whose_message_was_lost_is_sent_again_after_the_grace():
     assert await world.marked() == [job]
 
 
-async def test_a_replay_that_was_begun_is_sent_as_another_attempt():
+async def test_a_replay_that_was_begun_is_sent_as_another_attempt() -> None:
     world = World(models=ScriptedModels([Unavailable()]))
     job = await world.store()
     try:
@@ -36,7 +38,7 @@ async def test_a_replay_that_was_begun_is_sent_as_another_attempt():
     assert world.queue.sent[-1] == (job, 1, None)
 
 
-async def test_marks_of_what_is_finished_or_not_there_are_taken_away():
+async def test_marks_of_what_is_finished_or_not_there_are_taken_away() -> None:
     world = World(models=ScriptedModels([answer(PREFERENCE)]))
     job = await world.store()
     await world.replay(job)
@@ -47,7 +49,7 @@ async def test_marks_of_what_is_finished_or_not_there_are_taken_away():
     assert await world.marked() == []
 
 
-async def test_a_conflict_is_sent_again_when_its_retry_is_overdue():
+async def test_a_conflict_is_sent_again_when_its_retry_is_overdue() -> None:
     world, conflict = await disputed_world()
     world.queue.sent.clear()
     world.clock.advance(LATER)
@@ -57,7 +59,7 @@ async def test_a_conflict_is_sent_again_when_its_retry_is_overdue():
     assert world.queue.sent == [(conflict.job, 1, None)]
 
 
-async def test_a_reindexing_is_sent_until_its_worker_takes_the_mark_away():
+async def test_a_reindexing_is_sent_until_its_worker_takes_the_mark_away() -> None:
     world = World()
     job = Job(JobKind.REINDEX, "t1", None, "x")
     await world.marks.mark(job)
@@ -66,7 +68,7 @@ async def test_a_reindexing_is_sent_until_its_worker_takes_the_mark_away():
     assert await world.marked() == [job]
 
 
-async def test_without_a_broker_everything_waits():
+async def test_without_a_broker_everything_waits() -> None:
     world = World()
     job = await world.store()
     world.clock.advance(LATER)
@@ -77,7 +79,7 @@ async def test_without_a_broker_everything_waits():
     assert await world.marked() == [job]
 
 
-async def test_a_broker_that_is_down_is_not_asked_for_every_job():
+async def test_a_broker_that_is_down_is_not_asked_for_every_job() -> None:
     world = World()
     for number in range(10):
         await world.store(f"s{number}")
@@ -97,7 +99,7 @@ async def test_a_broker_that_is_down_is_not_asked_for_every_job():
     assert len(asked) == MOST_FAILURES
 
 
-async def test_records_that_cannot_be_read_keep_no_other_job_from_being_sent(caplog):
+async def test_records_that_cannot_be_read_keep_no_other_job_from_being_sent(caplog: pytest.LogCaptureFixture) -> None:
     """However many they are: nothing is wrong with the broker."""
     world = World()
     for number in range(2 * MOST_FAILURES):
@@ -112,7 +114,7 @@ async def test_records_that_cannot_be_read_keep_no_other_job_from_being_sent(cap
     assert "cannot be looked up" in caplog.text
 
 
-async def test_all_pages_are_gone_through():
+async def test_all_pages_are_gone_through() -> None:
     world = World()
     for number in range(1001):
         await world.marks.mark(Job(JobKind.REPLAY, "t1", "u1", f"rpl-{number}"))

@@ -11,7 +11,7 @@ from tests.services import arguments
 KEYS = [DocumentKey(UserScope(tenant, user), "projects", "a.json") for tenant in ("t1", "t2") for user in ("u1", "u2")]
 
 
-async def test_everybody_s_documents_are_compacted_once():
+async def test_everybody_s_documents_are_compacted_once() -> None:
     world = Upkeep()
     for key in KEYS:
         await world.put_project([f"n{n}" for n in range(30)], key)
@@ -23,7 +23,7 @@ async def test_everybody_s_documents_are_compacted_once():
     await world.service.background.drain()
 
 
-async def test_runs_beside_each_other_make_one_change_a_document():
+async def test_runs_beside_each_other_make_one_change_a_document() -> None:
     world = Upkeep()
     for key in KEYS:
         await world.put_project([f"n{n}" for n in range(30)], key)

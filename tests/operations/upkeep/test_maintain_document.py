@@ -2,8 +2,10 @@
 
 import asyncio
 import dataclasses
+from collections.abc import AsyncIterator
 from datetime import timedelta
 from functools import partial
+from typing import Any
 
 import pytest
 
@@ -26,24 +28,31 @@ NOTES = [f"note {n:02}" for n in range(30)]
 
 
 @pytest.fixture
-async def world():
+async def world() -> AsyncIterator[Any]:
     made = Upkeep()
     yield made
     await made.service.background.drain()
 
 
-async def tend(world, key=DYNAMIC, planner=plan_compaction, reason=Reason.COMPACTION, dry_run=False, **members):
+async def tend(
+    world: Any,
+    key: Any = DYNAMIC,
+    planner: Any = plan_compaction,
+    reason: Any = Reason.COMPACTION,
+    dry_run: bool = False,
+    **members: Any,
+) -> Any:
     [rules] = profiles_maintaining(world.catalog, key)
     return await maintain_document(
         key, rules, planner, reason=reason, dry_run=dry_run, **arguments(**{**world.ports, **members})
     )
 
 
-async def sequence(world, key=DYNAMIC):
+async def sequence(world: Any, key: Any = DYNAMIC) -> Any:
     return (await world.service.head(key)).commit.sequence
 
 
-async def test_it_is_an_ordinary_audited_change_with_a_reason_of_its_own(world):
+async def test_it_is_an_ordinary_audited_change_with_a_reason_of_its_own(world: Any) -> None:
     await world.put_project(NOTES)
     etag = (await world.service.head(ALPHA)).commit.etag
     made = await tend(world, ALPHA)
@@ -66,7 +75,7 @@ async def test_it_is_an_ordinary_audited_change_with_a_reason_of_its_own(world):
     assert (history.fault, history.changes) == (None, 2)
 
 
-async def test_a_compact_document_costs_one_read(world):
+async def test_a_compact_document_costs_one_read(world: Any) -> None:
     await world.put_project(["a"])
     world.service.documents.calls.clear()
     assert (await tend(world, ALPHA)).outcome is Outcome.UNTOUCHED
@@ -74,14 +83,14 @@ async def test_a_compact_document_costs_one_read(world):
     assert await world.told() == []
 
 
-async def test_a_deleted_or_missing_document_is_left_alone(world):
+async def test_a_deleted_or_missing_document_is_left_alone(world: Any) -> None:
     assert (await tend(world, ALPHA)).outcome is Outcome.UNTOUCHED
     made = await world.put_project(NOTES)
     await world.service.delete(made.etag)
     assert (await tend(world, ALPHA)).outcome is Outcome.UNTOUCHED
 
 
-async def test_one_version_is_changed_once_however_many_try(world):
+async def test_one_version_is_changed_once_however_many_try(world: Any) -> None:
     await world.put_project(NOTES)
     outcomes = await asyncio.gather(*(tend(world, ALPHA) for _ in range(8)))
     assert {made.outcome for made in outcomes} <= {Outcome.CHANGED, Outcome.POSTPONED, Outcome.UNTOUCHED}
@@ -90,7 +99,7 @@ async def test_one_version_is_changed_once_however_many_try(world):
     assert (await tend(world, ALPHA)).outcome is Outcome.UNTOUCHED
 
 
-async def test_two_runs_that_see_one_version_at_different_times_make_one_change(world):
+async def test_two_runs_that_see_one_version_at_different_times_make_one_change(world: Any) -> None:
     await world.put_user(durable_facts=[world.fact("old", days=400)])
     later = dataclasses.replace(
         world.service, clock=type(world.service.clock)(world.service.clock.now() + timedelta(hours=1))
@@ -106,10 +115,10 @@ async def test_two_runs_that_see_one_version_at_different_times_make_one_change(
     assert await sequence(world) == 2
 
 
-async def test_a_live_writer_who_is_faster_wins_and_the_next_run_goes_on(world):
+async def test_a_live_writer_who_is_faster_wins_and_the_next_run_goes_on(world: Any) -> None:
     made = await world.put_project(NOTES)
 
-    async def write():
+    async def write() -> None:
         world.events.then = None
         step = {"op": "replace", "path": "/content/summary", "value": "live"}
         await world.service.patch(step, over=made.etag)
@@ -122,10 +131,10 @@ async def test_a_live_writer_who_is_faster_wins_and_the_next_run_goes_on(world):
     assert (await world.content(ALPHA)) == {"summary": "live", "facets": {}, "recent_notes": NOTES[6:]}
 
 
-async def test_a_document_deleted_meanwhile_stays_deleted(world):
+async def test_a_document_deleted_meanwhile_stays_deleted(world: Any) -> None:
     made = await world.put_project(NOTES)
 
-    async def delete():
+    async def delete() -> None:
         world.events.then = None
         await world.service.delete(made.etag)
 
@@ -134,7 +143,7 @@ async def test_a_document_deleted_meanwhile_stays_deleted(world):
     assert (await world.service.head(ALPHA)).deleted
 
 
-async def test_live_writers_and_runs_beside_each_other_lose_nothing(world):
+async def test_live_writers_and_runs_beside_each_other_lose_nothing(world: Any) -> None:
     etag = (await world.put_project([])).etag
     for number in range(60):
         add = {"op": "add", "path": "/content/recent_notes/-", "value": f"n{number}"}
@@ -154,11 +163,11 @@ async def test_live_writers_and_runs_beside_each_other_lose_nothing(world):
     assert history.fault is None
 
 
-async def test_a_crash_between_event_and_change_is_made_good_by_the_next_run(world):
+async def test_a_crash_between_event_and_change_is_made_good_by_the_next_run(world: Any) -> None:
     class Crash(BaseException):
         pass
 
-    async def crash():
+    async def crash() -> None:
         world.events.then = None
         raise Crash
 
@@ -174,7 +183,7 @@ async def test_a_crash_between_event_and_change_is_made_good_by_the_next_run(wor
     assert await sequence(world, ALPHA) == 2
 
 
-async def test_without_the_event_nothing_is_trimmed(world):
+async def test_without_the_event_nothing_is_trimmed(world: Any) -> None:
     await world.put_project(NOTES)
     world.events.down = True
     with pytest.raises(Unavailable):
@@ -182,11 +191,11 @@ async def test_without_the_event_nothing_is_trimmed(world):
     assert await sequence(world, ALPHA) == 1
 
 
-async def test_without_the_vault_nothing_is_trimmed_and_it_is_no_refusal(world):
+async def test_without_the_vault_nothing_is_trimmed_and_it_is_no_refusal(world: Any) -> None:
     await world.put_project(NOTES)
     world.service.vault.cache.forget(SCOPE)
 
-    async def unavailable(tenant_id, version):
+    async def unavailable(tenant_id: Any, version: Any) -> None:
         raise VaultUnavailable
 
     world.service.tenant_keys.version = unavailable
@@ -195,7 +204,7 @@ async def test_without_the_vault_nothing_is_trimmed_and_it_is_no_refusal(world):
     assert await sequence(world, ALPHA) == 1
 
 
-async def test_the_events_are_searchable_and_without_a_search_service_marked(world):
+async def test_the_events_are_searchable_and_without_a_search_service_marked(world: Any) -> None:
     await world.put_project(NOTES)
     await tend(world, ALPHA)
     layout = await world.search.register.recent()
@@ -209,8 +218,10 @@ async def test_the_events_are_searchable_and_without_a_search_service_marked(wor
 # Refusals.
 
 
-async def test_a_plan_that_would_lose_a_durable_fact_is_refused_and_told(world, caplog):
-    def careless(content, rules, around, now):
+async def test_a_plan_that_would_lose_a_durable_fact_is_refused_and_told(
+    world: Any, caplog: pytest.LogCaptureFixture
+) -> None:
+    def careless(content: Any, rules: Any, around: Any, now: Any) -> Any:
         rest = {**content, "durable_facts": content["durable_facts"][1:]}
         return MaintenancePlan([{"op": "remove", "path": "/content/durable_facts/0"}], (), (), 0, rest)
 
@@ -222,8 +233,10 @@ async def test_a_plan_that_would_lose_a_durable_fact_is_refused_and_told(world, 
     assert "Utrecht" not in caplog.text
 
 
-async def test_a_plan_that_the_schema_refuses_writes_no_event_either(world, caplog):
-    def broken(content, rules, around, now):
+async def test_a_plan_that_the_schema_refuses_writes_no_event_either(
+    world: Any, caplog: pytest.LogCaptureFixture
+) -> None:
+    def broken(content: Any, rules: Any, around: Any, now: Any) -> Any:
         plan = plan_compaction(content, rules, around, now)
         return dataclasses.replace(plan, ops=[*plan.ops, {"op": "add", "path": "/content/recent_notes/-", "value": 5}])
 
@@ -234,7 +247,7 @@ async def test_a_plan_that_the_schema_refuses_writes_no_event_either(world, capl
     assert await sequence(world, ALPHA) == 1
 
 
-async def test_a_profile_that_does_not_admit_the_worker_refuses(world):
+async def test_a_profile_that_does_not_admit_the_worker_refuses(world: Any) -> None:
     profiles = {
         name: profile.model_copy(update={"allowed_principals": ("svc-alice",)})
         for name, profile in CATALOG.profiles.items()
@@ -245,7 +258,7 @@ async def test_a_profile_that_does_not_admit_the_worker_refuses(world):
     assert (made.outcome, made.problem) == (Outcome.REFUSED, "PROFILE_FORBIDDEN")
 
 
-async def test_another_event_under_the_id_refuses(world):
+async def test_another_event_under_the_id_refuses(world: Any) -> None:
     await world.put_project(NOTES)
     await tend(world, ALPHA)
     [event] = (await world.events.list(None, limit=9, cursor=None)).items
@@ -257,7 +270,7 @@ async def test_another_event_under_the_id_refuses(world):
     assert await sequence(other, ALPHA) == 1
 
 
-async def test_a_damaged_document_is_broken(world):
+async def test_a_damaged_document_is_broken(world: Any) -> None:
     await world.put_project(NOTES)
     stored = await world.service.documents.get(ALPHA)
     summary = envelope.summarise(await world.service.head(ALPHA))
@@ -266,7 +279,7 @@ async def test_a_damaged_document_is_broken(world):
         await tend(world, ALPHA)
 
 
-async def test_a_dry_run_says_what_would_be_and_writes_nothing(world):
+async def test_a_dry_run_says_what_would_be_and_writes_nothing(world: Any) -> None:
     await world.put_project(NOTES)
     made = await tend(world, ALPHA, dry_run=True)
     assert (made.outcome, [step.entry for step in made.plan.steps]) == (Outcome.CHANGED, NOTES[5::-1])
@@ -274,7 +287,7 @@ async def test_a_dry_run_says_what_would_be_and_writes_nothing(world):
     assert await sequence(world, ALPHA) == 1
 
 
-async def test_the_worker_s_name_is_in_the_pending_item(world):
+async def test_the_worker_s_name_is_in_the_pending_item(world: Any) -> None:
     await world.put_user(durable_facts=[world.fact("old", days=400)])
     await tend(world, planner=partial(plan_freshness, proposer=WORKER.principal), reason=Reason.FRESHNESS)
     [item] = (await world.content())["pending_confirmations"]
@@ -283,7 +296,9 @@ async def test_the_worker_s_name_is_in_the_pending_item(world):
     assert (record["reason"], record["evidence"]) == ("freshness", {"event_ids": [], "entries": {"stale": 1}})
 
 
-async def test_while_the_user_is_erased_it_is_postponed_without_a_word(world, caplog):
+async def test_while_the_user_is_erased_it_is_postponed_without_a_word(
+    world: Any, caplog: pytest.LogCaptureFixture
+) -> None:
     made = await world.put_project(NOTES)
     await world.fences.write(ALPHA.scope, b"{}", replaces=None)
     assert (await tend(world, ALPHA)).outcome is Outcome.POSTPONED

@@ -1,5 +1,7 @@
 """Going through all documents: only those kept up, one after the other, and one that fails stops no other."""
 
+from typing import Any
+
 import pytest
 
 from memnet.domain.core.errors import HistoryCorrupt, Unavailable, VaultUnavailable
@@ -22,14 +24,14 @@ async def filled() -> Service:
     return service
 
 
-async def run(service: Service, tend) -> UpkeepReport:
+async def run(service: Service, tend: Any) -> UpkeepReport:
     return await maintain_documents(tend, service_of(documents=service.documents, catalog=CATALOG))
 
 
-async def test_every_outcome_is_counted():
+async def test_every_outcome_is_counted() -> None:
     outcomes = dict(zip(KEYS, [*Outcome, None], strict=True))
 
-    async def tend(key):
+    async def tend(key: Any) -> Any:
         return [MaintenanceResult("p", "b", outcomes[key], PLAN)] if outcomes[key] else []
 
     report = await run(await filled(), tend)
@@ -37,7 +39,7 @@ async def test_every_outcome_is_counted():
     assert (report.entries, report.held) == ({"trimmed": 1, "merged": 1}, 12)
 
 
-async def test_documents_that_nobody_keeps_up_or_that_are_deleted_are_passed_over():
+async def test_documents_that_nobody_keeps_up_or_that_are_deleted_are_passed_over() -> None:
     service = await filled()
     await service.replace(
         {"profile": {}, "projects_index": []}, key=DocumentKey(KEYS[0].scope, "user", "user_static.json"),
@@ -46,7 +48,7 @@ async def test_documents_that_nobody_keeps_up_or_that_are_deleted_are_passed_ove
     await service.delete((await service.head(KEYS[1])).commit.etag, key=KEYS[1])
     seen = []
 
-    async def tend(key):
+    async def tend(key: Any) -> Any:
         seen.append(key)
         return []
 
@@ -54,8 +56,8 @@ async def test_documents_that_nobody_keeps_up_or_that_are_deleted_are_passed_ove
     assert seen == [KEYS[0], *KEYS[2:]]
 
 
-async def test_one_that_fails_stops_no_other(caplog):
-    async def tend(key):
+async def test_one_that_fails_stops_no_other(caplog: pytest.LogCaptureFixture) -> None:
+    async def tend(key: Any) -> Any:
         if key in KEYS[:2]:
             raise Unavailable if key == KEYS[0] else VaultUnavailable
         if key == KEYS[2]:
@@ -67,19 +69,19 @@ async def test_one_that_fails_stops_no_other(caplog):
     assert "cannot be read" in caplog.text
 
 
-async def test_a_listing_that_fails_is_unavailable():
+async def test_a_listing_that_fails_is_unavailable() -> None:
     class Down(CountingDocuments):
-        async def list_all(self, *, limit, cursor):
+        async def list_all(self, *, limit: Any, cursor: Any) -> None:
             raise Unavailable(dependency="documents")
 
     with pytest.raises(Unavailable):
         await run(Service(documents=Down()), None)
 
 
-async def test_several_pages(monkeypatch):
+async def test_several_pages(monkeypatch: pytest.MonkeyPatch) -> None:
     seen = []
 
-    async def tend(key):
+    async def tend(key: Any) -> Any:
         seen.append(key)
         return []
 

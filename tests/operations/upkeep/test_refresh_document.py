@@ -1,6 +1,8 @@
 """Refreshing one document under the shipped profiles, and what confirming brings back."""
 
+from collections.abc import AsyncIterator
 from datetime import timedelta
+from typing import Any
 
 import pytest
 
@@ -16,13 +18,13 @@ CUSTOMER = DocumentKey(SCOPE, "support", "customer.json")
 
 
 @pytest.fixture
-async def world():
+async def world() -> AsyncIterator[Any]:
     made = Upkeep()
     yield made
     await made.service.background.drain()
 
 
-async def test_a_stale_fact_waits_and_is_confirmed_by_an_ordinary_patch_of_another(world):
+async def test_a_stale_fact_waits_and_is_confirmed_by_an_ordinary_patch_of_another(world: Any) -> None:
     old = world.fact("Works from Utrecht.", days=400)
     await world.put_user(durable_facts=[old, world.fact("fresh")])
     [made] = await refresh_document(DYNAMIC, **arguments(**world.ports))
@@ -41,7 +43,7 @@ async def test_a_stale_fact_waits_and_is_confirmed_by_an_ordinary_patch_of_anoth
     assert [made.outcome for made in await refresh_document(DYNAMIC, **arguments(**world.ports))] == [Outcome.UNTOUCHED]
 
 
-async def test_what_has_expired_is_told_in_an_event_and_gone(world):
+async def test_what_has_expired_is_told_in_an_event_and_gone(world: Any) -> None:
     gone = world.fact("On holiday.", expires_at="2026-01-02T00:00:00Z")
     await world.put_user(durable_facts=[gone])
     assert [made.outcome for made in await refresh_document(DYNAMIC, **arguments(**world.ports))] == [Outcome.UNTOUCHED]
@@ -53,7 +55,7 @@ async def test_what_has_expired_is_told_in_an_event_and_gone(world):
     assert (await world.record())["reason"] == "freshness"
 
 
-async def test_a_pending_section_that_is_full_holds_what_is_stale(world):
+async def test_a_pending_section_that_is_full_holds_what_is_stale(world: Any) -> None:
     facts = [world.fact(f"fact {n}", days=400 + n) for n in range(32)]
     await world.put_user(durable_facts=facts)
     [made] = await refresh_document(DYNAMIC, **arguments(**world.ports))
@@ -61,7 +63,7 @@ async def test_a_pending_section_that_is_full_holds_what_is_stale(world):
     assert [fact["text"] for fact in (await world.content())["durable_facts"]] == ["fact 0", "fact 1"]
 
 
-async def test_what_has_a_date_alone_and_no_evidence_waits_too(world):
+async def test_what_has_a_date_alone_and_no_evidence_waits_too(world: Any) -> None:
     old = {"text": "Free shipping.", "agreed_on": "2023-12-30"}
     members = {"schema_id": "support.customer", "key": CUSTOMER, "binding_id": "customer"}
     content = {"account": {}, "open_tickets": [], "agreements": [old], "to_verify": []}

@@ -6,7 +6,7 @@ from tests.operations.upkeep_scenario import Upkeep
 from tests.services import arguments
 
 
-async def test_everybody_s_documents_are_refreshed_and_what_is_held_is_told():
+async def test_everybody_s_documents_are_refreshed_and_what_is_held_is_told() -> None:
     world = Upkeep()
     await world.put_project(["a", "a"])
     await world.put_user(durable_facts=[world.fact(f"f{n}", days=400) for n in range(31)])
