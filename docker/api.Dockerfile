@@ -1,16 +1,16 @@
 # The API; the `memnet` command is in it, too: `python -m cli.main`. Built from the root of the repository:
 #   docker build -f docker/api.Dockerfile -t memnet-api .
-# Tags say what a digest is; the digest is what is taken.
+# Tags are for readers; the digest decides.
 
 FROM python:3.13.14-slim-bookworm@sha256:9d7f287598e1a5a978c015ee176d8216435aaf335ed69ac3c38dd1bbb10e8d64 AS packages
 ENV PIP_DISABLE_PIP_VERSION_CHECK=1 PIP_NO_CACHE_DIR=1 PIP_ROOT_USER_ACTION=ignore
 COPY docker/service.lock /build/service.lock
-# Wheels alone: nothing is compiled, here or later.
+# Wheels only: nothing is compiled, here or later.
 RUN python -m venv /opt/memnet \
     && /opt/memnet/bin/python -m pip install --no-deps --only-binary=:all: --require-hashes -r /build/service.lock
 
 FROM python:3.13.14-slim-bookworm@sha256:9d7f287598e1a5a978c015ee176d8216435aaf335ed69ac3c38dd1bbb10e8d64
-# Bytecode is made now, because the file system may be read-only when it runs.
+# Bytecode is compiled now, because the file system may be read-only at run time.
 ENV PATH=/opt/memnet/bin:$PATH \
     PYTHONDONTWRITEBYTECODE=1 \
     PYTHONPATH=/app \

@@ -1,12 +1,12 @@
-# The stand-ins that Microsoft has no emulator for, one process a container: search, key vault, token issuer. For
-# development alone: they keep no secret from whoever reaches them. Built from the root of the repository:
+# The emulators that Microsoft does not provide, one process per container: search, key vault, token issuer. For
+# development only: they protect no secret. Built from the root of the repository:
 #   docker build -f docker/stand-ins.Dockerfile -t memnet-stand-ins .
-# Tags say what a digest is; the digest is what is taken.
+# Tags are for readers; the digest decides.
 
 FROM python:3.13.14-slim-bookworm@sha256:9d7f287598e1a5a978c015ee176d8216435aaf335ed69ac3c38dd1bbb10e8d64 AS packages
 ENV PIP_DISABLE_PIP_VERSION_CHECK=1 PIP_NO_CACHE_DIR=1 PIP_ROOT_USER_ACTION=ignore
 COPY docker/stand-ins.lock /build/stand-ins.lock
-# Wheels alone: nothing is compiled, here or later.
+# Wheels only: nothing is compiled, here or later.
 RUN python -m venv /opt/memnet \
     && /opt/memnet/bin/python -m pip install --no-deps --only-binary=:all: --require-hashes -r /build/stand-ins.lock
 
@@ -21,11 +21,11 @@ COPY local/__init__.py local/
 COPY local/emulators/__init__.py local/emulators/issuer.py local/emulators/serving.py local/emulators/
 COPY local/emulators/key_vault local/emulators/key_vault
 COPY local/emulators/search local/emulators/search
-# A volume that is mounted here for the first time takes over who owns it.
+# A new volume that is mounted here gets this owner.
 RUN python -m compileall -q local && mkdir /data && chown 10001:10001 /data
 USER 10001:10001
 STOPSIGNAL SIGTERM
-# What is asked depends on which of them it is: compose.yaml has a check for each.
+# Each service has its own health check in compose.yaml.
 HEALTHCHECK NONE
 ENTRYPOINT ["python", "-m"]
 CMD ["local.emulators.search", "--port", "7272", "--data", "/data"]

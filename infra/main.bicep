@@ -1,5 +1,5 @@
-// Everything that memnet runs on, in a resource group of its own. What the parameters mean for an operator is told in
-// docs/deployment.md; `make infra` checks this directory without Azure.
+// All resources of memnet, in their own resource group. docs/deployment.md describes the parameters for operators;
+// `make infra` checks this directory without Azure.
 targetScope = 'subscription'
 
 @description('Names the environment; part of the resource group\'s name.')
@@ -7,7 +7,7 @@ targetScope = 'subscription'
 @maxLength(20)
 param environmentName string
 
-@description('The region of everything.')
+@description('The region of all resources.')
 @minLength(1)
 param location string
 
@@ -22,15 +22,15 @@ param audience string
 @description('The claim with the tenants a token may touch, MEMNET_TENANT_CLAIM.')
 param tenantClaim string = 'tid'
 
-@description('What the API runs on.')
+@description('The platform of the API.')
 @allowed(['containerApps', 'appService'])
 param apiHost string = 'containerApps'
 
-@description('The release of the API that is put in place: the tag of its image. Empty: none is built yet, no API.')
+@description('The release of the API to deploy: the tag of its image. Empty: no image is built yet, no API.')
 @maxLength(20)
 param release string = ''
 
-@description('The release that serves; empty: the one that is put in place.')
+@description('The release that serves; empty: the deployed one.')
 @maxLength(20)
 param servingRelease string = ''
 
@@ -41,13 +41,13 @@ param servingRevision string = ''
 @allowed(['blue', 'green'])
 param servingWorkers string = 'blue'
 
-@description('All functions that either app of the workers may have, as the last deployment told; separated by commas.')
+@description('All functions that either app of the workers may have, from the last deployment; separated by commas.')
 param workerFunctions string = ''
 
 @description('Whether the API is reachable from outside of its network; false needs privateNetworking.')
 param apiIsPublic bool = true
 
-@description('How few and how many replicas of the API there may be.')
+@description('The minimum and maximum number of API replicas.')
 @minValue(1)
 @maxValue(30)
 param apiMinReplicas int = 1
@@ -58,17 +58,17 @@ param apiMaxReplicas int = 3
 @description('The plan of an API on App Service.')
 param appServiceSku string = 'P0v3'
 
-@description('How many instances of the workers there may be.')
+@description('The maximum number of worker instances.')
 @minValue(1)
 @maxValue(1000)
 param workerMaxInstances int = 40
 
-@description('For how many days deleted and overwritten bytes stay recoverable; the service tells it to who erases.')
+@description('For how many days deleted and overwritten bytes stay recoverable; erasure receipts state it.')
 @minValue(1)
 @maxValue(30)
 param softDeleteDays int = 7
 
-@description('Where copies of the storage are kept.')
+@description('The location of the copies of the storage.')
 @allowed(['Standard_LRS', 'Standard_ZRS', 'Standard_GRS', 'Standard_GZRS'])
 param storageRedundancy string = 'Standard_ZRS'
 
@@ -80,7 +80,7 @@ param searchSku string = 'basic'
 @minValue(1)
 @maxValue(12)
 param searchReplicas int = 1
-@description('The semantic ranker; memnet does not ask for it.')
+@description('The semantic ranker; memnet does not use it.')
 @allowed(['disabled', 'free', 'standard'])
 param semanticSearch string = 'disabled'
 
@@ -91,7 +91,7 @@ param networkPrefix string = '10.80.0.0/16'
 @description('Encrypt storage, queues and search index with a key of the vault; makes Service Bus Premium. For new environments.')
 param customerManagedKeys bool = false
 
-@description('Let the service make tenants\' keys; without it somebody else makes them, with `memnet keys create`.')
+@description('Let the service create tenant keys; otherwise an operator creates them with `memnet keys create`.')
 param serviceMakesKeys bool = true
 
 @description('MEMNET_MODEL_PROVIDERS, without keys: Entra credentials are used.')
@@ -100,7 +100,7 @@ param modelProviders string = 'none'
 param embeddings string = 'none'
 param embeddingsModel string = 'text-embedding-3-small'
 param embeddingsDimensions int = 1536
-@description('An Azure OpenAI account that the service may ask, and its resource group; empty: none.')
+@description('An Azure OpenAI account that the service may use, and its resource group; empty: none.')
 param openAiAccount string = ''
 param openAiResourceGroup string = ''
 
@@ -112,7 +112,7 @@ param logRetentionDays int = 90
 @description('Log every access to the storage. The logs name blobs, and with them tenants and users.')
 param storageAccessLogs bool = false
 
-@description('Who is told of alerts; empty ones are nobody.')
+@description('The addresses that get alerts; empty ones are ignored.')
 param alertEmails string[] = []
 @description('Thresholds other than those of alerts.json, by the alert\'s name.')
 param alertThresholds object = {}
@@ -122,7 +122,7 @@ var token = toLower(uniqueString(subscription().id, environmentName, location))
 var tags = { 'azd-env-name': environmentName }
 var sitesZone = 'privatelink.azurewebsites.net'
 var needsPremium = privateNetworking || customerManagedKeys
-// Nobody reaches an API that is neither public nor in a network.
+// An API that is neither public nor in a network is unreachable.
 var isPublic = apiIsPublic || privateNetworking ? apiIsPublic : fail('apiIsPublic may be false with privateNetworking alone.')
 var zones = union({
   blob: 'privatelink.blob.${environment().suffixes.storage}'
@@ -270,7 +270,7 @@ module modelAccess 'modules/model_access.bicep' = if (!empty(openAiAccount)) {
   }
 }
 
-// What API and workers share; docs/settings.md tells what each one means.
+// Settings of both API and workers; docs/settings.md describes each.
 var serviceSettings = {
   MEMNET_STORAGE_URL: storage.outputs.containerUrl
   MEMNET_SEARCH_URL: search.outputs.url
@@ -288,17 +288,17 @@ var serviceSettings = {
   MEMNET_EMBEDDINGS_DIMENSIONS: string(embeddingsDimensions)
   MEMNET_TELEMETRY: 'azure_monitor'
 }
-// The workers' timers sweep and reconcile, so the API's processes need not list the storage for that.
+// The workers' timers sweep and reconcile, so API processes do not list the storage for that.
 var apiSettings = union(serviceSettings, {
   MEMNET_HOST: '0.0.0.0'
   MEMNET_PORT: string(names.apiPort)
   AZURE_CLIENT_ID: identities.outputs.apiClientId
 })
-// Another checkout may know functions that this one does not: their package may lie in the app that does not serve.
+// Another checkout may have other functions, and its package may be in the idle app.
 var allFunctions = union(names.functions, names.retiredFunctions, filter(split(workerFunctions, ','), name => !empty(name)))
 var serving = empty(servingRelease) ? release : servingRelease
 var servesItself = empty(release) || serving == release || apiHost == 'appService'
-// Without its revision everybody would be sent to the release that nobody has chosen yet.
+// Without its revision all traffic would go to a release that is not chosen yet.
 var missesRevision = !servesItself && empty(servingRevision)
 var trafficRevision = missesRevision ? fail('servingRevision has to be a revision of servingRelease.') : servingRevision
 
@@ -398,9 +398,9 @@ module workbook 'modules/workbook.bicep' = {
 output AZURE_RESOURCE_GROUP string = group.name
 output AZURE_CONTAINER_REGISTRY_NAME string = registry.outputs.name
 output MEMNET_API_HOST string = apiHost
-// What this deployment knows to switch off in the app that does not serve.
+// The functions that this deployment can disable in the idle app.
 output MEMNET_WORKER_FUNCTIONS string = join(allFunctions, ',')
-// So that another machine learns it by `azd env refresh`.
+// Another machine reads it by `azd env refresh`.
 output MEMNET_SERVING_RELEASE string = serving
 output MEMNET_SERVING_WORKERS string = servingWorkers
 output MEMNET_API_URL string = apiHost == 'containerApps' ? apiContainerApp!.outputs.url : apiAppService!.outputs.url

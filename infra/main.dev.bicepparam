@@ -1,4 +1,4 @@
-// One replica of everything, the shortest keeping: to develop and to try.
+// One replica of everything and the shortest retention, for development and trials.
 using 'main.bicep'
 
 param environmentName = readEnvironmentVariable('AZURE_ENV_NAME', 'dev')

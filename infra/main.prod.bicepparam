@@ -1,4 +1,4 @@
-// Copies in three zones, two replicas at least. docs/deployment.md tells what regulated tenants set besides.
+// Copies in three zones, at least two replicas. docs/deployment.md describes further parameters for regulated tenants.
 using 'main.bicep'
 
 param environmentName = readEnvironmentVariable('AZURE_ENV_NAME', 'prod')

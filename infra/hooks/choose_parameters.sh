@@ -1,9 +1,9 @@
 #!/usr/bin/env sh
-# Before azd provisions: take the parameter file of the stage, MEMNET_STAGE (dev or prod, default dev).
+# Runs before azd provisions: selects the parameter file of the stage, MEMNET_STAGE (dev or prod, default dev).
 set -eu
 cd "$(dirname "$0")/.."
 stage="${MEMNET_STAGE:-dev}"
 case "$stage" in
   dev | prod) cp "main.$stage.bicepparam" main.bicepparam ;;
-  *) echo "MEMNET_STAGE is $stage, and has to be dev or prod." >&2; exit 1 ;;
+  *) echo "MEMNET_STAGE is $stage; it must be dev or prod." >&2; exit 1 ;;
 esac

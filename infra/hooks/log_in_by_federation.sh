@@ -1,5 +1,5 @@
 #!/usr/bin/env sh
-# Log in to Azure from a workflow that may ask for an id token, without a secret.
+# Log in to Azure without a secret, from a workflow that may request an id token.
 set -eu
 token="$(curl --fail --silent --show-error --header "Authorization: bearer $ACTIONS_ID_TOKEN_REQUEST_TOKEN" \
   "$ACTIONS_ID_TOKEN_REQUEST_URL&audience=api://AzureADTokenExchange" | jq --exit-status --raw-output .value)"

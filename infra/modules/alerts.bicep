@@ -65,7 +65,7 @@ resource rules 'Microsoft.Insights/scheduledQueryRules@2023-12-01' = [for alert 
       ]
     }
     autoMitigate: true
-    // Metrics come with the first telemetry; until then the table has no columns to check the query against.
+    // Before the first telemetry the table has no columns to check the query against.
     skipQueryValidation: true
     actions: {
       actionGroups: [told.id]
@@ -73,7 +73,7 @@ resource rules 'Microsoft.Insights/scheduledQueryRules@2023-12-01' = [for alert 
   }
 }]
 
-// What the broker itself gave up on stands in no telemetry of memnet.
+// Messages that the broker itself dead-lettered are in no telemetry of memnet.
 resource buried 'Microsoft.Insights/metricAlerts@2018-03-01' = {
   name: 'memnet-broker-dead-letters'
   location: 'global'

@@ -1,4 +1,4 @@
-// The API on App Service, for who has to have it there. The serving release is in the app, the next one in its slot.
+// The API on App Service, for deployments that require it. The serving release is in the app, the next one in its slot.
 param token string
 param location string
 param tags object
@@ -19,7 +19,7 @@ param instances int
 
 var names = loadJsonContent('../names.json')
 var image = 'DOCKER|${registryServer}/${names.image}'
-// App Service asks with an identity for the image, and forwards to the port of WEBSITES_PORT.
+// App Service pulls the image with an identity, and forwards to WEBSITES_PORT.
 var siteConfig = {
   acrUseManagedIdentityCreds: true
   acrUserManagedIdentityID: identityClientId
@@ -32,7 +32,7 @@ var siteConfig = {
   vnetRouteAllEnabled: !empty(subnetId)
   appSettings: concat(map(items(settings), setting => { name: setting.key, value: setting.value }), [
     { name: 'MEMNET_TELEMETRY_CONNECTION_STRING', value: insights.properties.ConnectionString }
-    // Without it, five seconds; the API drains for 5 s, then gives requests 20 s and background work 10 s.
+    // The default is five seconds; the API drains for 5 s, then gives requests 20 s and background work 10 s.
     { name: 'WEBSITES_CONTAINER_STOP_TIME_LIMIT', value: '60' }
     { name: 'WEBSITES_PORT', value: string(names.apiPort) }
     { name: 'WEBSITES_ENABLE_APP_SERVICE_STORAGE', value: 'false' }

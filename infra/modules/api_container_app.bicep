@@ -1,6 +1,6 @@
-// The API on Container Apps. A release, and every change of what a release is given, is a revision of its own, which
-// Azure names: under a name that was used before, nothing would be made of it. What is put in place serves when it is
-// ready, unless another revision is named that goes on serving.
+// The API on Container Apps. A release, and every change of its settings, is a revision of its own. Azure names it,
+// because it creates nothing under a used name. A new revision serves when it is ready, unless another serving
+// revision is named.
 param location string
 param tags object
 param workspaceId string
@@ -73,7 +73,7 @@ resource api 'Microsoft.App/containerApps@2025-01-01' = if (!empty(release)) {
         { server: registryServer, identity: identityId }
       ]
       ingress: {
-        // Beyond the environment; that is the internet or the network, as the environment has it.
+        // Outside of the environment: the internet or the network, depending on the environment.
         external: true
         targetPort: names.apiPort
         transport: 'http'
@@ -87,7 +87,7 @@ resource api 'Microsoft.App/containerApps@2025-01-01' = if (!empty(release)) {
       }
     }
     template: {
-      // The API drains for 5 s, then gives requests under way 20 s and background work 10 s.
+      // The API drains for 5 s, then gives active requests 20 s and background work 10 s.
       terminationGracePeriodSeconds: 45
       containers: [
         {
@@ -138,7 +138,7 @@ resource api 'Microsoft.App/containerApps@2025-01-01' = if (!empty(release)) {
   }
 }
 
-// A zone's name has to be known at the start of its deployment, and Azure chooses this one: so it is one of its own.
+// A zone's name has to be known at the start of its deployment, and Azure chooses this one: hence its own module.
 module domain 'environment_domain.bicep' = if (!isPublic) {
   name: 'api-domain'
   params: {

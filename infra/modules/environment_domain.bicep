@@ -1,4 +1,4 @@
-// The names of an internal Container Apps environment, which are told in the private network alone.
+// The names of an internal Container Apps environment, resolved in the private network only.
 param tags object
 param domain string
 param address string

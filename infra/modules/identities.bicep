@@ -1,4 +1,4 @@
-// Who the services are: one identity each, and one by which storage, queues and search index reach their key.
+// One identity for each service, and one by which storage, queues and search index reach their key.
 param location string
 param tags object
 param withEncryption bool

@@ -1,4 +1,4 @@
-// Lets API and workers ask the models of an Azure OpenAI account that is there already.
+// Lets API and workers use the models of an existing Azure OpenAI account.
 param account string
 param userIds string[]
 

@@ -1,4 +1,4 @@
-// Where logs and telemetry go. Both take Entra tokens alone.
+// Logs and telemetry. Both accept Entra tokens only.
 param token string
 param location string
 param tags object
@@ -45,7 +45,7 @@ resource publishing 'Microsoft.Authorization/roleAssignments@2022-04-01' = [for 
   }
 }]
 
-// Who asks the logs is logged, too.
+// Queries of the logs are logged, too.
 resource queries 'Microsoft.Insights/diagnosticSettings@2021-05-01-preview' = {
   name: 'memnet'
   scope: workspace

@@ -1,4 +1,4 @@
-// A private way to one resource, and its name in the private network.
+// A private endpoint of one resource, and its name in the private network.
 param name string
 param location string
 param tags object

@@ -1,4 +1,4 @@
-// Where the API's images lie. They hold code and no memory, so the registry has no private endpoint.
+// The registry of the API's images. They hold code and no memory, so it has no private endpoint.
 param token string
 param location string
 param tags object

@@ -1,4 +1,4 @@
-// The search service. What is in it is derived from the storage and can be made anew.
+// The search service. Its content is derived from the storage and can be rebuilt.
 param token string
 param location string
 param tags object
@@ -30,7 +30,7 @@ resource service 'Microsoft.Search/searchServices@2025-05-01' = {
     type: 'None'
   }
   properties: {
-    // The service names the key when it makes an index; an index without one is refused.
+    // The service names the key when it creates an index; an index without one is refused.
     encryptionWithCmk: { enforcement: withOwnKey ? 'Enabled' : 'Unspecified' }
     disableLocalAuth: true
     hostingMode: 'default'
@@ -42,8 +42,8 @@ resource service 'Microsoft.Search/searchServices@2025-05-01' = {
   }
 }
 
-// What a rebuild does with indexes, and nothing else. The smallest of Azure's own roles for it, Search Service
-// Contributor, may also let keys in again, list them, and open the network.
+// The rights of a rebuild on indexes, and nothing else. Azure's smallest own role for it, Search Service Contributor,
+// may also enable keys, list them, and open the network.
 resource indexManager 'Microsoft.Authorization/roleDefinitions@2022-04-01' = {
   name: guid(group, 'memnet-index-manager')
   properties: {
@@ -85,7 +85,7 @@ resource indexing 'Microsoft.Authorization/roleAssignments@2022-04-01' = [for id
   }
 }]
 
-// Metrics alone: the operation logs hold the texts of filters, and with them user ids.
+// Metrics only: the operation logs contain filters, and with them user ids.
 resource logging 'Microsoft.Insights/diagnosticSettings@2021-05-01-preview' = {
   name: 'memnet'
   scope: service

@@ -18,7 +18,7 @@ var roles = loadJsonContent('../roles.json')
 var definitions = 'Microsoft.Authorization/roleDefinitions'
 var isPrivate = !empty(endpointSubnetId)
 var withOwnKey = !empty(encryptionKeyName)
-// No message goes because of its age.
+// No message expires.
 var forever = 'P10675199DT2H48M5.4775807S'
 var grants = flatten(map(senderIds, id => map(range(0, length(names.queues)), i => { id: id, queue: i })))
 
@@ -71,7 +71,7 @@ resource deadLetters 'Microsoft.ServiceBus/namespaces/queues@2024-01-01' = {
   parent: namespace
   name: names.deadLetters
   properties: {
-    // An erasure hands back each letter that stands before the user's, which counts as a delivery.
+    // An erasure releases each message ahead of the user's, which counts as a delivery.
     maxDeliveryCount: names.lettersMaxDeliveryCount
     defaultMessageTimeToLive: forever
   }
@@ -97,7 +97,7 @@ resource burying 'Microsoft.Authorization/roleAssignments@2022-04-01' = {
   }
 }
 
-// To erase a user is to take that user's jobs out of the dead letters, too.
+// An erasure also removes the user's jobs from the dead letters.
 resource exhuming 'Microsoft.Authorization/roleAssignments@2022-04-01' = {
   name: guid(deadLetters.id, workersPrincipalId, roles.serviceBusDataReceiver)
   scope: deadLetters

@@ -1,4 +1,4 @@
-// The account with all memory, in one container. Nothing but Entra identities gets in.
+// The account with all memory, in one container. It accepts Entra identities only.
 param token string
 param location string
 param tags object
@@ -59,8 +59,8 @@ resource account 'Microsoft.Storage/storageAccounts@2025-01-01' = {
   }
 }
 
-// What is deleted or overwritten stays recoverable for this long, and not longer: no versions, no change feed and no
-// restore points, each of which would keep erased memory for a time of its own.
+// Deleted and overwritten data stays recoverable for this long, and not longer: versions, change feed and restore
+// points, which would keep erased memory for other periods, are off.
 resource blobs 'Microsoft.Storage/storageAccounts/blobServices@2025-01-01' = {
   parent: account
   name: 'default'
@@ -79,8 +79,8 @@ resource container 'Microsoft.Storage/storageAccounts/blobServices/containers@20
   properties: { publicAccess: 'None' }
 }
 
-// memnet's own retention removes what is over. This rule is for what it does not see: versions and snapshots that
-// somebody makes later must not outlive what erasure promises.
+// memnet's own retention deletes expired data. This rule is for data that retention does not see: versions and
+// snapshots that an administrator creates must not outlive the promise of an erasure.
 resource lifecycle 'Microsoft.Storage/storageAccounts/managementPolicies@2025-01-01' = {
   parent: account
   name: 'default'

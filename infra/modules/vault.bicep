@@ -30,7 +30,7 @@ resource vault 'Microsoft.KeyVault/vaults@2024-11-01' = {
     enablePurgeProtection: true
     publicNetworkAccess: isPrivate ? 'Disabled' : 'Enabled'
     networkAcls: {
-      // Storage, Service Bus and AI Search reach their key as trusted services.
+      // Storage, Service Bus and AI Search read their key as trusted services.
       bypass: 'AzureServices'
       defaultAction: isPrivate ? 'Deny' : 'Allow'
     }

@@ -1,5 +1,5 @@
-// The workers on Functions Flex Consumption, which has no slots: two apps, of which one has its triggers on. A version
-// is deployed to the other one, and serves when that one is named. An app without triggers costs nothing.
+// The workers on Functions Flex Consumption, which has no slots: two apps, of which one has its triggers on. A release
+// is deployed to the other app, and serves when that app is named. An app without triggers costs nothing.
 param token string
 param location string
 param tags object
@@ -16,7 +16,7 @@ param queueHost string
 param settings object
 @allowed(['blue', 'green'])
 param serving string
-@description('All that either app may have.')
+@description('All functions that either app may have.')
 param functions array
 param maxInstances int
 param accessLogs bool
@@ -36,7 +36,7 @@ var workerSettings = union(settings, {
   '${names.queueConnection}__credential': 'managedidentity'
   '${names.queueConnection}__clientId': identityClientId
   MEMNET_TELEMETRY_CONNECTION_STRING: insights.properties.ConnectionString
-  // For the Functions host, which is not ours.
+  // For the Functions host, which is Microsoft's.
   APPLICATIONINSIGHTS_CONNECTION_STRING: insights.properties.ConnectionString
   APPLICATIONINSIGHTS_AUTHENTICATION_STRING: 'ClientId=${identityClientId};Authorization=AAD'
 })
@@ -46,7 +46,7 @@ resource insights 'Microsoft.Insights/components@2020-02-02' existing = {
   name: insightsName
 }
 
-// The host's own account: locks of timers and the packages. No memory is in it.
+// The host's own account: locks of timers and the packages. It holds no memory.
 resource host 'Microsoft.Storage/storageAccounts@2025-01-01' = {
   name: 'stmemhost${token}'
   location: location
@@ -147,7 +147,7 @@ resource apps 'Microsoft.Web/sites@2024-11-01' = [for (colour, i) in colours: {
     virtualNetworkSubnetId: empty(subnetId) ? null : subnetId
     siteConfig: {
       minTlsVersion: '1.2'
-      // Nothing calls the workers. Who deploys reaches the other address, and needs a role.
+      // Nothing calls the workers. Deployments use the other address, and need a role.
       ipSecurityRestrictionsDefaultAction: isPrivate ? 'Deny' : 'Allow'
       scmIpSecurityRestrictionsDefaultAction: 'Allow'
       appSettings: map(items(union(workerSettings, colour == serving ? {} : triggersOff)), setting => {

@@ -60,7 +60,7 @@ def test_the_parameters_are_those_of_the_stage(copy: Path, stage: str) -> None:
 def test_an_unknown_stage_is_refused(copy: Path) -> None:
     done = run(copy, "choose_parameters", MEMNET_STAGE="test")
     assert done.returncode == 1
-    assert "has to be dev or prod" in done.stderr
+    assert "must be dev or prod" in done.stderr
     assert not (copy / "infra" / "main.bicepparam").exists()
 
 
@@ -150,7 +150,7 @@ def test_what_was_built_can_be_provisioned_with_changes(copy: Path) -> None:
 def test_a_name_that_no_release_can_have_is_refused_before_anything_is_built(copy: Path, name: str) -> None:
     done = run(copy, "build_release", **REGISTRY, MEMNET_RELEASE=name)
     assert done.returncode == 1
-    assert "A release is named by" in done.stderr
+    assert "A release name has up to" in done.stderr
     assert calls(copy) == []
 
 

@@ -188,7 +188,7 @@ class TestAChangedSetting:
         deployed.tell(MEMNET_RELEASE="", MEMNET_MODEL_PROVIDERS="openai")
         deployed.provision()
         assert deployed.serving().setting("MEMNET_MODEL_PROVIDERS") == "none"
-        assert "one serves on, with the settings that it has" in deployed.told
+        assert "one continues to serve with its own settings" in deployed.told
 
     def test_the_runbook_says_so_wherever_it_changes_a_setting(self) -> None:
         runbook = (ROOT / "docs" / "runbook.md").read_text("utf-8")
