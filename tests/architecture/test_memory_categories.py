@@ -32,7 +32,7 @@ def found_in(module: Module, names: set[str]) -> list[str]:
     lines = enumerate(module.text.splitlines(), 1)
     hits = [f"{module.name}:{n} {hit}" for n, line in lines for hit in re.findall(rf"(?<![\w.-])(?:{wanted})\b", line)]
     steps = re.compile(rf"/(?:{'|'.join(sorted(ORDINARY))})(?![\w{{])")
-    for node in ast.walk(module.tree):
+    for node in module.nodes:
         if isinstance(node, ast.Constant) and isinstance(node.value, str) and steps.search(node.value):
             hits.append(f"{module.name}:{node.lineno} {node.value}")
     return hits

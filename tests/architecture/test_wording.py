@@ -70,7 +70,7 @@ def code_texts(module: Module) -> Iterator[tuple[int, str]]:
     for token in tokenize.generate_tokens(io.StringIO(module.text).readline):
         if token.type in TEXT_TOKENS:
             yield token.start[0], " ".join(token.string.split())
-    for node in ast.walk(module.tree):
+    for node in module.nodes:
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) and node.name.startswith("test_"):
             yield node.lineno, node.name.replace("_", " ")
 
