@@ -31,7 +31,8 @@ class Forked:
     """A process that the server has forked, with the part of Popen's interface that `Child` uses."""
 
     def __init__(self, connection: socket.socket, stdin: IO[bytes]) -> None:
-        self._connection, self.stdin = connection, stdin
+        self._connection = connection
+        self.stdin: IO[bytes] | None = stdin
         self.pid = self._number()
         self.returncode: int | None = None
 

@@ -69,20 +69,12 @@ def defaults(model: type[BaseModel]) -> dict[str, str]:
     return {name: default(field.get_default(call_default_factory=True)) for name, field in fields}
 
 
-GUIDES = {
-    **{
-        (model, model.__name__): "docs/profiles.md"
-        for model in (
-            Profile,
-            Binding,
-            ConfidenceRules,
-            RoutingRules,
-            RetentionRules,
-            ExtractionRules,
-            TriggerPhrase,
-            SensitiveContent,
-        )
-    },
+OF_A_PROFILE = (
+    *(Profile, Binding, ConfidenceRules, RoutingRules, RetentionRules, ExtractionRules, TriggerPhrase),
+    SensitiveContent,
+)
+GUIDES: dict[tuple[type[BaseModel], str], str] = {
+    **{(model, model.__name__): "docs/profiles.md" for model in OF_A_PROFILE},
     (SectionUpkeep, "Rules"): "docs/upkeep.md",
 }
 

@@ -45,9 +45,15 @@ class Stage:
     proxy: FaultProxy
     container_url: str
     """The storage without the proxy."""
-    models: ModelsServer | None
+    scripted: ModelsServer | None
     session: ClientSession
     token: str
+
+    @property
+    def models(self) -> ModelsServer:
+        """The scripted models, which this stack must have."""
+        assert self.scripted is not None
+        return self.scripted
 
     @property
     def worker(self) -> WorkerHost:

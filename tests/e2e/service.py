@@ -172,7 +172,7 @@ class Service:
         assert head.commit.record_hash == record_hash(records[-1])
         keys = [record["idempotency_key"] for record in records]
         assert len(keys) == len(set(keys))
-        return records
+        return list(records)
 
     async def audit_names(self, user: User, prefix: str = "") -> list[str]:
         """The names of the user's records in audit/."""

@@ -297,7 +297,7 @@ async def test_an_api_that_does_not_answer_is_told_as_such(tab: Opens, maya: May
 async def test_a_document_that_no_profile_binds_is_shown_all_the_same(tab: Opens, maya: Maya) -> None:
     """Profiles go while documents stay: here the token may know no profile of it."""
     screen = await tab(roles=None)
-    empty = {"profiles": [], "next_cursor": None}
+    empty: dict[str, Any] = {"profiles": [], "next_cursor": None}
     await screen.page.route("**/v1/profiles*", lambda route: route.fulfill(status=200, json=empty))
     await screen.sign_in(maya.operator.token)
     await screen.choose(maya.service.user_id)

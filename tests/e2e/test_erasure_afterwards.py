@@ -89,8 +89,8 @@ async def test_a_fresh_start_begins_with_nothing(world: Stage) -> None:
     await live(user, OLD, projects=1)
     first = await user.get(place)
     record = (await user.audit())[0]
-    found = (await world.look(user)).messages
-    body = next(data for name, data in found.items() if name.startswith(f"queue {REPLAYS}/"))
+    queued = (await world.look(user)).messages
+    body = next(data for name, data in queued.items() if name.startswith(f"queue {REPLAYS}/"))
     told = await forget(user, key="first time")
     await world.finish(user)
     receipt = await over(user, told["erasure_id"])

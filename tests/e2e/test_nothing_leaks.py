@@ -119,8 +119,8 @@ async def misuse(world: World) -> None:
         ({**usual, "Content-Length": word("a length")}, b"{}"),
         ({**usual, word("a header with a blank") + " ": "x"}, b"{}"),
     ):
-        answer = await send_raw(user.api, request("PATCH", target, headers, body))
-        assert 400 <= answer.status < 500, answer
+        raw = await send_raw(user.api, request("PATCH", target, headers, body))
+        assert 400 <= raw.status < 500, raw
     assert (await send_raw(user.api, f"{word('a method')} / HTTP/1.1\r\n\r\n".encode())).status == 400
     etag = (await user.get(DYNAMIC)).etag
     for number, op in enumerate(

@@ -121,9 +121,9 @@ def test_deferred_messages_are_those_of_a_held_session(queue: Queue) -> None:
         queue.accept_session(session_id, session_id)
         queue.defer(token(queue.take(session_id)))
     queue.release_session("t", counts=False)
-    for sequences, session_id in (([a], "t"), ([a], None), ([b], "s")):
+    for sequence, whose in ((a, "t"), (a, None), (b, "s")):
         with pytest.raises(RefusedError):
-            queue.take_deferred(sequences, session_id, lock=True)
+            queue.take_deferred([sequence], whose, lock=True)
     [message] = queue.take_deferred([a], "s", lock=True)
     queue.release_session("s", counts=True)
     queue.accept_session("s", "other")
