@@ -70,7 +70,7 @@ class Injection:
     _dropped: bool = False
 
     def release(self) -> None:
-        """Let what is held go on, and what comes later through without waiting."""
+        """Release the requests on hold, and let later ones pass."""
         self._released.set()
 
     def drop(self) -> None:

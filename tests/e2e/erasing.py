@@ -17,7 +17,7 @@ from aiohttp import ClientSession
 from local.emulators.fault_proxy import FaultProxy
 from local.stack.azurite_server import drop_container
 from local.stack.models_server import ModelsServer
-from local.stack.process import ROOT
+from local.stack.process import Child
 from local.stack.stack import Stack, running_stack
 from local.stack.worker_host import WorkerHost
 from memnet import settings
@@ -27,6 +27,7 @@ from memnet.operations.history.rebuild_documents import rebuild_documents
 from memnet.service import Service
 from memnet.wiring import connect
 from tests.domain.event_samples import event_body
+from tests.e2e.cli_process import finish, start_command
 from tests.e2e.client import PACE_SECONDS, Answer, Place, User, add, eventually, project, until_definite
 from tests.e2e.independent_look import Look, look, look_at_blobs
 
@@ -193,25 +194,14 @@ async def over(user: User, erasure_id: str, *, seconds: float = 180) -> dict[str
     return receipt
 
 
-def command(stage: Stage, *arguments: str) -> subprocess.Popen[str]:
-    """Start `memnet` beside the stack, through the proxy."""
-    environment = {**os.environ, **stage.stack.environment}
-    return subprocess.Popen(
-        [sys.executable, "-m", "cli.main", *arguments],
-        cwd=ROOT,
-        env=environment,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        text=True,
-    )
+def command(stage: Stage, *arguments: str) -> Child:
+    """Start `memnet` with the stack's settings, through the proxy."""
+    return start_command(*arguments, environment=stage.stack.environment, logs=stage.stack.directory / "commands")
 
 
 async def memnet(stage: Stage, *arguments: str) -> str:
-    """Run `memnet` to its end, which must be a good one; return what it said."""
-    process = command(stage, *arguments)
-    said, _ = await asyncio.to_thread(process.communicate)
-    assert process.returncode == 0, said
-    return said
+    """Run `memnet` until it ends successfully; return its output."""
+    return await finish(command(stage, *arguments))
 
 
 async def verify_offline(stage: Stage, user: User, receipt: dict[str, Any], directory: Path) -> str:

@@ -1,9 +1,6 @@
 """The service as it runs: API processes on one container behind the fault proxy; and the storage itself."""
 
 import asyncio
-import os
-import subprocess
-import sys
 from collections.abc import Mapping, Sequence
 from contextlib import AsyncExitStack
 from datetime import timedelta
@@ -19,7 +16,7 @@ from local.emulators.fault_proxy import FaultProxy
 from local.emulators.issuer import AUDIENCE, Issuer
 from local.stack.api_process import Api
 from local.stack.azurite_server import ACCOUNT_KEY
-from local.stack.process import ROOT, ReservedPort, status_of
+from local.stack.process import Child, ReservedPort, status_of
 from memnet import settings
 from memnet.domain.core.scope import DocumentKey, UserScope
 from memnet.domain.documents import envelope
@@ -30,6 +27,7 @@ from memnet.operations.history.audit_records import open_audit_records
 from memnet.operations.history.rebuild_documents import rebuild_documents
 from memnet.service import Service as Services
 from memnet.wiring import connect
+from tests.e2e.cli_process import finish, start_command
 from tests.e2e.client import Place, User
 from tests.sample_settings import NOWHERE
 from tests.services import service_of
@@ -132,26 +130,20 @@ class Service:
             postponed = report.postponed
 
     async def verify(self, user: User) -> None:
-        """What `memnet audit verify` does: rebuild all that the user has from storage, and find no fault."""
+        """Rebuild all documents of the user from storage, as `memnet audit verify` does, and find no fault."""
         documents, audit = self.storage.documents, self.storage.audit
         rebuilt = await rebuild_documents(_scope(user), service_of(documents=documents, audit=audit))
         assert [found.fault for found in rebuilt] == [None] * len(rebuilt)
 
-    async def verify_by_command(self, user: User, **settings: str) -> str:
-        """Run `memnet audit verify` with these settings, an empty one not being set; return what it printed."""
-        command = [sys.executable, "-m", "cli.main", "audit", "verify"]
-        environment = {**os.environ, **self.environment, "MEMNET_STORAGE_URL": self.container_url, **settings}
-        environment = {name: value for name, value in environment.items() if value}
-        done = await asyncio.to_thread(
-            subprocess.run,
-            [*command, "--tenant", user.tenant_id, "--user", user.user_id],
-            cwd=ROOT,
-            env=environment,
-            capture_output=True,
-            text=True,
-        )
-        assert done.returncode == 0, done.stdout + done.stderr
-        return done.stdout
+    def command(self, *arguments: str, through_proxy: bool = True) -> Child:
+        """Start `memnet` with the service's settings."""
+        url = self.environment["MEMNET_STORAGE_URL"] if through_proxy else self.container_url
+        return start_command(*arguments, environment={**self.environment, "MEMNET_STORAGE_URL": url}, logs=self._logs)
+
+    async def verify_by_command(self, user: User) -> str:
+        """Run `memnet audit verify` and return its output."""
+        whose = ("--tenant", user.tenant_id, "--user", user.user_id)
+        return await finish(self.command("audit", "verify", *whose, through_proxy=False))
 
     async def flushed_history(self, user: User, place: Place) -> list[Any]:
         """The document's records in audit/ alone, after a sweep that must have emptied the outbox.

@@ -16,7 +16,7 @@ from local.emulators.functions.indexed_app import IndexedApp, IndexedFunction
 from local.emulators.functions.messages import TypedData, as_json, as_text
 
 ACCEPT_SECONDS = 30.0
-"""How long to wait for a session or a message before asking anew."""
+"""How long to wait for a session or a message before asking again."""
 FIRST_PAUSE, LONGEST_PAUSE = 0.1, 2.0
 """Seconds between two tries to reach a broker that is away."""
 log = logging.getLogger("memnet.functions")
@@ -55,7 +55,7 @@ class QueuePump:
             self._tasks.add(asyncio.create_task(self._run(), name=f"{self._function.name}-{number}"))
 
     async def stop(self, seconds: float) -> None:
-        """Take no more messages, and wait `seconds` for those in hand; what is not done by then, comes again."""
+        """Take no more messages, and wait `seconds` for those in progress; an unfinished message is delivered again."""
         self._stopping = True
         for task in self._tasks - self._busy:
             task.cancel()
@@ -130,7 +130,7 @@ class QueuePump:
 
 
 def trigger_metadata(message: ServiceBusReceivedMessage) -> dict[str, TypedData]:
-    """What the extension tells of a message besides its body; deliveries count from 1 here, in the SDK from 0."""
+    """The metadata of a message as the extension passes it; deliveries count from 1 here, in the SDK from 0."""
     properties = {_text(name): _text(value) for name, value in (message.application_properties or {}).items()}
     known = {
         "MessageId": as_text(message.message_id),

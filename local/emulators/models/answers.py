@@ -48,7 +48,7 @@ def _check_format(body: dict[str, Any], *, chat: bool) -> tuple[str, str] | None
         return None
     told = problem(described.get("name"), described.get("schema"))
     place = "response_format" if chat else "text.format.schema"
-    return None if told is None else (place, f"Invalid schema for response_format: {told}.")
+    return None if told is None else (place, f"Invalid schema for response_format: {fault}.")
 
 
 def asks_for_schema(body: dict[str, Any]) -> bool:

@@ -23,7 +23,7 @@ from local.emulators.search.analysis import ANALYZERS, normalized_prefix
 from local.emulators.search.columns import GrowingArray, Mask, Rows
 
 _GAP: Final = 0xFFFFFFFF
-"""Stands between the values of a collection, so that no phrase crosses from one into the next."""
+"""The gap between the values of a collection, so that no phrase spans two of them."""
 
 Scores = NDArray[np.float64]
 _NOTHING: Final[tuple[Rows, Scores]] = (np.zeros(0, dtype=np.int64), np.zeros(0))
