@@ -34,6 +34,8 @@ from tests.e2e.independent_look import Look, look, look_at_blobs
 ROLES = ("Memory.Read", "Memory.Write", "Memory.Replay", "Memory.Admin", "Memory.Audit")
 PROFILE = "project-copilot-v1"
 MODEL = "first"
+SETTLE = "1"
+"""Seconds before an erasure ends: no request is under way for longer, except those that a test holds."""
 NEVER = 3600.0
 """A settle time for who must not end an erasure."""
 
@@ -158,6 +160,7 @@ async def quiet_stage(azurite: Any, directory: Path) -> AsyncIterator[Stage]:
         environment = {
             "MEMNET_MODEL_PROVIDERS": models.setting(MODEL),
             "AzureWebJobs.erase_users.Disabled": "1",
+            "MEMNET_ERASURE_QUIESCENCE_SECONDS": SETTLE,
         }
         async with stage(azurite.account_url, directory=directory, environment=environment, models=models) as world:
             await asyncio.to_thread(world.worker.stop)

@@ -103,8 +103,8 @@ class Service:
         await asyncio.to_thread(self.api.kill)
 
     async def restart(self) -> None:
-        """Start the first process again, on the same port."""
-        await asyncio.to_thread(self.api.start)
+        """Start the first process again, on the same port; it need not have found its search and queue missing."""
+        await asyncio.to_thread(_start, self.api, f"{self.api.url}/health/live")
 
     def token(self, *roles: str, principal: str = "svc-a", tenants: str | Sequence[str] = "t1") -> str:
         """A token; without roles it has all of them."""

@@ -181,7 +181,10 @@ def test_a_second_stack_is_refused_and_told_where_the_first_is(tmp_path: Path) -
     "name",
     [
         *("azurite", "worker-1"),
-        *(pytest.param(name, marks=pytest.mark.slow) for name in ("api", "issuer", "search", "service-bus", "key-vault")),
+        *(
+            pytest.param(name, marks=pytest.mark.slow)
+            for name in ("api", "issuer", "search", "service-bus", "key-vault")
+        ),
     ],
 )
 def test_when_one_process_dies_all_stop_and_its_log_is_shown(tmp_path: Path, name: str) -> None:
