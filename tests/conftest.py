@@ -119,7 +119,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     items.sort(key=lambda item: item.path.relative_to(HERE).parts[0] not in WAITING)
 
 
-class FileScheduling(LoadScopeScheduling):
+class FileScheduling(LoadScopeScheduling):  # type: ignore[misc]
     """Run the tests of a file in one worker, so that its service starts once; the console's files share a stack."""
 
     def _split_scope(self, nodeid: str) -> str:

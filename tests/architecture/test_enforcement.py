@@ -150,7 +150,7 @@ def test_mypy_refuses_what_is_untyped(settings_alone: Copy) -> None:
 def spoil_code(copy: Copy) -> None:
     """Break every rule about code once."""
     copy.append("memnet/adapters/system.py", "\n" * 400)
-    copy.write("memnet/domain/utils.py", '"""What nobody could name."""\n')
+    copy.write("memnet/domain/utils.py", '"""Without a name."""\n')
     copy.append("memnet/operations/replay/get_replay.py", "\n\nasync def get_document() -> None:\n    '''Twice.'''\n")
     copy.append("memnet/operations/documents/outbox.py", "\n\ndef undocumented() -> None: ...\n")
     copy.write("memnet/operations/forget_user.py", '"""New."""\n\n\nasync def forget_user() -> None:\n    """New."""\n')
@@ -181,9 +181,9 @@ CODE_RULES = {
     "test_the_domain_is_synchronous": ["memnet/domain/core/cursor.py"],
     "test_the_domain_imports_only_itself_and_what_computes": ["memnet/domain/core/cursor.py: socket"],
     "test_the_domain_calls_nothing_that_reads_or_writes": ["memnet/domain/core/cursor.py"],
-    "test_no_memory_category_stands_in_the_core": ["memnet/domain/context/routing.py", "preferences"],
+    "test_no_memory_category_is_in_the_core": ["memnet/domain/context/routing.py", "preferences"],
     "test_no_memory_category_is_in_the_api_or_the_command": ["api/query.py", "user_dynamic"],
-    "test_no_memory_category_stands_in_the_console": ["api/console/views/history.js", "preferences"],
+    "test_no_memory_category_is_in_the_console": ["api/console/views/history.js", "preferences"],
     "test_every_class_has_a_message": ["UnheardOf"],
     "test_every_code_has_a_status": ["UNHEARD_OF"],
     "test_the_error_page_is_what_its_generator_makes": [],
@@ -243,11 +243,11 @@ TEXT_RULES = {
     "test_a_page_uses_standard_terms": ["docs/concepts.md"],
     "test_code_uses_standard_terms": ["memnet/domain/sealing/sealing.py"],
     "test_the_page_of_settings_is_what_its_generator_makes": [],
-    "test_the_page_of_telemetry_tells_every_metric": ["memnet.written"],
-    "test_the_profile_guide_tells_every_member_and_its_default": ["max_ops"],
+    "test_the_page_of_telemetry_lists_every_metric": ["memnet.written"],
+    "test_the_profile_guide_lists_every_member_and_its_default": ["max_ops"],
     "test_every_alert_has_its_section_in_the_runbook_and_every_section_its_alert": ["unheard-of"],
     "test_the_runbook_names_every_query": ["unheard.kql"],
-    "test_the_changelog_tells_of_this_version": [],
+    "test_the_changelog_lists_this_version": [],
     "test_every_declared_dependency_is_locked_at_a_version_it_allows": ["left-pad"],
     "test_the_lock_holds_what_is_needed_and_nothing_else": [],
     "test_no_lock_or_setting_says_where_packages_come_from": [".npmrc"],
@@ -279,7 +279,7 @@ SECURITY_RULES = {
     "test_every_attacker_is_there": [],
     "test_every_named_test_exists": ["test_unheard_of_"],
     "test_every_row_says_where_and_shows_it": ["A-new-attacker"],
-    "test_every_attacker_is_told_what_is_not_stopped": ["A-new-attacker"],
+    "test_every_attacker_has_its_limits_stated": ["A-new-attacker"],
     "test_they_may_read_the_code_and_nothing_else": ["write"],
     "test_a_stranger_s_pull_request_gets_no_secret_and_puts_no_text_into_a_command": ["github.head_ref"],
     "test_every_action_is_one_of_the_platform_s_own_at_a_named_version": ["of-somebody/setup-node@v4"],

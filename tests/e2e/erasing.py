@@ -64,7 +64,7 @@ class Stage:
         return self.stack.workers[0]
 
     def user(self, name: str = "someone", tenant_id: str = "t1") -> User:
-        """A user whose id stands nowhere else."""
+        """A user with an id that occurs nowhere else."""
         return User(self.session, self.stack.url, self.token, f"{name}-{uuid4().hex}", tenant_id)
 
     async def look(self, *users: User) -> Look:
@@ -87,17 +87,17 @@ class Stage:
             yield services
 
     async def run(self, user: User, *, settle: float | None = None, through_proxy: bool = False) -> Erased:
-        """Go on with the user's erasure in a process of its own, as a worker does."""
+        """Continue the user's erasure with services of its own, as a worker does."""
         async with self.services(settle=settle, through_proxy=through_proxy) as services:
             return await erase_user(_scope(user), services)
 
     async def finish(self, user: User) -> None:
-        """Run the user's erasure until it is over."""
+        """Run the user's erasure until it has finished."""
 
-        async def is_over() -> bool:
+        async def has_ended() -> bool:
             return await self.run(user) in (Erased.FINISHED, Erased.NOTHING)
 
-        await eventually(is_over)
+        await eventually(has_ended)
 
     async def heal(self) -> None:
         """Let everything but the worker run as it did at first."""
@@ -152,9 +152,9 @@ async def stage(
 
 @asynccontextmanager
 async def quiet_stage(azurite: Any, directory: Path) -> AsyncIterator[Stage]:
-    """One where nobody works on an erasure but the API, once, right after its 202, and whom a test tells to.
+    """A stack in which only the API, once after its 202, and a test work on an erasure.
 
-    The worker is stopped, and extracts, when a test starts it, what the model is told to say.
+    The worker is stopped; once a test starts it, it extracts what the model is scripted to say.
     """
     with ModelsServer(log=directory / "models.log") as models:
         environment = {
@@ -180,7 +180,7 @@ async def forget(user: User, *, key: str = "forget-me") -> dict[str, Any]:
 
 
 async def status(user: User, erasure_id: str) -> dict[str, Any]:
-    """How the erasure stands."""
+    """Get the erasure."""
     answer, _ = await until_definite(lambda: user.send("GET", f"/erasures/{erasure_id}"))
     assert answer.status == 200, answer.text
     told: dict[str, Any] = answer.body
@@ -188,7 +188,7 @@ async def status(user: User, erasure_id: str) -> dict[str, Any]:
 
 
 async def over(user: User, erasure_id: str, *, seconds: float = 180) -> dict[str, Any]:
-    """Wait until it is over by the work of others; return the receipt."""
+    """Wait until other processes have finished it; return the receipt."""
     async with asyncio.timeout(seconds):
         while (told := await status(user, erasure_id))["status"] == "running":  # noqa: ASYNC110 (others work)
             await asyncio.sleep(PACE_SECONDS)
@@ -240,7 +240,7 @@ def conversation(number: int, *said: str) -> tuple[str, dict[str, Any]]:
 
 
 async def tell(user: User, number: int, text: str) -> str:
-    """Hand in a conversation; return its replay's id."""
+    """Submit a conversation; return its replay's id."""
     url, body = conversation(number, text)
     answer, _ = await until_definite(lambda: user.send("POST", url, json=body))
     assert answer.status == 202, answer.text
@@ -253,7 +253,7 @@ async def create(user: User, place: Place, text: str, *, key: str) -> Answer:
 
 
 async def live(user: User, word: str, *, projects: int = 3, events: int = 4, snapshots: int = 2) -> None:
-    """Something in every store; all of it says `word` where it takes any text. Nobody replays the snapshots here."""
+    """Something in every store; all of it says `word` where it takes any text. No worker replays the snapshots."""
     for number in range(projects):
         place = project(f"p{number}")
         made = await create(user, place, f"{word} {number}", key=f"create-{number}")

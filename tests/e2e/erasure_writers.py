@@ -34,7 +34,7 @@ class Written:
     """What the writers of one user have seen."""
 
     word: str
-    """Stands in everything that they write."""
+    """The word in everything that they write."""
     writes: list[Begun] = field(default_factory=list)
     stored: Counter[str] = field(default_factory=Counter)
     """What was answered with success, by kind."""

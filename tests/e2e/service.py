@@ -111,11 +111,11 @@ class Service:
         return self._issuer.mint(tenants=tenants, principal=principal, roles=roles or ALL_ROLES)
 
     def user(self, *, principal: str = "svc-a") -> User:
-        """A user that nobody else has."""
+        """A user of this test only."""
         return User(self.session, self.api.url, self.token(principal=principal), f"u-{uuid4().hex}")
 
     async def head(self, user: User, place: Place) -> Envelope:
-        """The document's blob, as it stands in the storage."""
+        """The document's blob in the storage."""
         stored = await self.storage.documents.get(_key(user, place))
         assert stored is not None
         return envelope.load(stored.data)

@@ -41,7 +41,7 @@ class Fate(StrEnum):
     LOST = "lost"
     """The storage never sees it."""
     APPLIED = "applied"
-    """The storage has applied it; nobody heard of it."""
+    """The storage has applied it; the response is lost."""
     LATE = "late"
     """The storage gets it after the client's retry has been answered."""
 
@@ -209,7 +209,7 @@ async def test_a_killed_write_is_done_once(alive: Service, write: Write, step: S
 
 
 async def check_result(service: Service, user: User, write: Write, answer: Answer, sequence: int) -> None:
-    """One change is there, audited once, and the next one goes on from it."""
+    """One change is there, audited once, and the next one builds on it."""
     assert answer.body["sequence"] == sequence
     found = await user.get(DYNAMIC)
     if write.leaves is None:
@@ -218,7 +218,7 @@ async def check_result(service: Service, user: User, write: Write, answer: Answe
         assert found.body["document"]["content"] == write.leaves
         assert found.etag == answer.etag == answer.body["etag"]
     following = await user.patch(
-        DYNAMIC, prefer("And go on."), etag=None if write.leaves is None else answer.etag, key="next"
+        DYNAMIC, prefer("And continue."), etag=None if write.leaves is None else answer.etag, key="next"
     )
     assert following.status == (201 if write.leaves is None else 200), following.text
     assert following.body["sequence"] == sequence + 1
@@ -258,9 +258,9 @@ async def test_a_killed_sweep_is_finished_by_the_next(alive: Service, step: Step
     await finish(service.command("outbox", "flush"))
     assert not (await service.head(user, DYNAMIC)).commit.outbox
     assert (await user.get(DYNAMIC)).etag == etag  # housekeeping is no change
-    following = await user.patch(DYNAMIC, prefer("And go on."), etag=etag, key="next")
+    following = await user.patch(DYNAMIC, prefer("And continue."), etag=etag, key="next")
     assert following.status == 200, following.text
     if fate is Fate.LATE:
         await resolve(held, fate)
-    assert await user.content(DYNAMIC) == {**INITIAL, "preferences": ["Be brief.", "And go on."]}
+    assert await user.content(DYNAMIC) == {**INITIAL, "preferences": ["Be brief.", "And continue."]}
     assert len(await service.flushed_history(user, DYNAMIC)) == 2

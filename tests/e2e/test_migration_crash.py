@@ -100,7 +100,7 @@ async def kill_when_held(process: Child, held: Injection) -> None:
 
 
 async def again(service: Service, command: str, user: User) -> None:
-    """The same command once more, in this process."""
+    """The same command again, in this process."""
     migration = service.storage.catalog.migrations[NAME]
     unit = Unit(UserScope(user.tenant_id, user.user_id))
     if command == "run":
@@ -165,7 +165,7 @@ async def test_a_killed_command_is_finished_by_the_next(service: Service, comman
     await service.verify(user)
 
 
-async def test_a_run_that_is_killed_between_users_goes_on_with_the_rest(service: Service) -> None:
+async def test_a_run_that_is_killed_between_users_continues_with_the_rest(service: Service) -> None:
     users = [service.user() for _ in range(3)]
     users.sort(key=lambda user: user.user_id)
     for user in users:

@@ -41,7 +41,7 @@ from tests.telemetry_receiver import TelemetryReceiver
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 
 PRINCIPAL = "svc-seen-in-logs"
-"""Who calls is told: by it the search shows that it sees."""
+"""The name of the caller is logged: it shows that the search works."""
 
 
 @dataclass
@@ -319,7 +319,7 @@ async def test_the_logs_are_those_of_all_processes_and_tell_what_happened(told: 
     assert any("job_dead_lettered" in line["message"] for line in worker)
 
 
-async def test_telemetry_tells_what_happened_and_not_to_whom(told: Told) -> None:
+async def test_telemetry_records_what_happened_and_not_to_whom(told: Told) -> None:
     telemetry = told.logs["telemetry"].read_bytes()
     for name in ("memnet.write.count", "SCHEMA_VIOLATION", "memnet.replays", "partial", "memnet.jobs.dead_lettered"):
         assert name.encode() in telemetry

@@ -1,4 +1,4 @@
-"""A process is replaced while clients go on: no request fails, and what was written is whole.
+"""A process is replaced while clients keep working: no request fails, and what was written is whole.
 
 The clients reach the service as they would through a load balancer: each request goes to a process that was ready when
 it was last asked, over connections that are kept. Nothing is sent again, neither by the clients nor below them.
@@ -43,7 +43,7 @@ def _stop_at_once(service: Service) -> Iterator[None]:
 
 
 class Balancer:
-    """Knows which processes are ready, and how many requests each has in hand."""
+    """Knows which processes are ready, and how many requests each is serving."""
 
     def __init__(self, session: ClientSession) -> None:
         self._session = session
@@ -78,7 +78,7 @@ class Balancer:
 
 @dataclass
 class Client:
-    """One user's client, which reads and writes as fast as it is answered, until it is told to stop."""
+    """One user's client, which reads and writes as fast as it is answered, until it is stopped."""
 
     user: User
     balancer: Balancer
@@ -156,7 +156,7 @@ async def test_no_request_fails_while_processes_come_and_go(service: Service) ->
         assert len(records) == client.changes > ROLLS
 
 
-async def test_what_is_in_hand_at_the_end_is_answered(service: Service) -> None:
+async def test_a_request_in_progress_at_the_end_is_answered(service: Service) -> None:
     api = await service.start_api()
     user = service.user().at(api.url)
     held = service.proxy.inject(Fault.PAUSE_BEFORE, method="PUT", path=f"/{user.user_id}/documents/")

@@ -140,7 +140,7 @@ async def test_hanging_is_never_answered(
 
 
 @pytest.mark.parametrize(("fault", "applied"), [(Fault.PAUSE_BEFORE, False), (Fault.PAUSE_AFTER, True)])
-async def test_paused_goes_on_when_released(
+async def test_a_paused_request_continues_when_released(
     proxy: FaultProxy, through: ContainerClient, direct: ContainerClient, fault: Fault, applied: bool
 ) -> None:
     injection = proxy.inject(fault)
@@ -189,7 +189,7 @@ async def test_late_write_is_still_conditional(
     assert proxy.requests[-1].status == 409
 
 
-async def test_it_hits_the_nth_match_and_as_often_as_told(proxy: FaultProxy, through: ContainerClient) -> None:
+async def test_it_hits_the_nth_match_and_as_often_as_set(proxy: FaultProxy, through: ContainerClient) -> None:
     injection = proxy.inject(Fault.ANSWER_503, method="PUT", path=r"/x", nth=2, times=2)
     outcomes = []
     for name in ("x1", "y", "x2", "x3", "x4"):

@@ -287,5 +287,7 @@ def _json(body: object, status: int = 200) -> Response:
 async def _unknown(request: Request, error: Exception) -> Response:
     """Answer a path or method that the emulator does not have."""
     status = error.status_code if isinstance(error, HTTPException) else 500
-    refusal = VaultError(status, "BadParameter", f"{request.method} {request.url.path} is not supported by the emulator.")
+    refusal = VaultError(
+        status, "BadParameter", f"{request.method} {request.url.path} is not supported by the emulator."
+    )
     return _json(refusal.body(), status)

@@ -1,4 +1,4 @@
-"""The unchanged SDK against the stand-in, synchronous and asynchronous."""
+"""The unmodified SDK against the emulator, synchronous and asynchronous."""
 
 from datetime import UTC, datetime
 from uuid import uuid4

@@ -20,7 +20,7 @@ def impatient(emulator: EmulatorProcess, index_name: str) -> SearchClient:
     return emulator.search_client(index_name, retry_total=0)
 
 
-def test_held_changes_show_when_told(emulator: EmulatorProcess, client: SearchClient) -> None:
+def test_held_changes_show_on_catch_up(emulator: EmulatorProcess, client: SearchClient) -> None:
     client.upload_documents([{"id": "old", "title": "boat"}])
     emulator.faults(visibility={"mode": "held"})
     results = client.upload_documents([{"id": "new", "title": "boat"}])

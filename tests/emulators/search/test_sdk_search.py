@@ -199,7 +199,7 @@ def many(client: SearchClient) -> SearchClient:
 
 
 def test_paging(many: SearchClient) -> None:
-    """Without `top` the server gives 50 at a time and the SDK follows; with one it goes on only past 1,000."""
+    """Without `top` the server gives 50 at a time and the SDK follows; with one it follows only past 1,000."""
     everything = [f"d{number}" for number in range(2120)]
     ordered: dict[str, Any] = {"order_by": ["count"], "select": ["id"]}
     assert found(many, "*", filter="count lt 120", **ordered) == everything[:120]

@@ -1,4 +1,4 @@
-"""Clients that are not the SDK: the stand-in refuses what is wrong and goes on."""
+"""Clients other than the SDK: the emulator refuses an invalid request and keeps serving."""
 
 import socket
 from collections.abc import Iterator
@@ -20,7 +20,7 @@ def connection(bus: Bus) -> Iterator[BlockingConnection]:
 
 
 def is_well(bus: Bus) -> bool:
-    """Whether the broker still serves others."""
+    """Return whether the broker still serves others."""
     queue = bus.queue("plain")
     bus.sender(queue).send_messages(message("x"))
     return texts(take(bus.receiver(queue), 1)) == ["x"]
@@ -146,7 +146,7 @@ def test_a_session_is_asked_for_in_the_right_way(connection: BlockingConnection)
 @pytest.mark.parametrize(
     "sent", [b"GET / HTTP/1.1\r\n\r\n", b"AMQP\x00\x01\x00\x00" + b"\x00\x00\x00\x09\x02\x00\x00\x00\xff"]
 )
-def test_what_does_not_speak_amqp_disturbs_nobody(bus: Bus, sent: bytes) -> None:
+def test_a_client_without_amqp_disturbs_no_other(bus: Bus, sent: bytes) -> None:
     port = int(bus.broker.url.rpartition(":")[2])
     with socket.create_connection(("127.0.0.1", port), timeout=60) as opened:
         opened.sendall(sent)

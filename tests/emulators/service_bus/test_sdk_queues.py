@@ -20,7 +20,7 @@ def now() -> datetime:
     return datetime.now(UTC)
 
 
-def test_a_message_arrives_as_it_was_sent_and_is_gone_when_completed(bus: Bus) -> None:
+def test_a_message_arrives_unchanged_and_is_gone_when_completed(bus: Bus) -> None:
     queue = bus.queue("plain")
     sent = message(
         "text",
@@ -228,7 +228,7 @@ def test_a_queue_that_is_not_there_is_said(bus: Bus) -> None:
 
 
 @pytest.mark.parametrize("given", [uuid4(), 7, b"bytes"])
-def test_ids_that_are_no_text_are_told_apart(bus: Bus, given: object) -> None:
+def test_ids_that_are_no_text_are_distinguished(bus: Bus, given: object) -> None:
     queue = bus.queue("once")
     sender, receiver = bus.sender(queue), bus.receiver(queue)
     for text in ("first", "second"):
