@@ -4,6 +4,7 @@ import re
 import shutil
 import subprocess
 import sys
+import tomllib
 from collections.abc import Callable, Iterable
 from pathlib import Path
 
@@ -137,14 +138,17 @@ def test_import_linter_refuses_every_way_out_of_the_layers(tmp_path: Path) -> No
         assert re.search(rf"{importer} -> {package}\b", reports[contract]), (importer, contract, output)
 
 
-def test_mypy_refuses_what_is_untyped(settings_alone: Copy) -> None:
-    for package in PACKAGES:
+def test_mypy_refuses_what_is_untyped_in_every_package(settings_alone: Copy) -> None:
+    packages = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["tool"]["mypy"]["packages"]
+    assert set(packages) >= set(PACKAGES)
+    for package in packages:
         settings_alone.write(f"{package}/__init__.py", INIT)
-    settings_alone.write("memnet/untyped.py", "def double(x):\n    return 2 * x\n")
+        settings_alone.write(f"{package}/untyped.py", "def double(x):\n    return 2 * x\n")
     settings_alone.write("cli/wrong.py", 'X: int = "1"\n')
     output = settings_alone.run("mypy", "--no-incremental")
     named = re.findall(r"^([\w/]+\.py):\d+: error: .*\[([\w-]+)\]$", output, re.MULTILINE)
-    assert sorted(named) == [("cli/wrong.py", "assignment"), ("memnet/untyped.py", "no-untyped-def")]
+    untyped = {(f"{package}/untyped.py", "no-untyped-def") for package in packages}
+    assert set(named) == {("cli/wrong.py", "assignment"), *untyped}
 
 
 def spoil_code(copy: Copy) -> None:

@@ -55,7 +55,15 @@ PAGES = sorted(
     and name.endswith(".md")
     and name not in GENERATED
 )
-CLEAN = ("memnet/domain/sealing", "memnet/operations/catalog", "memnet/operations/context")
+CLEAN = (
+    "local/bench",
+    "local/emulators",
+    "local/stack",
+    "memnet/domain/sealing",
+    "memnet/operations/catalog",
+    "memnet/operations/context",
+    "tests/emulators",
+)
 """Folders of code, as paths from the root."""
 TEXT_TOKENS = {tokenize.COMMENT, tokenize.STRING, getattr(tokenize, "FSTRING_MIDDLE", tokenize.STRING)}
 

@@ -19,6 +19,8 @@ ACCEPT_SECONDS = 30.0
 """How long to wait for a session or a message before asking again."""
 FIRST_PAUSE, LONGEST_PAUSE = 0.1, 2.0
 """Seconds between two tries to reach a broker that is away."""
+CANCEL_SECONDS = 1.0
+"""Seconds between two cancellations of a receiver that has no message."""
 log = logging.getLogger("memnet.functions")
 
 
@@ -57,13 +59,16 @@ class QueuePump:
     async def stop(self, seconds: float) -> None:
         """Take no more messages, and wait `seconds` for those in progress; an unfinished message is delivered again."""
         self._stopping = True
-        for task in self._tasks - self._busy:
-            task.cancel()
-        if self._tasks:
-            _, late = await asyncio.wait(self._tasks, timeout=seconds)
-            for task in late:
+        loop = asyncio.get_running_loop()
+        deadline = loop.time() + seconds
+        while (waiting := {task for task in self._tasks if not task.done()}) and loop.time() < deadline:
+            # The SDK may swallow a cancellation while it opens a link: cancel again.
+            for task in waiting - self._busy:
                 task.cancel()
-            await asyncio.gather(*self._tasks, return_exceptions=True)
+            await asyncio.wait(waiting, timeout=min(CANCEL_SECONDS, deadline - loop.time()))
+        for task in self._tasks:
+            task.cancel()
+        await asyncio.gather(*self._tasks, return_exceptions=True)
 
     async def _run(self) -> None:
         """Take messages for as long as the host runs, with a new connection whenever one breaks."""
