@@ -28,7 +28,7 @@ test: setup tests/browser/node_modules/.ready ## run the tests, but not the slow
 	@$(BIN)/pytest -m "not slow"
 
 test-fast: setup ## run the tests that start no other process, in a minute: domain, operations, profiles, architecture
-	@$(BIN)/pytest -m "not slow" --hypothesis-profile=fast tests/domain tests/operations tests/profiles tests/architecture \
+	@$(BIN)/pytest -n logical -m "not slow" --hypothesis-profile=fast tests/domain tests/operations tests/profiles tests/architecture \
 		--ignore=tests/architecture/test_enforcement.py
 
 test-slow: setup tests/browser/node_modules/.ready ## run the slow tests: full sizes, accuracy, measurements

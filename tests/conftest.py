@@ -133,9 +133,10 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Producer) -> FileSch
 
 
 @pytest.hookimpl(optionalhook=True)
-def pytest_xdist_auto_num_workers() -> int:
-    """Two more than there are processors: many tests wait for processes that they have started."""
-    return len(os.sched_getaffinity(0)) + 2
+def pytest_xdist_auto_num_workers(config: pytest.Config) -> int:
+    """`-n auto`: two workers more than processors, as many tests wait for other processes; `-n logical`: as many."""
+    processors = len(os.sched_getaffinity(0))
+    return processors if config.option.numprocesses == "logical" else processors + 2
 
 
 @pytest.hookimpl(optionalhook=True)
