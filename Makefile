@@ -1,4 +1,4 @@
-# Everything a developer does here. `make` alone lists it.
+# The developer's commands. `make` alone lists them.
 PYTHON ?= python3
 UV ?= uv
 BIN := .venv/bin
@@ -6,6 +6,9 @@ NPM := $(BIN)/npm --prefix local/emulators/azurite --loglevel=error
 FOR_IMAGES := --quiet --python-version 3.13 --python-platform x86_64-manylinux_2_28 --generate-hashes --no-emit-index-url \
 	--no-emit-find-links --no-annotate --no-header --constraints requirements.lock
 NPM_BROWSER := $(BIN)/npm --prefix tests/browser --loglevel=error
+
+# The tests start many processes; without bytecode each of them compiles the service again.
+unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
 .PHONY: help setup demo dev test test-fast test-slow check infra bench load docs lock clean
@@ -18,20 +21,20 @@ setup: .venv/.python-ready local/emulators/azurite/node_modules/.ready ## instal
 demo: setup ## play a conversation of several sessions; CONVERSATION=file plays another
 	@$(BIN)/python -m local.demo $(if $(CONVERSATION),"$(CONVERSATION)")
 
-dev: setup ## run the whole service with all stand-ins in the foreground; MEMNET_PORT=8080
+dev: setup ## run the whole service with all emulators in the foreground; MEMNET_PORT=8080
 	@$(BIN)/python -m local.stack.dev
 
 test: setup tests/browser/node_modules/.ready ## run the tests, but not the slow ones
 	@$(BIN)/pytest -m "not slow"
 
-test-fast: setup ## run what needs no other process, in a minute: domain, operations, profiles, house rules
-	@$(BIN)/pytest -m "not slow" --hypothesis-profile=fast tests/domain tests/operations tests/profiles tests/architecture \
+test-fast: setup ## run the tests that start no other process, in a minute: domain, operations, profiles, architecture
+	@$(BIN)/pytest -n logical -m "not slow" --hypothesis-profile=fast tests/domain tests/operations tests/profiles tests/architecture \
 		--ignore=tests/architecture/test_enforcement.py
 
 test-slow: setup tests/browser/node_modules/.ready ## run the slow tests: full sizes, accuracy, measurements
 	@$(BIN)/pytest -m slow
 
-check: setup ## format, lint, types, import contracts, house rules
+check: setup ## format, lint, types, import contracts, architecture rules
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
 	$(BIN)/mypy
@@ -45,15 +48,15 @@ infra: setup ## check the templates for Azure, without Azure; UPDATE=1 writes in
 bench: setup ## measure the API against the stock storage and search clients
 	@$(BIN)/python -m local.bench
 
-load: setup ## put a mixed load on the local stack: the knee, the limit, and a soak; MINUTES=10
+load: setup ## run a mixed load against the local stack: the knee, the limit and a soak; MINUTES=10
 	@$(BIN)/python -m local.bench.load --minutes $(or $(MINUTES),10)
 
-docs: setup ## make the site of docs/ in build/site; a link that leads nowhere fails
+docs: setup ## build the site of docs/ in build/site; a broken link fails
 	@$(BIN)/python -m sphinx --quiet --fail-on-warning --keep-going --fresh-env -b html -d build/site.cache docs build/site
 	@echo "build/site/index.html"
 
-lock: setup ## resolve the dependencies anew
-	@command -v $(UV) >/dev/null || { echo "make lock needs uv; name it with UV=path." >&2; exit 1; }
+lock: setup ## resolve the dependencies again
+	@command -v $(UV) >/dev/null || { echo "make lock needs uv; set its path with UV=path." >&2; exit 1; }
 	$(UV) pip compile --quiet --universal --python-version 3.11 --extra dev --generate-hashes --no-emit-index-url \
 		--no-emit-find-links --no-annotate --no-header pyproject.toml -o requirements.lock
 	$(UV) pip compile $(FOR_IMAGES) --extra telemetry pyproject.toml -o docker/service.lock
@@ -61,18 +64,18 @@ lock: setup ## resolve the dependencies anew
 	$(NPM) install --package-lock-only
 	$(NPM_BROWSER) install --package-lock-only
 
-clean: ## remove what setup and the tools have made; .local/, the local stack's data, stays
+clean: ## remove everything that setup and the tools created, but keep .local/, the data of the local stack
 	rm -rf .venv local/emulators/azurite/node_modules tests/browser/node_modules build *.egg-info .mypy_cache .ruff_cache .pytest_cache .hypothesis \
 		.import_linter_cache schemathesis-report
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
 .venv/.python-ready: requirements.lock local/emulators/functions/requirements.lock pyproject.toml
 	@$(PYTHON) -c 'import sys; v = sys.version_info; sys.exit(v < (3, 11) and \
-		"memnet needs Python 3.11 or newer; $(PYTHON) is %d.%d. Name another: make PYTHON=python3.11" % v[:2])'
+		"memnet needs Python 3.11 or newer; $(PYTHON) is %d.%d. Use another: make PYTHON=python3.11" % v[:2])'
 	@$(BIN)/python -c '' 2>/dev/null || { echo "making .venv"; $(PYTHON) -m venv --clear .venv; }
 	@echo "installing the Python packages"
 	@$(BIN)/python -m pip install -qq --disable-pip-version-check --require-hashes -r requirements.lock
-	@# Microsoft's worker runtime says 3.13, where Azure runs it; it works on 3.11 all the same.
+	@# Microsoft's worker runtime requires 3.13, the version that Azure runs; it also works on 3.11.
 	@$(BIN)/python -m pip install -qq --disable-pip-version-check --require-hashes --no-deps --ignore-requires-python \
 		-r local/emulators/functions/requirements.lock
 	@$(BIN)/python -m pip install -qq --disable-pip-version-check --no-deps -e .

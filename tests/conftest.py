@@ -16,6 +16,8 @@ from uuid import uuid4
 
 import pytest
 from hypothesis import HealthCheck, settings
+from xdist.remote import Producer
+from xdist.scheduler import LoadScopeScheduling
 
 from local.emulators.issuer import Issuer, running_issuer
 from local.stack.azurite_server import ACCOUNT_KEY, ACCOUNT_NAME, Azurite, create_container, drop_container
@@ -99,6 +101,10 @@ def ask_for_azurite(port: int) -> str:
     return answer["account_url"]
 
 
+HERE = Path(__file__).parent
+WAITING = ("e2e", "local", "emulators", "containers")
+"""The folders whose tests mostly wait for other processes."""
+CONSOLE = "tests/e2e/test_console"
 SUMMARY = "summary"
 ON_DEMAND = pytest.StashKey[AzuriteOnDemand]()
 
@@ -108,19 +114,29 @@ def pytest_configure(config: pytest.Config) -> None:
         config.stash[ON_DEMAND] = AzuriteOnDemand()
 
 
-@pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """The tests of a file run in one process, so that its module's service starts once; so do all of the console's."""
-    for item in items:
-        name = item.path.name
-        group = "console" if name.startswith("test_console") and item.path.parent.name == "e2e" else str(item.path)
-        item.add_marker(pytest.mark.xdist_group(group))
+    """Begin with the tests that wait for other processes, so that the short ones fill the end of the run."""
+    items.sort(key=lambda item: item.path.relative_to(HERE).parts[0] not in WAITING)
+
+
+class FileScheduling(LoadScopeScheduling):  # type: ignore[misc]
+    """Run the tests of a file in one worker, so that its service starts once; the console's files share a stack."""
+
+    def _split_scope(self, nodeid: str) -> str:
+        file = nodeid.partition("::")[0]
+        return CONSOLE if file.startswith(CONSOLE) else file
 
 
 @pytest.hookimpl(optionalhook=True)
-def pytest_xdist_auto_num_workers() -> int:
-    """One more than there are processors: many tests wait for processes that they have started."""
-    return len(os.sched_getaffinity(0)) + 1
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Producer) -> FileScheduling:
+    return FileScheduling(config, log)
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_auto_num_workers(config: pytest.Config) -> int:
+    """`-n auto`: two workers more than processors, as many tests wait for other processes; `-n logical`: as many."""
+    processors = len(os.sched_getaffinity(0))
+    return processors if config.option.numprocesses == "logical" else processors + 2
 
 
 @pytest.hookimpl(optionalhook=True)

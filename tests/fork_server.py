@@ -20,18 +20,25 @@ from contextlib import suppress
 from pathlib import Path
 from typing import IO, Any
 
+import cli.main
 from local.stack.process import ROOT, Process
 
 TETHERED = [sys.executable, "-m", "local.stack.parent_death"]
-LOADED = {"api.main": "api.main", "local.emulators.functions": "local.emulators.functions.host"}
-"""The programs that are forked, and what is imported for each."""
+COMMANDS = sorted({entry.partition(":")[0] for entry in cli.main.COMMANDS.values()})
+LOADED = {
+    "api.main": ["api.main"],
+    "local.emulators.functions": ["local.emulators.functions.host"],
+    "cli.main": COMMANDS,
+}
+"""The programs that are forked, and the modules imported for each."""
 
 
 class Forked:
     """A process that the server has forked, with the part of Popen's interface that `Child` uses."""
 
     def __init__(self, connection: socket.socket, stdin: IO[bytes]) -> None:
-        self._connection, self.stdin = connection, stdin
+        self._connection = connection
+        self.stdin: IO[bytes] | None = stdin
         self.pid = self._number()
         self.returncode: int | None = None
 
@@ -57,7 +64,7 @@ class Forked:
         return self.returncode
 
     def send_signal(self, number: int) -> None:
-        """Send a signal to a process that runs; until its end is seen, its id is nobody else's."""
+        """Send a signal to a running process; its id is not reused before `poll` has reported its end."""
         if self.poll() is None:
             os.kill(self.pid, number)
 
@@ -71,7 +78,7 @@ class Forked:
 
 
 class Forks:
-    """Starts children: by a server of this process where the program is loaded there, else as always."""
+    """Starts children: a loaded program by a server of this process, any other as usual."""
 
     def __init__(self, otherwise: Callable[[Sequence[str], Mapping[str, str], Path], Process], directory: Path) -> None:
         self._otherwise, self._directory = otherwise, directory
@@ -100,7 +107,7 @@ class Forks:
         return address
 
     def close(self) -> None:
-        """End the server; what it has forked, ends with its own parent."""
+        """End the server; the forked processes end with their own parents."""
         if self._server is not None and self._server.stdin and self._server.stdout:
             self._server.stdin.close()
             self._server.stdout.close()
@@ -109,8 +116,9 @@ class Forks:
 
 def serve(address: str) -> None:
     """Fork for each connection, until standard input is closed."""
-    for name in LOADED.values():
-        importlib.import_module(name)
+    for names in LOADED.values():
+        for name in names:
+            importlib.import_module(name)
     for name in LOADED:
         sys.modules.pop(name, None)  # it runs as __main__
     gc.freeze()
@@ -118,7 +126,7 @@ def serve(address: str) -> None:
         server.bind(address)
         server.listen()
         print("listening", flush=True)
-        os.dup2(os.open(os.devnull, os.O_WRONLY), 1)  # nothing that is forked keeps the pipe open
+        os.dup2(os.open(os.devnull, os.O_WRONLY), 1)  # no forked process keeps the pipe open
         while True:
             ready, _, _ = select.select([server, sys.stdin], [], [])
             if sys.stdin in ready:
@@ -134,7 +142,7 @@ def serve(address: str) -> None:
 
 
 def _keep(connection: socket.socket) -> None:
-    """Fork the child, and tell its id and its exit code. Until that is heard, its id stays its own."""
+    """Fork the child, and send its id and its exit code. Its id is not reused before the receiver confirms."""
     _, files, _, _ = socket.recv_fds(connection, 1, 2)
     length = int.from_bytes(connection.recv(4, socket.MSG_WAITALL), "big")
     arguments, environment = json.loads(connection.recv(length, socket.MSG_WAITALL))

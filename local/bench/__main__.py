@@ -23,7 +23,7 @@ PLAIN_WIDTH = 140
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Measure and print. Return 0, or 1 if the stack or a call failed; a missed target is told, not an exit code."""
+    """Measure and print. Return 0, or 1 if the stack or a call failed; a missed target is only reported."""
     parser = argparse.ArgumentParser(prog="python -m local.bench", description="The service against the stock clients.")
     parser.add_argument("--quick", action="store_true", help="fewer rounds, less growth: about a minute")
     parser.add_argument("--json", type=Path, metavar="FILE", help="write the numbers there, too")

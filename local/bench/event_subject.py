@@ -31,7 +31,7 @@ def users_of(count: int) -> list[str]:
 
 
 def event_body(name: str, seed: int) -> dict[str, Any]:
-    """The body of a POST of the event `name`; `seed` decides what it tells."""
+    """The body of a POST of the event `name`; `seed` determines the text."""
     chosen = random.Random(seed)
     return {
         "event_id": name,

@@ -99,7 +99,7 @@ def show(summary: dict[str, Any], console: Console) -> None:
     for heading in ("with", *CALLS):
         growth.add_column(heading, justify="left" if heading == "with" else "right")
     events = Table(
-        title="How search and event write grow beside the stock clients', milliseconds, p50 / p95, one client"
+        title="How search and event write grow compared to the stock clients', milliseconds, p50 / p95, one client"
     )
     for heading in ("with", *CALLS_ON_EVENTS):
         events.add_column(heading, justify="left" if heading == "with" else "right")

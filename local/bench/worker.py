@@ -1,4 +1,4 @@
-"""`python -m local.bench.worker`: one side in a process of its own, told what to do line by line.
+"""`python -m local.bench.worker`: one side in a process of its own, driven by one command a line.
 
 Standard input brings one JSON object a line, the first of which says which side to be; standard output answers each
 with one. The process ends when its input does.
@@ -19,11 +19,11 @@ from local.bench.sides import ServiceSide, StockSide
 
 
 class WorkerFailed(Exception):
-    """A worker could not do what it was told; the message says why."""
+    """A worker could not run its command; the message says why."""
 
 
 class Worker:
-    """The other end: starts the process and tells it what to do."""
+    """The other end: starts the process and sends it commands."""
 
     def __init__(self, **side: Any) -> None:
         """`side` holds `kind` (service or stock), `loop` (asyncio or uvloop) and what that side needs."""

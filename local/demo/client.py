@@ -202,11 +202,11 @@ class MemoryClient:
         return await self._send("POST", "/context:assemble", body=body)
 
     async def snapshot(self, conversation_id: str, body: dict[str, Any]) -> Answer:
-        """Hand in a conversation."""
+        """Submit a conversation."""
         return await self._send("POST", f"/conversations/{conversation_id}/snapshots", body=body)
 
     async def replay(self, replay_id: str) -> Answer:
-        """Ask what became of a replay."""
+        """Get a replay."""
         return await self._send("GET", f"/replays/{replay_id}")
 
     async def record(self, event: dict[str, Any]) -> Answer:
@@ -222,7 +222,7 @@ class MemoryClient:
         return await self._send("DELETE", "/memory", headers={"Idempotency-Key": key})
 
     async def erasure(self, erasure_id: str) -> Answer:
-        """Ask how an erasure stands."""
+        """Get an erasure."""
         return await self._send("GET", f"/erasures/{erasure_id}")
 
     async def audit(self, path: str | None = None) -> list[dict[str, Any]]:

@@ -1,4 +1,4 @@
-"""Conversations as files: a JSON list of turns, cut into sessions where nobody spoke for long."""
+"""Conversations as files: a JSON list of turns, split into sessions at long pauses."""
 
 import json
 import re
@@ -79,7 +79,7 @@ def read_sessions(path: Path) -> Sequence[Session]:
 
 
 def split_sessions(turns: Sequence[Turn], *, name: str, gap: timedelta = GAP) -> Sequence[Session]:
-    """Cut turns, which stand in the order of time, wherever more than `gap` lies between two of them."""
+    """Split turns, in order of time, where two of them are more than `gap` apart."""
     cut: list[list[Turn]] = []
     for turn in turns:
         if cut and turn.timestamp - cut[-1][-1].timestamp <= gap:

@@ -1,6 +1,6 @@
 """What the demo's orchestrator notices while a user talks: a few rules over sentences, the same every time.
 
-A real product's agent calls a tool when it is told to remember something. The rules stand in for that agent; they know
+A real product's agent calls a tool when the user asks it to remember something. The rules replace that agent; they know
 the sections of the starter profile.
 """
 

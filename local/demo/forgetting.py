@@ -27,14 +27,14 @@ EVIDENCE: Final = {"conversation_id": "afresh-1", "message_ids": ["m1"]}
 
 @dataclass(frozen=True, slots=True)
 class Forgetting:
-    """Who asks for it on behalf of the user, a service that goes on, and the settings that lead to the public keys."""
+    """The service that requests the erasure, another service of the user, and the settings for the public keys."""
 
     privacy: MemoryClient
     service: MemoryClient
     environment: Mapping[str, str]
     scope: UserScope
     work: Callable[[], object]
-    """Has a worker go on with the erasure now, instead of within twenty seconds."""
+    """Let a worker continue the erasure now, not within twenty seconds."""
     screen: Screen
 
     async def show(self) -> None:

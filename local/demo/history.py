@@ -1,4 +1,4 @@
-"""What the audit proves: the chain verified from storage alone, and a document as it was at an earlier time."""
+"""What the audit proves: the chain verified from storage alone, and an earlier version of a document."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -65,7 +65,7 @@ class History:
             raise Unexpected(f"the history cannot be read: {error.code} {error.message}") from error
 
     async def look_back(self, fallback: str) -> None:
-        """Show a document as it was in the middle of its history, and what has changed since.
+        """Show a document in the middle of its history, and the changes since.
 
         The user's dynamic document if it has a history, else the one at `fallback`.
         """

@@ -1,4 +1,4 @@
-"""What becomes of a session when it is over: a snapshot is handed in, a worker replays it, and the outcome is shown."""
+"""The end of a session: submit its snapshot, let a worker replay it, and show the outcome."""
 
 import asyncio
 import time

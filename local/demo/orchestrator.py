@@ -1,5 +1,5 @@
-"""The demo's orchestrator: asks for context when a session starts, patches memory while it goes on, and hands the
-conversation in when it ends.
+"""The demo's orchestrator: asks for context when a session starts, patches memory during it, and submits the
+conversation at its end.
 """
 
 from collections.abc import Callable

@@ -1,4 +1,4 @@
-"""What becomes of the recorded events: found again by another service, never changed, and nobody else's."""
+"""The recorded events: another service finds them, they never change, and they belong to one user."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace

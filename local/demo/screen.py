@@ -124,7 +124,7 @@ class Screen:
             self.hit(event, name="", indent=0)
 
     def hit(self, event: Mapping[str, Any], *, name: str, indent: int) -> None:
-        """One event that was found: its score, its digest, and where to find what it tells of."""
+        """One event of a search: its score, its digest and its source."""
         prefix = Text(" " * indent + f"{name:<11} ", "dim").append(f"{event['score']:5.2f}  ", "green")
         source = f"  ({event['timestamp'][:10]}, {clip(event['service_id'], 30)}, {evidence(event['evidence'])})"
         self._hang(prefix, Text(clip(event["digest"], LONGEST)).append(source, "dim"))

@@ -25,7 +25,7 @@ from local.stack.stack import Stack
 from memnet.domain.core.scope import UserScope
 
 FIRST_PROJECT: Final = "first-project"
-"""Stands in where no session was routed to a project."""
+"""The project shown if no session was routed to one."""
 SERVICE: Final = ("Memory.Read", "Memory.Write")
 ABOUT_THE_RULES: Final = (
     "While a session goes on, an agent writes down what it is told to (remember that, I prefer, we decided, …). When "

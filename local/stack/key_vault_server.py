@@ -1,4 +1,4 @@
-"""The key vault's stand-in as a process: Azure Key Vault on 127.0.0.1 over TLS, from `local.emulators.key_vault`."""
+"""The key vault emulator as a process: Azure Key Vault on 127.0.0.1 over TLS, from `local.emulators.key_vault`."""
 
 import ssl
 from http.client import HTTPException, HTTPSConnection

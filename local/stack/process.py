@@ -20,7 +20,7 @@ class StackError(Exception):
 
 
 class ReservedPort:
-    """A port of 127.0.0.1 that nobody else is given while a child starts, dies and starts again on it.
+    """A port of 127.0.0.1 that no other process gets while a child starts, dies and starts again on it.
 
     On Linux a socket that is bound but does not listen keeps the port from everyone but those who bind it by
     number with SO_REUSEADDR, as servers do. Elsewhere the port is only looked up.
@@ -167,7 +167,7 @@ class Child:
         return self._reap(self._process, seconds)
 
     def signal(self, number: int) -> None:
-        """Send a signal, and do not wait for what comes of it."""
+        """Send a signal, and do not wait for its effect."""
         if self._process is not None:
             self._process.send_signal(number)
 

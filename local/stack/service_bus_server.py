@@ -1,4 +1,4 @@
-"""The Service Bus stand-in as a process: Azure Service Bus on 127.0.0.1, from `local.emulators.service_bus`."""
+"""The Service Bus emulator as a process: Azure Service Bus on 127.0.0.1, from `local.emulators.service_bus`."""
 
 import socket
 from pathlib import Path
@@ -14,7 +14,7 @@ SECONDS_TO_START = 60
 
 
 class ServiceBus(Emulator):
-    """A running Service Bus stand-in; as a context manager it stops at the end."""
+    """A running Service Bus emulator; as a context manager it stops at the end."""
 
     key = KEY
 

@@ -1,4 +1,4 @@
-"""The whole service on this machine: stand-ins for what it uses in Azure, the API and the workers.
+"""The whole service on this machine: emulators of its Azure services, the API and the workers.
 
 `local.stack.dev` runs it in the foreground; `running_stack` is the same for tests and the demo.
 """
@@ -136,7 +136,7 @@ class Stack:
         return None if self._in_memory else (self.directory / name).resolve()
 
     def _embeddings(self) -> dict[str, str]:
-        """What everyone who works on the index must agree on; a key is nobody's to write down."""
+        """The settings that every process of the index must share; a key is never written to disk."""
         given = {**os.environ, **self._settings}
         return {n: value for n, value in given.items() if n.startswith("MEMNET_EMBEDDINGS") and not n.endswith("_KEY")}
 

@@ -33,7 +33,7 @@ class WorkerHost(Emulator):
         self.child.wait_until(lambda: status_of(f"{self.url}/health") == 200, seconds=SECONDS_TO_START)
 
     def stop(self) -> None:
-        """SIGTERM, and wait for what it has in hand; what takes too long, comes again to another one."""
+        """SIGTERM, and wait for the running invocations; an unfinished message is delivered again."""
         self.child.stop(seconds=SECONDS_TO_STOP)
 
     def functions(self) -> dict[str, dict[str, Any]]:

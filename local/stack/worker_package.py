@@ -1,8 +1,8 @@
 """The workers as Azure Functions takes them: `python -m local.stack.worker_package DIRECTORY`.
 
-The directory is made anew and is the root of the function app, with what the workers' image has: function_app.py and
-host.json, beside them the packages memnet and workers, the data that memnet.settings expects beside the code, and as
-requirements.txt the service's lock, which Azure's remote build installs: exact versions by their hashes.
+The directory is created again and is the root of the function app, with the contents of the workers' image:
+function_app.py and host.json, the packages memnet and workers, the data that memnet.settings expects next to the code,
+and as requirements.txt the service's lock, which Azure's remote build installs: exact versions by their hashes.
 """
 
 import shutil

@@ -35,14 +35,14 @@ def meanings() -> dict[str, str]:
 
 
 def default(field: Field[Any]) -> str:
-    """What holds without the variable."""
+    """Return the default as the page shows it."""
     if field.default is MISSING:
         return "required"
     if field.default is None:
         return "none"
     if isinstance(field.default, Path):
         place = field.default.relative_to(ROOT)
-        return f"`{place}{'' if place.suffix else '/'}` beside the code"
+        return f"`{place}{'' if place.suffix else '/'}` next to the code"
     return f"`{field.default}`"
 
 
@@ -54,9 +54,9 @@ def choices(field: Field[Any]) -> str:
 
 def render() -> str:
     """Return the page."""
-    told = meanings()
+    texts = meanings()
     rows = [
-        f"| `{PREFIX}{field.name.upper()}` | {default(field)} | {told[field.name]}{choices(field)} |"
+        f"| `{PREFIX}{field.name.upper()}` | {default(field)} | {texts[field.name]}{choices(field)} |"
         for field in fields(Settings)
     ]
     return HEAD + "\n".join(rows).replace("<", "\\<") + "\n"

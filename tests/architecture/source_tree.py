@@ -1,10 +1,11 @@
-"""The project's own files: what the house rules look at."""
+"""The project's own files, read and parsed once for all rules."""
 
 import ast
+import gc
 from collections.abc import Iterator
 from dataclasses import dataclass
 from fnmatch import fnmatch
-from functools import cache
+from functools import cache, cached_property
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -25,6 +26,11 @@ class Module:
         """The file's name without .py."""
         return Path(self.name).stem
 
+    @cached_property
+    def nodes(self) -> tuple[ast.AST, ...]:
+        """Every node of the tree."""
+        return tuple(ast.walk(self.tree))
+
 
 def _ignored() -> list[str]:
     lines = (ROOT / ".gitignore").read_text("utf-8").splitlines()
@@ -33,7 +39,7 @@ def _ignored() -> list[str]:
 
 @cache
 def files() -> tuple[Path, ...]:
-    """Every file that is the project's own, so everything but what .gitignore names."""
+    """Every file of the project, without those that .gitignore names."""
     patterns = _ignored()
 
     def walk(directory: Path) -> Iterator[Path]:
@@ -50,7 +56,7 @@ def files() -> tuple[Path, ...]:
 
 @cache
 def texts() -> dict[str, str]:
-    """The text of every own file, by its path from the root."""
+    """The text of every file of the project, by its path from the root."""
     found = {}
     for path in files():
         try:
@@ -61,10 +67,17 @@ def texts() -> dict[str, str]:
 
 
 @cache
+def _all_modules() -> tuple[Module, ...]:
+    # The garbage collector would visit millions of nodes again and again, none of which is garbage.
+    gc.disable()
+    try:
+        return tuple(Module(name, text, ast.parse(text)) for name, text in texts().items() if name.endswith(".py"))
+    finally:
+        gc.freeze()
+        gc.enable()
+
+
+@cache
 def modules(*packages: str) -> tuple[Module, ...]:
     """Every Python file below these directories."""
-    return tuple(
-        Module(name, text, ast.parse(text))
-        for name, text in texts().items()
-        if name.endswith(".py") and name.startswith(tuple(f"{package}/" for package in packages))
-    )
+    return tuple(m for m in _all_modules() if m.name.startswith(tuple(f"{package}/" for package in packages)))

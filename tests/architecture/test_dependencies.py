@@ -22,7 +22,7 @@ INSTALLERS = frozenset({"pip", "setuptools", "wheel"})
 def pins() -> dict[str, str]:
     """The locked version of each package for this platform. Fails on a line that is no pin with hashes."""
     lines = LOCK.replace("\\\n", " ").splitlines()
-    found = {}
+    found: dict[str, str] = {}
     for line in lines:
         if line.strip() and not line.lstrip().startswith("#"):
             pin = PIN.fullmatch(re.sub(r"\s+", " ", line).strip())

@@ -46,7 +46,7 @@ def anchors(page: str) -> set[str]:
 
 
 def table(heading: str, page: str) -> dict[str, str]:
-    """Member -> default, as the guide's section tells them."""
+    """Member -> default, as the guide's section lists them."""
     section = page.partition(f"\n## {heading}\n")[2].partition("\n## ")[0]
     rows = re.findall(r"^\| `(\w+)` \| (.*?) \| .+ \|$", section, re.MULTILINE)
     assert len(rows) == len(dict(rows))
@@ -69,30 +69,22 @@ def defaults(model: type[BaseModel]) -> dict[str, str]:
     return {name: default(field.get_default(call_default_factory=True)) for name, field in fields}
 
 
-GUIDES = {
-    **{
-        (model, model.__name__): "docs/profiles.md"
-        for model in (
-            Profile,
-            Binding,
-            ConfidenceRules,
-            RoutingRules,
-            RetentionRules,
-            ExtractionRules,
-            TriggerPhrase,
-            SensitiveContent,
-        )
-    },
+OF_A_PROFILE = (
+    *(Profile, Binding, ConfidenceRules, RoutingRules, RetentionRules, ExtractionRules, TriggerPhrase),
+    SensitiveContent,
+)
+GUIDES: dict[tuple[type[BaseModel], str], str] = {
+    **{(model, model.__name__): "docs/profiles.md" for model in OF_A_PROFILE},
     (SectionUpkeep, "Rules"): "docs/upkeep.md",
 }
 
 
 @pytest.mark.parametrize(("model", "heading"), GUIDES)
-def test_the_profile_guide_tells_every_member_and_its_default(model: type[BaseModel], heading: str) -> None:
+def test_the_profile_guide_lists_every_member_and_its_default(model: type[BaseModel], heading: str) -> None:
     assert table(heading, texts()[GUIDES[model, heading]]) == defaults(model)
 
 
-def test_the_page_of_telemetry_tells_every_metric() -> None:
+def test_the_page_of_telemetry_lists_every_metric() -> None:
     section = texts()["docs/telemetry.md"].partition("\n## Metrics\n")[2].partition("\n## ")[0]
     rows = re.findall(r"^\| `(memnet\..+?)` \| (\w+) \| `(.+?)` \| (.+?) \| (.+) \|$", section, re.MULTILINE)
     labels = {metric.name: ", ".join(f"`{label}`" for label in metric.labels) or "none" for metric in METRICS}
@@ -132,7 +124,7 @@ def test_every_documented_command_exists() -> None:
 def test_every_target_has_help_and_is_documented() -> None:
     targets = dict(re.findall(r"^([a-z][\w-]*):(?!=)[^#\n]*(?:## *(.*))?$", texts()["Makefile"], re.MULTILINE))
     assert targets
-    assert [name for name, told in targets.items() if not told] == []
+    assert [name for name, text in targets.items() if not text] == []
     assert [name for name in targets if not re.search(rf"\bmake {name}\b", EVERY_PAGE)] == []
 
 
@@ -172,6 +164,6 @@ def test_files_that_are_named_exist(name: str) -> None:
     assert [path for path in named if not (ROOT / path).exists()] == []
 
 
-def test_the_changelog_tells_of_this_version() -> None:
+def test_the_changelog_lists_this_version() -> None:
     (version,) = re.findall(r'^version = "(.*)"$', texts()["pyproject.toml"], re.MULTILINE)
     assert version in re.findall(r"^## \[(.*?)\]", texts()["CHANGELOG.md"], re.MULTILINE)

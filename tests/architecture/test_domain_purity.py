@@ -17,7 +17,7 @@ DOMAIN = modules("memnet/domain")
 
 
 def imports(module: Module) -> Iterator[str]:
-    for node in ast.walk(module.tree):
+    for node in module.nodes:
         if isinstance(node, ast.Import):
             yield from (alias.name for alias in node.names)
         elif isinstance(node, ast.ImportFrom):
@@ -25,7 +25,7 @@ def imports(module: Module) -> Iterator[str]:
 
 
 def test_the_domain_is_synchronous() -> None:
-    found = [f"{m.name}:{n.lineno}" for m in DOMAIN for n in ast.walk(m.tree) if isinstance(n, ASYNCHRONOUS)]
+    found = [f"{m.name}:{n.lineno}" for m in DOMAIN for n in m.nodes if isinstance(n, ASYNCHRONOUS)]
     assert found == []
 
 
@@ -43,7 +43,7 @@ def test_the_domain_calls_nothing_that_reads_or_writes() -> None:
     found = [
         f"{m.name}:{node.lineno} {node.id}"
         for m in DOMAIN
-        for node in ast.walk(m.tree)
+        for node in m.nodes
         if isinstance(node, ast.Name) and node.id in READS_OR_WRITES
     ]
     assert found == []

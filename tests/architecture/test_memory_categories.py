@@ -1,4 +1,4 @@
-"""What kinds of memory there are is said by profiles and schemas alone: no name of theirs stands in the code."""
+"""Profiles and schemas alone define the kinds of memory: the code contains none of their names."""
 
 import ast
 import json
@@ -32,7 +32,7 @@ def found_in(module: Module, names: set[str]) -> list[str]:
     lines = enumerate(module.text.splitlines(), 1)
     hits = [f"{module.name}:{n} {hit}" for n, line in lines for hit in re.findall(rf"(?<![\w.-])(?:{wanted})\b", line)]
     steps = re.compile(rf"/(?:{'|'.join(sorted(ORDINARY))})(?![\w{{])")
-    for node in ast.walk(module.tree):
+    for node in module.nodes:
         if isinstance(node, ast.Constant) and isinstance(node.value, str) and steps.search(node.value):
             hits.append(f"{module.name}:{node.lineno} {node.value}")
     return hits
@@ -44,7 +44,7 @@ def test_the_shipped_names_are_known() -> None:
     assert names >= ORDINARY
 
 
-def test_no_memory_category_stands_in_the_core() -> None:
+def test_no_memory_category_is_in_the_core() -> None:
     names = shipped_names()
     assert [hit for module in modules("memnet") for hit in found_in(module, names)] == []
 
@@ -54,7 +54,7 @@ def test_no_memory_category_is_in_the_api_or_the_command() -> None:
     assert [hit for module in modules("api", "cli") for hit in found_in(module, names)] == []
 
 
-def test_no_memory_category_stands_in_the_console() -> None:
+def test_no_memory_category_is_in_the_console() -> None:
     wanted = "|".join(re.escape(name) for name in sorted(shipped_names() - ORDINARY - PART_OF_THE_API))
     scripts = {name: text for name, text in texts().items() if re.fullmatch(r"api/console/.*\.js", name)}
     assert scripts

@@ -60,5 +60,5 @@ def test_every_row_says_where_and_shows_it(heading: str) -> None:
 
 
 @pytest.mark.parametrize("heading", SECTIONS, ids=IDS)
-def test_every_attacker_is_told_what_is_not_stopped(heading: str) -> None:
+def test_every_attacker_has_its_limits_stated(heading: str) -> None:
     assert re.search(r"^\*\*Not stopped:\*\* \w", SECTIONS[heading], re.MULTILINE)

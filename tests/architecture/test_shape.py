@@ -45,7 +45,7 @@ def test_a_file_has_at_most_400_lines() -> None:
 
 def test_no_file_directory_or_class_has_a_vague_name() -> None:
     places = [part for m in EVERYWHERE for part in Path(m.name).with_suffix("").parts]
-    classes = [node.name for m in EVERYWHERE for node in ast.walk(m.tree) if isinstance(node, ast.ClassDef)]
+    classes = [node.name for m in EVERYWHERE for node in m.nodes if isinstance(node, ast.ClassDef)]
     assert [name for name in {*places, *classes} if words(name) & VAGUE] == []
 
 

@@ -26,7 +26,7 @@ RESERVED = re.compile(
     r"[\w-]+|127\.0\.0\.1|\[::1\]|0\.0\.0\.0|192\.0\.2\.\d+|(?:.*\.)?(?:test|example|invalid|example\.(?:com|org|net))"
     r"|.*[{}<>$%*…].*|[\w<>{}-]*\.(?:(?:blob\.core|search|servicebus)\.windows|vault\.azure)\.net"
 )
-"""Hosts of this machine and of nobody (RFC 2606, RFC 5737), placeholders, Azure's own pattern; no dot, no domain."""
+"""Hosts of this machine, reserved ones (RFC 2606, RFC 5737), placeholders, Azure's own pattern; no dot, no domain."""
 URL = re.compile(r"""\bhttps?://([^/\s"'`)\]\\,;|]+)""")
 CLIMBS = re.compile(r"(?<![\w/])(?:\.\./)+[\w-][\w./-]*")
 WITH_HOSTS_OF_OTHERS = "local/emulators/azurite/package-lock.json"

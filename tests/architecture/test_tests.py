@@ -13,8 +13,8 @@ CLOCKS = re.compile(r"\b(perf_counter|process_time|monotonic|thread_time|time)(_
 
 def calls(module: Module) -> Iterator[tuple[str, ast.expr, list[ast.keyword]]]:
     """Every dotted name that is called or used bare, with its keywords."""
-    called = {id(node.func) for node in ast.walk(module.tree) if isinstance(node, ast.Call)}
-    for node in ast.walk(module.tree):
+    called = {id(node.func) for node in module.nodes if isinstance(node, ast.Call)}
+    for node in module.nodes:
         if isinstance(node, ast.Call):
             yield ast.unparse(node.func), node.func, node.keywords
         elif isinstance(node, ast.Attribute) and id(node) not in called:
@@ -50,7 +50,7 @@ def test_our_own_code_is_never_mocked() -> None:
     imported = [
         f"{module.name}:{node.lineno}"
         for module in TESTS
-        for node in ast.walk(module.tree)
+        for node in module.nodes
         if isinstance(node, ast.Import | ast.ImportFrom) and "mock" in ast.unparse(node)
     ]
     assert imported == []
@@ -76,7 +76,7 @@ def test_nothing_must_be_done_within_a_time() -> None:
     found = [
         f"{module.name}:{node.lineno}"
         for module in TESTS
-        for asserted in ast.walk(module.tree)
+        for asserted in module.nodes
         if isinstance(asserted, ast.Assert)
         for node in ast.walk(asserted)
         if isinstance(node, ast.Compare)

@@ -53,11 +53,15 @@ PAGES = sorted(name for name in texts() if name.endswith(".md") and name.startsw
 CLEAN = (
     "api/responses",
     "api/routes",
+    "local/bench",
+    "local/emulators",
+    "local/stack",
     "memnet/domain/sealing",
     "memnet/operations/catalog",
     "memnet/operations/context",
     "memnet/operations/documents",
     "memnet/operations/service",
+    "tests/emulators",
 )
 """Folders of code, as paths from the root."""
 TEXT_TOKENS = {tokenize.COMMENT, tokenize.STRING, getattr(tokenize, "FSTRING_MIDDLE", tokenize.STRING)}
@@ -73,7 +77,7 @@ def code_texts(module: Module) -> Iterator[tuple[int, str]]:
     for token in tokenize.generate_tokens(io.StringIO(module.text).readline):
         if token.type in TEXT_TOKENS:
             yield token.start[0], " ".join(token.string.split())
-    for node in ast.walk(module.tree):
+    for node in module.nodes:
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) and node.name.startswith("test_"):
             yield node.lineno, node.name.replace("_", " ")
 

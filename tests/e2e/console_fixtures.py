@@ -71,5 +71,5 @@ async def tab(browser: Browser, stack: Stack) -> AsyncIterator[Opens]:
 
 @pytest_asyncio.fixture(loop_scope="session")
 async def maya(session: ClientSession, stack: Stack) -> Maya:
-    """A user that nobody else has."""
+    """A user of this test only."""
     return await settle(session, stack, f"maya-{uuid4().hex[:8]}")

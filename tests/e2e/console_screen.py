@@ -92,7 +92,7 @@ class Screen:
         return wider
 
     def check(self) -> None:
-        """Nothing went wrong, and nobody else was asked for anything."""
+        """Nothing failed, and no request went to another host."""
         assert self.faults == []
         assert [url for url in self.requests if not url.startswith(self.url)] == []
 

@@ -26,7 +26,7 @@ FACTS = [
     {**FACT, "id": "f-3", "text": "Reports to Priya", "last_verified_at": "2026-02-02T09:00:00Z"},
 ]
 SUMMARY = "Search quality for the atlas corpus: hybrid retrieval, reranking, evaluation."
-PAUSED = "Paused until the audit is over."
+PAUSED = "Paused until the audit has ended."
 PROJECT = {"summary": SUMMARY, "facets": {"stage": "beta", "owner": "retrieval", "budget": 12.0}, "recent_notes": []}
 PROJECTS = [
     {"project_id": "atlas", "aliases": ["project atlas"], "keywords": ["retrieval", "reranker"]},
@@ -97,7 +97,7 @@ async def dispute_summary(stack: Stack, maya: Maya) -> None:
 
 
 async def replay(maya: Maya) -> dict[str, Any]:
-    """A conversation handed in, and replayed by the fixed rules."""
+    """Submit a conversation and let the rule-based extractor replay it."""
     messages = [
         {
             "message_id": "m1",

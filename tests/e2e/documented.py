@@ -41,7 +41,7 @@ class Block:
 
     @property
     def place(self) -> str:
-        """Where it stands."""
+        """The page and the line."""
         return f"{self.page}:{self.line}"
 
 

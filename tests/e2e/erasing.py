@@ -17,7 +17,7 @@ from aiohttp import ClientSession
 from local.emulators.fault_proxy import FaultProxy
 from local.stack.azurite_server import drop_container
 from local.stack.models_server import ModelsServer
-from local.stack.process import ROOT
+from local.stack.process import Child
 from local.stack.stack import Stack, running_stack
 from local.stack.worker_host import WorkerHost
 from memnet import settings
@@ -27,12 +27,15 @@ from memnet.operations.history.rebuild_documents import rebuild_documents
 from memnet.service import Service
 from memnet.wiring import connect
 from tests.domain.event_samples import event_body
+from tests.e2e.cli_process import finish, start_command
 from tests.e2e.client import PACE_SECONDS, Answer, Place, User, add, eventually, project, until_definite
 from tests.e2e.independent_look import Look, look, look_at_blobs
 
 ROLES = ("Memory.Read", "Memory.Write", "Memory.Replay", "Memory.Admin", "Memory.Audit")
 PROFILE = "project-copilot-v1"
 MODEL = "first"
+SETTLE = "1"
+"""Seconds before an erasure ends: no request is under way for longer, except those that a test holds."""
 NEVER = 3600.0
 """A settle time for who must not end an erasure."""
 
@@ -45,9 +48,15 @@ class Stage:
     proxy: FaultProxy
     container_url: str
     """The storage without the proxy."""
-    models: ModelsServer | None
+    scripted: ModelsServer | None
     session: ClientSession
     token: str
+
+    @property
+    def models(self) -> ModelsServer:
+        """The scripted models, which this stack must have."""
+        assert self.scripted is not None
+        return self.scripted
 
     @property
     def worker(self) -> WorkerHost:
@@ -55,7 +64,7 @@ class Stage:
         return self.stack.workers[0]
 
     def user(self, name: str = "someone", tenant_id: str = "t1") -> User:
-        """A user whose id stands nowhere else."""
+        """A user with an id that occurs nowhere else."""
         return User(self.session, self.stack.url, self.token, f"{name}-{uuid4().hex}", tenant_id)
 
     async def look(self, *users: User) -> Look:
@@ -78,17 +87,17 @@ class Stage:
             yield services
 
     async def run(self, user: User, *, settle: float | None = None, through_proxy: bool = False) -> Erased:
-        """Go on with the user's erasure in a process of its own, as a worker does."""
+        """Continue the user's erasure with services of its own, as a worker does."""
         async with self.services(settle=settle, through_proxy=through_proxy) as services:
             return await erase_user(_scope(user), services)
 
     async def finish(self, user: User) -> None:
-        """Run the user's erasure until it is over."""
+        """Run the user's erasure until it has finished."""
 
-        async def is_over() -> bool:
+        async def has_ended() -> bool:
             return await self.run(user) in (Erased.FINISHED, Erased.NOTHING)
 
-        await eventually(is_over)
+        await eventually(has_ended)
 
     async def heal(self) -> None:
         """Let everything but the worker run as it did at first."""
@@ -143,14 +152,15 @@ async def stage(
 
 @asynccontextmanager
 async def quiet_stage(azurite: Any, directory: Path) -> AsyncIterator[Stage]:
-    """One where nobody works on an erasure but the API, once, right after its 202, and whom a test tells to.
+    """A stack in which only the API, once after its 202, and a test work on an erasure.
 
-    The worker is stopped, and extracts, when a test starts it, what the model is told to say.
+    The worker is stopped; once a test starts it, it extracts what the model is scripted to say.
     """
     with ModelsServer(log=directory / "models.log") as models:
         environment = {
             "MEMNET_MODEL_PROVIDERS": models.setting(MODEL),
             "AzureWebJobs.erase_users.Disabled": "1",
+            "MEMNET_ERASURE_QUIESCENCE_SECONDS": SETTLE,
         }
         async with stage(azurite.account_url, directory=directory, environment=environment, models=models) as world:
             await asyncio.to_thread(world.worker.stop)
@@ -170,7 +180,7 @@ async def forget(user: User, *, key: str = "forget-me") -> dict[str, Any]:
 
 
 async def status(user: User, erasure_id: str) -> dict[str, Any]:
-    """How the erasure stands."""
+    """Get the erasure."""
     answer, _ = await until_definite(lambda: user.send("GET", f"/erasures/{erasure_id}"))
     assert answer.status == 200, answer.text
     told: dict[str, Any] = answer.body
@@ -178,7 +188,7 @@ async def status(user: User, erasure_id: str) -> dict[str, Any]:
 
 
 async def over(user: User, erasure_id: str, *, seconds: float = 180) -> dict[str, Any]:
-    """Wait until it is over by the work of others; return the receipt."""
+    """Wait until other processes have finished it; return the receipt."""
     async with asyncio.timeout(seconds):
         while (told := await status(user, erasure_id))["status"] == "running":  # noqa: ASYNC110 (others work)
             await asyncio.sleep(PACE_SECONDS)
@@ -187,25 +197,14 @@ async def over(user: User, erasure_id: str, *, seconds: float = 180) -> dict[str
     return receipt
 
 
-def command(stage: Stage, *arguments: str) -> subprocess.Popen[str]:
-    """Start `memnet` beside the stack, through the proxy."""
-    environment = {**os.environ, **stage.stack.environment}
-    return subprocess.Popen(
-        [sys.executable, "-m", "cli.main", *arguments],
-        cwd=ROOT,
-        env=environment,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        text=True,
-    )
+def command(stage: Stage, *arguments: str) -> Child:
+    """Start `memnet` with the stack's settings, through the proxy."""
+    return start_command(*arguments, environment=stage.stack.environment, logs=stage.stack.directory / "commands")
 
 
 async def memnet(stage: Stage, *arguments: str) -> str:
-    """Run `memnet` to its end, which must be a good one; return what it said."""
-    process = command(stage, *arguments)
-    said, _ = await asyncio.to_thread(process.communicate)
-    assert process.returncode == 0, said
-    return said
+    """Run `memnet` until it ends successfully; return its output."""
+    return await finish(command(stage, *arguments))
 
 
 async def verify_offline(stage: Stage, user: User, receipt: dict[str, Any], directory: Path) -> str:
@@ -241,7 +240,7 @@ def conversation(number: int, *said: str) -> tuple[str, dict[str, Any]]:
 
 
 async def tell(user: User, number: int, text: str) -> str:
-    """Hand in a conversation; return its replay's id."""
+    """Submit a conversation; return its replay's id."""
     url, body = conversation(number, text)
     answer, _ = await until_definite(lambda: user.send("POST", url, json=body))
     assert answer.status == 202, answer.text
@@ -254,7 +253,7 @@ async def create(user: User, place: Place, text: str, *, key: str) -> Answer:
 
 
 async def live(user: User, word: str, *, projects: int = 3, events: int = 4, snapshots: int = 2) -> None:
-    """Something in every store; all of it says `word` where it takes any text. Nobody replays the snapshots here."""
+    """Something in every store; all of it says `word` where it takes any text. No worker replays the snapshots."""
     for number in range(projects):
         place = project(f"p{number}")
         made = await create(user, place, f"{word} {number}", key=f"create-{number}")

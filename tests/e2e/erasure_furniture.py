@@ -19,7 +19,7 @@ PROJECTS = 3
 
 async def furnish(world: Stage, user: User, word: str) -> None:
     """Documents with their audit, events, snapshots and their replays, a record of a reading, a signed head, a hold
-    that is over, and messages of every kind. Nobody writes for the user any more when it ends.
+    that has been lifted, and messages of every kind. No process writes for the user after it returns.
     """
     await live(user, word, projects=PROJECTS)
 
@@ -32,7 +32,7 @@ async def furnish(world: Stage, user: User, word: str) -> None:
         signed = await sign_head(UserScope(user.tenant_id, user.user_id), services)
     assert signed is Signed.SIGNED
     placed = await user.send("PUT", "/legal-hold", json={"reason": "for a day"})
-    lifted = await user.send("DELETE", "/legal-hold", params={"reason": "the day is over"})
+    lifted = await user.send("DELETE", "/legal-hold", params={"reason": "the day has ended"})
     assert (placed.status, lifted.status) == (200, 200)
     await send_messages(world, user)
 

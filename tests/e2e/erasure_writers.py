@@ -34,7 +34,7 @@ class Written:
     """What the writers of one user have seen."""
 
     word: str
-    """Stands in everything that they write."""
+    """The word in everything that they write."""
     writes: list[Begun] = field(default_factory=list)
     stored: Counter[str] = field(default_factory=Counter)
     """What was answered with success, by kind."""
@@ -56,7 +56,7 @@ class Writer:
 
     async def run(self, until: asyncio.Event) -> None:
         """Write until it is enough."""
-        kinds: list[Callable[[], Awaitable[None]]] = [self._document] * 6 + [self._event] * 3 + [self._snapshot]
+        kinds: Sequence[Callable[[], Awaitable[None]]] = [self._document] * 6 + [self._event] * 3 + [self._snapshot]
         while not until.is_set():
             self._number += 1
             await self._random.choice(kinds)()

@@ -1,6 +1,6 @@
 """What is stored of users, as the stock clients of Azure show it: nothing here goes through the service's own code.
 
-The names are written down once more on purpose: a place that the service forgets is not to be forgotten here, too.
+The names are repeated on purpose: a place that the service forgets is not to be forgotten here, too.
 """
 
 import asyncio
@@ -84,7 +84,7 @@ def kind(user: User, name: str) -> str:
 
 
 def says(data: bytes, *words: str) -> bool:
-    """Whether one of the words stands there in any case, in JSON, in hexadecimal digits or in base64."""
+    """Return whether one of the words occurs there in any case, in JSON, in hexadecimal digits or in base64."""
     lower = data.lower()
     return any(word.lower().encode() in lower or any(form in data for form in _forms(word)) for word in words)
 
@@ -113,7 +113,7 @@ def _blobs(url: str) -> Iterator[tuple[str, bytes]]:
     with ContainerClient.from_container_url(url, ACCOUNT_KEY) as container:
         for blob in container.list_blobs(include=["metadata", "snapshots", "uncommittedblobs"]):
             metadata = json.dumps(blob.metadata or {}).encode()
-            # Somebody else's work goes on meanwhile.
+            # Other processes keep working meanwhile.
             with suppress(ResourceNotFoundError):
                 yield blob.name, metadata + b"\n" + container.download_blob(blob.name).readall()
 

@@ -14,7 +14,7 @@ NOTES = "/content/recent_notes/-"
 
 
 async def append(user: User, place: Place, op: Any, key: str) -> None:
-    """Read and write until nobody else was faster."""
+    """Read and write until the write wins the race."""
     losses = 0
     while True:
         etag = (await user.get(place)).etag

@@ -9,7 +9,7 @@ from memnet.domain.core.scope import Json
 
 
 def finds(text: str, data: bytes) -> bool:
-    """Whether a text stands in a blob, in any case and also within a JSON string in base64."""
+    """Return whether a text occurs in a blob, in any case and also within a JSON string in base64."""
     sought = text.casefold().encode()
     if sought in data.lower():
         return True

@@ -1,4 +1,4 @@
-"""Things that must not be told, and looking for them in logs, in every form in which a log could hold them."""
+"""Secrets, and a search for them in logs, in every form in which a log could hold them."""
 
 import base64
 import json
@@ -20,12 +20,12 @@ class Secrets:
     keys: dict[str, bytes] = field(default_factory=dict)
 
     def word(self, what: str) -> str:
-        """A new word that stands nowhere else."""
+        """A new word that occurs nowhere else."""
         self.texts[what] = f"{what.replace(' ', '')}{uuid4().hex}"
         return self.texts[what]
 
     def found_in(self, logs: Iterable[Path]) -> list[str]:
-        """What of it stands in these files, and where."""
+        """Return the secrets found in these files, and where."""
         return [f"{what} in {log.name}" for log in logs for what in self._found(log.read_bytes())]
 
     def _found(self, log: bytes) -> Iterator[str]:

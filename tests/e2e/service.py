@@ -1,9 +1,6 @@
 """The service as it runs: API processes on one container behind the fault proxy; and the storage itself."""
 
 import asyncio
-import os
-import subprocess
-import sys
 from collections.abc import Mapping, Sequence
 from contextlib import AsyncExitStack
 from datetime import timedelta
@@ -19,7 +16,7 @@ from local.emulators.fault_proxy import FaultProxy
 from local.emulators.issuer import AUDIENCE, Issuer
 from local.stack.api_process import Api
 from local.stack.azurite_server import ACCOUNT_KEY
-from local.stack.process import ROOT, ReservedPort, status_of
+from local.stack.process import Child, ReservedPort, status_of
 from memnet import settings
 from memnet.domain.core.scope import DocumentKey, UserScope
 from memnet.domain.documents import envelope
@@ -30,6 +27,7 @@ from memnet.operations.history.audit_records import open_audit_records
 from memnet.operations.history.rebuild_documents import rebuild_documents
 from memnet.service import Service as Services
 from memnet.wiring import connect
+from tests.e2e.cli_process import finish, start_command
 from tests.e2e.client import Place, User
 from tests.sample_settings import NOWHERE
 from tests.services import service_of
@@ -105,19 +103,19 @@ class Service:
         await asyncio.to_thread(self.api.kill)
 
     async def restart(self) -> None:
-        """Start the first process again, on the same port."""
-        await asyncio.to_thread(self.api.start)
+        """Start the first process again, on the same port; it need not have found its search and queue missing."""
+        await asyncio.to_thread(_start, self.api, f"{self.api.url}/health/live")
 
     def token(self, *roles: str, principal: str = "svc-a", tenants: str | Sequence[str] = "t1") -> str:
         """A token; without roles it has all of them."""
         return self._issuer.mint(tenants=tenants, principal=principal, roles=roles or ALL_ROLES)
 
     def user(self, *, principal: str = "svc-a") -> User:
-        """A user that nobody else has."""
+        """A user of this test only."""
         return User(self.session, self.api.url, self.token(principal=principal), f"u-{uuid4().hex}")
 
     async def head(self, user: User, place: Place) -> Envelope:
-        """The document's blob, as it stands in the storage."""
+        """The document's blob in the storage."""
         stored = await self.storage.documents.get(_key(user, place))
         assert stored is not None
         return envelope.load(stored.data)
@@ -132,26 +130,20 @@ class Service:
             postponed = report.postponed
 
     async def verify(self, user: User) -> None:
-        """What `memnet audit verify` does: rebuild all that the user has from storage, and find no fault."""
+        """Rebuild all documents of the user from storage, as `memnet audit verify` does, and find no fault."""
         documents, audit = self.storage.documents, self.storage.audit
         rebuilt = await rebuild_documents(_scope(user), service_of(documents=documents, audit=audit))
         assert [found.fault for found in rebuilt] == [None] * len(rebuilt)
 
-    async def verify_by_command(self, user: User, **settings: str) -> str:
-        """Run `memnet audit verify` with these settings, an empty one not being set; return what it printed."""
-        command = [sys.executable, "-m", "cli.main", "audit", "verify"]
-        environment = {**os.environ, **self.environment, "MEMNET_STORAGE_URL": self.container_url, **settings}
-        environment = {name: value for name, value in environment.items() if value}
-        done = await asyncio.to_thread(
-            subprocess.run,
-            [*command, "--tenant", user.tenant_id, "--user", user.user_id],
-            cwd=ROOT,
-            env=environment,
-            capture_output=True,
-            text=True,
-        )
-        assert done.returncode == 0, done.stdout + done.stderr
-        return done.stdout
+    def command(self, *arguments: str, through_proxy: bool = True) -> Child:
+        """Start `memnet` with the service's settings."""
+        url = self.environment["MEMNET_STORAGE_URL"] if through_proxy else self.container_url
+        return start_command(*arguments, environment={**self.environment, "MEMNET_STORAGE_URL": url}, logs=self._logs)
+
+    async def verify_by_command(self, user: User) -> str:
+        """Run `memnet audit verify` and return its output."""
+        whose = ("--tenant", user.tenant_id, "--user", user.user_id)
+        return await finish(self.command("audit", "verify", *whose, through_proxy=False))
 
     async def flushed_history(self, user: User, place: Place) -> list[Any]:
         """The document's records in audit/ alone, after a sweep that must have emptied the outbox.
@@ -172,7 +164,7 @@ class Service:
         assert head.commit.record_hash == record_hash(records[-1])
         keys = [record["idempotency_key"] for record in records]
         assert len(keys) == len(set(keys))
-        return records
+        return list(records)
 
     async def audit_names(self, user: User, prefix: str = "") -> list[str]:
         """The names of the user's records in audit/."""

@@ -1,4 +1,4 @@
-"""The world of the injections on a real stack: its users' documents there, and what has become of them."""
+"""The world of the injections on a real stack: its users' documents there, and their state afterwards."""
 
 from dataclasses import dataclass
 

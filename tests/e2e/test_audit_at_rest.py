@@ -89,7 +89,7 @@ async def test_neither_audit_nor_outbox_says_what_was_written(service: Service) 
     assert [word for word in PLANTED for data in looked_at if finds(word, data)] == []
     for data in records.values():
         assert json.loads(data).keys() == CLEAR | {"sealed"}
-    # The same search sees what those who may read are told.
+    # The same search finds the words in what a reader gets.
     told = orjson.dumps(await user.audit())
     assert [word for word in PLANTED if not finds(word, told)] == []
     assert b"values_salt" not in told
@@ -108,7 +108,7 @@ async def test_what_waits_in_the_document_is_sealed_before_the_commit(service: S
     assert outbox.keys() == CLEAR | {"sealed"}
     assert not finds(SAID, carried(document))
     assert not finds("her-own-key-1", document)
-    assert finds(SAID, document), "in the content, which whoever may read the container reads"
+    assert finds(SAID, document), "in the content, which every reader of the container can read"
     async with asyncio.timeout(DEADLINE):
         await record.reached.wait()
         record.release()
@@ -129,7 +129,7 @@ async def test_with_the_keys_destroyed_nothing_opens(service: Service) -> None:
 
 
 async def test_a_vault_that_is_down_refuses_what_needs_it_and_nothing_else(service: Service, tmp_path: Path) -> None:
-    """Its own vault, so that nobody else's goes down with it."""
+    """A vault of its own, so that no other test loses its vault."""
     user = service.user()
     with KeyVault(log=tmp_path / "vault.log", directory=tmp_path / "vault") as vault:
         ours = user.at((await service.start_api(environment=vault.environment)).url)

@@ -56,7 +56,7 @@ async def test_a_crowd_at_a_slow_storage_is_sent_away(service: Service) -> None:
 
 
 async def test_who_comes_again_gets_through_exactly_once(service: Service) -> None:
-    """More writers than there is room for, each of which repeats its request as it was told to."""
+    """More writers than there is room for, each of which retries after the seconds in Retry-After."""
     injection = slow(service)
     users = [service.user() for _ in range(WRITERS)]
     refused = asyncio.Event()

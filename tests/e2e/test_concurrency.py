@@ -16,7 +16,7 @@ from tests.e2e.service import Service
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 
 HERE = Path(__file__).parent
-GATE, FULL = (32, 10), (64, 25)
+GATE, FULL = (16, 10), (64, 25)
 """How many clients, and how often each counts."""
 SHORTEST_PAUSE, LONGEST_PAUSE = 0.3, 6.0
 """Seconds a client rests after losing a race: drawn at random below a bound that doubles with every loss in a row."""

@@ -100,7 +100,7 @@ async def test_a_proposal_is_approved_by_somebody_else(tab: Opens, maya: Maya) -
     assert record["idempotency_key"].startswith("console-")
 
 
-async def test_too_little_confidence_is_told_before_and_the_proposer_is_refused(tab: Opens, maya: Maya) -> None:
+async def test_too_little_confidence_is_shown_before_and_the_proposer_is_refused(tab: Opens, maya: Maya) -> None:
     await maya.propose("Prefers trains", by=maya.operator)
     before = await audit(maya)
     screen = await tab(maya.service.user_id)

@@ -19,7 +19,7 @@ TURN = 2000
 
 
 class Erasures:
-    """What the API tells of erasures, and how often it was asked."""
+    """The erasures that the API returns, and how often it was asked."""
 
     def __init__(self) -> None:
         self.told: dict[str, dict[str, Any]] = {}
@@ -78,7 +78,7 @@ async def look_up(section: Locator, erasure_id: str) -> None:
 
 
 async def turn(screen: Screen, erasures: Erasures) -> None:
-    """Let it be asked once more."""
+    """Allow one more request."""
     async with screen.page.expect_event("requestfinished", lambda request: "/erasures/" in request.url):
         await screen.page.clock.run_for(TURN)
 
@@ -129,7 +129,7 @@ async def test_a_refusal_ends_it(tab: Opens, maya: Maya, erasures: Erasures) -> 
     assert erasures.asked == [FIRST]
 
 
-async def test_what_has_not_changed_is_neither_shown_anew_nor_said_again(
+async def test_what_has_not_changed_is_neither_shown_nor_announced_again(
     tab: Opens, maya: Maya, erasures: Erasures
 ) -> None:
     erasures.tell(FIRST, "running")
@@ -173,7 +173,7 @@ async def test_an_erasure_that_runs_already_is_shown(tab: Opens, maya: Maya, era
     assert re.fullmatch(r"console-[0-9a-f]{32}", keys[0])
 
 
-async def test_what_a_hold_keeps_is_told(tab: Opens, maya: Maya, erasures: Erasures) -> None:
+async def test_the_items_on_hold_are_shown(tab: Opens, maya: Maya, erasures: Erasures) -> None:
     erasures.tell(FIRST, "partial", receipt={"remaining": [{"reason": "legal_hold"}]})
     screen, section = await opened(tab, maya, erasures)
 

@@ -19,10 +19,10 @@ GIVEN = {
     "previous_record_hash": "0" * 64,
     "post_etag": '"1-00"',
 }
-"""What stands in clear of a record."""
+"""The plaintext of a record."""
 
 
-async def test_what_cannot_be_opened_any_more_is_told_as_that(tab: Opens, maya: Maya) -> None:
+async def test_an_erased_record_is_shown_as_erased(tab: Opens, maya: Maya) -> None:
     record = dict.fromkeys(CLEAR) | GIVEN
 
     async def answer(route: Route) -> None:

@@ -65,7 +65,7 @@ async def test_another_tenant_s_token_sees_the_refusal_and_nothing_else(tab: Ope
     await screen.choose(maya.service.user_id, tenant_id="t2")
     for view in OVERVIEWS:
         await screen.open(view)
-        if view != "routing":  # it asks for nothing before it is told to
+        if view != "routing":  # it sends no request before the user asks for one
             await expect(screen.main.get_by_role("alert").first).to_contain_text("403 TENANT_FORBIDDEN")
 
 
@@ -240,7 +240,7 @@ async def test_it_is_used_by_keyboard(tab: Opens, maya: Maya) -> None:
     page = screen.page
     skip = page.get_by_role("link", name="Skip to content")
     assert await page.evaluate("document.querySelector('a, button, input, select, [tabindex]').id") == "skip"
-    # Whoever signs in is led to the heading first.
+    # Signing in moves the focus to the heading first.
     await expect(page.get_by_role("heading", level=1)).to_be_focused()
     await skip.focus()
     await expect(skip).to_be_in_viewport()
@@ -286,7 +286,7 @@ async def test_the_theme_is_the_reader_s(tab: Opens) -> None:
     assert await screen.page.evaluate(ground) == light
 
 
-async def test_an_api_that_does_not_answer_is_told_as_such(tab: Opens, maya: Maya) -> None:
+async def test_an_api_that_does_not_answer_is_reported(tab: Opens, maya: Maya) -> None:
     screen = await tab(maya.service.user_id)
     await screen.page.route("**/v1/**", lambda route: route.abort())
     await screen.page.get_by_role("link", name="History").click()
@@ -297,7 +297,7 @@ async def test_an_api_that_does_not_answer_is_told_as_such(tab: Opens, maya: May
 async def test_a_document_that_no_profile_binds_is_shown_all_the_same(tab: Opens, maya: Maya) -> None:
     """Profiles go while documents stay: here the token may know no profile of it."""
     screen = await tab(roles=None)
-    empty = {"profiles": [], "next_cursor": None}
+    empty: dict[str, Any] = {"profiles": [], "next_cursor": None}
     await screen.page.route("**/v1/profiles*", lambda route: route.fulfill(status=200, json=empty))
     await screen.sign_in(maya.operator.token)
     await screen.choose(maya.service.user_id)

@@ -1,4 +1,4 @@
-"""Every command that a page tells a reader to type does there what the page says."""
+"""Every command on a page does what the page says."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -65,7 +65,7 @@ def test_commands_for_azure_have_their_form(page: str) -> None:
     assert [fault for block in blocks(page) if block.language == "azurecli" for fault in misformed(block)] == []
 
 
-def test_no_page_has_commands_that_nobody_runs() -> None:
+def test_no_page_has_commands_that_are_never_run() -> None:
     pages = [name for name in texts() if name.endswith(".md") and name not in (*IN_ORDER, *ELSEWHERE)]
     found = [block.place for page in pages for block in blocks(page) if block.language in ("bash", "sh")]
     assert found == []

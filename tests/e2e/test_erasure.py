@@ -72,7 +72,7 @@ async def burning(directory: Path) -> AsyncIterator[Stage]:
 
 
 async def keep_indexing(user: User, until: asyncio.Event) -> int:
-    """Have the tenant's index built anew again and again; return how often."""
+    """Rebuild the tenant's index again and again; return how often."""
     url, times = f"/v1/tenants/{user.tenant_id}/search:reindex", 0
 
     async def send(method: str) -> Any:
@@ -80,7 +80,7 @@ async def keep_indexing(user: User, until: asyncio.Event) -> int:
             return answer.status, await answer.json(content_type=None)
 
     while not until.is_set():
-        # The API or the worker that does it may be killed: then it goes on later, or begins anew.
+        # The API or the worker that does it may be killed: then it resumes later, or starts again.
         with suppress(ClientError, ValueError):
             code, told = await send("POST")
             times += code == 202
@@ -123,7 +123,7 @@ async def test_nothing_of_a_user_outlives_the_receipt(
         def write(user: User, until: asyncio.Event) -> Any:
             return Writer(user, urls, everything[user], progress, Random(random.random())).run(until)
 
-        # The last of all steps waits here, so that the writers go on until then.
+        # The last of all steps waits here, so that the writers continue until then.
         last = world.proxy.inject(Fault.PAUSE_BEFORE, method="PUT", path="/erasures/", times=10**6)
         async with asyncio.timeout(SECONDS_FOR_ALL), asyncio.TaskGroup() as group:
             whose = [gone, gone, neighbour, abroad] * (size.writers // 4)
@@ -211,7 +211,7 @@ async def check_others(world: Stage, everything: dict[User, Written]) -> None:
 
 
 def check_disk(directory: Path, gone: User, word: str) -> None:
-    """Look through the files of all stand-ins and all logs, now that everything has ended in good order.
+    """Look through the files of all emulators and all logs, after an orderly stop.
 
     Two things remain, and neither is the service's to remove. Azurite writes the bytes of many blobs one after the
     other into extents, files that it removes only when nothing in them belongs to a blob any more: so deleted bytes lie

@@ -40,7 +40,7 @@ TIMERS = (
 
 @pytest_asyncio.fixture(scope="module", loop_scope="module")
 async def world(azurite: Any, tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Stage]:
-    """Nobody works on an erasure but the API, once, and whom a test tells to."""
+    """Only the API, once, and a test work on an erasure."""
     async with quiet_stage(azurite, tmp_path_factory.mktemp("stack")) as running:
         yield running
 
@@ -89,8 +89,8 @@ async def test_a_fresh_start_begins_with_nothing(world: Stage) -> None:
     await live(user, OLD, projects=1)
     first = await user.get(place)
     record = (await user.audit())[0]
-    found = (await world.look(user)).messages
-    body = next(data for name, data in found.items() if name.startswith(f"queue {REPLAYS}/"))
+    queued = (await world.look(user)).messages
+    body = next(data for name, data in queued.items() if name.startswith(f"queue {REPLAYS}/"))
     told = await forget(user, key="first time")
     await world.finish(user)
     receipt = await over(user, told["erasure_id"])
@@ -145,7 +145,7 @@ async def test_a_fresh_start_begins_with_nothing(world: Stage) -> None:
 
 
 async def send_late(world: Stage, user: User, shown: bytes) -> None:
-    """Send what `shown` says once more; under a name of its own, because the broker still knows the first one."""
+    """Send the message in `shown` again, under a name of its own, because the broker still knows the first one."""
     body = shown[shown.index(b'{"') :]
     sent = message(user, REPLAYS, "any")
     late = ServiceBusMessage(body, message_id=sent.message_id, session_id=session(user))
@@ -157,7 +157,7 @@ async def send_late(world: Stage, user: User, shown: bytes) -> None:
 
 
 async def test_a_worker_in_the_middle_of_a_replay_writes_nothing_more(world: Stage) -> None:
-    """It waits for its model while the user is erased, and holds the user's session: until it lets go, nobody knows
+    """It waits for its model while the user is erased, and holds the user's session: until it lets go, it is unknown
     whether the queues are empty.
     """
     user = world.user("replayed")
@@ -190,8 +190,8 @@ async def test_a_worker_in_the_middle_of_a_replay_writes_nothing_more(world: Sta
 
 
 async def test_timers_leave_the_user_alone_and_do_their_work_for_others(world: Stage) -> None:
-    """While the storage refuses the removals, so that everything half done stands around for all of them to meet."""
-    user, neighbour = world.user("beside"), world.user("neighbour")
+    """While the storage refuses the removals, so that all of them meet everything half done."""
+    user, neighbour = world.user("erased"), world.user("neighbour")
     for each in (user, neighbour):
         await furnish(world, each, OLD)
     changed = await create(neighbour, project("more"), "more", key="more")
@@ -211,7 +211,7 @@ async def test_timers_leave_the_user_alone_and_do_their_work_for_others(world: S
     assert await world.blobs(user) == {}
 
 
-@pytest.mark.parametrize("covers", ["user", "tenant"])
+@pytest.mark.parametrize("covers", ["user", pytest.param("tenant", marks=pytest.mark.slow)])
 async def test_a_hold_leaves_everything_and_the_receipt_says_so(world: Stage, covers: str) -> None:
     user = world.user("held", "t2")
     await live(user, OLD, projects=1)
@@ -239,17 +239,17 @@ async def test_a_hold_leaves_everything_and_the_receipt_says_so(world: Stage, co
         ("legal_hold", covers, None)
     }
 
-    # Everything goes on: also the version of before is still one.
+    # Writes continue, also from the version before the hold.
     assert (await user.patch(project("p0"), add("/content/facets/on", NEW), etag=etag, key="on")).status == 200
     assert (await at(user, "DELETE", hold, params={"reason": "settled"})).status == 200
     assert (await forget(user, key="first time"))["receipt"] == receipt
     second = await forget(user, key="second time")
     assert refused(await create(user, project("no"), OLD, key="no"))
 
-    async def is_over() -> bool:
+    async def has_ended() -> bool:
         return await world.run(user) in (Erased.FINISHED, Erased.NOTHING)
 
-    await eventually(is_over)
+    await eventually(has_ended)
     assert second["erasure_id"] != erasure_id
     assert (await over(user, second["erasure_id"]))["status"] == "complete"
     found = await world.look(user)

@@ -39,7 +39,7 @@ EVER = 10**6
 
 @pytest_asyncio.fixture(scope="module", loop_scope="module")
 async def world(azurite: Any, tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Stage]:
-    """Nobody works on an erasure but the API, once, and whom a test tells to."""
+    """Only the API, once, and a test work on an erasure."""
     async with quiet_stage(azurite, tmp_path_factory.mktemp("stack")) as running:
         yield running
 
@@ -109,8 +109,7 @@ async def test_counts_are_exact_however_often_it_is_killed(world: Stage, tmp_pat
         try:
             await happens(held.reached)
         finally:
-            process.kill()
-            await asyncio.to_thread(process.communicate)
+            await asyncio.to_thread(process.kill)
         if fate is Fate.LATE:
             late.append(held)
         else:
@@ -176,7 +175,7 @@ async def test_every_store_that_fails_keeps_it_from_ending_until_it_is_back(worl
 
 
 async def hindered(world: Stage, user: User, erasure_id: str, failing: dict[str, str]) -> dict[str, int]:
-    """A run does not end it: it goes on, says what keeps it, and lets nothing be written. Returns what was removed."""
+    """A run does not end it: it reports its failures and refuses writes. Returns the removals."""
 
     async def tried() -> bool:
         outcome = await world.run(user, through_proxy=True)
@@ -194,11 +193,11 @@ async def hindered(world: Stage, user: User, erasure_id: str, failing: dict[str,
 
 
 async def test_a_write_that_arrives_after_the_removals_is_removed_before_the_receipt(world: Stage) -> None:
-    """The writer looked before the fence was put up; its request is held on its way until everything is gone.
+    """The writer looks before the fence exists; its request is held on its way until everything is gone.
 
     In Azure what bounds this is the date of the request (x-ms-date), which is taken before the look and is refused
     after 15 minutes: the settle time is longer. Azurite does not check it, so here the test decides: as long as it
-    lasts (NEVER), no process ends the erasure, and once it is over, nothing is on its way.
+    lasts (NEVER), no process ends the erasure, and once it has ended, nothing is on its way.
     """
     user, place = world.user("overtaken"), project("late")
     await live(user, WORD, projects=1, events=1, snapshots=1)

@@ -180,7 +180,7 @@ async def send_chunks(writer: asyncio.StreamWriter, size: int) -> None:
 
 
 async def test_an_endless_body_is_cut_off(target: Target) -> None:
-    """Whoever goes on sending after the answer finds the connection closed."""
+    """A client that keeps sending after the response finds the connection closed."""
     address = urlsplit(target.user.api)
     _, writer = await asyncio.open_connection(address.hostname, address.port)
     writer.write(request("PATCH", target.url, {**target.headers, "Transfer-Encoding": "chunked"}))
@@ -201,7 +201,7 @@ async def test_ten_megabytes_in_chunks_are_refused(target: Target) -> None:
     assert (answer.status, answer.code) == (413, "BODY_TOO_LARGE")
 
 
-async def test_a_body_that_never_ends_holds_up_nobody(target: Target) -> None:
+async def test_a_body_that_never_ends_blocks_no_other(target: Target) -> None:
     stopped = asyncio.Event()
 
     async def first_half() -> AsyncIterator[bytes]:

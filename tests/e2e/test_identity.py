@@ -190,7 +190,7 @@ async def test_memnet_token_prints_one_that_works(service: Service, issuer: Issu
     assert (await user.by(printed.stdout.strip()).send("GET", "/audit")).status == 403
 
 
-async def test_a_new_key_of_the_issuer_is_picked_up_beside_the_old_one(
+async def test_a_new_key_of_the_issuer_is_accepted_next_to_the_old_one(
     service: Service, issuer: Issuer, issuer_process: IssuerProcess
 ) -> None:
     user = service.user()

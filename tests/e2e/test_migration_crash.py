@@ -5,16 +5,13 @@ next run is through.
 """
 
 import asyncio
-import os
-import subprocess
-import sys
 from collections.abc import Mapping
 from dataclasses import dataclass
 
 import pytest
 
 from local.emulators.fault_proxy import Fault, Injection
-from local.stack.process import ROOT
+from local.stack.process import Child
 from memnet.domain.catalog.migration_model import Unit
 from memnet.domain.core.reason import Reason
 from memnet.domain.core.scope import Actor, DocumentKey, UserScope
@@ -22,6 +19,7 @@ from memnet.domain.documents import envelope
 from memnet.domain.documents.commands import IfAbsent, PatchDocument
 from memnet.operations.documents.write import patch_document
 from memnet.operations.governance.migrations import migrate_unit, roll_back_unit, verify_migration_unit
+from tests.e2e.cli_process import finish
 from tests.e2e.client import User
 from tests.e2e.service import Service
 from tests.e2e.test_crash import DEADLINE, Fate
@@ -88,24 +86,21 @@ def ports(service: Service) -> dict[str, object]:
     return {"documents": storage.documents, "audit": storage.audit, **rest}
 
 
-def start(service: Service, command: str, *selection: str) -> subprocess.Popen[bytes]:
-    """`memnet migrate` as a process of its own, through the proxy."""
-    arguments = [sys.executable, "-m", "cli.main", "migrate", command, "--migration", NAME, *selection]
-    environment = {**os.environ, **service.environment}
-    return subprocess.Popen(arguments, cwd=ROOT, env=environment, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+def start(service: Service, command: str, *selection: str) -> Child:
+    """Start `memnet migrate` as a process of its own, through the proxy."""
+    return service.command("migrate", command, "--migration", NAME, *selection)
 
 
-async def kill_when_held(process: subprocess.Popen[bytes], held: Injection) -> None:
+async def kill_when_held(process: Child, held: Injection) -> None:
     try:
         async with asyncio.timeout(DEADLINE):
             await held.reached.wait()
     finally:
-        process.kill()
-        await asyncio.to_thread(process.wait)
+        await asyncio.to_thread(process.kill)
 
 
 async def again(service: Service, command: str, user: User) -> None:
-    """The same command once more, in this process."""
+    """The same command again, in this process."""
     migration = service.storage.catalog.migrations[NAME]
     unit = Unit(UserScope(user.tenant_id, user.user_id))
     if command == "run":
@@ -170,7 +165,7 @@ async def test_a_killed_command_is_finished_by_the_next(service: Service, comman
     await service.verify(user)
 
 
-async def test_a_run_that_is_killed_between_users_goes_on_with_the_rest(service: Service) -> None:
+async def test_a_run_that_is_killed_between_users_continues_with_the_rest(service: Service) -> None:
     users = [service.user() for _ in range(3)]
     users.sort(key=lambda user: user.user_id)
     for user in users:
@@ -181,7 +176,7 @@ async def test_a_run_that_is_killed_between_users_goes_on_with_the_rest(service:
     await kill_when_held(start(service, "run", "--tenant", "t1"), held)
     held.drop()
     assert [len(await changes(service, user)) for user in users] == [3, 2, 1]
-    assert await asyncio.to_thread(start(service, "run", "--tenant", "t1").wait) == 0
+    await finish(start(service, "run", "--tenant", "t1"))
     for user in users:
         assert await differences(service, user) == [None, None]
         assert {number for number, _ in (await changes(service, user)).values()} == {1}

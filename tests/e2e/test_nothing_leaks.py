@@ -41,7 +41,7 @@ from tests.telemetry_receiver import TelemetryReceiver
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 
 PRINCIPAL = "svc-seen-in-logs"
-"""Who calls is told: by it the search shows that it sees."""
+"""The name of the caller is logged: it shows that the search works."""
 
 
 @dataclass
@@ -119,8 +119,8 @@ async def misuse(world: World) -> None:
         ({**usual, "Content-Length": word("a length")}, b"{}"),
         ({**usual, word("a header with a blank") + " ": "x"}, b"{}"),
     ):
-        answer = await send_raw(user.api, request("PATCH", target, headers, body))
-        assert 400 <= answer.status < 500, answer
+        raw = await send_raw(user.api, request("PATCH", target, headers, body))
+        assert 400 <= raw.status < 500, raw
     assert (await send_raw(user.api, f"{word('a method')} / HTTP/1.1\r\n\r\n".encode())).status == 400
     etag = (await user.get(DYNAMIC)).etag
     for number, op in enumerate(
@@ -319,7 +319,7 @@ async def test_the_logs_are_those_of_all_processes_and_tell_what_happened(told: 
     assert any("job_dead_lettered" in line["message"] for line in worker)
 
 
-async def test_telemetry_tells_what_happened_and_not_to_whom(told: Told) -> None:
+async def test_telemetry_records_what_happened_and_not_to_whom(told: Told) -> None:
     telemetry = told.logs["telemetry"].read_bytes()
     for name in ("memnet.write.count", "SCHEMA_VIOLATION", "memnet.replays", "partial", "memnet.jobs.dead_lettered"):
         assert name.encode() in telemetry

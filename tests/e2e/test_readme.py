@@ -1,4 +1,4 @@
-"""The walk-through in the README, run as it stands."""
+"""The walk-through in the README, run verbatim."""
 
 import json
 import re

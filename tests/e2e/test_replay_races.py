@@ -52,7 +52,7 @@ SURE = 0.75
 # All that is appended stays below the shares of the profile's limits at which upkeep, on its own time, would begin.
 WRITERS = 3
 HELD, UNHELD = 3, 5
-"""Replays whose answer is held until the live writers have written, and replays beside which they go on writing."""
+"""Replays whose answer is held until the live writers have written, and replays during which they keep writing."""
 SEALED = ("snapshots", "replays", "conflicts")
 ATTACKS = (
     "a direct order",
@@ -113,7 +113,7 @@ async def test_whatever_live_writers_and_replays_append_is_there_once(scene: Sce
             if number == 0:
                 # The replay was planned while this document was not there.
                 assert (await user.patch(DYNAMIC, prefer("start"), etag=None, key="wish")).status == 201
-                # The same snapshot again is another message for the same replay, which comes when that is over.
+                # The same snapshot again is another message for the same replay, which arrives after its end.
                 assert await tell(number) == replay_id
             await scene.open(f"race-{number}")
             replays.append(await ended(user, replay_id))
@@ -129,7 +129,7 @@ async def test_whatever_live_writers_and_replays_append_is_there_once(scene: Sce
                 replays.append(await ended(user, replay_id))
             enough.set()
 
-        # A race that was lost twice is a conflict, too: nothing stands in its way when it is tried again.
+        # A race that was lost twice is a conflict, too: a retry succeeds.
         for lost in await conflicts(user, "open"):
             assert (lost["reason"], lost["place"]) == ("ETAG_MISMATCH", None)
             tried = await user.send("POST", f"/conflicts/{lost['conflict_id']}:retry")

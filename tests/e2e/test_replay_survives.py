@@ -110,7 +110,7 @@ class Sent:
 
 
 async def send(user: User, chat: Chat) -> dict[str, Any]:
-    """Send a snapshot until a worker is called for it: a client that wants its order kept does not go on before."""
+    """Send a snapshot until a worker is called for it: a client that needs the order waits for that."""
 
     async def post() -> Answer:
         return await user.send("POST", f"/conversations/{chat.conversation_id}/snapshots", json=chat.body)

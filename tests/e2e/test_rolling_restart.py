@@ -1,4 +1,4 @@
-"""A process is replaced while clients go on: no request fails, and what was written is whole.
+"""A process is replaced while clients keep working: no request fails, and what was written is whole.
 
 The clients reach the service as they would through a load balancer: each request goes to a process that was ready when
 it was last asked, over connections that are kept. Nothing is sent again, neither by the clients nor below them.
@@ -7,7 +7,7 @@ it was last asked, over connections that are kept. Nothing is sent again, neithe
 import asyncio
 import signal
 from collections import Counter
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from itertools import count
@@ -34,8 +34,16 @@ def environment() -> dict[str, str]:
     return {"MEMNET_DRAIN_SECONDS": "3600", "MEMNET_STORAGE_TIMEOUT_SECONDS": "60"}
 
 
+@pytest.fixture(scope="module", autouse=True)
+def _stop_at_once(service: Service) -> Iterator[None]:
+    """End the drain of the processes that are left: it would last an hour."""
+    yield
+    for api in service.apis:
+        api.child.kill()
+
+
 class Balancer:
-    """Knows which processes are ready, and how many requests each has in hand."""
+    """Knows which processes are ready, and how many requests each is serving."""
 
     def __init__(self, session: ClientSession) -> None:
         self._session = session
@@ -70,7 +78,7 @@ class Balancer:
 
 @dataclass
 class Client:
-    """One user's client, which reads and writes as fast as it is answered, until it is told to stop."""
+    """One user's client, which reads and writes as fast as it is answered, until it is stopped."""
 
     user: User
     balancer: Balancer
@@ -148,7 +156,7 @@ async def test_no_request_fails_while_processes_come_and_go(service: Service) ->
         assert len(records) == client.changes > ROLLS
 
 
-async def test_what_is_in_hand_at_the_end_is_answered(service: Service) -> None:
+async def test_a_request_in_progress_at_the_end_is_answered(service: Service) -> None:
     api = await service.start_api()
     user = service.user().at(api.url)
     held = service.proxy.inject(Fault.PAUSE_BEFORE, method="PUT", path=f"/{user.user_id}/documents/")

@@ -28,7 +28,7 @@ def hold(service: Service, user: User, method: str, kind: str, *, nth: int = 1, 
 
 
 async def create(service: Service, user: User, *preferences: str) -> str:
-    """Create user_dynamic, wait until its record stands, and forget the requests; return its ETag."""
+    """Create user_dynamic, wait until its record is stored, and forget the requests; return its ETag."""
     record = hold(service, user, "PUT", "audit")
     answer = await user.patch(DYNAMIC, *map(prefer, preferences or ("Be brief.",)), etag=None, key="create")
     assert answer.status == 201, answer.text

@@ -65,7 +65,7 @@ def change(user: User, etag: str) -> Callable[[], Awaitable[Answer]]:
 
 
 async def check_applied_once(service: Service, user: User, answer: Answer) -> None:
-    """One change is there, audited once; a repetition answers the same; the next change goes on from it."""
+    """One change is there, audited once; a repetition answers the same; the next change builds on it."""
     assert answer.status == 200, answer.text
     assert answer.body["sequence"] == 2
     found, _ = await until_definite(lambda: user.get(DYNAMIC))
@@ -74,7 +74,7 @@ async def check_applied_once(service: Service, user: User, answer: Answer) -> No
     again, _ = await until_definite(lambda: user.patch(DYNAMIC, prefer("Use tables."), etag='"old"', key="k"))
     assert again.replayed
     assert again.body == answer.body
-    following, _ = await until_definite(lambda: user.patch(DYNAMIC, prefer("Go on."), etag=answer.etag, key="next"))
+    following, _ = await until_definite(lambda: user.patch(DYNAMIC, prefer("Continue."), etag=answer.etag, key="next"))
     assert following.body["sequence"] == 3
     records = await service.flushed_history(user, DYNAMIC)
     assert [record["idempotency_key"] for record in records] == ["create", "k", "next"]
@@ -112,7 +112,7 @@ def statuses(service: Service, user: User, request: Request) -> list[int | None]
 
 @pytest.mark.parametrize("fault", [*AT_ONCE, *HELD])
 async def test_a_storage_that_fails_in_the_commit_and_stays_away(service: Service, fault: Fault) -> None:
-    """The service cannot know what became of the commit; it says so, and the same key finds out."""
+    """The service cannot know whether the commit was applied; it says so, and a retry finds out."""
     user, etag = await prepared(service)
     commit = fail(service, user, DOCUMENT_PUT, fault, times=FOR_LONG)
     look = fail(service, user, DOCUMENT_GET, Fault.DROP_REQUEST, nth=2, times=FOR_LONG)

@@ -1,4 +1,4 @@
-"""One trace from a request through the queue to the worker, and what else a running stack tells a collector."""
+"""One trace from a request through the queue to the worker, and all else that a running stack sends to a collector."""
 
 import asyncio
 import json

@@ -1,7 +1,7 @@
 """The command `memnet` from a process that has its modules loaded already, and forks for each call.
 
 Most of what a call of the command costs is importing. `python -m tests.e2e.warm_command SOCKET` listens; the script
-that `client` writes stands where the command stands, and hands over its arguments, directory, environment and files.
+that `client` writes replaces the command, and passes on its arguments, directory, environment and files.
 """
 
 import importlib

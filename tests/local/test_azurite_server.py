@@ -61,7 +61,7 @@ def test_it_outlives_no_parent_that_was_killed(tmp_path: Path) -> None:
             assert alive(pid)
             parent.send_signal(signal.SIGKILL)
             parent.wait()
-            waiter = Child("nobody", [], environment={}, log=tmp_path / "none")
+            waiter = Child("unknown", [], environment={}, log=tmp_path / "none")
             waiter.wait_until(lambda: not alive(pid), seconds=30)
         finally:
             if alive(pid):

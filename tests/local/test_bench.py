@@ -32,7 +32,7 @@ def test_percentiles_are_values_that_were_measured() -> None:
     assert percentile([1.0], 0.5) == 1.0
 
 
-def test_a_ratio_is_service_by_client_and_a_missed_target_is_told() -> None:
+def test_a_ratio_is_service_by_client_and_a_missed_target_is_reported() -> None:
     samples = Samples()
     for clients in (1, 16):
         for name in ("GET", "PATCH", "assemble 4", "search", "write event"):
@@ -76,7 +76,7 @@ def test_the_whole_bench_runs_and_writes_its_numbers(
     assert "ratio p50" in capfd.readouterr().out
 
 
-def test_a_worker_tells_why_it_could_not() -> None:
+def test_a_worker_reports_why_it_failed() -> None:
     with (
         Worker(kind="service", loop="asyncio", url="http://127.0.0.1:1", token="x") as worker,
         pytest.raises(WorkerFailed, match="Connect"),

@@ -7,6 +7,8 @@ import sys
 import tempfile
 from pathlib import Path
 
+import pytest
+
 from local.stack.process import ROOT
 
 
@@ -126,6 +128,7 @@ def test_conversation_of_ones_own_meets_the_limits_and_shows_sessions_in_brief(t
     assert "All checks passed." in output
 
 
+@pytest.mark.slow
 def test_conversation_in_which_nothing_is_said_records_no_event(tmp_path: Path) -> None:
     turns = [{"role": "user", "content": "\0", "timestamp": "2026-02-01T09:00:00Z"}]
     file = tmp_path / "silence.json"

@@ -52,7 +52,7 @@ def test_turns_are_put_in_the_order_of_time_and_get_ids(tmp_path: Path) -> None:
     assert session.opening == "first"
 
 
-def test_members_that_nobody_asked_for_are_allowed_and_the_service_is_read(tmp_path: Path) -> None:
+def test_unknown_members_are_allowed_and_the_service_is_read(tmp_path: Path) -> None:
     (session,) = read_sessions(written(tmp_path, [turn(mood="good"), turn(message_id="m2", service="svc-mail")]))
     assert session.service("svc-copilot") == "svc-mail"
 
@@ -169,7 +169,7 @@ def test_true_is_not_one() -> None:
     assert list(differences({"a": 1}, {"a": True})) == [Difference("/a", 1, True)]
 
 
-def test_a_text_that_begins_alike_and_goes_on_otherwise_takes_the_place_of_the_other() -> None:
+def test_a_text_that_begins_alike_and_ends_otherwise_takes_the_place_of_the_other() -> None:
     assert supersedes("I moved to Porto last week", "I moved to Lisbon in January")
     assert not supersedes("I moved to Porto.", "I moved to Porto")
     assert not supersedes("I moved to Porto", "I lead the team")

@@ -1,4 +1,4 @@
-"""The local Functions host: real runtime, real SDK, the broker's stand-in, each in a process of its own."""
+"""The local Functions host: real runtime, real SDK, the broker's emulator, each in a process of its own."""
 
 import asyncio
 import json
@@ -138,7 +138,7 @@ async def test_a_long_job_keeps_its_session_locked(world: World) -> None:
         assert first.functions()["sessions"]["failures"] + second.functions()["sessions"]["failures"] == 0
 
 
-async def test_what_fails_again_and_again_is_buried_by_the_broker_and_stops_nobody_else(world: World) -> None:
+async def test_a_message_that_keeps_failing_is_dead_lettered_and_blocks_no_other(world: World) -> None:
     with world.host() as host:
         await world.send("sessions", message("a", 1, fail=True), message("a", 2), message("b", 3))
         await world.until(lambda: len(world.trace("end")) == 2)
@@ -208,7 +208,7 @@ async def test_sigterm_lets_a_job_end_and_takes_no_other(world: World) -> None:
     assert [line["number"] for line in world.trace("begin")] == [1, 2]
 
 
-async def test_timers_fire_by_their_schedule_at_once_on_demand_and_never_beside_themselves(world: World) -> None:
+async def test_timers_fire_by_their_schedule_at_once_on_demand_and_never_overlap(world: World) -> None:
     with world.host(TICK_SECONDS="1.5") as host:
         await world.until(lambda: len(world.trace("tick")) >= 2)
         assert len(world.trace("nightly")) == 1  # run_on_startup

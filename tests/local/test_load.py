@@ -115,7 +115,7 @@ class TestAClient:
         assert bool(tally.failures) is (counted == "failed")
 
 
-def test_a_missed_target_and_a_spent_budget_are_told() -> None:
+def test_a_missed_target_and_a_spent_budget_are_reported() -> None:
     soak = Tally(lasted=10.0, failed=2, conflicts=3)
     soak.seconds |= {"read": [0.2] * 20, "patch": [0.1] * 80}
     soak.failures["read: 500"] = 2

@@ -45,7 +45,7 @@ def form(schema: Any, name: str = "answer") -> Any:
     return {"format": {"type": "json_schema", "name": name, "schema": schema, "strict": True}}
 
 
-def test_a_model_says_what_it_was_told_one_after_the_other(server: ModelsServer, client: openai.OpenAI) -> None:
+def test_a_model_answers_as_scripted_one_after_the_other(server: ModelsServer, client: openai.OpenAI) -> None:
     server.script("m", says("one"), says({"two": 2}))
     found = [client.responses.create(model="m", input="x").output_text for _ in range(3)]
     assert found == ["one", '{"two": 2}', '{"two": 2}']
@@ -113,11 +113,11 @@ def test_a_model_may_lack_something(server: ModelsServer, client: openai.OpenAI)
     server.script("m", says("{}"), lacks=["temperature", "json_schema"])
     for given in ({"temperature": 0}, {"text": form(closed(a=TEXT))}):
         with pytest.raises(openai.BadRequestError, match="not supported with this model"):
-            client.responses.create(model="m", input="x", **given)  # type: ignore[call-overload]
+            client.responses.create(model="m", input="x", **given)
     assert client.responses.create(model="m", input="x").output_text == "{}"
 
 
-def test_a_model_that_hangs_holds_up_nobody_else(server: ModelsServer, client: openai.OpenAI) -> None:
+def test_a_model_that_hangs_blocks_no_other(server: ModelsServer, client: openai.OpenAI) -> None:
     server.script("hangs", HANGS)
     server.script("m", says("{}"))
     with pytest.raises(openai.APITimeoutError):

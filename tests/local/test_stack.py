@@ -82,6 +82,9 @@ class Command:
         return self.process.returncode, errors
 
 
+SLOW = pytest.mark.slow
+
+
 @contextmanager
 def command(directory: Path, *, port: str = "0") -> Iterator[Command]:
     running = Command(directory, port=port)
@@ -115,9 +118,8 @@ def status(url: str, token: str) -> int:
     return httpx.get(url + ROUTE, headers={"Authorization": f"Bearer {token}"}).status_code
 
 
-@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
 def test_it_says_ready_serves_tokens_and_stops_everything_on_a_signal(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, number: signal.Signals
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with command(tmp_path) as stack:
         url = stack.ready()
@@ -137,7 +139,7 @@ def test_it_says_ready_serves_tokens_and_stops_everything_on_a_signal(
         assert status(url, token) == 200
         assert status(url, token + "x") == 401
 
-        assert stack.end(number) == (0, "")
+        assert stack.end(signal.SIGTERM) == (0, "")
         assert not any(alive(pid) for pid in description["pids"].values())
         assert not (tmp_path / ".local" / "stack.json").exists()
 
@@ -166,7 +168,7 @@ def test_tokens_data_and_addresses_outlive_a_restart_and_a_killed_stack_leaves_n
         assert search_command(tmp_path, monkeypatch, "verify") == (0, "ok: 1 events, 1 indexed")
 
 
-def test_a_second_stack_is_refused_and_told_where_the_first_is(tmp_path: Path) -> None:
+def test_a_second_stack_is_refused_and_shows_where_the_first_is(tmp_path: Path) -> None:
     with command(tmp_path) as first:
         url = first.ready()
         with command(tmp_path) as second:
@@ -177,7 +179,16 @@ def test_a_second_stack_is_refused_and_told_where_the_first_is(tmp_path: Path) -
         assert str(first.pids()["stack"]) in errors
 
 
-@pytest.mark.parametrize("name", ["api", "issuer", "azurite", "search", "service-bus", "key-vault", "worker-1"])
+@pytest.mark.parametrize(
+    "name",
+    [
+        *("azurite", "worker-1"),
+        *(
+            pytest.param(name, marks=pytest.mark.slow)
+            for name in ("api", "issuer", "search", "service-bus", "key-vault")
+        ),
+    ],
+)
 def test_when_one_process_dies_all_stop_and_its_log_is_shown(tmp_path: Path, name: str) -> None:
     with command(tmp_path) as stack:
         stack.ready()
@@ -224,7 +235,7 @@ def test_issuer_moves_when_its_port_is_taken_and_says_so(tmp_path: Path) -> None
         noted.write_text(str(busy.getsockname()[1]), "ascii")
         stack = parts.enter_context(command(tmp_path))
         stack.ready()
-        code, errors = stack.end(signal.SIGTERM)
+        code, errors = stack.end(signal.SIGINT)
     assert code == 0
     assert "earlier tokens are void" in errors
 
@@ -309,10 +320,11 @@ def until_told(url: str, of_search: str) -> None:
     assert ready.status_code == 200
 
 
+@SLOW
 def test_embeddings_are_handed_on_and_the_index_can_be_rebuilt_for_others(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Whoever works on the index must know of its embeddings; a key is not written down."""
+    """Every process of the index needs the embeddings; a key is not written to disk."""
     monkeypatch.setenv("MEMNET_EMBEDDINGS", "local")
     monkeypatch.setenv("MEMNET_EMBEDDINGS_KEY", "secret")
     monkeypatch.setenv("MEMNET_ERASURE_QUIESCENCE_SECONDS", "7")
@@ -321,7 +333,7 @@ def test_embeddings_are_handed_on_and_the_index_can_be_rebuilt_for_others(
         code, token = token_command(tmp_path, monkeypatch)
         assert code == 0
         assert stack.description()["environment"]["MEMNET_EMBEDDINGS"] == "local"
-        # So it is with an erasure's settle time, which is short here if nobody says otherwise.
+        # The same holds for the quiescence of an erasure, which is short here by default.
         assert stack.description()["environment"]["MEMNET_ERASURE_QUIESCENCE_SECONDS"] == "7"
         assert "secret" not in (tmp_path / ".local" / "stack.json").read_text("utf-8")
         assert post(f"{url}{USER}/events:search", token, {"query": "x"}).json()["mode"] == "lexical"

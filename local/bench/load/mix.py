@@ -11,7 +11,7 @@ from local.bench.connection import Connection, UnexpectedAnswer
 BINDING = subject.BINDINGS[0]
 MESSAGES = 6
 MOST_TRIES = 5
-"""How often a client starts a change anew after somebody else was faster."""
+"""How often a client retries a change after a lost race."""
 CREATED, OK, ACCEPTED, STALE, UNAVAILABLE = 201, 200, 202, 412, 503
 
 WEIGHTS = {"read": 38, "patch": 20, "assemble": 14, "search": 12, "event": 12, "snapshot": 4}
@@ -19,7 +19,7 @@ WEIGHTS = {"read": 38, "patch": 20, "assemble": 14, "search": 12, "event": 12, "
 
 
 class Shed(Exception):
-    """The service has too much in hand, or a dependency does not answer: 503, to be repeated."""
+    """503: the service is at its concurrency limit, or a dependency does not respond. The client retries."""
 
 
 class Failed(Exception):

@@ -33,7 +33,7 @@ class ServiceBusConnection:
 
     @asynccontextmanager
     async def open(self) -> AsyncIterator[ServiceBusClient]:
-        """Yield a client with a connection of its own. Nothing is retried inside it: who uses it, starts anew."""
+        """Yield a client with a connection of its own. The client retries nothing; the caller does."""
         async with AsyncExitStack() as stack:
             if self._string:
                 client = ServiceBusClient.from_connection_string(self._string, retry_total=0)

@@ -1,4 +1,4 @@
-"""How often each function ran, for whoever asks the host."""
+"""How often each function ran, as GET /health reports it."""
 
 from collections.abc import Iterable
 from dataclasses import asdict, dataclass
@@ -28,7 +28,7 @@ class Counts:
         self._counts[name].running += 1
 
     def ended(self, name: str, error: str | None) -> None:
-        """An invocation is over; `error` is None for a success."""
+        """Count the end of an invocation; `error` is None for a success."""
         count = self._counts[name]
         count.running -= 1
         count.invocations += 1

@@ -73,7 +73,7 @@ class IndexedApp:
         self._runtime.stop_threadpool_executor()
 
     async def invoke(self, name: str, value: TypedData, metadata: Mapping[str, TypedData] | None = None) -> Invocation:
-        """Run a function once. What it raises is told in the answer; an invocation that takes too long is ended."""
+        """Run a function once. The result carries an exception; an invocation that takes too long is cancelled."""
         function = self.functions[name]
         request = SimpleNamespace(
             invocation_id=str(uuid4()),

@@ -10,7 +10,7 @@ from memnet import log_redaction
 
 
 class JsonLines(logging.Formatter):
-    """One object a line. Of an exception it tells the type and the place: its text may hold memory."""
+    """One object a line. An exception is logged by type and origin, because its text may hold memory."""
 
     def format(self, record: logging.LogRecord) -> str:
         """Return the line: time, level, logger, message, and the exception."""
@@ -33,5 +33,5 @@ def configure(level: str) -> None:
     handler.setFormatter(JsonLines())
     logging.basicConfig(handlers=[handler], force=True)
     log_redaction.install(level)
-    # It tells of a connection that breaks many times over.
+    # It reports a broken connection many times.
     logging.getLogger("azure.servicebus").setLevel(logging.CRITICAL)

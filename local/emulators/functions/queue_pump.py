@@ -16,9 +16,11 @@ from local.emulators.functions.indexed_app import IndexedApp, IndexedFunction
 from local.emulators.functions.messages import TypedData, as_json, as_text
 
 ACCEPT_SECONDS = 30.0
-"""How long to wait for a session or a message before asking anew."""
+"""How long to wait for a session or a message before asking again."""
 FIRST_PAUSE, LONGEST_PAUSE = 0.1, 2.0
 """Seconds between two tries to reach a broker that is away."""
+CANCEL_SECONDS = 1.0
+"""Seconds between two cancellations of a receiver that has no message."""
 log = logging.getLogger("memnet.functions")
 
 
@@ -55,15 +57,18 @@ class QueuePump:
             self._tasks.add(asyncio.create_task(self._run(), name=f"{self._function.name}-{number}"))
 
     async def stop(self, seconds: float) -> None:
-        """Take no more messages, and wait `seconds` for those in hand; what is not done by then, comes again."""
+        """Take no more messages, and wait `seconds` for those in progress; an unfinished message is delivered again."""
         self._stopping = True
-        for task in self._tasks - self._busy:
-            task.cancel()
-        if self._tasks:
-            _, late = await asyncio.wait(self._tasks, timeout=seconds)
-            for task in late:
+        loop = asyncio.get_running_loop()
+        deadline = loop.time() + seconds
+        while (waiting := {task for task in self._tasks if not task.done()}) and loop.time() < deadline:
+            # The SDK may swallow a cancellation while it opens a link: cancel again.
+            for task in waiting - self._busy:
                 task.cancel()
-            await asyncio.gather(*self._tasks, return_exceptions=True)
+            await asyncio.wait(waiting, timeout=min(CANCEL_SECONDS, deadline - loop.time()))
+        for task in self._tasks:
+            task.cancel()
+        await asyncio.gather(*self._tasks, return_exceptions=True)
 
     async def _run(self) -> None:
         """Take messages for as long as the host runs, with a new connection whenever one breaks."""
@@ -130,7 +135,7 @@ class QueuePump:
 
 
 def trigger_metadata(message: ServiceBusReceivedMessage) -> dict[str, TypedData]:
-    """What the extension tells of a message besides its body; deliveries count from 1 here, in the SDK from 0."""
+    """The metadata of a message as the extension passes it; deliveries count from 1 here, in the SDK from 0."""
     properties = {_text(name): _text(value) for name, value in (message.application_properties or {}).items()}
     known = {
         "MessageId": as_text(message.message_id),

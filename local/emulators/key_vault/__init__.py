@@ -1,4 +1,4 @@
-"""A stand-in for the secrets of Azure Key Vault that the unchanged `azure-keyvault-secrets` SDK drives, over TLS.
+"""An emulator of Azure Key Vault for secrets, for the unmodified `azure-keyvault-secrets` SDK over TLS.
 
 It has: set, get (the newest, or by version), update of attributes, lists of secrets, versions and deleted secrets,
 delete, recover, purge; the challenge of a request without a token; Azure's error bodies, names and limits; versions

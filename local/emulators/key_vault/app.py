@@ -21,7 +21,7 @@ from local.emulators.key_vault.store import Attributes, SecretStore, Version
 
 API_VERSIONS: Final = ("7.4", "7.5", "7.6", "2025-07-01", "2026-04-01")
 CHALLENGE: Final = 'Bearer authorization="https://login.microsoftonline.com/local", resource="https://vault.azure.net"'
-"""Where a token is to be had and for whom, as Azure tells it; the stand-in takes its one fixed token instead."""
+"""The authentication challenge, as Azure sends it; the emulator accepts its one fixed token."""
 NAME: Final = re.compile(r"[0-9a-zA-Z-]{1,127}")
 MAX_VALUE: Final = 25_600
 MAX_TAGS: Final = 15
@@ -140,7 +140,7 @@ def _check_version(request: Request) -> None:
         raise bad_parameter("api-version must be specified")
     if version not in API_VERSIONS:
         known = ", ".join(API_VERSIONS)
-        raise bad_parameter(f"The specified version ({version}) is not recognized. The stand-in has {known}.")
+        raise bad_parameter(f"The specified version ({version}) is not recognized. The emulator has {known}.")
 
 
 async def _health(_request: Request) -> Response:
@@ -239,7 +239,7 @@ def _deletion(call: Call, version: Version, since: int) -> dict[str, Any]:
 
 
 def _described(version: Version) -> dict[str, Any]:
-    """What is known of a version beside its value; absent members are left out."""
+    """The attributes of a version; absent members are left out."""
     times = {"nbf": version.not_before, "exp": version.expires}
     attributes = {
         "enabled": version.enabled,
@@ -285,7 +285,9 @@ def _json(body: object, status: int = 200) -> Response:
 
 
 async def _unknown(request: Request, error: Exception) -> Response:
-    """Answer a path or method that the stand-in does not have."""
+    """Answer a path or method that the emulator does not have."""
     status = error.status_code if isinstance(error, HTTPException) else 500
-    refusal = VaultError(status, "BadParameter", f"{request.method} {request.url.path} is not there in the stand-in.")
+    refusal = VaultError(
+        status, "BadParameter", f"{request.method} {request.url.path} is not supported by the emulator."
+    )
     return _json(refusal.body(), status)

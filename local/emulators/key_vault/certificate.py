@@ -13,13 +13,13 @@ SERVER: Final = "server.pem"
 def ensure_certificate(directory: Path) -> Path:
     """Make the server's key and certificate for localhost and 127.0.0.1 unless they are there; return their file.
 
-    Clients trust `ca.pem` beside it. Both outlive the process, so that a client may keep what it has read.
+    Clients trust `ca.pem` in the same directory. Both outlive the process, so that a client may keep what it has read.
     """
     authority, server = directory / AUTHORITY, directory / SERVER
     if not (authority.exists() and server.exists()):
         issuer = trustme.CA(organization_name="memnet local key vault")
         issued = issuer.issue_cert("localhost", "127.0.0.1")
-        # The authority's certificate last: as long as it is missing, both are made anew.
+        # The authority's certificate last: as long as it is missing, both are created again.
         authority.unlink(missing_ok=True)
         write_private(server, issued.private_key_and_cert_chain_pem.bytes())
         write_private(authority, issuer.cert_pem.bytes())

@@ -4,7 +4,7 @@ from typing import Any
 
 
 class VaultError(Exception):
-    """A refusal: HTTP status, error code, message, and perhaps the code that tells more."""
+    """A refusal: HTTP status, error code, message, and perhaps a more specific code."""
 
     def __init__(self, status: int, code: str, message: str, inner: str | None = None) -> None:
         """`inner` becomes `innererror.code`."""

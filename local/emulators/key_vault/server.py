@@ -26,7 +26,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
 
 def _options(arguments: Sequence[str] | None) -> argparse.Namespace:
     parser = argparse.ArgumentParser(
-        prog="python -m local.emulators.key_vault", description="A stand-in for the secrets of Azure Key Vault."
+        prog="python -m local.emulators.key_vault", description="An emulator of Azure Key Vault for secrets."
     )
     parser.add_argument("--port", type=int, required=True, help="0 picks a free one")
     parser.add_argument("--directory", type=Path, required=True, help="where secrets and certificates are kept")

@@ -25,7 +25,7 @@ COLUMNS: Final = "name, version, value, enabled, created, updated, not_before, e
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Attributes:
-    """What a client may say of a version beside its value."""
+    """The attributes that a client may set on a version."""
 
     enabled: bool = True
     not_before: int | None = None
@@ -54,7 +54,7 @@ class SecretStore:
     """The secrets of one vault. Names compare without regard to case, as in Azure. Errors are VaultErrors."""
 
     def __init__(self, file: Path, now: Callable[[], float]) -> None:
-        """Open `file`, or make it, readable for its owner alone; `now` tells the time in seconds since 1970."""
+        """Open `file`, or make it, readable for its owner alone; `now` returns the time in seconds since 1970."""
         os.close(os.open(file, os.O_RDWR | os.O_CREAT, 0o600))
         self._now = now
         self._database = sqlite3.connect(file, isolation_level=None)

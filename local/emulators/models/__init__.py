@@ -1,4 +1,4 @@
-"""Language models that do as they are told: an OpenAI-compatible server for tests.
+"""Scripted language models: an OpenAI-compatible server for tests.
 
 It speaks Responses (`POST /v1/responses`) and Chat Completions (`POST /v1/chat/completions`) with structured output,
 checks what a real service checks (the key, the JSON Schema in strict mode, the names and ranges of parameters), and

@@ -46,9 +46,9 @@ def _check_format(body: dict[str, Any], *, chat: bool) -> tuple[str, str] | None
     described = wanted.get("json_schema", {}) if chat else wanted
     if described.get("strict") is not True:
         return None
-    told = problem(described.get("name"), described.get("schema"))
+    fault = problem(described.get("name"), described.get("schema"))
     place = "response_format" if chat else "text.format.schema"
-    return None if told is None else (place, f"Invalid schema for response_format: {told}.")
+    return None if fault is None else (place, f"Invalid schema for response_format: {fault}.")
 
 
 def asks_for_schema(body: dict[str, Any]) -> bool:

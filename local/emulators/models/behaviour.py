@@ -25,7 +25,7 @@ class Kind(StrEnum):
     GARBAGE = "garbage"
     """200 and something that is no JSON at all."""
     EMPTY = "empty"
-    """200 and a JSON object in which nothing stands that belongs there."""
+    """200 and a JSON object without the expected members."""
     HANG = "hang"
     """Nothing, ever."""
     TRICKLE = "trickle"

@@ -1,4 +1,4 @@
 """An emulator of Azure AI Search: a pure engine, SQLite below it, a thin ASGI shell above it.
 
-`python -m local.emulators.search` starts it; README.md beside this file says what it does and what it refuses to do.
+`python -m local.emulators.search` starts it; README.md says what it supports.
 """

@@ -64,7 +64,7 @@ def _lower(text: str) -> str:
 
 
 def _tokens(pattern: re.Pattern[str], text: str) -> Iterator[Token]:
-    """Yield what the pattern finds, cut where it is too long, as it stands in the text."""
+    """Yield what the pattern finds, cut where it is too long, unchanged."""
     for match in pattern.finditer(text):
         start, end = match.span()
         if end - start <= LONGEST_TOKEN:
@@ -94,7 +94,7 @@ def simple(text: str) -> list[Token]:
 
 
 def whitespace(text: str) -> list[Token]:
-    """What stands between white space, unchanged."""
+    """The words between white space, unchanged."""
     return list(_tokens(_NON_SPACE, text))
 
 

@@ -106,7 +106,7 @@ class NumberColumn:
         return mask
 
     def ranks(self, rows: Rows) -> Rows:
-        """Return for each row where its value stands among those of all rows given: 0 for none, NaN below the rest.
+        """Return the rank of each row's value among those of all rows given: 0 for none, NaN below the rest.
 
         Only for fields that are no collection.
         """

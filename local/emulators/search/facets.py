@@ -53,7 +53,7 @@ def _facet(field: Field, parameters: dict[str, str]) -> Facet:
         if key not in ("count", "sort", "values"):
             raise _refused(f"Unknown facet parameter '{key}'.")
     if "values" in parameters and len(parameters) > 1:
-        raise _refused("The facet parameter 'values' stands alone.")
+        raise _refused("The facet parameter 'values' cannot be combined with others.")
     count, sort = parameters.get("count", str(DEFAULT_COUNT)), parameters.get("sort", "count")
     if not (count.isascii() and count.isdigit() and 1 <= int(count) <= 2**31 - 1):
         raise _refused(f"The facet's count '{count}' is not a number from 1.")

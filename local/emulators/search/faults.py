@@ -34,7 +34,7 @@ class Failure:
 
     def error(self) -> SearchError:
         """Return what is answered."""
-        code, message = _MESSAGES.get(self.status, ("InjectedFailure", "The emulator was told to fail this request."))
+        code, message = _MESSAGES.get(self.status, ("InjectedFailure", "The emulator is set to fail this request."))
         return SearchError(self.status, code, message)
 
 

@@ -1,6 +1,6 @@
 """Hit highlights: the sentences of a field that hold a match, the matching words between two tags.
 
-Azure's choice of fragments is its own; here a fragment is a sentence. What stands under `-` is not highlighted, and of
+Azure's choice of fragments is its own; here a fragment is a sentence. Words under `-` are not highlighted, and of
 a phrase only its whole occurrences are.
 """
 

@@ -117,7 +117,7 @@ class IndexDefinition:
     b: float
     vector_search: Json | None
     encryption_key: Json | None = None
-    """Shown as it was sent: the emulator encrypts nothing."""
+    """Returned unchanged: the emulator encrypts nothing."""
 
     @property
     def key(self) -> Field:

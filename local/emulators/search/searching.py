@@ -59,7 +59,7 @@ def search(index: DocumentIndex, request: SearchRequest) -> SearchResult:
 
 
 def _continuation(request: SearchRequest, count: int, page: int) -> tuple[int | None, int | None]:
-    """Say where to go on when the server, not the client, ended the page."""
+    """Return the next page's parameters if the server, not the client, ended the page."""
     position = request.skip + page
     asked = count if request.top is None else min(count, request.skip + request.top)
     if page == 0 or position >= asked or position > LARGEST_SKIP:

@@ -28,7 +28,7 @@ from local.emulators.search.storage import Storage
 
 @dataclass
 class Visibility:
-    """When a durable change can be searched: at once, after some seconds, or only when told to catch up."""
+    """When a durable change can be searched: at once, after some seconds, or only on catch-up."""
 
     held: bool = False
     seconds: float = 0.0
@@ -64,7 +64,7 @@ class Alias:
 
 @dataclass(frozen=True)
 class ActionResult:
-    """What became of one action."""
+    """The result of one action."""
 
     key: str
     status: int
@@ -255,7 +255,7 @@ class SearchService:
         self, hosted: HostedIndex, action: Action, failing: dict[str, int], changes: list[tuple[str, Document | None]]
     ) -> ActionResult:
         if action.key in failing:
-            return ActionResult(action.key, failing[action.key], "The emulator was told to fail this key.")
+            return ActionResult(action.key, failing[action.key], "The emulator is set to fail this key.")
         if action.type is ActionType.DELETE:
             self._storage.delete(hosted.number, action.key)
             changes.append((action.key, None))

@@ -152,7 +152,7 @@ async def unknown_path(request: Request, error: Exception) -> Response:
 
 
 async def _content(request: Request) -> bytes:
-    """Read the body. Raises SearchError (413) when it is over the limit, after it has been read to the end."""
+    """Read the body. Raises SearchError (413) when it exceeds the limit, after it has been read to the end."""
     parts: list[bytes] = []
     size = 0
     async for part in request.stream():

@@ -103,7 +103,7 @@ class Storage:
             yield self._document(sequence, key, content)
 
     def document(self, number: int, key: str) -> Document | None:
-        """Return one document as it was last written, or None."""
+        """Return the last version of one document, or None."""
         row = self._database.execute(
             "SELECT sequence, key, content FROM documents WHERE number = ? AND key = ?", (number, key)
         ).fetchone()

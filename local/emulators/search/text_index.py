@@ -4,7 +4,7 @@ The score of a term in a document is
 
     ln(1 + (N - n + 0.5) / (n + 0.5)) * f * (k1 + 1) / (f + k1 * (1 - b + b * length / average))
 
-with N the documents that have the field, n those with the term, f how often it stands in this one. Lucene 8 left the
+with N the documents that have the field, n those with the term, f its occurrences in this one. Lucene 8 left the
 constant factor (k1 + 1) out; scores that Azure returns still have it (a single hit in a single document of average
 length scores ln(4/3) = 0.2876821). Lucene rounds lengths above 40 to one byte; here they are exact.
 """
@@ -23,7 +23,7 @@ from local.emulators.search.analysis import ANALYZERS, normalized_prefix
 from local.emulators.search.columns import GrowingArray, Mask, Rows
 
 _GAP: Final = 0xFFFFFFFF
-"""Stands between the values of a collection, so that no phrase crosses from one into the next."""
+"""The gap between the values of a collection, so that no phrase spans two of them."""
 
 Scores = NDArray[np.float64]
 _NOTHING: Final[tuple[Rows, Scores]] = (np.zeros(0, dtype=np.int64), np.zeros(0))

@@ -9,7 +9,7 @@ from local.emulators.search.text_index import Scores
 from local.emulators.search.values import Vector
 
 _DIGITS: Final = 6
-"""Beyond these a product of single precision depends on where the vector stands in the matrix."""
+"""Beyond these a product of single precision depends on the vector's row in the matrix."""
 
 
 class VectorIndex:

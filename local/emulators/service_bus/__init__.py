@@ -1,4 +1,4 @@
-"""An AMQP 1.0 stand-in for Azure Service Bus: pure queues, SQLite below them, a thin proton shell above them.
+"""An AMQP 1.0 emulator of Azure Service Bus: pure queues, SQLite below them, a thin proton shell above them.
 
-`python -m local.emulators.service_bus` starts it; README.md beside this file says what it does and what it lacks.
+`python -m local.emulators.service_bus` starts it; README.md says what it supports.
 """

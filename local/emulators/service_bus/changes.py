@@ -7,7 +7,7 @@ from local.emulators.service_bus.messages import Message
 
 @dataclass(frozen=True, slots=True)
 class Put:
-    """A message is new, or stands otherwise than before."""
+    """A message is new or has changed."""
 
     queue: str
     message: Message
@@ -52,7 +52,7 @@ Change = Put | Removed | Remembered | Forgotten | SessionState
 
 @dataclass(frozen=True, slots=True)
 class Kept:
-    """What is on disk of one queue. Nobody holds a lock."""
+    """The stored state of one queue, without locks."""
 
     last_sequence: int
     messages: list[Message]

@@ -1,4 +1,4 @@
-"""How the stand-in refuses: the conditions of Azure Service Bus, which the SDK turns into its exceptions."""
+"""The error conditions of Azure Service Bus, which the SDK turns into its exceptions."""
 
 from typing import Final
 
@@ -21,7 +21,7 @@ _STATUS: Final = {NOT_FOUND: 404, MESSAGE_NOT_FOUND: 404, MESSAGE_LOCK_LOST: 410
 
 
 class RefusedError(Exception):
-    """The stand-in does not do what a client asked for; nothing has changed."""
+    """The emulator refuses a request; nothing has changed."""
 
     def __init__(self, condition: str, text: str) -> None:
         """`condition` is one of this module's, `text` a sentence for people."""

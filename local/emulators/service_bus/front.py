@@ -228,7 +228,7 @@ class Front(Handler):
 
 
 def _too_large() -> RefusedError:
-    """A rejection tells the SDK what was wrong, which the end of a link does not."""
+    """A rejection gives the SDK the reason; the end of a link does not."""
     return RefusedError(TOO_LARGE, f"A message has at most {LARGEST_MESSAGE} bytes.")
 
 

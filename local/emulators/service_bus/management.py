@@ -23,7 +23,7 @@ def manage(queue: Queue, operation: str, body: Body, connection: Connection) -> 
     """Carry out an operation that came over `connection`; return the answer's body. Raises RefusedError."""
     perform = _OPERATIONS.get(operation)
     if perform is None:
-        raise RefusedError(NOT_IMPLEMENTED, f"The stand-in does not know the operation {operation!r}.")
+        raise RefusedError(NOT_IMPLEMENTED, f"The emulator does not support the operation {operation!r}.")
     try:
         return perform(queue, body, connection)
     except (KeyError, ValueError, TypeError, AttributeError) as error:

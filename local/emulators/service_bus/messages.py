@@ -1,4 +1,4 @@
-"""A message as the queues know it. What a sender wrote stays as it was written, byte for byte."""
+"""A message as the queues store it. The sender's bytes never change."""
 
 from dataclasses import dataclass
 from enum import IntEnum
@@ -7,7 +7,7 @@ from uuid import UUID
 
 
 class State(IntEnum):
-    """Where a message stands; the numbers are those of the annotation x-opt-message-state."""
+    """The state of a message; the numbers are those of the annotation x-opt-message-state."""
 
     ACTIVE = 0
     DEFERRED = 1

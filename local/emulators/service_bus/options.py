@@ -23,7 +23,7 @@ _MEMBERS = frozenset(
     }
 )
 _EMPTY = frozenset({"ForwardDeadLetteredMessagesTo", "ForwardTo"})
-"""The format has them; the stand-in does not forward."""
+"""Part of the format; the emulator does not forward."""
 
 
 class ConfigError(Exception):
@@ -69,7 +69,7 @@ def seconds(text: str) -> float:
 def _options(given: dict[str, Any]) -> QueueOptions:
     unknown = sorted(given.keys() - _MEMBERS) + sorted(name for name in _EMPTY & given.keys() if given[name])
     if unknown:
-        raise ValueError(f"the stand-in does not know {', '.join(unknown)}")
+        raise ValueError(f"the emulator does not support {', '.join(unknown)}")
     window = seconds(given.get("DuplicateDetectionHistoryTimeWindow") or "PT10M")
     alive = given.get("DefaultMessageTimeToLive")
     return QueueOptions(

@@ -168,7 +168,7 @@ class Queue:
         self._move_to_dead_letters(message, Burial(reason, description))
 
     def renew(self, token: UUID) -> float:
-        """Begin a message's lock anew; return when it ends."""
+        """Renew a message's lock; return when it ends."""
         message = self._locked_by(token)
         until = self._clock() + self.options.lock_duration
         message.lock = Lock(token, until)
@@ -194,7 +194,7 @@ class Queue:
         return self._sessions.held(session_id, self._clock())
 
     def renew_session(self, session_id: str) -> float:
-        """Begin a session's lock anew; return when it ends."""
+        """Renew a session's lock; return when it ends."""
         until = self._clock() + self.options.lock_duration
         self._sessions.extend(session_id, until)
         return until

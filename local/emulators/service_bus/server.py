@@ -1,4 +1,4 @@
-"""The stand-in as a program: one port of 127.0.0.1, one data directory."""
+"""The emulator as a program: one port of 127.0.0.1, one data directory."""
 
 import argparse
 import signal
@@ -23,14 +23,14 @@ CONFIG = Path(__file__).with_name("Config.json")
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
-    """Run the stand-in until SIGTERM or SIGINT."""
+    """Run the emulator until SIGTERM or SIGINT."""
     options = _options(arguments)
     with ExitStack() as stack:
         try:
             queues = load(options.config, lock_seconds=options.lock_seconds)
             journal = None if options.data is None else Journal(options.data)
         except (ConfigError, JournalBusyError) as error:
-            sys.exit(f"The Service Bus stand-in cannot start: {error}.")
+            sys.exit(f"The Service Bus emulator cannot start: {error}.")
         if journal is not None:
             stack.callback(journal.close)
         broker = Broker(queues, journal, clock=time.time, new_token=uuid4)
@@ -40,12 +40,12 @@ def main(arguments: Sequence[str] | None = None) -> None:
         try:
             Container(front).run()
         except OSError as error:
-            sys.exit(f"The Service Bus stand-in cannot use port {options.port}: {error}.")
+            sys.exit(f"The Service Bus emulator cannot use port {options.port}: {error}.")
 
 
 def _options(arguments: Sequence[str] | None) -> argparse.Namespace:
     parser = argparse.ArgumentParser(
-        prog="python -m local.emulators.service_bus", description="A stand-in for Azure Service Bus, by AMQP 1.0."
+        prog="python -m local.emulators.service_bus", description="An emulator of Azure Service Bus over AMQP 1.0."
     )
     parser.add_argument("--config", type=Path, default=CONFIG, help="the queues, as in Microsoft's own emulator")
     parser.add_argument("--port", type=int, default=DEFAULT_PORT, help="default: %(default)s")

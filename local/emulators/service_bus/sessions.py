@@ -22,7 +22,7 @@ class Session:
 
 
 class Sessions:
-    """The sessions of one queue. A session that nobody holds and that has no state needs no memory."""
+    """The sessions of one queue. A session without a receiver and without a state needs no memory."""
 
     def __init__(self) -> None:
         """Start without any."""
@@ -30,11 +30,11 @@ class Sessions:
         self._alarms: list[tuple[float, str]] = []
 
     def restore(self, states: Mapping[str, bytes]) -> None:
-        """Take over the states; nobody holds anything."""
+        """Restore the states, without receivers."""
         self._known = {session_id: Session(state=state) for session_id, state in states.items()}
 
     def is_free(self, session_id: str) -> bool:
-        """Whether nobody holds it."""
+        """Whether no receiver holds it."""
         session = self._known.get(session_id)
         return session is None or session.holder is None
 
@@ -56,7 +56,7 @@ class Sessions:
         return session is not None and session.holder is not None and session.locked_until > now
 
     def held(self, session_id: str | None, now: float) -> Session:
-        """Return a session that somebody holds. Raises RefusedError if nobody does, or no longer."""
+        """Return a session with a receiver. Raises RefusedError if it has none, or no longer."""
         if not self.is_held(session_id, now):
             raise RefusedError(SESSION_LOCK_LOST, f"The lock of the session {session_id!r} is lost.")
         return self._known[session_id or ""]

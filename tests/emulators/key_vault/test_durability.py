@@ -1,4 +1,4 @@
-"""What was acknowledged is on disk, and nobody else may read it there."""
+"""Acknowledged changes are on disk, readable by their owner alone."""
 
 import threading
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""What the SDK does not show: the challenge, the error bodies, and who can reach the stand-in."""
+"""What the SDK does not show: the challenge, the error bodies, and which hosts can reach the emulator."""
 
 import http.client
 import socket

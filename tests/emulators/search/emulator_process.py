@@ -105,6 +105,10 @@ class EmulatorProcess:
         return SearchClient(self.url, index, AzureKeyCredential(key), **options)
 
 
+def collection_of(element: SearchFieldDataType) -> str:
+    return f"Collection({element.value})"
+
+
 def events_index(name: str) -> SearchIndex:
     """An index with a field of every kind."""
     return SearchIndex(
@@ -126,7 +130,7 @@ def events_index(name: str) -> SearchIndex:
                 sortable=True,
                 facetable=True,
             ),
-            SimpleField(name="marks", type=SearchFieldDataType.Collection(SearchFieldDataType.INT32), filterable=True),
+            SimpleField(name="marks", type=collection_of(SearchFieldDataType.INT32), filterable=True),
             SimpleField(name="secret", type=SearchFieldDataType.STRING, hidden=True, filterable=True),
             vector_field("embedding"),
             vector_field("other"),
@@ -143,7 +147,7 @@ def events_index(name: str) -> SearchIndex:
 def vector_field(name: str) -> SearchField:
     return SearchField(
         name=name,
-        type=SearchFieldDataType.Collection(SearchFieldDataType.SINGLE),
+        type=collection_of(SearchFieldDataType.SINGLE),
         searchable=True,
         vector_search_dimensions=3,
         vector_search_profile_name="near",

@@ -41,7 +41,7 @@ def test_attributes_left_out_have_azures_defaults(field: dict[str, Any], expecte
 
 
 def test_what_is_shown_can_be_sent_back() -> None:
-    fields = [VECTOR, {"name": "code", "type": "Edm.String", "analyzer": "keyword"}]
+    fields: list[dict[str, Any]] = [VECTOR, {"name": "code", "type": "Edm.String", "analyzer": "keyword"}]
     fields.append({"name": "both", "type": "Edm.String", "indexAnalyzer": "simple", "searchAnalyzer": "keyword"})
     first = parse_definition(definition(*fields, vectorSearch=SEARCH, description="d", encryptionKey=ENCRYPTION_KEY))
     assert parse_definition({"@odata.etag": "x", **first.body()}) == first

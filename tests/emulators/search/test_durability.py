@@ -1,4 +1,4 @@
-"""What was acknowledged is on disk: kill the process, start it again, and everything is as it was."""
+"""Acknowledged changes are on disk: they survive a kill and a restart of the process."""
 
 import itertools
 import subprocess

@@ -4,6 +4,7 @@ from typing import Any
 
 import pytest
 from azure.core.exceptions import HttpResponseError, ResourceNotFoundError, ServiceResponseError
+from azure.core.rest import HttpResponse
 from azure.search.documents import RequestEntityTooLargeError, SearchClient
 
 from local.emulators.search.errors import SearchError
@@ -19,7 +20,7 @@ def impatient(emulator: EmulatorProcess, index_name: str) -> SearchClient:
     return emulator.search_client(index_name, retry_total=0)
 
 
-def test_held_changes_show_when_told(emulator: EmulatorProcess, client: SearchClient) -> None:
+def test_held_changes_show_on_catch_up(emulator: EmulatorProcess, client: SearchClient) -> None:
     client.upload_documents([{"id": "old", "title": "boat"}])
     emulator.faults(visibility={"mode": "held"})
     results = client.upload_documents([{"id": "new", "title": "boat"}])
@@ -79,7 +80,7 @@ def test_requests_that_fail(emulator: EmulatorProcess, impatient: SearchClient, 
         with pytest.raises(HttpResponseError) as caught:
             impatient.upload_documents([{"id": "a"}])
         assert caught.value.status_code == status
-        assert caught.value.response is not None
+        assert isinstance(caught.value.response, HttpResponse)
         assert caught.value.response.headers["Retry-After"] == "7"
     assert impatient.get_document_count() == 0
 

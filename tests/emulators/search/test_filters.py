@@ -1,5 +1,7 @@
 """`$filter`: the grammar, its refusals, and that a hostile string stays a string."""
 
+from typing import Any
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -9,7 +11,7 @@ from local.emulators.search.errors import SearchError
 from local.emulators.search.limits import FILTER_CLAUSES, NESTING
 from tests.emulators.search.engine import index_of, keys
 
-FIELDS = [
+FIELDS: list[dict[str, Any]] = [
     {"name": "s", "type": "Edm.String"},
     {"name": "n", "type": "Edm.Int32"},
     {"name": "l", "type": "Edm.Int64"},
@@ -23,7 +25,7 @@ FIELDS = [
     {"name": "nullable", "type": "Edm.String"},
     {"name": "unfilterable", "type": "Edm.String", "filterable": False},
 ]
-DOCUMENTS = [
+DOCUMENTS: list[dict[str, Any]] = [
     {
         "id": "a",
         "s": "x",

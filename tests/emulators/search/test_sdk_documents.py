@@ -58,10 +58,10 @@ def test_a_merge_changes_only_what_it_names(client: SearchClient) -> None:
 
 def test_a_merge_of_a_missing_document_fails_alone(client: SearchClient) -> None:
     batch = IndexDocumentsBatch()
-    batch.add_upload_actions({"id": "a", "title": "one"})
-    batch.add_merge_actions({"id": "missing", "title": "two"})
-    batch.add_merge_or_upload_actions({"id": "b", "title": "three"}, {"id": "a", "digest": "four"})
-    batch.add_delete_actions({"id": "never"})
+    batch.add_upload_actions([{"id": "a", "title": "one"}])
+    batch.add_merge_actions([{"id": "missing", "title": "two"}])
+    batch.add_merge_or_upload_actions([{"id": "b", "title": "three"}, {"id": "a", "digest": "four"}])
+    batch.add_delete_actions([{"id": "never"}])
     results = client.index_documents(batch)
     assert outcome(results) == [
         ("a", True, 201),
@@ -86,9 +86,9 @@ def test_a_delete_can_be_repeated_and_ignores_other_fields(client: SearchClient)
 
 def test_actions_on_one_key_apply_in_order(client: SearchClient) -> None:
     batch = IndexDocumentsBatch()
-    batch.add_upload_actions({"id": "a", "title": "one"})
-    batch.add_delete_actions({"id": "a"})
-    batch.add_merge_actions({"id": "a", "title": "two"})
+    batch.add_upload_actions([{"id": "a", "title": "one"}])
+    batch.add_delete_actions([{"id": "a"}])
+    batch.add_merge_actions([{"id": "a", "title": "two"}])
     assert [result.status_code for result in client.index_documents(batch)] == [201, 200, 404]
     assert client.get_document_count() == 0
 

@@ -7,7 +7,7 @@ from azure.core.exceptions import HttpResponseError
 from azure.search.documents import SearchClient
 from azure.search.documents.models import VectorizedQuery
 
-DOCUMENTS = [
+DOCUMENTS: list[dict[str, Any]] = [
     {
         "id": "boat",
         "tenant_id": "t1",
@@ -155,7 +155,7 @@ def test_highlights(filled: SearchClient) -> None:
         "title": ["Red <em>boat</em>"],
         "keywords": ["<em>boat</em>"],
     }
-    options = {"highlight_fields": "digest", "highlight_pre_tag": "[", "highlight_post_tag": "]"}
+    options: dict[str, Any] = {"highlight_fields": "digest", "highlight_pre_tag": "[", "highlight_post_tag": "]"}
     (hit,) = filled.search('"second boat"', **options)
     assert hit["@search.highlights"] == {"digest": ["A [second] [boat]; and a third boat."]}
     (hit,) = filled.search("sail*", **options)
@@ -199,7 +199,7 @@ def many(client: SearchClient) -> SearchClient:
 
 
 def test_paging(many: SearchClient) -> None:
-    """Without `top` the server gives 50 at a time and the SDK follows; with one it goes on only past 1,000."""
+    """Without `top` the server gives 50 at a time and the SDK follows; with one it follows only past 1,000."""
     everything = [f"d{number}" for number in range(2120)]
     ordered: dict[str, Any] = {"order_by": ["count"], "select": ["id"]}
     assert found(many, "*", filter="count lt 120", **ordered) == everything[:120]

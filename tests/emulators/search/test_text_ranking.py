@@ -13,7 +13,7 @@ TITLED = [{"name": "title", "type": "Edm.String"}, *TEXT]
 
 
 def test_bm25_by_hand() -> None:
-    """Three documents of 2, 3 and 5 words: average 10/3. "boat" stands in two of them, once and twice."""
+    """Three documents of 2, 3 and 5 words: average 10/3. "boat" occurs in two of them, once and twice."""
     index = index_of(
         TEXT,
         [

@@ -15,13 +15,13 @@ SEARCH = {
     "algorithms": [{"name": "a", "kind": "exhaustiveKnn", "exhaustiveKnnParameters": {"metric": "cosine"}}],
     "profiles": [{"name": "p", "algorithm": "a"}],
 }
-FIELDS = [
+FIELDS: list[dict[str, Any]] = [
     {"name": "text", "type": "Edm.String"},
     {"name": "group", "type": "Edm.String", "searchable": False},
     {"name": "v", **VECTOR},
     {"name": "w", **VECTOR},
 ]
-DOCUMENTS = [
+DOCUMENTS: list[dict[str, Any]] = [
     {"id": "east", "text": "sun", "group": "x", "v": [1, 0], "w": [0, 1]},
     {"id": "northeast", "text": "sun moon", "group": "y", "v": [2, 2]},
     {"id": "north", "text": "moon moon", "group": "y", "v": [0, 3], "w": [1, 0]},

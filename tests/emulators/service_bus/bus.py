@@ -64,7 +64,7 @@ class Bus:
         self.broker.close()
 
     def queue(self, kind: str) -> str:
-        """The name of a queue of this kind that nobody has used."""
+        """The name of an unused queue of this kind."""
         self._used[kind] += 1
         assert self._used[kind] <= EACH
         return f"{kind}-{self._used[kind] - 1}"

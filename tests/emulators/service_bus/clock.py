@@ -1,4 +1,4 @@
-"""A queue with a clock that stands still until it is told otherwise."""
+"""A queue with a clock that moves only when a test moves it."""
 
 from collections.abc import Iterator
 from itertools import count

@@ -1,4 +1,4 @@
-"""What was acknowledged is on disk: kill the broker, start it again, and everything is as it was."""
+"""Acknowledged changes are on disk: they survive a kill and a restart of the broker."""
 
 import gc
 import threading

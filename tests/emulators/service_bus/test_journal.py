@@ -91,7 +91,7 @@ def test_messages_are_as_they_were_but_free(disk: Disk) -> None:
     assert taken(queue) == ["locked", "tried"]
 
 
-def test_time_goes_on_for_what_was_kept(disk: Disk) -> None:
+def test_time_passes_for_stored_messages(disk: Disk) -> None:
     disk.queue("plain").accept([content("later", due_at=START + 10), content("brief", seconds_to_live=20)])
     disk.reopen()
     assert taken(disk.queue("plain")) == ["brief"]

@@ -1,4 +1,4 @@
-"""The queues alone, by a clock that stands still: what the SDK cannot show in a moment, or not exactly."""
+"""The queues without a network, with a fixed clock: behaviour that the SDK shows slowly or inexactly."""
 
 from math import inf
 

@@ -1,4 +1,4 @@
-"""Sessions alone, by a clock that stands still."""
+"""Sessions without a network, with a fixed clock."""
 
 import pytest
 
@@ -19,7 +19,7 @@ def queue(world: World) -> Queue:
 
 def test_the_session_with_the_oldest_free_message_is_next(world: World, queue: Queue) -> None:
     queue.accept([content("later", session_id="x", due_at=START + 10)])
-    assert queue.accept_session(None, "nobody") is None
+    assert queue.accept_session(None, "missing") is None
     queue.accept([content(name, session_id=name[0]) for name in ("b0", "a0", "b1", "c0")])
     assert queue.accept_session(None, "first") == ("b", START + 60)
     assert queue.accept_session("c", "second") == ("c", START + 60)
@@ -36,7 +36,7 @@ def test_a_session_may_be_held_before_it_has_messages(queue: Queue) -> None:
     assert taken(queue, "s") == ["a"]
 
 
-def test_a_held_session_is_nobody_elses(queue: Queue) -> None:
+def test_a_held_session_has_one_receiver(queue: Queue) -> None:
     queue.accept_session("s", "holder")
     with pytest.raises(RefusedError) as refused:
         queue.accept_session("s", "other")
@@ -45,7 +45,7 @@ def test_a_held_session_is_nobody_elses(queue: Queue) -> None:
     assert queue.accept_session("s", "other") is not None
 
 
-def test_nothing_is_handed_out_of_a_session_that_nobody_holds(world: World, queue: Queue) -> None:
+def test_nothing_is_handed_out_of_a_session_without_a_receiver(world: World, queue: Queue) -> None:
     queue.accept([content("a", session_id="s")])
     assert queue.take("s") is None
     queue.accept_session("s", "holder")
@@ -121,9 +121,9 @@ def test_deferred_messages_are_those_of_a_held_session(queue: Queue) -> None:
         queue.accept_session(session_id, session_id)
         queue.defer(token(queue.take(session_id)))
     queue.release_session("t", counts=False)
-    for sequences, session_id in (([a], "t"), ([a], None), ([b], "s")):
+    for sequence, whose in ((a, "t"), (a, None), (b, "s")):
         with pytest.raises(RefusedError):
-            queue.take_deferred(sequences, session_id, lock=True)
+            queue.take_deferred([sequence], whose, lock=True)
     [message] = queue.take_deferred([a], "s", lock=True)
     queue.release_session("s", counts=True)
     queue.accept_session("s", "other")
