@@ -3,7 +3,7 @@
 import asyncio
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TypeVar
+from typing import Protocol, TypeVar
 
 import click
 
@@ -58,6 +58,14 @@ def bootstrap(identity: str, vault_read_only: bool, wait: int) -> None:
     _run(identity, vault_read_only, wait, apply=True)
 
 
+class Check(Protocol):
+    """Checks the prerequisites, or creates the missing ones."""
+
+    async def look(self) -> BootstrapReport: ...
+
+    async def create(self) -> BootstrapReport: ...
+
+
 @dataclass(frozen=True, slots=True)
 class _Check:
     """Runs the bootstrap operation, and prints its reports."""
@@ -97,7 +105,7 @@ def _run(identity: str, vault_read_only: bool, wait: int, *, apply: bool) -> Non
     click.echo("ok: everything is ready")
 
 
-async def _until_ready(check: _Check, report: BootstrapReport, *, apply: bool, seconds: float) -> BootstrapReport:
+async def _until_ready(check: Check, report: BootstrapReport, *, apply: bool, seconds: float) -> BootstrapReport:
     """Check repeatedly, and print each report that differs from the one before."""
     now = asyncio.get_running_loop().time
     deadline = now() + seconds

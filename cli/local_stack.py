@@ -1,13 +1,15 @@
 """Find the local stack that runs here; it writes its addresses to .local/stack.json."""
 
+import json
 from collections.abc import Mapping
+from dataclasses import dataclass
 from pathlib import Path
 
 import click
-from pydantic import BaseModel
 
 
-class LocalStack(BaseModel):
+@dataclass(frozen=True, slots=True)
+class LocalStack:
     """The members of stack.json that commands use."""
 
     audience: str
@@ -25,9 +27,10 @@ def find(start: Path | None = None) -> LocalStack:
     for directory in (here, *here.parents):
         file = directory / ".local" / "stack.json"
         try:
-            return LocalStack.model_validate_json(file.read_bytes())
+            members = json.loads(file.read_text("utf-8"))
+            return LocalStack(members["audience"], members["token_url"], members.get("environment", {}))
         except FileNotFoundError:
             continue
-        except (OSError, ValueError) as error:
+        except (OSError, ValueError, KeyError) as error:
             raise click.ClickException(f"{file} cannot be read: {error}") from error
     raise click.ClickException(f"no local stack runs in {here} or above: start one with `make dev`.")
