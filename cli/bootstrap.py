@@ -61,9 +61,13 @@ def bootstrap(identity: str, vault_read_only: bool, wait: int) -> None:
 class Check(Protocol):
     """Checks the prerequisites, or creates the missing ones."""
 
-    async def look(self) -> BootstrapReport: ...
+    async def look(self) -> BootstrapReport:
+        """Return the status of everything."""
+        ...
 
-    async def create(self) -> BootstrapReport: ...
+    async def create(self) -> BootstrapReport:
+        """Create what is missing; return the status of everything."""
+        ...
 
 
 @dataclass(frozen=True, slots=True)

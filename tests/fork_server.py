@@ -1,6 +1,6 @@
 """A server that imports the service once and forks for each process that a test starts.
 
-Most of what a start costs is importing. `Forks` replaces `popen` in `local.stack.process.Child`. What it starts is a
+Most of what a start costs is importing. `Forks` replaces `popen` in `local.stack.process.Child`. A child is a
 process of its own, in a session of its own, with its own environment and files; SIGKILL ends it like any other.
 `python -m tests.fork_server SOCKET` is the server; it ends with the process that started it.
 """
@@ -31,7 +31,8 @@ class Forked:
     """A process that the server has forked, with the part of Popen's interface that `Child` uses."""
 
     def __init__(self, connection: socket.socket, stdin: IO[bytes]) -> None:
-        self._connection, self.stdin = connection, stdin
+        self._connection = connection
+        self.stdin: IO[bytes] | None = stdin
         self.pid = self._number()
         self.returncode: int | None = None
 
@@ -57,7 +58,7 @@ class Forked:
         return self.returncode
 
     def send_signal(self, number: int) -> None:
-        """Send a signal to a process that runs; until its end is seen, its id is nobody else's."""
+        """Send a signal to a running process; its id is not reused until its end is seen."""
         if self.poll() is None:
             os.kill(self.pid, number)
 
@@ -71,7 +72,7 @@ class Forked:
 
 
 class Forks:
-    """Starts children: by a server of this process where the program is loaded there, else as always."""
+    """Starts children with the fork server if it has loaded their program, else with `otherwise`."""
 
     def __init__(self, otherwise: Callable[[Sequence[str], Mapping[str, str], Path], Process], directory: Path) -> None:
         self._otherwise, self._directory = otherwise, directory
@@ -100,7 +101,7 @@ class Forks:
         return address
 
     def close(self) -> None:
-        """End the server; what it has forked, ends with its own parent."""
+        """End the server; a forked process ends with its own parent."""
         if self._server is not None and self._server.stdin and self._server.stdout:
             self._server.stdin.close()
             self._server.stdout.close()
@@ -118,7 +119,7 @@ def serve(address: str) -> None:
         server.bind(address)
         server.listen()
         print("listening", flush=True)
-        os.dup2(os.open(os.devnull, os.O_WRONLY), 1)  # nothing that is forked keeps the pipe open
+        os.dup2(os.open(os.devnull, os.O_WRONLY), 1)  # no forked process keeps the pipe open
         while True:
             ready, _, _ = select.select([server, sys.stdin], [], [])
             if sys.stdin in ready:
@@ -134,7 +135,7 @@ def serve(address: str) -> None:
 
 
 def _keep(connection: socket.socket) -> None:
-    """Fork the child, and tell its id and its exit code. Until that is heard, its id stays its own."""
+    """Fork the child and send its id and its exit code. Its id is not reused until the code is received."""
     _, files, _, _ = socket.recv_fds(connection, 1, 2)
     length = int.from_bytes(connection.recv(4, socket.MSG_WAITALL), "big")
     arguments, environment = json.loads(connection.recv(length, socket.MSG_WAITALL))

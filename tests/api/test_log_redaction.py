@@ -40,7 +40,7 @@ def fail() -> None:
 
 
 @pytest.mark.parametrize("name", ["memnet.operations.events.write_event", "azure.core", "uvicorn.error"])
-def test_an_exception_is_told_by_its_type_and_its_frames(log: io.StringIO, name: str) -> None:
+def test_an_exception_is_logged_by_its_type_and_its_frames(log: io.StringIO, name: str) -> None:
     try:
         fail()
     except ValueError:
@@ -51,13 +51,13 @@ def test_an_exception_is_told_by_its_type_and_its_frames(log: io.StringIO, name:
     assert "in fail" in told
 
 
-def test_what_the_service_itself_says_is_told(log: io.StringIO) -> None:
+def test_messages_of_the_service_are_logged_whole(log: io.StringIO) -> None:
     logging.getLogger("memnet.models").warning("provider %d: %s", 1, "APIConnectionError")
     assert log.getvalue() == "memnet.models WARNING provider 1: APIConnectionError\n"
 
 
 @pytest.mark.parametrize("name", ["azure.servicebus._pyamqp", "memnetx", "root", "py.warnings"])
-def test_a_library_is_told_by_its_place_and_its_words_without_their_values(log: io.StringIO, name: str) -> None:
+def test_a_library_s_message_is_logged_by_origin_without_its_values(log: io.StringIO, name: str) -> None:
     logging.getLogger(name).debug("frame %s of %r", MEMORY, {"token": MEMORY})
     logging.getLogger(name).debug("%(token)s", {"token": MEMORY})
     logging.getLogger(name).error(f"could not send {MEMORY}")
@@ -84,7 +84,7 @@ def test_libraries_are_heard_from_warnings_on(restored_logging: None) -> None:
     assert not logging.getLogger("azure").isEnabledFor(logging.WARNING)
 
 
-def test_what_nobody_caught_goes_to_the_log(log: io.StringIO) -> None:
+def test_uncaught_exceptions_go_to_the_log(log: io.StringIO) -> None:
     try:
         fail()
     except ValueError as error:
@@ -107,7 +107,7 @@ def test_what_could_not_be_raised_goes_to_the_log(log: io.StringIO) -> None:
     assert MEMORY not in log.getvalue()
 
 
-async def test_a_task_that_nobody_waited_for_is_told_without_its_result(log: io.StringIO) -> None:
+async def test_an_unawaited_task_is_logged_without_its_result(log: io.StringIO) -> None:
     async def lose() -> None:
         fail()
 
