@@ -134,8 +134,8 @@ def test_a_record_that_cannot_be_written_is_not_printed(log: io.StringIO, capsys
 
 
 def test_a_record_that_comes_from_elsewhere_can_be_made(log: io.StringIO) -> None:
-    record = logging.makeLogRecord({"name": "memnet", "msg": "told %d", "args": (1,), "levelno": logging.INFO})
-    assert record.getMessage() == "told 1"
+    record = logging.makeLogRecord({"name": "memnet", "msg": "count %d", "args": (1,), "levelno": logging.INFO})
+    assert record.getMessage() == "count 1"
 
 
 @dataclass(frozen=True)
@@ -147,7 +147,7 @@ class Report:
 
 
 @pytest.mark.parametrize(
-    ("message", "values", "told"),
+    ("message", "values", "message"),
     [
         ("nothing else", (), "nothing else"),
         ("%s is %d of %.1f", (JobKind.REPLAY, 3, 4.5), "replay is 3 of 4.5"),

@@ -55,7 +55,18 @@ PAGES = sorted(
     and name.endswith(".md")
     and name not in GENERATED
 )
-CLEAN = ("memnet/domain/sealing", "memnet/operations/catalog", "memnet/operations/context")
+CLEAN = (
+    "memnet/domain/sealing",
+    "memnet/operations/catalog",
+    "memnet/operations/context",
+    "api",
+    "cli",
+    "workers",
+    "tests/api",
+    "tests/browser",
+    "tests/cli",
+    "tests/workers",
+)
 """Folders of code, as paths from the root."""
 TEXT_TOKENS = {tokenize.COMMENT, tokenize.STRING, getattr(tokenize, "FSTRING_MIDDLE", tokenize.STRING)}
 
