@@ -24,7 +24,7 @@ export const plural = (number, one, many = `${one}s`) => `${count(number)} ${num
 /** Milliseconds; null: not measured. */
 export const milliseconds = (value) => (value === null ? "–" : `${SHORT.format(value)} ms`);
 
-/** A duration in seconds, in its two largest units, or in `units` of them. */
+/** A duration in seconds, in its `most` largest units. */
 export function duration(seconds, most = 2) {
   const parts = [];
   let left = Math.max(0, Math.round(seconds));

@@ -140,14 +140,14 @@ def test_a_record_that_comes_from_elsewhere_can_be_made(log: io.StringIO) -> Non
 
 @dataclass(frozen=True)
 class Report:
-    """What a timer says."""
+    """The report of a timer."""
 
     done: int
     kind: JobKind | None = None
 
 
 @pytest.mark.parametrize(
-    ("message", "values", "message"),
+    ("message", "values", "exported"),
     [
         ("nothing else", (), "nothing else"),
         ("%s is %d of %.1f", (JobKind.REPLAY, 3, 4.5), "replay is 3 of 4.5"),
@@ -161,11 +161,11 @@ class Report:
         (ValueError(MEMORY), (), WITHHELD),
     ],
 )
-def test_what_leaves_the_place_has_no_values_but_those_of_closed_lists(
-    log: io.StringIO, message: object, values: tuple[object, ...], told: str
+def test_an_exported_message_has_only_numbers_enum_members_and_own_words(
+    log: io.StringIO, message: object, values: tuple[object, ...], exported: str
 ) -> None:
     record = logging.getLogger("memnet").makeRecord("memnet", logging.INFO, "f", 1, message, values, None)
-    assert told_abroad(record) == told
+    assert told_abroad(record) == exported
 
 
 def test_ctrl_c_is_no_failure(log: io.StringIO, capsys: pytest.CaptureFixture[str]) -> None:

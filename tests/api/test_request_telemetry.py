@@ -39,13 +39,13 @@ def services(settings: Settings, catalog: Catalog, telemetry: MemoryTelemetry) -
     return in_memory(settings, catalog, telemetry=telemetry)
 
 
-def result(telemetry: MemoryTelemetry, metric: str) -> list[Mapping[str, str]]:
+def labels_of(telemetry: MemoryTelemetry, metric: str) -> list[Mapping[str, str]]:
     """The labels of a metric's values since this was last asked."""
     return [labels for _, labels in telemetry.values.pop(metric, [])]
 
 
 def outcomes(telemetry: MemoryTelemetry) -> list[tuple[str, ...]]:
-    return [tuple(labels.values()) for labels in result(telemetry, WRITES)]
+    return [tuple(labels.values()) for labels in labels_of(telemetry, WRITES)]
 
 
 async def test_an_unreadable_document_is_left_out_of_the_context_and_counted(
@@ -59,7 +59,7 @@ async def test_an_unreadable_document_is_left_out_of_the_context_and_counted(
     assert answer.status_code == 200
     reasons = {row["binding_id"]: row["reason"] for row in answer.json()["dropped_bindings"]}
     assert (answer.json()["documents"], reasons[BINDING]) == ([], "document_unreadable")
-    assert result(telemetry, "memnet.documents.unreadable") == [{"profile_id": PROFILE, "binding_id": BINDING}]
+    assert labels_of(telemetry, "memnet.documents.unreadable") == [{"profile_id": PROFILE, "binding_id": BINDING}]
 
 
 def last_span(telemetry: MemoryTelemetry) -> MemorySpan:
@@ -69,11 +69,11 @@ def last_span(telemetry: MemoryTelemetry) -> MemorySpan:
 async def test_every_request_is_recorded_by_operation_and_status(
     client: httpx.AsyncClient, telemetry: MemoryTelemetry, etag: str
 ) -> None:
-    result(telemetry, "memnet.request.duration")
+    labels_of(telemetry, "memnet.request.duration")
     for method, path in (("GET", DYNAMIC), ("HEAD", DYNAMIC), ("GET", f"{USER}/documents"), ("GET", "/nowhere/at/all")):
         await client.request(method, path)
     await client.get(DYNAMIC, headers={"If-None-Match": etag})
-    assert [tuple(labels.values()) for labels in result(telemetry, "memnet.request.duration")] == [
+    assert [tuple(labels.values()) for labels in labels_of(telemetry, "memnet.request.duration")] == [
         ("get_document", "200"),
         ("get_document", "200"),
         ("list_documents", "200"),
@@ -98,7 +98,7 @@ async def test_health_checks_are_recorded_apart_from_unrouted_requests(
         await client.get(path)
     app.state.concurrency_limit.draining = True
     await client.get("/health/ready")
-    assert [tuple(labels.values()) for labels in result(telemetry, "memnet.request.duration")] == [
+    assert [tuple(labels.values()) for labels in labels_of(telemetry, "memnet.request.duration")] == [
         ("health", "200"),
         ("health", "200"),
         ("other", "404"),
@@ -196,7 +196,7 @@ async def test_a_search_is_recorded_with_its_time_and_its_hits(
     await client.post(f"{USER}/events", json={**event, "digest": "tea"})
     for query in ("tea", "nothing-of-that"):
         assert (await client.post(f"{USER}/events:search", json={"query": query})).status_code == 200
-    assert [tuple(labels.values()) for labels in result(telemetry, "memnet.search.duration")] == [
+    assert [tuple(labels.values()) for labels in labels_of(telemetry, "memnet.search.duration")] == [
         ("found",),
         ("empty",),
     ]
@@ -214,7 +214,7 @@ async def test_a_failed_search_is_recorded_by_its_code(
 
     monkeypatch.setattr(services.search.index, "_inner", type("Down", (), {"search": fail})())
     await client.post(f"{USER}/events:search", json={"query": "tea"})
-    assert [tuple(labels.values()) for labels in result(telemetry, "memnet.search.duration")] == [("UNAVAILABLE",)]
+    assert [tuple(labels.values()) for labels in labels_of(telemetry, "memnet.search.duration")] == [("UNAVAILABLE",)]
 
 
 async def test_a_span_has_its_operation_s_name_and_says_how_it_ended(
@@ -269,7 +269,7 @@ async def test_a_client_that_left_is_recorded_as_abandoned(
         raise AssertionError("no caller")
 
     await app({**scope, "headers": headers}, receive, send)
-    assert result(telemetry, "memnet.request.duration") == [{"operation": "patch_document", "status": "abandoned"}]
+    assert labels_of(telemetry, "memnet.request.duration") == [{"operation": "patch_document", "status": "abandoned"}]
     assert outcomes(telemetry) == []
     assert "status" not in last_span(telemetry).facts
 
