@@ -59,7 +59,8 @@ def install(app: FastAPI) -> None:
     page = bundle[INDEX]
 
     async def console(request: Request) -> Response:
-        return _response(request, page, {"Content-Security-Policy": POLICY, "Cross-Origin-Opener-Policy": "same-origin"})
+        headers = {"Content-Security-Policy": POLICY, "Cross-Origin-Opener-Policy": "same-origin"}
+        return _response(request, page, headers)
 
     async def asset(request: Request) -> Response:
         found = bundle.get(request.path_params["name"])
