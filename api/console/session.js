@@ -24,7 +24,7 @@ export function forget(refusal = null) {
 /** Call `listener` when the token is dropped. */
 export const onForgotten = (listener) => listeners.add(listener);
 
-/** The claims of the token, unverified and only for display: the API verifies them itself. */
+/** The claims of the token, only for display: nothing is checked here, the API verifies them itself. */
 export function claims() {
   try {
     const [, payload] = held.split(".");
