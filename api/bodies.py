@@ -38,7 +38,7 @@ class EvidentBody(Body):
     evidence: BoundedEvidence | None = None
 
     def evidence_members(self) -> dict[str, Any] | None:
-        """Return the evidence as it was sent, or None."""
+        """Return the evidence unchanged, or None."""
         return None if self.evidence is None else self.evidence.members()
 
 

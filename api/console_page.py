@@ -59,19 +59,20 @@ def install(app: FastAPI) -> None:
     page = bundle[INDEX]
 
     async def console(request: Request) -> Response:
-        return _answer(request, page, {"Content-Security-Policy": POLICY, "Cross-Origin-Opener-Policy": "same-origin"})
+        headers = {"Content-Security-Policy": POLICY, "Cross-Origin-Opener-Policy": "same-origin"}
+        return _response(request, page, headers)
 
     async def asset(request: Request) -> Response:
         found = bundle.get(request.path_params["name"])
         if found is None or found is page:
             raise RouteNotFound
-        return _answer(request, found, {"Cross-Origin-Resource-Policy": "same-origin"})
+        return _response(request, found, {"Cross-Origin-Resource-Policy": "same-origin"})
 
     app.add_route(PAGE, console, methods=["GET"], include_in_schema=False)
     app.add_route(f"{ASSETS}/{{name:path}}", asset, methods=["GET"], include_in_schema=False)
 
 
-def _answer(request: Request, file: _File, headers: Mapping[str, str]) -> Response:
+def _response(request: Request, file: _File, headers: Mapping[str, str]) -> Response:
     own = {**headers, "ETag": file.etag, "Cache-Control": "no-cache"}
     if is_not_modified(request.headers, file.etag):
         return Response(status_code=304, headers=own)

@@ -1,31 +1,32 @@
 """`memnet doctor` checks what the service needs; `memnet bootstrap` also creates what it can create itself."""
 
 import asyncio
-from collections.abc import Awaitable, Callable
-from functools import partial
-from typing import Any, TypeVar
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Protocol, TypeVar
 
 import click
 
 from cli import storage
+from cli.output import exit_unless
 from memnet.domain.core.prerequisite import BootstrapReport, PrerequisiteStatus
 from memnet.groundwork import look_at
 from memnet.operations.service.bootstrap import bootstrap as run_bootstrap
+from memnet.ports import Prerequisites
 from memnet.service import Service
 
 PAUSE_SECONDS = 2.0
 
-F = TypeVar("F", bound=Callable[..., Any])
-Run = Callable[..., Awaitable[BootstrapReport]]
+Command = TypeVar("Command", bound=Callable[..., None])
 
 
-def _options(command: F) -> F:
+def _options(command: Command) -> Command:
     identity = click.option(
         "--identity",
         type=click.Choice(["api", "workers"]),
         default="workers",
         show_default=True,
-        help="Whose rights are needed: the workers', who also receive from the queues, or the API's.",
+        help="The identity whose rights are checked: the workers', who also receive from the queues, or the API's.",
     )
     read_only = click.option("--vault-read-only", is_flag=True, help="Another identity creates the tenants' keys.")
     wait = click.option("--wait", type=click.IntRange(min=0), default=0, help="Seconds to wait until all is ready.")
@@ -35,11 +36,12 @@ def _options(command: F) -> F:
 @click.command()
 @_options
 def doctor(identity: str, vault_read_only: bool, wait: int) -> None:
-    """Check that everything the service needs is there, and change nothing.
+    """Check that everything the service needs exists, and change nothing.
 
-    Checks the container, the index, the queues, the vault, the catalog, every right the service must have, each by the
-    least call that takes it, and what the storage keeps of a deleted blob. `memnet bootstrap` creates what is missing.
-    The MEMNET_* settings say where to look, else the local stack that runs here. Exits with 0 if all is ready, else 1.
+    Checks the container, the index, the queues, the vault, the catalog, every right the service must have, each with
+    the smallest call that needs it, and how long the storage keeps deleted blobs. `memnet bootstrap` creates what is
+    missing. Uses the services of the MEMNET_* settings, else those of the local stack that runs here. Exits with 0 if
+    all is ready, else 1.
     """
     _run(identity, vault_read_only, wait, apply=False)
 
@@ -56,40 +58,66 @@ def bootstrap(identity: str, vault_read_only: bool, wait: int) -> None:
     _run(identity, vault_read_only, wait, apply=True)
 
 
+class Check(Protocol):
+    """Checks the prerequisites, or creates the missing ones."""
+
+    async def look(self) -> BootstrapReport:
+        """Return the status of everything."""
+        ...
+
+    async def create(self) -> BootstrapReport:
+        """Create what is missing; return the status of everything."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class _Check:
+    """Runs the bootstrap operation, and prints its reports."""
+
+    service: Service
+    prerequisites: Prerequisites
+
+    async def look(self) -> BootstrapReport:
+        return await run_bootstrap(
+            self.service, apply=False, prerequisites=self.prerequisites, texts=self.service.documents.texts
+        )
+
+    async def create(self) -> BootstrapReport:
+        report = await run_bootstrap(
+            self.service, apply=True, prerequisites=self.prerequisites, texts=self.service.documents.texts
+        )
+        for subject in report.created:
+            click.echo(f"created      {subject}")
+        _show(report)
+        return report
+
+
 def _run(identity: str, vault_read_only: bool, wait: int, *, apply: bool) -> None:
-    async def work(service: Service) -> BootstrapReport:
-        wanted = {"receives": identity == "workers", "writes_secrets": not vault_read_only}
-        async with look_at(service.settings, service.clock, service.search, **wanted) as prerequisites:
-            run = partial(run_bootstrap, prerequisites=prerequisites, texts=service.documents.texts, service=service)
-            report = await run(apply=False)
+    async def operation(service: Service) -> BootstrapReport:
+        receives, writes_secrets = identity == "workers", not vault_read_only
+        async with look_at(
+            service.settings, service.clock, service.search, receives=receives, writes_secrets=writes_secrets
+        ) as prerequisites:
+            check = _Check(service, prerequisites)
+            report = await check.look()
             _show(report)
             if apply and report.to_create:
-                report = await _make(run)
-            return await _until_ready(run, report, apply=apply, seconds=wait)
+                report = await check.create()
+            return await _until_ready(check, report, apply=apply, seconds=wait)
 
-    report = storage.run(work)
-    if not report.ready:
-        raise SystemExit(1)
+    exit_unless(storage.run(operation).ready)
     click.echo("ok: everything is ready")
 
 
-async def _make(run: Run) -> BootstrapReport:
-    report = await run(apply=True)
-    for subject in report.created:
-        click.echo(f"made         {subject}")
-    _show(report)
-    return report
-
-
-async def _until_ready(run: Run, report: BootstrapReport, *, apply: bool, seconds: float) -> BootstrapReport:
-    """Look again and again, and tell when something has changed."""
+async def _until_ready(check: Check, report: BootstrapReport, *, apply: bool, seconds: float) -> BootstrapReport:
+    """Check repeatedly, and print each report that differs from the one before."""
     now = asyncio.get_running_loop().time
     deadline = now() + seconds
     while not report.ready and now() < deadline:
         await asyncio.sleep(PAUSE_SECONDS)
-        found = await run(apply=False)
+        found = await check.look()
         if apply and found.to_create:
-            report = await _make(run)
+            report = await check.create()
         elif found.findings != report.findings:
             _show(found)
             report = found
@@ -97,12 +125,12 @@ async def _until_ready(run: Run, report: BootstrapReport, *, apply: bool, second
 
 
 def _show(report: BootstrapReport) -> None:
-    """Every finding on a line of its own, then the plan."""
+    """Print every finding on a line of its own, then the findings to act on."""
     for finding in report.findings:
         detail = f": {finding.detail}" if finding.detail else ""
         click.echo(f"{finding.standing:<12} {finding.subject}{detail}")
     for finding in report.to_create:
-        click.echo(f"to be made   {finding.subject}")
+        click.echo(f"to create    {finding.subject}")
     for finding in report.by_hand:
-        told = "not there" if finding.standing is PrerequisiteStatus.MISSING else str(finding.standing)
-        click.echo(f"by hand      {finding.subject}: {finding.detail or told}")
+        status = "missing" if finding.standing is PrerequisiteStatus.MISSING else str(finding.standing)
+        click.echo(f"by hand      {finding.subject}: {finding.detail or status}")

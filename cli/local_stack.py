@@ -1,25 +1,36 @@
-"""Finds the local stack that runs here: it leaves its addresses in .local/stack.json."""
+"""Find the local stack that runs here; it writes its addresses to .local/stack.json."""
 
 import json
+from collections.abc import Mapping
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import click
 
 
-def find(start: Path | None = None) -> dict[str, Any]:
-    """Return what the stack running in `start` (default: the current directory) or above says about itself.
+@dataclass(frozen=True, slots=True)
+class LocalStack:
+    """The members of stack.json that commands use."""
 
-    Raises ClickException (exit code 1) when there is none.
+    audience: str
+    token_url: str
+    environment: Mapping[str, str]
+
+
+def find(start: Path | None = None) -> LocalStack:
+    """Return the stack that runs in `start` (default: the current directory) or in a directory above.
+
+    Raises:
+        ClickException: There is none, or its file cannot be read. Exit code 1.
     """
     here = (start or Path.cwd()).resolve()
     for directory in (here, *here.parents):
         file = directory / ".local" / "stack.json"
         try:
-            found: dict[str, Any] = json.loads(file.read_text("utf-8"))
+            members = json.loads(file.read_text("utf-8"))
+            return LocalStack(members["audience"], members["token_url"], members.get("environment", {}))
         except FileNotFoundError:
             continue
-        except (OSError, ValueError) as error:
+        except (OSError, ValueError, KeyError) as error:
             raise click.ClickException(f"{file} cannot be read: {error}") from error
-        return found
     raise click.ClickException(f"no local stack runs in {here} or above: start one with `make dev`.")

@@ -16,31 +16,31 @@ COMMANDS: Final = {
     "export": "cli.export:export",
     "import": "cli.export:import_",
     "keys": "cli.keys:keys",
-    "legal-hold": "cli.hold:legal_hold",
+    "legal-hold": "cli.retention:legal_hold",
     "migrate": "cli.migrate:migrate",
-    "migrations": "cli.migrations:migrations",
-    "outbox": "cli.sweep:outbox",
+    "migrations": "cli.catalog:migrations",
+    "outbox": "cli.upkeep:outbox",
     "pending": "cli.pending:pending",
-    "profiles": "cli.profiles:profiles",
-    "prompts": "cli.prompts:prompts",
+    "profiles": "cli.catalog:profiles",
+    "prompts": "cli.catalog:prompts",
     "refresh": "cli.upkeep:refresh",
     "retention": "cli.retention:retention",
-    "schemas": "cli.schemas:schemas",
+    "schemas": "cli.catalog:schemas",
     "search": "cli.search:search",
     "token": "cli.token:token",
 }
-"""Name on the command line -> module:attribute of its click command. A new command is one line here."""
+"""The name of each command -> module:attribute of its click command."""
 
 
 class LazyGroup(click.Group):
-    """A group that imports a subcommand when it is asked for."""
+    """A group that imports a subcommand when it is called."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         """Return the names of all subcommands."""
         return sorted(COMMANDS)
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        """Import and return the subcommand, None if there is no such name."""
+        """Import and return the subcommand, or None if there is no such name."""
         if cmd_name not in COMMANDS:
             return None
         module, attribute = COMMANDS[cmd_name].split(":")
@@ -55,7 +55,7 @@ def main() -> None:
 
 
 def run() -> None:
-    """Be the process `memnet`: what it prints may be kept, so that of what fails no text is told."""
+    """Run as the process `memnet`, without the texts of exceptions: its output may be stored."""
     log_redaction.install("warning")
     main(prog_name="memnet")
 

@@ -1,15 +1,19 @@
-"""`memnet migrate`: make documents into other documents or versions, in steps that can be repeated and taken back."""
+"""`memnet migrate`: convert documents into other documents or versions, in steps that can be repeated and undone."""
 
 from collections import Counter
 from collections.abc import Awaitable, Callable, Sequence
-from typing import Any, TypeVar
+from dataclasses import dataclass
+from functools import wraps
+from typing import ParamSpec
 
 import click
 
 from cli import storage
+from cli.options import IDENTIFIER, any_tenant_option
+from cli.output import document_of, exit_unless
 from memnet.domain.catalog.migration_model import Migration, Unit
 from memnet.domain.core.canonical_json import canonical
-from memnet.domain.core.errors import HistoryCorrupt, InvalidIdentifier, VersionNotFound
+from memnet.domain.core.errors import HistoryCorrupt, VersionNotFound
 from memnet.domain.core.identifiers import RESERVED, is_reserved
 from memnet.domain.core.scope import Actor, DocumentKey
 from memnet.domain.governance.migration_plan import MigrationAction, MigrationDecision, difference, problem_of
@@ -23,93 +27,130 @@ from memnet.operations.governance.migrations import (
 )
 from memnet.service import Service
 
-F = TypeVar("F", bound=Callable[..., Any])
+P = ParamSpec("P")
 WRITTEN = (MigrationAction.CREATE, MigrationAction.REPLACE)
 BAD = (MigrationAction.POSTPONED, MigrationAction.FAILED)
 
 
-def _selected(command: F) -> F:
-    migration = click.option("--migration", "name", required=True, help="The migration's id.")
-    tenant = click.option("--tenant", help="Only this tenant's users.")
-    user = click.option("--user", help="Only this user of the tenant.")
-    return migration(tenant(user(command)))
+@dataclass(frozen=True, slots=True)
+class Selection:
+    """The migration of a command and the units it covers, found in the service."""
+
+    service: Service
+    migration: Migration
+    units: Sequence[Unit]
+    actor: Actor
+
+
+Step = Callable[[Selection], Awaitable[bool]]
+"""Returns whether everything is in order."""
 
 
 def _reserved(_context: click.Context, _option: click.Parameter, name: str | None) -> str | None:
-    """A token can name any other principal, so a client could use a migration's Idempotency-Keys before it runs."""
+    """Refuse other names: tokens can name them, so a client could use a migration's Idempotency-Keys before it runs."""
     if name is not None and not is_reserved(name):
         raise click.BadParameter(f"must begin with {RESERVED}")
     return name
 
 
+def _selected(command: Callable[P, Step]) -> Callable[..., None]:
+    """Add the options of a selection, run the step of the command on it, and exit with 1 unless all is in order."""
+
+    @click.option("--migration", "name", required=True, help="The migration's id.")
+    @any_tenant_option
+    @click.option("--user", type=IDENTIFIER, help="Only this user of the tenant.")
+    @wraps(command)
+    def run(
+        name: str, tenant: str | None, user: str | None, actor: str | None = None, *args: P.args, **kwargs: P.kwargs
+    ) -> None:
+        if user is not None and tenant is None:
+            raise click.UsageError("--user needs --tenant")
+        step = command(*args, **kwargs)
+
+        async def operation(service: Service) -> bool:
+            return await step(await _select(service, name, tenant, user, actor))
+
+        exit_unless(storage.run(operation))
+
+    return run
+
+
+async def _select(service: Service, name: str, tenant: str | None, user: str | None, actor: str | None) -> Selection:
+    migration = service.catalog.migrations.get(name)
+    if migration is None:
+        known = ", ".join(sorted(service.catalog.migrations)) or "none"
+        raise click.UsageError(f"there is no migration {name}; known: {known}")
+    units = await find_migration_units(migration, tenant_id=tenant, user_id=user, documents=service.documents)
+    return Selection(service, migration, units, Actor(actor or service.settings.worker_principal, frozenset()))
+
+
 _actor = click.option(
     "--actor",
     callback=_reserved,
-    help=f"Who the audit is to name, and the profiles must admit: {RESERVED}…; else MEMNET_WORKER_PRINCIPAL.",
+    help=f"The principal in the audit records, which the profiles must allow: {RESERVED}…; "
+    "default: MEMNET_WORKER_PRINCIPAL.",
 )
 
 
 @click.group()
 def migrate() -> None:
-    """Migrations: documents made into others, or into another version of themselves.
+    """Migrations: convert documents into others, or into another version of themselves.
 
-    Of one user, of a tenant, or of all. The storage is that of MEMNET_STORAGE_URL (and MEMNET_STORAGE_KEY), else that
-    of the local stack that runs here.
+    Of one user, of a tenant, or of all. Uses the storage of the MEMNET_* settings, else that of the local stack that
+    runs here.
     """
 
 
 @migrate.command()
 @_selected
 @_actor
-def plan(name: str, tenant: str | None, user: str | None, actor: str | None) -> None:
+def plan() -> Step:
     """Show what a run would write, as JSON Patch operations, and what would fail. Writes nothing.
 
     Exits with 0, or 1 if a document would fail.
     """
-    _migrate(name, tenant, user, actor, dry_run=True)
+    return lambda selection: _migrate(selection, dry_run=True)
 
 
 @migrate.command()
 @_selected
 @_actor
-def run(name: str, tenant: str | None, user: str | None, actor: str | None) -> None:
-    """Write what is not migrated yet. What was interrupted is finished by running it again.
+def run() -> Step:
+    """Write the documents that are not migrated yet. Run it again to finish an interrupted run.
 
-    Prints one line a document that is written or fails. Exits with 0, or 1 if one failed, or if others were faster
-    every time.
+    Prints one line a document that is written or fails. Exits with 0, or 1 if one failed, or if other writers came
+    first every time.
     """
-    _migrate(name, tenant, user, actor, dry_run=False)
+    return lambda selection: _migrate(selection, dry_run=False)
 
 
 @migrate.command()
 @_selected
-def verify(name: str, tenant: str | None, user: str | None) -> None:
-    """Check that everything is what the migration makes of its source, or was changed since by audited writes.
+def verify() -> Step:
+    """Check that every document is the result of the migration, or was changed since by audited writes.
 
     Prints one line a document that differs. Exits with 0, or 1 if one differs.
     """
-
-    async def operation(service: Service, migration: Migration, units: Sequence[Unit]) -> bool:
-        return not await _verify(service, migration, units)
-
-    _run(name, tenant, user, operation)
+    return _verify
 
 
 @migrate.command()
 @_selected
 @_actor
 @click.option("--force", is_flag=True, help="Also where others have written since: their changes are undone, too.")
-def rollback(name: str, tenant: str | None, user: str | None, actor: str | None, force: bool) -> None:
-    """Put the versions before the migration in place again, as new audited changes; also what was decommissioned.
+def rollback(force: bool) -> Step:
+    """Restore the versions before the migration, as new audited changes; also decommissioned documents.
 
     Prints one line a document. Exits with 0, or 1 if documents were refused because others have written to them since.
     """
 
-    async def operation(service: Service, migration: Migration, units: Sequence[Unit]) -> bool:
+    async def step(selection: Selection) -> bool:
         counts = Counter[str]()
-        for unit in units:
+        for unit in selection.units:
             try:
-                result = await roll_back_unit(unit, migration, service, actor=_who(actor, service), force=force)
+                result = await roll_back_unit(
+                    unit, selection.migration, selection.service, actor=selection.actor, force=force
+                )
             except (HistoryCorrupt, VersionNotFound) as error:
                 counts["refused"] += 1
                 click.echo(f"{unit.scope.tenant_id}/{unit.scope.user_id}: refused: {problem_of(error)}")
@@ -122,80 +163,52 @@ def rollback(name: str, tenant: str | None, user: str | None, actor: str | None,
         click.echo(f"{counts['done']} rolled back, {counts['refused']} refused, {counts['postponed']} postponed")
         return not (counts["refused"] or counts["postponed"])
 
-    _run(name, tenant, user, operation)
+    return step
 
 
 @migrate.command()
 @_selected
 @_actor
-def decommission(name: str, tenant: str | None, user: str | None, actor: str | None) -> None:
-    """Delete the sources of the migration, once everything that is selected verifies.
+def decommission() -> Step:
+    """Delete the sources of the migration, once all selected documents verify.
 
     Nothing is deleted if one document differs. Prints one line a source. Exits with 0, or 1 if it was refused.
     """
 
-    async def operation(service: Service, migration: Migration, units: Sequence[Unit]) -> bool:
-        if migration.in_place:
-            raise click.UsageError(f"{name} makes documents into versions of themselves: there is nothing left over")
-        if await _verify(service, migration, units):
+    async def step(selection: Selection) -> bool:
+        if selection.migration.in_place:
+            name = selection.migration.migration_id
+            raise click.UsageError(f"{name} converts documents into versions of themselves: there is no source left")
+        if not await _verify(selection):
             return False
-        left = 0
-        for unit in units:
-            result = await decommission_unit(unit, migration, service, actor=_who(actor, service))
+        complete = True
+        for unit in selection.units:
+            result = await decommission_unit(unit, selection.migration, selection.service, actor=selection.actor)
             for key in result.done:
                 click.echo(f"{_name(key)}: deleted")
             for verdict in result.differences:
                 click.echo(f"{_name(verdict.key)}: {verdict.difference}")
-            left += result.postponed or bool(result.differences)
-        return not left
+            complete = complete and not result.postponed and not result.differences
+        return complete
 
-    _run(name, tenant, user, operation)
-
-
-def _run(
-    name: str,
-    tenant: str | None,
-    user: str | None,
-    operation: Callable[[Service, Migration, Sequence[Unit]], Awaitable[bool]],
-) -> None:
-    """Do it, and exit with 1 unless it says that all is well."""
-    if user is not None and tenant is None:
-        raise click.UsageError("--user needs --tenant")
-
-    async def on_units(service: Service) -> bool:
-        migration = service.catalog.migrations.get(name)
-        if migration is None:
-            known = ", ".join(sorted(service.catalog.migrations)) or "none"
-            raise click.UsageError(f"there is no migration {name}; known: {known}")
-        try:
-            units = await find_migration_units(migration, tenant_id=tenant, user_id=user, documents=service.documents)
-        except InvalidIdentifier as error:
-            raise click.UsageError(error.message) from error
-        return await operation(service, migration, units)
-
-    if not storage.run(on_units):
-        raise SystemExit(1)
+    return step
 
 
-def _migrate(name: str, tenant: str | None, user: str | None, actor: str | None, *, dry_run: bool) -> None:
-    async def operation(service: Service, migration: Migration, units: Sequence[Unit]) -> bool:
-        counts = Counter[MigrationAction]()
-        for unit in units:
-            for decision in await _decisions(service, migration, unit, actor, dry_run):
-                counts[decision.standing] += 1
-                _show(decision, dry_run)
-        click.echo(", ".join(f"{counts[standing]} {standing.value}" for standing in MigrationAction))
-        return not any(counts[standing] for standing in BAD)
-
-    _run(name, tenant, user, operation)
+async def _migrate(selection: Selection, *, dry_run: bool) -> bool:
+    counts = Counter[MigrationAction]()
+    for unit in selection.units:
+        for decision in await _decisions(selection, unit, dry_run):
+            counts[decision.standing] += 1
+            _show(decision, dry_run)
+    click.echo(", ".join(f"{counts[action]} {action.value}" for action in MigrationAction))
+    return not any(counts[action] for action in BAD)
 
 
-async def _decisions(
-    service: Service, migration: Migration, unit: Unit, actor: str | None, dry_run: bool
-) -> Sequence[MigrationDecision]:
-    """What becomes of one unit; a document of it that cannot be read fails, and the others go on."""
+async def _decisions(selection: Selection, unit: Unit, dry_run: bool) -> Sequence[MigrationDecision]:
+    """Migrate one unit. One that cannot be read fails, and the others continue."""
+    migration = selection.migration
     try:
-        return await migrate_unit(unit, migration, service, actor=_who(actor, service), dry_run=dry_run)
+        return await migrate_unit(unit, migration, selection.service, actor=selection.actor, dry_run=dry_run)
     except HistoryCorrupt as error:
         return [MigrationDecision(unit.key(migration.targets[0]), MigrationAction.FAILED, problem=problem_of(error))]
 
@@ -210,27 +223,23 @@ def _show(decision: MigrationDecision, dry_run: bool) -> None:
             click.echo(f"  {canonical(op).decode()}")
 
 
-async def _verify(service: Service, migration: Migration, units: Sequence[Unit]) -> int:
-    """Print what differs, and the counts; return how many differ."""
+async def _verify(selection: Selection) -> bool:
+    """Print the differences and the counts; return whether there is no difference."""
     verdicts: list[Verdict] = []
-    for unit in units:
+    for unit in selection.units:
         try:
-            found = await verify_migration_unit(unit, migration, service)
+            found = await verify_migration_unit(unit, selection.migration, selection.service)
         except HistoryCorrupt as error:
-            found = [Verdict(unit.key(migration.targets[0]), problem_of(error))]
+            found = [Verdict(unit.key(selection.migration.targets[0]), problem_of(error))]
         verdicts += found
         for verdict in found:
             if verdict.difference:
                 click.echo(f"{_name(verdict.key)}: {verdict.difference}")
     different = sum(verdict.difference is not None for verdict in verdicts)
     changed = sum(verdict.changed for verdict in verdicts)
-    click.echo(f"{len(verdicts) - different - changed} as made, {changed} changed since, {different} different")
-    return different
-
-
-def _who(actor: str | None, service: Service) -> Actor:
-    return Actor(actor or service.settings.worker_principal, frozenset())
+    click.echo(f"{len(verdicts) - different - changed} as migrated, {changed} changed since, {different} different")
+    return not different
 
 
 def _name(key: DocumentKey) -> str:
-    return f"{key.scope.tenant_id}/{key.scope.user_id} {key.namespace}/{key.path}"
+    return f"{key.scope.tenant_id}/{key.scope.user_id} {document_of(key)}"

@@ -1,81 +1,70 @@
-"""`memnet pending`: what waits for confirmation in a user's documents, and the decision on it."""
+"""`memnet pending`: list a user's pending items, and confirm or reject them."""
 
-from collections.abc import Callable
-from typing import Any, TypeVar
+from collections.abc import Callable, Sequence
+from functools import partial
+from typing import TypeVar
 
 import click
 
 from cli import storage
+from cli.options import user_options
+from cli.output import count, document_of
 from memnet.domain.core.access import Role
 from memnet.domain.core.canonical_json import canonical, parse
 from memnet.domain.core.errors import InvalidIdentifier, MalformedRequest
-from memnet.domain.core.scope import Actor, DocumentKey, UserScope
+from memnet.domain.core.scope import Actor, DocumentKey, Json, UserScope
 from memnet.domain.documents.commands import ConfirmPending, IfExists, RejectPending, WriteResult
 from memnet.operations.documents.pending import ListedPending, confirm_pending, list_pending, reject_pending
+from memnet.paging import rows
 from memnet.service import Service
 
-PAGE = 1000
-F = TypeVar("F", bound=Callable[..., Any])
+Command = TypeVar("Command", bound=Callable[..., None])
 
 
 @click.group()
 def pending() -> None:
     """Pending items: proposals that wait until another principal confirms them.
 
-    The storage is that of MEMNET_STORAGE_URL (and MEMNET_STORAGE_KEY), else that of the local stack that runs here.
+    Uses the storage of the MEMNET_* settings, else that of the local stack that runs here.
     """
 
 
-def _of_a_user(command: F) -> F:
-    tenant = click.option("--tenant", required=True, help="The tenant's id.")
-    user = click.option("--user", required=True, help="The user's id.")
-    return tenant(user(command))
-
-
-def _one(command: F) -> F:
-    pending_id = click.argument("pending_id")
-    document = click.option("--document", required=True, help="The item's document: namespace/path.")
-    actor = click.option("--actor", required=True, help="Who decides; the audit record names it.")
-    return pending_id(_of_a_user(document(actor(command))))
-
-
 @pending.command("list")
-@_of_a_user
-def list_(tenant: str, user: str) -> None:
-    """List what waits in all documents of a user: one line an item, with its id, document, proposer and text."""
-    scope = _scope(tenant, user)
+@user_options
+def list_(scope: UserScope) -> None:
+    """List the pending items of all documents of a user: id, document, proposer, operation and text."""
 
-    async def operation(service: Service) -> list[ListedPending]:
-        rows: list[ListedPending] = []
-        cursor: str | None = None
-        while True:
-            page = await list_pending(scope, service, limit=PAGE, cursor=cursor)
-            rows += page.items
-            cursor = page.next_cursor
-            if cursor is None:
-                return rows
+    async def operation(service: Service) -> Sequence[ListedPending]:
+        return [row async for row in rows(partial(list_pending, scope, service))]
 
     found = storage.run(operation)
     for row in found:
         item = row.waiting.item
         target = item.get("target")
-        what = target.get("op") if isinstance(target, dict) else None
-        # As JSON: a text may hold any characters, and each item stays one line.
+        verb = target.get("op") if isinstance(target, dict) else None
+        # As JSON, so that a text with any characters stays on one line.
         text = canonical(item.get("text")).decode()
-        click.echo(f"{item.get('id')}  {row.key.namespace}/{row.key.path}  {item.get('proposed_by')}  {what} {text}")
-    click.echo(f"{len(found)} pending item{'' if len(found) == 1 else 's'}")
+        click.echo(f"{item.get('id')}  {document_of(row.key)}  {item.get('proposed_by')}  {verb} {text}")
+    click.echo(count(len(found), "pending item"))
+
+
+def _item_options(command: Command) -> Command:
+    pending_id = click.argument("pending_id")
+    document = click.option("--document", required=True, help="The item's document: namespace/path.")
+    actor = click.option("--actor", required=True, help="The principal that decides; recorded in the audit record.")
+    return pending_id(document(actor(command)))
 
 
 @pending.command()
-@_one
-@click.option("--confidence", required=True, type=click.FloatRange(0, 1), help="How sure the confirmation is, 0 to 1.")
-@click.option("--conversation", help="The id of the conversation that the confirmation relies on.")
-@click.option("--message", multiple=True, help="The id of a message of it; may be given several times.")
+@user_options
+@_item_options
+@click.option("--confidence", required=True, type=click.FloatRange(0, 1), help="The confidence to store, 0 to 1.")
+@click.option("--conversation", help="The id of the conversation that confirms the item.")
+@click.option("--message", multiple=True, help="The id of a message in that conversation (repeatable).")
 @click.option("--value", help="JSON to write instead of the proposed value.")
 def confirm(
+    scope: UserScope,
     pending_id: str,
-    tenant: str,
-    user: str,
     document: str,
     actor: str,
     confidence: float,
@@ -83,32 +72,33 @@ def confirm(
     message: tuple[str, ...],
     value: str | None,
 ) -> None:
-    """Apply what an item proposes to the newest version of its document, and take the item out.
+    """Apply a pending item to the current version of its document, and remove it from the pending section.
 
-    Exits with 1, and changes nothing, if what the item would change was changed or is gone, or if the actor proposed
-    it. The same call again changes nothing more.
+    Exits with 1, and changes nothing, if the item's target was changed or removed, or if the actor proposed the item.
+    Repeating the call changes nothing more.
     """
-    given = {"conversation_id": conversation, "message_ids": list(message)}
+    evidence = {"conversation_id": conversation, "message_ids": list(message)}
     command = ConfirmPending(
-        key=_document(_scope(tenant, user), document),
+        key=_document(scope, document),
         actor=Actor(actor, frozenset({Role.WRITE})),
         precondition=IfExists(),
         idempotency_key=f"cli-confirm-{pending_id}",
         pending_id=pending_id,
         confidence=confidence,
-        evidence={name: member for name, member in given.items() if member} or None,
+        evidence={name: member for name, member in evidence.items() if member} or None,
         values=() if value is None else (_json(value),),
     )
     _show(storage.run(lambda service: confirm_pending(command, service)), "confirmed")
 
 
 @pending.command()
-@_one
-@click.option("--note", help="Why; kept in the audit record.")
-def reject(pending_id: str, tenant: str, user: str, document: str, actor: str, note: str | None) -> None:
-    """Take an item out and change nothing else; the history keeps it."""
+@user_options
+@_item_options
+@click.option("--note", help="The reason; kept in the audit record.")
+def reject(scope: UserScope, pending_id: str, document: str, actor: str, note: str | None) -> None:
+    """Remove a pending item and change nothing else; the history keeps it."""
     command = RejectPending(
-        key=_document(_scope(tenant, user), document),
+        key=_document(scope, document),
         actor=Actor(actor, frozenset({Role.WRITE})),
         precondition=IfExists(),
         idempotency_key=f"cli-reject-{pending_id}",
@@ -116,13 +106,6 @@ def reject(pending_id: str, tenant: str, user: str, document: str, actor: str, n
         note=note,
     )
     _show(storage.run(lambda service: reject_pending(command, service)), "rejected")
-
-
-def _scope(tenant: str, user: str) -> UserScope:
-    try:
-        return UserScope(tenant, user)
-    except InvalidIdentifier as error:
-        raise click.UsageError(error.message) from error
 
 
 def _document(scope: UserScope, text: str) -> DocumentKey:
@@ -133,7 +116,7 @@ def _document(scope: UserScope, text: str) -> DocumentKey:
         raise click.UsageError(error.message) from error
 
 
-def _json(text: str) -> Any:
+def _json(text: str) -> Json:
     try:
         return parse(text.encode())
     except MalformedRequest as error:

@@ -1,30 +1,31 @@
-"""`memnet retention`: apply the rules of retention to all users of a tenant."""
+"""`memnet retention` and `memnet legal-hold`: delete expired data of a tenant, and list its legal holds."""
 
 from datetime import datetime
 
 import click
 
 from cli import storage
-from memnet.domain.core.errors import InvalidIdentifier, MalformedRequest
-from memnet.domain.core.identifiers import check_identifier
+from cli.options import tenant_option
+from cli.output import count, exit_unless
+from memnet.domain.core.canonical_json import canonical
+from memnet.domain.core.errors import MalformedRequest
 from memnet.domain.core.timestamps import from_text
-from memnet.operations.governance.retention import RetentionsReport, apply_retentions
-from memnet.service import Service
+from memnet.operations.governance.legal_holds import list_holds
+from memnet.operations.governance.retention import apply_retentions
 
 
 @click.group()
 def retention() -> None:
-    """Retention: what is stored for longer than the profiles and the organisation say is removed.
+    """Retention: delete data past the retention periods of the profiles and the organisation.
 
-    Storage, search service and vault are those of MEMNET_STORAGE_URL, MEMNET_SEARCH_URL and MEMNET_VAULT_URL (and
-    what belongs to them), else those of the local stack that runs here.
+    Uses the services of the MEMNET_* settings, else those of the local stack that runs here.
     """
 
 
 @retention.command()
-@click.option("--tenant", required=True, help="The tenant's id.")
-@click.option("--dry-run", is_flag=True, help="Count what would be removed, and remove nothing.")
-@click.option("--as-of", help="As if it were this time (RFC 3339); one to come takes --dry-run.")
+@tenant_option
+@click.option("--dry-run", is_flag=True, help="Count the expired data, and delete nothing.")
+@click.option("--as-of", help="Apply the rules as of this time (RFC 3339); a future time needs --dry-run.")
 def apply(tenant: str, dry_run: bool, as_of: str | None) -> None:
     """Delete expired data of every user of a tenant. A worker does the same every night.
 
@@ -32,23 +33,8 @@ def apply(tenant: str, dry_run: bool, as_of: str | None) -> None:
     deferred because they changed meanwhile, and retained because they have not expired. It can be interrupted and
     repeated. Exits with 0, or 1 if something could not be finished or cannot be read.
     """
-    moment = _moment(tenant, as_of)
-
-    async def operation(service: Service) -> RetentionsReport:
-        return await apply_retentions(tenant, service, as_of=moment, dry_run=dry_run)
-
-    _show(storage.run(operation), dry_run)
-
-
-def _moment(tenant: str, as_of: str | None) -> datetime | None:
-    try:
-        check_identifier("tenant_id", tenant)
-        return None if as_of is None else from_text(as_of)
-    except (InvalidIdentifier, MalformedRequest) as error:
-        raise click.UsageError(error.message) from error
-
-
-def _show(found: RetentionsReport, dry_run: bool) -> None:
+    moment = None if as_of is None else _time(as_of)
+    found = storage.run(lambda service: apply_retentions(tenant, service, as_of=moment, dry_run=dry_run))
     removed = "to remove" if dry_run else "removed"
     for name, tally in found.report.tallies.items():
         unreadable = found.report.unreadable[name]
@@ -60,5 +46,32 @@ def _show(found: RetentionsReport, dry_run: bool) -> None:
         f"{found.users} users, {found.on_hold} under a legal hold, {found.failed} failed; "
         f"{found.report.baselines} histories {'to shorten' if dry_run else 'shortened'}"
     )
-    if found.failed or found.report.unfinished:
-        raise SystemExit(1)
+    exit_unless(not found.failed and not found.report.unfinished)
+
+
+@click.group("legal-hold")
+def legal_hold() -> None:
+    """Legal holds: while one is in force, nothing of its user or tenant is deleted. They are placed over the API.
+
+    Uses the storage of the MEMNET_* settings, else that of the local stack that runs here.
+    """
+
+
+@legal_hold.command("list")
+@tenant_option
+def list_(tenant: str) -> None:
+    """List the holds in force: target, time, actor and reason."""
+    found = storage.run(lambda service: list_holds(tenant, service))
+    for change in found:
+        user = change.key.place.user_id
+        # As JSON, so that a reason with any characters stays on one line.
+        reason = canonical(change.reason).decode()
+        click.echo(f"{'tenant' if user is None else f'user {user}'}  {change.at}  {change.actor}  {reason}")
+    click.echo(f"{count(len(found), 'legal hold')} in tenant {tenant}")
+
+
+def _time(text: str) -> datetime:
+    try:
+        return from_text(text)
+    except MalformedRequest as error:
+        raise click.UsageError(error.message) from error

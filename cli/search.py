@@ -1,44 +1,32 @@
-"""memnet search: compare the search index with the stored events, repair it, build it anew."""
-
-from typing import TypeVar
+"""`memnet search`: compare the search index with the stored events, repair it, and rebuild it."""
 
 import click
 
 from cli import storage
-from memnet.domain.core.errors import InvalidIdentifier
-from memnet.domain.core.identifiers import check_identifier
-from memnet.domain.events.index_layout import Reindexing
+from cli.options import any_tenant_option
+from cli.output import exit_unless
 from memnet.operations.events.rebuild_index import rebuild_index
-from memnet.operations.events.reconcile_events import ReconcileReport, reconcile_events
-from memnet.operations.events.verify_search import SearchReport, verify_search
+from memnet.operations.events.reconcile_events import reconcile_events
+from memnet.operations.events.verify_search import verify_search
 from memnet.ports import StoreConflict
-from memnet.service import Service
-
-T = TypeVar("T")
 
 
 @click.group()
 def search() -> None:
-    """The search index: derived from the stored events, and made again from them at any time.
+    """The search index: derived from the stored events, and rebuilt from them at any time.
 
-    Storage and search service are those of MEMNET_STORAGE_URL and MEMNET_SEARCH_URL (and their keys), else those of
-    the local stack that runs here.
+    Uses the storage and the search service of the MEMNET_* settings, else those of the local stack that runs here.
     """
 
 
 @search.command()
-@click.option("--tenant", help="Only this tenant's events; else those of all.")
+@any_tenant_option
 def verify(tenant: str | None) -> None:
     """Compare the index with the stored events, both ways and by content.
 
     Prints every difference and a summary. Exits with 0, or 1 if there is a difference.
     """
-    tenant_id = None if tenant is None else _tenant(tenant)
-
-    async def operation(service: Service) -> SearchReport:
-        return await verify_search(tenant_id, service)
-
-    report = storage.run(operation)
+    report = storage.run(lambda service: verify_search(tenant, service))
     for label, keys in (
         ("not indexed", report.missing),
         ("indexed with other content", report.different),
@@ -49,23 +37,18 @@ def verify(tenant: str | None) -> None:
     for document in report.orphaned:
         click.echo(f"indexed without an event: {document}")
     click.echo(f"{'ok' if report.agrees else 'broken'}: {report.events} events, {report.documents} indexed")
-    if not report.agrees:
-        raise SystemExit(1)
+    exit_unless(report.agrees)
 
 
 @search.command()
 def reindex() -> None:
-    """Build a new index from all stored events and put it in the place of the serving one.
+    """Build a new index from all stored events, then switch searches to it.
 
-    Searches are answered throughout, and what is written meanwhile is in the new index. Called again after it was
-    interrupted, it goes on where it was. The new index has the embeddings of the present settings.
+    Searches are answered throughout, and events written meanwhile are in the new index. After an interruption, run the
+    command again to continue. The new index has the embeddings of the current settings.
     """
-
-    async def operation(service: Service) -> Reindexing:
-        return await rebuild_index(service)
-
     try:
-        record = storage.run(operation)
+        record = storage.run(rebuild_index)
     except StoreConflict as error:
         raise click.ClickException("another process has taken the rebuild over") from error
     name = record.target.name if record.target else ""
@@ -78,21 +61,9 @@ def reconcile() -> None:
 
     A worker does the same every minute. Exits with 0, or 1 if some are still waiting.
     """
-
-    async def operation(service: Service) -> ReconcileReport:
-        return await reconcile_events(service)
-
-    report = storage.run(operation)
+    report = storage.run(reconcile_events)
     click.echo(
-        f"{report.marked} marks listed, {report.indexed} events indexed, {report.postponed} postponed, "
-        f"{report.dropped} marks without an event dropped"
+        f"{report.marked} markers listed, {report.indexed} events indexed, {report.postponed} postponed, "
+        f"{report.dropped} markers without an event dropped"
     )
-    if report.postponed:
-        raise SystemExit(1)
-
-
-def _tenant(tenant: str) -> str:
-    try:
-        return check_identifier("tenant_id", tenant)
-    except InvalidIdentifier as error:
-        raise click.UsageError(error.message) from error
+    exit_unless(not report.postponed)

@@ -1,4 +1,4 @@
-"""Runs an operation against the storage that the environment names, else against that of the local stack."""
+"""Run an operation on the storage that the environment names, else on that of the local stack."""
 
 import asyncio
 from collections.abc import Awaitable, Callable
@@ -18,15 +18,21 @@ T = TypeVar("T")
 
 
 def run(operation: Callable[[Service], Awaitable[T]]) -> T:
-    """Connect, run `operation`, and disconnect. Raises ClickException (exit code 1) with what is wrong."""
+    """Connect, run `operation`, and disconnect.
+
+    Raises:
+        ClickException: The settings, the storage or the operation failed; the message says why. Exit code 1.
+    """
     try:
         found = _settings()
         return asyncio.run(_run(operation, found))
     except Unavailable as error:
-        place = f"the search service at {found.search_url}"
-        if error.details.get("dependency") != "search":
-            place = f"the storage at {found.storage_url}"
-        raise click.ClickException(f"{place} does not answer") from error
+        if "dependency" not in error.details:
+            raise click.ClickException(error.message) from error
+        server = f"the storage at {found.storage_url}"
+        if error.details["dependency"] == "search":
+            server = f"the search service at {found.search_url}"
+        raise click.ClickException(f"{server} does not answer") from error
     except (SettingsError, CatalogError) as error:
         raise click.ClickException(str(error)) from error
     except MemnetError as error:
@@ -40,6 +46,6 @@ async def _run(operation: Callable[[Service], Awaitable[T]], found: Settings) ->
 
 
 def _settings() -> Settings:
-    """MEMNET_STORAGE_URL and the like, or what the local stack that runs here says of itself."""
+    """Return the settings of the environment, or those of the running local stack."""
     found = settings.load_storage()
-    return found if found is not None else settings.load_beside(local_stack.find().get("environment", {}))
+    return found if found is not None else settings.load_beside(local_stack.find().environment)

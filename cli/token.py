@@ -20,23 +20,20 @@ def token(tenants: tuple[str, ...], principal: str, roles: str, lifetime: int) -
     stack = local_stack.find()
     form = {
         "grant_type": "client_credentials",
-        "scope": f"{stack['audience']}/.default",
+        "scope": f"{stack.audience}/.default",
         "client_id": principal,
         "tenant": tenants,
         "roles": roles,
         "lifetime": lifetime,
     }
-    click.echo(_ask(stack["token_url"], form))
-
-
-def _ask(token_url: str, form: dict[str, object]) -> str:
     body = urlencode(form, doseq=True).encode("ascii")
     try:
-        with build_opener(ProxyHandler({})).open(token_url, body, timeout=10) as answer:
-            return str(json.load(answer)["access_token"])
+        with build_opener(ProxyHandler({})).open(stack.token_url, body, timeout=10) as response:
+            click.echo(json.load(response)["access_token"])
     except HTTPError as error:
         with error:
             refusal = json.load(error)
         raise click.ClickException(f"the issuer refused: {refusal['error_description']}") from error
     except OSError as error:
-        raise click.ClickException(f"the local stack's issuer at {token_url} does not answer: {error}") from error
+        message = f"the local stack's issuer at {stack.token_url} does not answer: {error}"
+        raise click.ClickException(message) from error

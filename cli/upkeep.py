@@ -1,110 +1,97 @@
-"""`memnet compact` and `memnet refresh`: keep one user's documents up, or show what that would do."""
+"""`memnet compact`, `refresh` and `outbox`: maintain documents, and copy waiting audit records."""
 
-from collections.abc import Awaitable, Callable, Sequence
-from typing import Any, TypeVar
+from collections.abc import Awaitable, Sequence
+from functools import partial
+from typing import Protocol
 
 import click
 
 from cli import storage
+from cli.options import user_options
+from cli.output import document_of, exit_unless
 from memnet.domain.core.canonical_json import canonical
-from memnet.domain.core.errors import InvalidIdentifier
 from memnet.domain.core.scope import Actor, DocumentKey, UserScope
 from memnet.domain.upkeep.maintenance import EntryAction, Step
+from memnet.operations.documents.outbox import sweep_outboxes
 from memnet.operations.upkeep.compact_document import compact_document
 from memnet.operations.upkeep.maintain_document import MaintenanceResult, Outcome
 from memnet.operations.upkeep.refresh_document import refresh_document
+from memnet.paging import rows
 from memnet.service import Service
 
-PAGE = 1000
-Tend = Callable[..., Awaitable[Sequence[MaintenanceResult]]]
-F = TypeVar("F", bound=Callable[..., Any])
-Rows = Sequence[tuple[DocumentKey, MaintenanceResult]]
+dry_run_option = click.option("--dry-run", is_flag=True, help="Show every entry that would change, and change nothing.")
 
 
-def _of_a_user(command: F) -> F:
-    tenant = click.option("--tenant", required=True, help="The tenant's id.")
-    user = click.option("--user", required=True, help="The user's id.")
-    dry_run = click.option("--dry-run", is_flag=True, help="Show every entry that would go, and change nothing.")
-    return tenant(user(dry_run(command)))
+class Maintain(Protocol):
+    """An operation that maintains one document."""
+
+    def __call__(
+        self, key: DocumentKey, service: Service, *, actor: Actor, dry_run: bool
+    ) -> Awaitable[Sequence[MaintenanceResult]]: ...
 
 
 @click.command()
-@_of_a_user
-def compact(tenant: str, user: str, dry_run: bool) -> None:
-    """Merge what says the same, remove what has expired, and let sections give way where a document is full.
+@user_options
+@dry_run_option
+def compact(scope: UserScope, dry_run: bool) -> None:
+    """Merge duplicate entries, remove expired ones, and trim sections of full documents.
 
-    By the upkeep rules of the profiles, for all documents of a user. Prints one line a document that changes, with
-    --dry-run one line an entry, too. A worker does the same from time to time. The storage is that of
-    MEMNET_STORAGE_URL (and MEMNET_STORAGE_KEY), else that of the local stack that runs here. Exits with 0, or 1 if a
-    change was refused.
+    By the upkeep rules of the profiles, for all documents of a user. Prints one line a document that changes, and with
+    --dry-run one line an entry. A worker does the same regularly. Uses the storage of the MEMNET_* settings, else that
+    of the local stack that runs here. Exits with 0, or 1 if a change was refused.
     """
-    _show(_run(tenant, user, dry_run, compact_document), dry_run)
+    _maintain(scope, compact_document, dry_run)
 
 
 @click.command()
-@_of_a_user
-def refresh(tenant: str, user: str, dry_run: bool) -> None:
+@user_options
+@dry_run_option
+def refresh(scope: UserScope, dry_run: bool) -> None:
     """Remove expired facts and send stale ones back for confirmation.
 
     By the upkeep rules of the profiles, for all documents of a user; output, storage and exit code as of compact.
     """
-    _show(_run(tenant, user, dry_run, refresh_document), dry_run)
+    _maintain(scope, refresh_document, dry_run)
 
 
-def _run(tenant: str, user: str, dry_run: bool, tend: Tend) -> Rows:
-    try:
-        scope = UserScope(tenant, user)
-    except InvalidIdentifier as error:
-        raise click.UsageError(error.message) from error
+def _maintain(scope: UserScope, maintain: Maintain, dry_run: bool) -> None:
+    async def operation(service: Service) -> dict[DocumentKey, Sequence[MaintenanceResult]]:
+        actor = Actor(service.settings.worker_principal, frozenset())
+        return {
+            row.key: await maintain(row.key, service, actor=actor, dry_run=dry_run)
+            async for row in rows(partial(service.documents.list, scope, ""))
+            if not row.summary.deleted
+        }
 
-    async def operation(service: Service) -> Rows:
-        found: list[tuple[DocumentKey, MaintenanceResult]] = []
-        for key in await _keys(scope, service):
-            outcomes = await tend(
-                key, service, actor=Actor(service.settings.worker_principal, frozenset()), dry_run=dry_run
-            )
-            found += [(key, tended) for tended in outcomes]
-        return found
-
-    return storage.run(operation)
-
-
-async def _keys(scope: UserScope, service: Service) -> list[DocumentKey]:
-    keys: list[DocumentKey] = []
-    cursor: str | None = None
-    while True:
-        page = await service.documents.list(scope, "", limit=PAGE, cursor=cursor)
-        keys += [row.key for row in page.items if not row.summary.deleted]
-        cursor = page.next_cursor
-        if cursor is None:
-            return keys
+    found = storage.run(operation)
+    for key, results in found.items():
+        for result in results:
+            _show(key, result, dry_run)
+    outcomes = [{result.outcome for result in results} for results in found.values() if results]
+    changed = sum(Outcome.CHANGED in each for each in outcomes)
+    click.echo(f"{len(outcomes)} documents with upkeep rules, {changed} {'would change' if dry_run else 'changed'}")
+    exit_unless(not any(Outcome.REFUSED in each for each in outcomes))
 
 
-def _show(rows: Rows, dry_run: bool) -> None:
-    for key, tended in rows:
-        held = 0 if tended.plan is None else tended.plan.held
-        if tended.outcome is Outcome.UNTOUCHED and not held:
-            continue
-        click.echo(f"{key.namespace}/{key.path} ({tended.profile_id}): {_what(tended, held, dry_run)}")
-        if dry_run and tended.plan is not None:
-            for step in tended.plan.steps:
-                _show_step(step)
-    looked_at = len({key for key, _ in rows})
-    changed = len({key for key, tended in rows if tended.outcome is Outcome.CHANGED})
-    refused = any(tended.outcome is Outcome.REFUSED for _, tended in rows)
-    click.echo(f"{looked_at} documents with upkeep rules, {changed} {'would change' if dry_run else 'changed'}")
-    if refused:
-        raise SystemExit(1)
+def _show(key: DocumentKey, result: MaintenanceResult, dry_run: bool) -> None:
+    kept_for_space = 0 if result.plan is None else result.plan.held
+    if result.outcome is Outcome.UNTOUCHED and not kept_for_space:
+        return
+    click.echo(f"{document_of(key)} ({result.profile_id}): {_describe(result, kept_for_space)}")
+    if dry_run and result.plan is not None:
+        for step in result.plan.steps:
+            _show_step(step)
 
 
-def _what(tended: MaintenanceResult, held: int, dry_run: bool) -> str:
-    if tended.outcome is Outcome.REFUSED:
-        return f"refused: {tended.problem}"
-    if tended.outcome is Outcome.POSTPONED:
+def _describe(result: MaintenanceResult, kept_for_space: int) -> str:
+    if result.outcome is Outcome.REFUSED:
+        return f"refused: {result.problem}"
+    if result.outcome is Outcome.POSTPONED:
         return "postponed: it was changed meanwhile"
-    counts = {} if tended.plan is None else tended.plan.counts()
-    parts = [f"{count} {fate}" for fate, count in counts.items()]
-    return ", ".join([*parts, *([f"{held} stale but held, for want of room"] if held else [])])
+    parts = [] if result.plan is None else [f"{number} {action}" for action, number in result.plan.counts().items()]
+    if kept_for_space:
+        parts.append(f"{kept_for_space} stale but kept, because the pending section is full")
+    return ", ".join(parts)
 
 
 def _show_step(step: Step) -> None:
@@ -114,3 +101,24 @@ def _show_step(step: Step) -> None:
         click.echo(f"  = {step.section} {canonical(step.into).decode()}")
     elif step.fate is EntryAction.STALE:
         click.echo(f"  + pending {canonical(step.into).decode()}")
+
+
+@click.group()
+def outbox() -> None:
+    """Outboxes: the audit records in a document that are not copied to the audit log yet."""
+
+
+@outbox.command()
+def flush() -> None:
+    """Copy waiting audit records to the audit log, once, and trim the documents.
+
+    A worker does the same every few minutes. Documents written within the last minute are skipped. Uses the storage of
+    the MEMNET_* settings, else that of the local stack that runs here. Exits with 0, or 1 if a record was altered or
+    the storage failed.
+    """
+    report = storage.run(sweep_outboxes)
+    click.echo(
+        f"{report.listed} documents listed, {report.trimmed} trimmed, {report.postponed} postponed, "
+        f"{report.broken} broken"
+    )
+    exit_unless(not report.broken)

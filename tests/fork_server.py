@@ -1,6 +1,6 @@
 """A server that imports the service once and forks for each process that a test starts.
 
-Most of what a start costs is importing. `Forks` replaces `popen` in `local.stack.process.Child`. What it starts is a
+Most of what a start costs is importing. `Forks` replaces `popen` in `local.stack.process.Child`. A child is a
 process of its own, in a session of its own, with its own environment and files; SIGKILL ends it like any other.
 `python -m tests.fork_server SOCKET` is the server; it ends with the process that started it.
 """

@@ -1,6 +1,6 @@
-"""What telemetry is delivered to, in tests: an OTLP collector and the ingestion of Application Insights in one server.
+"""The receiver of telemetry in tests: an OTLP collector and the ingestion of Application Insights in one server.
 
-It keeps what it got, as bytes to be searched and as what they mean.
+It keeps the deliveries as bytes and parses them.
 """
 
 import gzip
@@ -106,12 +106,12 @@ class TelemetryReceiver:
 
     @property
     def connection_string(self) -> str:
-        """That of a resource whose ingestion this is."""
+        """The connection string of a resource that ingests here."""
         return f"InstrumentationKey=00000000-0000-0000-0000-000000000001;IngestionEndpoint={self.url}/"
 
     @staticmethod
     def answer(path: str, data: bytes) -> bytes:
-        """What Application Insights says; OTLP takes any body that is none of its messages for an empty one."""
+        """Return the response of Application Insights; OTLP clients ignore it."""
         if not path.endswith("/track"):
             return b""
         count = len(json.loads(data))
@@ -119,7 +119,7 @@ class TelemetryReceiver:
 
     @property
     def everything(self) -> bytes:
-        """All that was ever received, headers too."""
+        """Everything that was received, with headers."""
         return b"\n".join(repr(each.headers).encode() + each.data for each in self.deliveries)
 
     def spans(self) -> list[ReceivedSpan]:
@@ -136,7 +136,7 @@ class TelemetryReceiver:
         return [point for point in found if name in (None, point.name)]
 
     def envelopes(self) -> list[dict[str, Any]]:
-        """What Application Insights was told."""
+        """The records that Application Insights received."""
         return [each for data in self._of("/v2.1/track") for each in json.loads(data)]
 
     def _of(self, path: str) -> Iterator[bytes]:

@@ -1,1 +1,1 @@
-"""The work behind the API: Azure Functions on Service Bus queues and timers; function_app.py holds every trigger."""
+"""The background work, as Azure Functions on Service Bus queues and timers; function_app.py has every trigger."""

@@ -1,21 +1,24 @@
-"""The Azure Functions app: every trigger there is.
+"""The Azure Functions app: every trigger.
 
-Queues are named by `memnet.domain.core.job.QUEUES`, and their sessions make the jobs of one user run one after the
-other. The app setting MEMNET_SERVICE_BUS connects the triggers: `MEMNET_SERVICE_BUS__fullyQualifiedNamespace` with
-the app's identity in Azure, a connection string for the emulator. The work itself takes the MEMNET_* settings of
-memnet.settings.
+Queues are named by `memnet.domain.core.job.QUEUES`; their sessions run the jobs of one user one after the other. The
+app setting MEMNET_SERVICE_BUS connects the triggers: `MEMNET_SERVICE_BUS__fullyQualifiedNamespace` with the app's
+identity in Azure, a connection string for the emulator. The work itself reads the MEMNET_* settings of memnet.settings.
 
-Schedules are NCRONTAB (seconds first, UTC) and stand here, not in app settings: a setting that is missing would stop
-all functions from being indexed, and how often they run is decided together with what they do. A timer is turned off
-by the setting `AzureWebJobs.<name>.Disabled`, and run at once by `POST /admin/functions/<name>`. Each is safe beside
-itself and beside the same work of an API process.
+Schedules are NCRONTAB (seconds first, UTC). They are constants rather than app settings: a missing setting would keep
+every function from being indexed, and the work of a timer determines how often it runs. The setting
+`AzureWebJobs.<name>.Disabled` turns a timer off; `POST /admin/functions/<name>` runs it at once. Each may run
+concurrently with itself and with the same work in an API process.
 """
 
 import azure.functions as func
 
 from memnet.domain.core.job import DEAD_LETTERS, QUEUES, JobKind
-from workers import work
-from workers.deliveries import receive
+from memnet.operations.documents import outbox
+from memnet.operations.events import reconcile_events as events
+from memnet.operations.history import sign_checkpoints as checkpoints
+from workers import handlers
+from workers.handlers import run_timer
+from workers.message_handling import receive
 
 CONNECTION = "MEMNET_SERVICE_BUS"
 
@@ -28,8 +31,8 @@ app = func.FunctionApp()
 )
 @app.service_bus_queue_output(arg_name="dead_letter", queue_name=DEAD_LETTERS, connection=CONNECTION)
 async def replay_snapshot(message: func.ServiceBusMessage, dead_letter: func.Out[str]) -> None:
-    """Extract a snapshot's memory and patch it into the documents."""
-    await receive(message, dead_letter, work.REPLAY)
+    """Extract memory from a conversation snapshot and patch it into the documents."""
+    await receive(message, dead_letter, handlers.REPLAY)
 
 
 @app.function_name("attempt_conflict")
@@ -38,8 +41,8 @@ async def replay_snapshot(message: func.ServiceBusMessage, dead_letter: func.Out
 )
 @app.service_bus_queue_output(arg_name="dead_letter", queue_name=DEAD_LETTERS, connection=CONNECTION)
 async def attempt_conflict(message: func.ServiceBusMessage, dead_letter: func.Out[str]) -> None:
-    """Try a patch in conflict again, as its schedule says."""
-    await receive(message, dead_letter, work.CONFLICT)
+    """Attempt to apply a patch in conflict, on its schedule."""
+    await receive(message, dead_letter, handlers.CONFLICT)
 
 
 @app.function_name("resume_reindexing")
@@ -48,61 +51,61 @@ async def attempt_conflict(message: func.ServiceBusMessage, dead_letter: func.Ou
 )
 @app.service_bus_queue_output(arg_name="dead_letter", queue_name=DEAD_LETTERS, connection=CONNECTION)
 async def resume_reindexing(message: func.ServiceBusMessage, dead_letter: func.Out[str]) -> None:
-    """Index a tenant's events anew."""
-    await receive(message, dead_letter, work.REINDEX)
+    """Rebuild the index of a tenant's events."""
+    await receive(message, dead_letter, handlers.REINDEX)
 
 
 @app.function_name("requeue_jobs")
 @app.timer_trigger(arg_name="timer", schedule="30 * * * * *")
 async def requeue_jobs(timer: func.TimerRequest) -> None:
-    """Every minute: send again the jobs that were lost on their way."""
-    await work.on_time("requeue_jobs", work.requeue)
+    """Every minute: send lost jobs again."""
+    await run_timer("requeue_jobs", handlers.requeue_jobs)
 
 
 @app.function_name("reconcile_events")
 @app.timer_trigger(arg_name="timer", schedule="0 * * * * *")
 async def reconcile_events(timer: func.TimerRequest) -> None:
     """Every minute: index the events that could not be indexed when they were written."""
-    await work.on_time("reconcile_events", work.reconcile)
+    await run_timer("reconcile_events", events.reconcile_events)
 
 
 @app.function_name("sweep_outboxes")
 @app.timer_trigger(arg_name="timer", schedule="15 */15 * * * *")
 async def sweep_outboxes(timer: func.TimerRequest) -> None:
-    """Every quarter of an hour: move to the audit what crashed writers left in the documents."""
-    await work.on_time("sweep_outboxes", work.sweep)
+    """Every 15 minutes: copy the audit records that crashed writers left in documents to the audit log."""
+    await run_timer("sweep_outboxes", outbox.sweep_outboxes)
 
 
 @app.function_name("compact_documents")
 @app.timer_trigger(arg_name="timer", schedule="0 20 * * * *")
 async def compact_documents(timer: func.TimerRequest) -> None:
-    """Every hour: make the documents compact by their profiles' rules."""
-    await work.on_time("compact_documents", work.compact)
+    """Every hour: compact the documents by their profiles' rules."""
+    await run_timer("compact_documents", handlers.compact_documents)
 
 
 @app.function_name("refresh_documents")
 @app.timer_trigger(arg_name="timer", schedule="0 40 3 * * *")
 async def refresh_documents(timer: func.TimerRequest) -> None:
-    """Every night: expire what is over and doubt what is stale."""
-    await work.on_time("refresh_documents", work.refresh)
+    """Every night: remove expired entries, and send stale ones back for confirmation."""
+    await run_timer("refresh_documents", handlers.refresh_documents)
 
 
 @app.function_name("sign_checkpoints")
 @app.timer_trigger(arg_name="timer", schedule="45 50 * * * *")
 async def sign_checkpoints(timer: func.TimerRequest) -> None:
-    """Every hour: sign a head for each user whose documents have changed."""
-    await work.on_time("sign_checkpoints", work.sign)
+    """Every hour: sign a checkpoint for each user whose documents have changed."""
+    await run_timer("sign_checkpoints", checkpoints.sign_checkpoints)
 
 
 @app.function_name("erase_users")
 @app.timer_trigger(arg_name="timer", schedule="*/20 * * * * *")
 async def erase_users(timer: func.TimerRequest) -> None:
-    """Every twenty seconds: go on with the erasures that run."""
-    await work.on_time("erase_users", work.erase)
+    """Every 20 seconds: continue the running erasures."""
+    await run_timer("erase_users", handlers.erase_users)
 
 
 @app.function_name("apply_retentions")
 @app.timer_trigger(arg_name="timer", schedule="0 10 2 * * *")
 async def apply_retentions(timer: func.TimerRequest) -> None:
-    """Every night: remove what is stored for longer than the rules say."""
-    await work.on_time("apply_retentions", work.retain)
+    """Every night: delete data past its retention period."""
+    await run_timer("apply_retentions", handlers.apply_retentions)

@@ -1,10 +1,10 @@
-"""What becomes of a message when its job fails, by error code: one closed table.
+"""What to do with a message whose job failed, by error code: one closed table.
 
-A function cannot settle its message by hand: the Python model completes it when the function returns and abandons it
-when the function raises. So COMPLETE is to return; RETRY is to wait, then to send the job anew for later and return;
-DEAD_LETTER is to put the message with its reason into the queue of dead letters, and return. What
-cannot even be decided raises: the broker then delivers the message again, and after ten times buries it by itself (its
-job comes again from its mark).
+A function cannot settle its message itself: the Python model completes it when the function returns and abandons it
+when the function raises. So COMPLETE returns; RETRY waits, then requeues the job with a delay and returns; DEAD_LETTER
+puts the message and its reason into the queue of dead letters and returns. If nothing can be decided, the function
+raises: the broker delivers the message again, and after ten times moves it to its own dead letters (the job is sent
+again from its marker).
 docs/decisions/0018-workers-dead-letter-through-their-own-queue.md has the reasons.
 """
 
@@ -15,18 +15,18 @@ from types import MappingProxyType
 
 from memnet.domain.core.error_code import ErrorCode
 
-PATIENCE = (1.0, 2.0, 4.0, 8.0)
-"""Seconds between the tries of one delivery. As long as it waits, the user's later jobs wait, too, so that the order
-of the user's jobs outlives a short failure.
+RETRY_DELAYS = (1.0, 2.0, 4.0, 8.0)
+"""Seconds between the tries of one delivery. The user's later jobs wait meanwhile, so that a short failure does not
+change the order of the user's jobs.
 """
-TRIES = len(PATIENCE) + 1
-MOST_STARTS = 50
-"""How often a job is begun: some ten deliveries, the last three quarters of an hour after the first. One that has been
-begun so often without an end is not begun again, for it may be what ends the workers.
+TRIES = len(RETRY_DELAYS) + 1
+MAX_ATTEMPTS = 50
+"""How often a job is started: about ten deliveries, the last 45 minutes after the first. A job that was started that
+often and never ended is not started again, because it may be what crashes the workers.
 """
-FIRST_DELAY, LONGEST_DELAY = timedelta(seconds=30), timedelta(minutes=8)
-"""Less than the ten minutes for which a queue remembers an id: a job that is sent again from its mark meanwhile comes
-under the same attempt and is dropped.
+FIRST_DELAY, MAX_DELAY = timedelta(seconds=30), timedelta(minutes=8)
+"""Less than the ten minutes for which a queue remembers an id: a job that its marker sends again in that time has the
+same attempt number and is dropped.
 """
 
 
@@ -34,11 +34,11 @@ class Outcome(StrEnum):
     """What to do with the message of a job that failed."""
 
     COMPLETE = "complete"
-    """Nothing is left to do: whatever the job was for is gone or settled."""
+    """Nothing is left to do: the subject of the job is gone or settled."""
     RETRY = "retry"
-    """Something else was in the way: the same job may succeed later."""
+    """The job may succeed later."""
     DEAD_LETTER = "dead_letter"
-    """The same job fails in the same way every time; a person has to look at it."""
+    """The job fails in the same way every time; an operator has to investigate."""
 
 
 OUTCOMES: Mapping[ErrorCode, Outcome] = MappingProxyType(
@@ -52,7 +52,7 @@ OUTCOMES: Mapping[ErrorCode, Outcome] = MappingProxyType(
         ErrorCode.UNAUTHENTICATED: Outcome.DEAD_LETTER,
         ErrorCode.ROLE_REQUIRED: Outcome.DEAD_LETTER,
         ErrorCode.TENANT_FORBIDDEN: Outcome.DEAD_LETTER,
-        # These two: the API may know a profile already that is not deployed to the workers yet.
+        # These two: the API may have a profile that is not deployed to the workers yet.
         ErrorCode.PROFILE_NOT_FOUND: Outcome.RETRY,
         ErrorCode.BINDING_NOT_FOUND: Outcome.RETRY,
         ErrorCode.SCHEMA_NOT_FOUND: Outcome.DEAD_LETTER,
@@ -62,7 +62,7 @@ OUTCOMES: Mapping[ErrorCode, Outcome] = MappingProxyType(
         ErrorCode.DOCUMENT_NOT_FOUND: Outcome.DEAD_LETTER,
         ErrorCode.VERSION_NOT_FOUND: Outcome.DEAD_LETTER,
         ErrorCode.REINDEX_NOT_FOUND: Outcome.COMPLETE,
-        # Its replay's record is written after it, so it was there.
+        # The replay's record is written after the snapshot, so the snapshot existed.
         ErrorCode.SNAPSHOT_NOT_FOUND: Outcome.DEAD_LETTER,
         # These two: the request was never answered, or the user's memory was erased.
         ErrorCode.REPLAY_NOT_FOUND: Outcome.COMPLETE,
@@ -73,11 +73,11 @@ OUTCOMES: Mapping[ErrorCode, Outcome] = MappingProxyType(
         ErrorCode.IDEMPOTENCY_KEY_REUSED: Outcome.DEAD_LETTER,
         ErrorCode.EVENT_EXISTS: Outcome.DEAD_LETTER,
         ErrorCode.SNAPSHOT_EXISTS: Outcome.DEAD_LETTER,
-        # Nothing of the user is to be left, this job included.
+        # Nothing of the user may remain, this job included.
         ErrorCode.ERASURE_RUNNING: Outcome.COMPLETE,
         ErrorCode.TENANT_ENDED: Outcome.COMPLETE,
         ErrorCode.TENANT_HELD: Outcome.DEAD_LETTER,
-        # These two: a race that was lost, and will be decided anew.
+        # These two: another writer came first; the retry decides on the new version.
         ErrorCode.ETAG_MISMATCH: Outcome.RETRY,
         ErrorCode.DOCUMENT_EXISTS: Outcome.RETRY,
         ErrorCode.BODY_TOO_LARGE: Outcome.DEAD_LETTER,
@@ -101,7 +101,7 @@ OUTCOMES: Mapping[ErrorCode, Outcome] = MappingProxyType(
         ErrorCode.HEADERS_TOO_LARGE: Outcome.DEAD_LETTER,
         ErrorCode.REQUEST_TIMEOUT: Outcome.DEAD_LETTER,
         ErrorCode.TRANSFER_CODING_UNSUPPORTED: Outcome.DEAD_LETTER,
-        # Also every exception that is not one of memnet's own.
+        # Also every exception that is not a MemnetError.
         ErrorCode.INTERNAL: Outcome.RETRY,
         ErrorCode.HISTORY_CORRUPT: Outcome.DEAD_LETTER,
         ErrorCode.DECRYPTION_FAILED: Outcome.DEAD_LETTER,
@@ -113,9 +113,9 @@ OUTCOMES: Mapping[ErrorCode, Outcome] = MappingProxyType(
         ErrorCode.OVERLOADED: Outcome.RETRY,
     }
 )
-"""The outcome of every code; it holds each of them, which a test sees to."""
+"""The outcome of every error code."""
 
 
 def delay(attempt: int) -> timedelta:
-    """How long a job waits that came with attempt number `attempt`, which counts its starts."""
-    return min(FIRST_DELAY * (1 << min(attempt // TRIES, 10)), LONGEST_DELAY)
+    """Return how long a job waits after its attempt number `attempt`."""
+    return min(FIRST_DELAY * (1 << min(attempt // TRIES, 10)), MAX_DELAY)

@@ -1,8 +1,8 @@
-// The only way to the API: the operator's token in a header, and refusals as one kind of error.
+// The only module that calls the API: the operator's token in a header, and errors of one kind.
 
 import { forget, token } from "./session.js";
 
-/** An answer that is no success. `code` is the API's stable one; UNREACHABLE: there was no answer. */
+/** A failed request. `code` is the API's error code; UNREACHABLE: there was no response. */
 export class Refusal extends Error {
   constructor(status, { code, message, request_id: requestId, details }) {
     super(message);
@@ -14,16 +14,16 @@ export class Refusal extends Error {
 }
 
 let skew = 0;
-/** The time by the service's clock, to the second: the operator's own may be wrong. */
+/** The service's time, to the second: the operator's clock may be wrong. */
 export const now = () => Date.now() + skew;
 
-// A number that JavaScript would write otherwise (64 bits, 1.0) stays as it was sent, to be shown and sent back so.
+// Numbers that JavaScript would change (64 bits, 1.0) are kept as text, to be shown and sent unchanged.
 const exactly = (_, value, context) =>
   typeof value === "number" && context?.source !== undefined && String(value) !== context.source && JSON.rawJSON
     ? JSON.rawJSON(context.source)
     : value;
 
-/** Whether a value of an exact answer is a number that was kept as text. */
+/** Whether a value of an exact response is a number that was kept as text. */
 export const isRaw = (value) => Boolean(JSON.isRawJSON?.(value));
 
 async function send(method, path, { body, headers, query, signal } = {}) {
@@ -51,8 +51,8 @@ async function send(method, path, { body, headers, query, signal } = {}) {
 }
 
 /**
- * Ask the API. Returns {status, body, etag, replayed}; throws Refusal. A token that is not accepted (401) is forgotten,
- * and with it everything that is shown. `exact` keeps numbers as they were sent.
+ * Call the API. Returns {status, body, etag, replayed}; throws Refusal. A token that is refused (401) is dropped, and
+ * everything on the page with it. `exact` keeps numbers unchanged.
  */
 export async function call(method, path, options = {}) {
   const used = token();
@@ -85,7 +85,7 @@ export async function call(method, path, options = {}) {
 /** The body of a GET. */
 export const get = async (path, options) => (await call("GET", path, options)).body;
 
-/** All rows of a list, page after page, `most` at most. Returns {rows, complete}. */
+/** The rows of all pages of a list, up to `most`. Returns {rows, complete}. */
 export async function all(path, member, { query, most = 500, ...options } = {}) {
   const rows = [];
   let cursor = null;
@@ -97,7 +97,7 @@ export async function all(path, member, { query, most = 500, ...options } = {}) 
   return { rows, complete: !cursor };
 }
 
-/** Run `work` on every item, a few at a time, in their order. */
+/** Run `work` on every item, a few at a time, in order. */
 export async function each(items, work, width = 6) {
   const results = new Array(items.length);
   let next = 0;
@@ -111,7 +111,7 @@ export async function each(items, work, width = 6) {
   return results;
 }
 
-/** A key that names one change: the same request keeps it when it is sent again, another one gets another. */
+/** An idempotency key of one change: repeating a request reuses it, another request gets another key. */
 export function idempotencyKeys() {
   let last = null;
   return (request) => {

@@ -1,4 +1,4 @@
-// Line charts as SVG, drawn in the pixels there are. Every line has its own dashes and marks, and a table says the same.
+// Line charts as SVG, drawn to the available width. Every line has its own dashes and markers; a table has the same values.
 
 import { el, put, svg, table, uniqueId } from "./dom.js";
 
@@ -35,7 +35,7 @@ function draw(width, { labels, series, tick, title, description }) {
   const inner = width - LEFT - RIGHT;
   const x = (index) => LEFT + (labels.length < 2 ? inner / 2 : (inner * index) / (labels.length - 1));
   const y = (value) => TOP + (HEIGHT - TOP - BOTTOM) * (1 - value / top);
-  const [name, told] = [uniqueId("chart"), uniqueId("chart")];
+  const [name, descriptionId] = [uniqueId("chart"), uniqueId("chart")];
   const grid = Array.from({ length: TICKS + 1 }, (_, index) => [
     svg("line", { class: "grid", x1: LEFT, x2: width - RIGHT, y1: y(step * index), y2: y(step * index) }),
     svg("text", { class: "tick", x: LEFT - 6, y: y(step * index) + 4, "text-anchor": "end" }, tick(step * index)),
@@ -53,7 +53,7 @@ function draw(width, { labels, series, tick, title, description }) {
             points: run.map((point) => point.map((n) => n.toFixed(1)).join()).join(" "),
           })
         : null,
-      // A single minute between two empty ones has no line, but a dot.
+      // A single minute between two empty ones is a dot instead of a line.
       (run.length === 1 ? run : [run.at(-1)]).map(([cx, cy]) => svg("circle", { class: `dot ${mark}`, cx, cy, r: 3 })),
     ]),
   );
@@ -66,10 +66,10 @@ function draw(width, { labels, series, tick, title, description }) {
       height: HEIGHT,
       viewBox: `0 0 ${width} ${HEIGHT}`,
       "aria-labelledby": name,
-      "aria-describedby": told,
+      "aria-describedby": descriptionId,
     },
     svg("title", { id: name }, title),
-    svg("desc", { id: told }, description),
+    svg("desc", { id: descriptionId }, description),
     grid.flat(),
     times,
     lines.flat(3),
@@ -77,8 +77,8 @@ function draw(width, { labels, series, tick, title, description }) {
 }
 
 /**
- * A chart: `labels` for the places on the x axis, `series` of {name, values, mark} (null: nothing there; mark: one, two or
- * three), `format` for values, `tick` for those on the y axis, `summary` in words.
+ * A chart: `labels` of the x axis, `series` of {name, values, mark} (a value may be null; mark is one, two or three),
+ * `format` for values, `tick` for those on the y axis, `summary` as text.
  */
 export function chart({ title, summary, labels, series, format, tick = format }) {
   const known = series.some(({ values }) => values.some((value) => value !== null));
@@ -126,7 +126,7 @@ export function chart({ title, summary, labels, series, format, tick = format })
   );
   if (known) {
     let drawn = 0;
-    // Where the stage is not laid out yet, or changes its width, the observer says so.
+    // The observer reports the width once the stage is laid out, and when it changes.
     new ResizeObserver(([{ contentRect }]) => {
       const width = Math.floor(contentRect.width);
       if (width > LEFT + RIGHT && width !== drawn) {

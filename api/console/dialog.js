@@ -1,10 +1,10 @@
-// A question before something is done. The browser keeps the focus inside and closes it on Escape.
+// A confirmation dialog. The browser keeps the focus inside and closes it on Escape.
 
 import { Refusal } from "./api.js";
 import { button, el, field, notice, put, uniqueId } from "./dom.js";
 
-/** What a refusal says, with the code by which it can be looked up. */
-export function refusalText(error) {
+/** The message of an error, with its code. */
+function refusalText(error) {
   if (!(error instanceof Refusal)) return [`The page failed: ${error.name}.`];
   const details = Object.entries(error.details).filter(([, value]) => value !== null);
   return [
@@ -19,8 +19,8 @@ export function refusalText(error) {
 export const refusal = (error) => notice("bad", refusalText(error));
 
 /**
- * Ask. `build` gets the dialog's parts and may add to them; `act` does it and its answer is returned, undefined if it was
- * cancelled. What `act` throws is shown, and the dialog stays.
+ * Ask for confirmation. `build` gets the dialog's parts and may add to them. Returns the result of `act`, undefined if
+ * cancelled. An error of `act` is shown, and the dialog stays open.
  */
 export function ask(title, { body = [], fields = [], verb, tone = "primary", act, more = [] }) {
   return new Promise((resolve) => {
@@ -66,12 +66,12 @@ export function ask(title, { body = [], fields = [], verb, tone = "primary", act
   });
 }
 
-/** Close what is open: whatever was asked is not asked any more. */
+/** Close the open dialog as cancelled. */
 export function closeDialogs() {
   for (const dialog of document.querySelectorAll("dialog[open]")) dialog.close();
 }
 
-/** A field that has to repeat a word before something irreversible is done. */
+/** A field that must repeat a word before an irreversible action. */
 export function typed(word, label) {
   const input = el("input", { type: "text", required: true, autocomplete: "off", spellcheck: "false" });
   input.addEventListener("input", () => input.setCustomValidity(input.value === word ? "" : `Type ${word}.`));

@@ -1,4 +1,4 @@
-// What differs between two JSON values, by place. Pure.
+// The differences between two JSON values, by JSON Pointer. Pure.
 
 import { isRaw } from "./api.js";
 
@@ -7,7 +7,7 @@ const isBranch = (value) => value !== null && typeof value === "object" && !isRa
 const step = (name) => String(name).replaceAll("~", "~0").replaceAll("/", "~1");
 const same = (one, other) => sorted(one) === sorted(other);
 
-/** JSON with sorted names: equal values, equal texts. */
+/** JSON with sorted names: equal values have equal texts. */
 function sorted(value) {
   if (Array.isArray(value)) return `[${value.map(sorted).join()}]`;
   if (!isBranch(value)) return JSON.stringify(value);
@@ -18,8 +18,8 @@ function sorted(value) {
 }
 
 /**
- * The differences as [{kind: "added" | "removed" | "changed", path, before, after}]; undefined stands for nothing there.
- * Paths are JSON Pointers: of what was removed into the old value, of everything else into the new one.
+ * The differences as [{kind: "added" | "removed" | "changed", path, before, after}]; undefined: absent.
+ * Paths are JSON Pointers: of a removal into the old value, of everything else into the new one.
  */
 export function difference(before, after, path = "") {
   if (before === undefined && after === undefined) return [];
@@ -46,7 +46,7 @@ function ofArrays(before, after, path) {
   const found = [];
   let removed = [];
   let added = [];
-  // Between two common elements, what went and what came are paired: the first that went became the first that came.
+  // Between two common elements, removals and additions are paired in order as changes.
   const settle = () => {
     for (let index = 0; index < Math.max(removed.length, added.length); index++) {
       const [gone, come] = [removed[index], added[index]];
@@ -73,7 +73,7 @@ function ofArrays(before, after, path) {
   return found;
 }
 
-/** The length of the longest common subsequence of every two ends. */
+/** The length of the longest common subsequence of every pair of suffixes. */
 function lengths(old, young) {
   const table = Array.from({ length: old.length + 1 }, () => new Uint16Array(young.length + 1));
   for (let at = old.length - 1; at >= 0; at--) {

@@ -1,4 +1,4 @@
-// Elements are made here and nowhere else: text becomes text nodes, never markup, whatever it says.
+// The only place that creates elements: text becomes text nodes, never markup.
 
 const SVG = "http://www.w3.org/2000/svg";
 const FORBIDDEN = /^(on|style$|srcdoc$|innerHTML$|outerHTML$)/i;
@@ -22,12 +22,12 @@ function fill(node, attributes, children) {
 const shown = (children) =>
   children.flat(Infinity).filter((child) => child !== null && child !== undefined && child !== false);
 
-/** Put other children in place of those that are there; null and false are left out. */
+/** Replace the children; null and false are skipped. */
 export function put(node, ...children) {
   node.replaceChildren(...shown(children));
 }
 
-/** An element with attributes (`on` holds listeners) and children; strings are text, null and false are left out. */
+/** An element with attributes (`on` holds listeners) and children; strings are text, null and false are skipped. */
 export function el(tag, attributes, ...children) {
   return fill(document.createElement(tag), attributes, children);
 }
@@ -38,10 +38,10 @@ export function svg(tag, attributes, ...children) {
 }
 
 let labels = 0;
-/** An id that nothing else on the page has. */
+/** An id that is unique on the page. */
 export const uniqueId = (word) => `${word}-${++labels}`;
 
-/** A labelled control: a label, the control, and perhaps a hint that describes it. */
+/** A labelled control: a label, the control, and an optional hint that describes it. */
 export function field(label, control, { hint, wide } = {}) {
   control.id ||= uniqueId("field");
   const described = hint ? el("span", { class: "hint", id: uniqueId("hint") }, hint) : null;
@@ -55,13 +55,13 @@ export function field(label, control, { hint, wide } = {}) {
   );
 }
 
-/** A checkbox with its label behind it. */
+/** A checkbox followed by its label. */
 export function checkbox(label, attributes) {
   const box = el("input", { type: "checkbox", id: uniqueId("box"), ...attributes });
   return { box, node: el("div", { class: "check" }, box, el("label", { for: box.id }, label)) };
 }
 
-/** A button that does something; while that lasts, it cannot be pressed again. */
+/** A button; it is disabled while its action runs. */
 export function button(label, action, { kind = "", type = "button", ...more } = {}) {
   const node = el("button", { type, class: kind, ...more }, kind === "link" ? breakable(label) : label);
   if (action) {
@@ -88,7 +88,7 @@ export function select(options, chosen, attributes) {
 }
 
 const LONGEST = 24;
-/** A name or an id (or any value, as JSON) that may be broken behind its marks, and anywhere if it goes on for too long without one. */
+/** A name or an id (or any value, as JSON) that may wrap after punctuation, and anywhere in a long part without any. */
 export function breakable(text) {
   const parts =
     (typeof text === "string" ? text : JSON.stringify(text)).match(
@@ -97,15 +97,15 @@ export function breakable(text) {
   return parts.flatMap((part, index) => (index ? [el("wbr"), part] : [part]));
 }
 
-/** Words for those who cannot see what is drawn. */
+/** Text for screen readers. */
 export const hidden = (text) => el("span", { class: "sr" }, text);
 
-/** A badge: its words say what it means, its colour repeats it. */
+/** A badge: the text has the meaning, the colour repeats it. */
 export const badge = (text, tone = "") => el("span", { class: `badge ${tone}` }, text);
 
 /**
  * A table that stacks its cells on narrow screens. `columns`: names, `rows`: arrays of cells (nodes or text). The roles
- * are said because CSS takes the table's display away there, and with it what assistive technology knows of it.
+ * are explicit because CSS changes the table's display there, which hides its roles from assistive technology.
  */
 export function table(caption, columns, rows, { numeric = [] } = {}) {
   const kind = (index) => (numeric.includes(index) ? "number" : null);
@@ -152,14 +152,14 @@ export function facts(pairs) {
   );
 }
 
-/** Something that did not work, or has to be known; alerts are read out at once. */
+/** A notice of a failure or a warning; alerts are read out at once. */
 export function notice(tone, ...children) {
   return el("div", { class: `notice ${tone}`, role: tone === "bad" ? "alert" : null }, ...children);
 }
 
 const SHOWN_FOR = 8000;
 let clearing;
-/** Tell those who listen, without moving their focus; `seen`: those who look, too, for a while. */
+/** Announce a text to screen readers without moving the focus; `seen`: show it for a while, too. */
 export function announce(text, seen = false) {
   const status = document.getElementById("status");
   clearTimeout(clearing);

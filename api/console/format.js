@@ -1,4 +1,4 @@
-// Numbers, times and texts as they are shown: times in UTC, because every record is.
+// Formats of numbers, times and texts. Times are in UTC, as in every record.
 
 import { now } from "./api.js";
 import { breakable, el } from "./dom.js";
@@ -21,10 +21,10 @@ export const count = (value) => NUMBER.format(value);
 export const percent = (share) => `${SHARE.format(share * 100)} %`;
 export const plural = (number, one, many = `${one}s`) => `${count(number)} ${number === 1 ? one : many}`;
 
-/** Milliseconds; null: nothing was measured. */
+/** Milliseconds; null: not measured. */
 export const milliseconds = (value) => (value === null ? "–" : `${SHORT.format(value)} ms`);
 
-/** A duration in seconds, in its two largest units, or in so many. */
+/** A duration in seconds, in its `most` largest units. */
 export function duration(seconds, most = 2) {
   const parts = [];
   let left = Math.max(0, Math.round(seconds));
@@ -36,7 +36,7 @@ export function duration(seconds, most = 2) {
   return parts.join(" ") || "0 seconds";
 }
 
-/** The same for a narrow place: "90 s" is "1.5 min". */
+/** The same in short form: "90 s" is "1.5 min". */
 export function shortDuration(seconds) {
   const [unit, size] = [
     ["d", 86_400],
@@ -75,17 +75,17 @@ export function time(text) {
   );
 }
 
-/** A value as JSON, one line; numbers as they were sent. */
+/** A value as JSON on one line; numbers unchanged. */
 export function json(value, indent) {
   return JSON.stringify(value, null, indent);
 }
 
-/** A value as text; numbers as they were sent. */
+/** A value as text; numbers unchanged. */
 export const scalar = (value) => (typeof value === "string" ? value : JSON.stringify(value));
 
-/** Something that is copied by hand: an id, an ETag, a hash. */
+/** A value that operators copy: an id, an ETag, a hash. */
 export const code = (text) =>
   el("code", {}, scalar(text).length > KEPT ? breakable(text) : el("span", { class: "keep" }, text));
 
-/** A place in a document, or a document's own. */
+/** A pointer in a document, or a document's name. */
 export const path = (text) => el("code", { class: "path" }, breakable(text));

@@ -1,4 +1,4 @@
-// JSON for people: a tree that opens, the operations of a patch, the differences between two versions.
+// Views of JSON: a tree, the operations of a patch, the differences between two versions.
 
 import { isRaw } from "./api.js";
 import { breakable, el, hidden } from "./dom.js";
@@ -12,7 +12,7 @@ const OUTER = 3; // a value in a line opens its outermost level alone
 const isBranch = (value) => value !== null && typeof value === "object" && !isRaw(value);
 const kindOf = (value) => (value === null ? "null" : isRaw(value) ? "number" : typeof value);
 
-/** A scalar, quoted if it is a text, so that an empty one and the number 1 and the text "1" are told apart. */
+/** A scalar; text is quoted, which distinguishes an empty text, the number 1 and the text "1". */
 function leaf(value) {
   return el(
     "span",
@@ -24,7 +24,7 @@ function leaf(value) {
 const size = (value) =>
   Array.isArray(value) ? plural(value.length, "element") : plural(Object.keys(value).length, "member");
 
-/** A value as a tree; what is inside a closed branch is made when it is opened. */
+/** A value as a tree; a branch is rendered when it is opened. */
 export function tree(value, name = null, depth = 0) {
   const label = name === null ? null : el("span", { class: "name" }, String(name));
   if (!isBranch(value)) return el("div", { class: "row" }, label, label && ": ", leaf(value));
@@ -53,7 +53,7 @@ export function tree(value, name = null, depth = 0) {
   return el("details", { class: "branch", open, on: { toggle: fillOnce } }, summary, list);
 }
 
-/** A tree with the same text beside it as plain JSON. */
+/** A tree, and the same value as plain JSON. */
 export function treeAndText(value, label) {
   const text = el("pre", { tabindex: "0", "aria-label": `${label} as JSON` });
   const raw = el(
@@ -65,7 +65,7 @@ export function treeAndText(value, label) {
   return el("div", { class: "tree" }, tree(value), raw);
 }
 
-/** A value in a line if it is short, else as a tree. */
+/** A value on one line if it is short, else as a tree. */
 export function inline(value) {
   if (value === undefined) return el("span", { class: "muted" }, "nothing");
   if (!isBranch(value)) return leaf(value);
@@ -105,12 +105,12 @@ export function operations(ops, label) {
   return el("ol", { class: "changes", "aria-label": label }, rows);
 }
 
-/** What differs between two versions of a content, one place a line. */
+/** The differences between two versions of a content, one a line. */
 export function differences(before, after, label) {
   const found = difference(before, after);
   if (!found.length) return el("p", { class: "muted" }, "No differences.");
   const rows = found.map((one) => {
-    // What only came or went has its sign at the line's beginning already.
+    // An addition or a removal has its sign at the start of the line.
     const both = one.kind === "changed";
     const side = (tag, mark, word, value) =>
       el(tag, { class: both ? "signed" : null }, both && sign(mark), hidden(`${word}: `), el("div", {}, inline(value)));

@@ -1,4 +1,4 @@
-// The frame: who is signed in, which view is open, whose memory is looked at. Views are in views/.
+// The frame: the sign-in, the open view and the selected user. Views are in views/.
 
 import { get, Refusal } from "./api.js";
 import { announce, badge, button, checkbox, el, field, hidden, notice, put } from "./dom.js";
@@ -27,14 +27,14 @@ let handedOver = {};
 
 const current = () => VIEWS.find(({ id }) => location.hash === `#${id}`) ?? VIEWS[0];
 
-/** Open another view, and tell it what to begin with. */
+/** Open another view with its initial state. */
 function open(id, options = {}) {
   handedOver = options;
   if (location.hash === `#${id}`) show({ focus: true });
   else location.hash = id;
 }
 
-/** Run `work` into a container; what the API refuses is shown in its place. */
+/** Render the result of `work` into a container, or the error of the API. */
 async function load(container, signal, work) {
   container.setAttribute("aria-busy", "true");
   put(container, el("p", { class: "muted" }, "Loading …"));
@@ -148,7 +148,7 @@ function showSignIn(about) {
     put(trouble);
     use(input.value.trim().replace(/^Bearer\s+/i, ""), box.checked);
     try {
-      // Any call will do: a token that is accepted, but has not the role for this one, is a token.
+      // Any call checks the token: one without the role for this call is still valid.
       await get("/v1/profiles", { query: { limit: 1 } });
       enter();
     } catch (error) {

@@ -1,4 +1,4 @@
-// What the profiles say of a document: budget, pending section, freshness. The rules are docs/profiles.md and docs/upkeep.md.
+// The rules of the profiles for a document: limits, pending section, freshness. See docs/profiles.md and docs/upkeep.md.
 
 import { all, each, get, isRaw } from "./api.js";
 
@@ -6,7 +6,7 @@ const DAY = 86_400_000;
 const DATE = /^\d{4}-\d\d-\d\d$/;
 const DATE_TIME = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d{1,9})?(Z|[+-]\d\d:\d\d)$/i;
 
-/** Every profile the token may know, whole. */
+/** Every profile that the token may read. */
 export async function loadProfiles(signal) {
   const { rows } = await all("/v1/profiles", "profiles", { signal });
   return each(
@@ -39,8 +39,8 @@ const segments = (pointer) =>
     .slice(1)
     .map((part) => part.replaceAll("~1", "/").replaceAll("~0", "~"));
 
-/** The entries of an array of the content; none if it is absent or no array. */
-export function entriesAt(content, pointer) {
+/** The entries of an array of the content; none if it is absent or not an array. */
+function entriesAt(content, pointer) {
   let value = content;
   for (const name of segments(pointer))
     value =
@@ -66,7 +66,7 @@ const member = (entry, name) =>
     ? entry[name]
     : undefined;
 
-/** What upkeep would call expired or stale: {expired, stale, dated, next}, or null if no rule says anything of it. */
+/** The counts of expired and stale entries by the upkeep rules: {expired, stale, dated, next}; null without a rule. */
 export function freshness(content, rules, now) {
   const told = { expired: 0, stale: 0, dated: 0, next: null };
   let ruled = false;
@@ -93,7 +93,7 @@ function add(told, entry, rule, now) {
   }
 }
 
-/** The proposals that wait in a document: [{item, index, section, profile, binding}]. */
+/** The pending items of a document: [{item, index, section, profile, binding}]. */
 export function pendingIn(content, rules) {
   const seen = new Set();
   return rules.flatMap(({ profile, binding }) => {
@@ -109,7 +109,7 @@ export function pendingIn(content, rules) {
 const textOf = (value) => (typeof value === "string" ? value : "");
 const within = (path, place) => path === place || path.startsWith(`${place}/`);
 
-/** The threshold that a confirmation has to reach, by the profile under which the item was proposed. */
+/** The minimum confidence of a confirmation, by the profile under which the item was proposed. */
 export function neededConfidence(profiles, item) {
   const profile = profiles.find(({ profile_id: id }) => id === item.profile_id);
   const durable = profile?.durable_sections[item.binding_id] ?? [];

@@ -1,4 +1,4 @@
-// The token and whose memory is looked at. In memory, and in the tab's sessionStorage if the operator says so; in no URL.
+// The token and the selected user. In memory, and in the tab's sessionStorage if the operator chooses; never in a URL.
 
 const TOKEN = "memnet.token";
 const SUBJECT = "memnet.subject";
@@ -7,24 +7,24 @@ let held = sessionStorage.getItem(TOKEN);
 
 export const token = () => held;
 
-/** Take a token; `keep` has it outlive a reload of this tab. */
+/** Set the token; `keep` stores it across reloads of this tab. */
 export function use(text, keep) {
   held = text;
   if (keep) sessionStorage.setItem(TOKEN, text);
   else sessionStorage.removeItem(TOKEN);
 }
 
-/** Drop the token and everything that was asked with it. `refusal`: why, if the API no longer takes it. */
+/** Drop the token and all data loaded with it. `refusal`: why the API refused it, if it did. */
 export function forget(refusal = null) {
   held = null;
   sessionStorage.removeItem(TOKEN);
   for (const listener of listeners) listener(refusal);
 }
 
-/** Hear of a token that was dropped. */
+/** Call `listener` when the token is dropped. */
 export const onForgotten = (listener) => listeners.add(listener);
 
-/** What the token says of itself, unchecked and for display alone: the API decides by its own reading. */
+/** The claims of the token, only for display: nothing is checked here, the API verifies them itself. */
 export function claims() {
   try {
     const [, payload] = held.split(".");
@@ -52,7 +52,7 @@ try {
   sessionStorage.removeItem(SUBJECT);
 }
 
-/** Whose memory is looked at: {tenant, user}. */
+/** The selected user: {tenant, user}. */
 export const currentSubject = () => subject;
 
 export function setSubject(tenant, user) {

@@ -1,4 +1,4 @@
-// A user's documents with what the profiles say of them: what several views begin with.
+// A user's documents with the rules of the profiles, for several views.
 
 import { all, call, documentUrl, each, now, userUrl } from "./api.js";
 import { el, notice } from "./dom.js";
@@ -7,7 +7,7 @@ import { freshness, loadProfiles, pendingIn, rulesFor } from "./profiles.js";
 
 const MOST = 500;
 
-/** Every document of the list, read: [{listed, etag, document, rules, fresh, pending}], and what could not be. */
+/** Read every document of the list: [{listed, etag, document, rules, fresh, pending}], and the failures. */
 export async function loadDocuments(subject, signal) {
   const [{ rows, complete }, profiles] = await Promise.all([
     all(`${userUrl(subject)}/documents`, "documents", { signal, most: MOST }),
@@ -17,8 +17,8 @@ export async function loadDocuments(subject, signal) {
   return { documents: documents.filter(Boolean), profiles, complete };
 }
 
-/** One document as it stands; null if it was deleted since it was listed. */
-export async function readDocument(subject, listed, profiles, signal) {
+/** The current version of a document; null if it was deleted since it was listed. */
+async function readDocument(subject, listed, profiles, signal) {
   try {
     const { body, etag } = await call("GET", documentUrl(subject, listed.namespace, listed.path), {
       signal,
@@ -40,10 +40,10 @@ export async function readDocument(subject, listed, profiles, signal) {
   }
 }
 
-/** The name by which people know a document. */
+/** The display name of a document. */
 export const nameOf = ({ namespace, path }) => `${namespace}/${path}`;
 
-/** What is said where a list is cut. */
+/** The note below a list that was cut. */
 export const incomplete = (complete, rows) =>
   complete
     ? null

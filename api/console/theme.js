@@ -1,4 +1,4 @@
-// Light, dark, or what the system says; remembered for this browser, and the one thing that is.
+// Light, dark or the system's theme. It is the only thing that this browser stores permanently.
 
 const KEY = "memnet.theme";
 const THEMES = ["auto", "light", "dark"];
@@ -11,7 +11,7 @@ function stored() {
   }
 }
 
-/** Apply the remembered theme and follow the control. */
+/** Apply the stored theme and follow the control. */
 export function startTheme(control) {
   const apply = (theme) => {
     document.documentElement.dataset.theme = theme;
@@ -23,7 +23,7 @@ export function startTheme(control) {
     try {
       localStorage.setItem(KEY, control.value);
     } catch {
-      // It holds until the page is left.
+      // It applies until the page is closed.
     }
   });
 }

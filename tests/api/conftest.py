@@ -1,4 +1,4 @@
-"""The real application on memory adapters, and tokens that its own validator verifies."""
+"""The real application on memory adapters, and tokens for it."""
 
 from collections.abc import AsyncIterator, Callable
 from dataclasses import replace

@@ -109,7 +109,7 @@ def others() -> Iterator[tuple[str, str, str, str]]:
 
 
 async def measure() -> dict[str, dict[str, float]]:
-    """Send each body REPEATS times; of the processor time the least counts, which nobody else has lengthened."""
+    """Send each body REPEATS times; return the least processor time, which other processes disturb least."""
     root = Path(__file__).parents[2]
     services = in_memory(
         sample_settings(issuer_url=ISSUER, audience=AUDIENCE),

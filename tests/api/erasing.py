@@ -1,4 +1,4 @@
-"""A user of whom something of everything is stored, and an erasure of that user, asked for over HTTP."""
+"""A user with data of every kind, and an erasure of that user over HTTP."""
 
 from datetime import timedelta
 from functools import partial
@@ -33,7 +33,7 @@ async def drain(services: Service) -> None:
 
 
 async def live(client: httpx.AsyncClient, services: Service, etag: str) -> dict[str, str]:
-    """Something of everything, and the ETags and ids to name it by."""
+    """Store data of every kind; return its ETags and ids."""
     first = await write(client, BASE, creating())
     await create_conflict(proposal(base_etag=first), dispute(), services, rebases=1)
     alpha = await write(client, {**BASE, "summary": "Another"}, changing(first, "second"))
@@ -62,13 +62,13 @@ def advance(services: Service, seconds: float = 960) -> None:
 
 
 async def work(services: Service) -> None:
-    """What the timer does at once."""
+    """Run the timer at once."""
     await drain(services)
     await erase_users(None, services)
 
 
 async def finish(services: Service) -> None:
-    """What the timer does once nothing can arrive any more."""
+    """Run the timer before and after the quiescence time."""
     await work(services)
     advance(services)
     assert await erase_users(None, services) == {Erased.FINISHED: 1}
@@ -79,6 +79,6 @@ async def names(services: Service, scope: UserScope = SCOPE) -> list[str]:
 
 
 async def only_accepted(services: Service) -> None:
-    """The fence is up and the documents are empty; nothing is removed yet."""
+    """The fence exists and the documents are empty; nothing is removed yet."""
     actor = Actor("svc-privacy", frozenset())
     await request_erasure(SCOPE, services, idempotency_key="forget-1", actor=actor)

@@ -1,4 +1,4 @@
-"""The application behind the real server, for what only a connection can show."""
+"""The application behind the real server, for tests over connections."""
 
 import asyncio
 import socket
@@ -38,7 +38,7 @@ class Served:
             runner.run(serve())
 
     def connection(self, *, receive_buffer: int | None = None) -> socket.socket:
-        """A connection of one's own, to be closed by who asked for it; `receive_buffer` is in bytes."""
+        """Open a connection; the caller closes it. `receive_buffer` is in bytes."""
         opened = socket.socket()
         opened.settimeout(60)
         if receive_buffer is not None:

@@ -1,4 +1,4 @@
-"""Who is let in, for every route the OpenAPI lists: a new route is covered the day it is added."""
+"""Authorization of every route in the OpenAPI document, including new ones."""
 
 from itertools import product
 from typing import Any
@@ -46,7 +46,7 @@ VALUES = {
     "erasure_id": "e-1",
 }
 WITHOUT_TENANT = {"list_profiles", "get_profile", "get_schema", "get_statistics"}
-"""Operations that tell of the service alone, and so take a role and no tenant. A new one is a decision."""
+"""Operations about the service alone, which require a role and no tenant."""
 
 
 def operations(app: FastAPI) -> list[tuple[str, str, str]]:
@@ -117,7 +117,7 @@ def test_what_concerns_no_tenant_has_none_in_its_path(app: FastAPI) -> None:
 
 
 @pytest.mark.parametrize("role", [*ALL_ROLES, "Memory.Everything", "memory.admin"])
-async def test_each_role_opens_its_operations_and_no_other(
+async def test_each_role_allows_its_operations_and_no_other(
     anonymous: httpx.AsyncClient, app: FastAPI, token: Token, role: str
 ) -> None:
     anonymous.headers = httpx.Headers(bearer(token(role)))
@@ -135,7 +135,7 @@ REASON_ROLE = {"live_update": "Memory.Write", "replay_update": "Memory.Replay", 
 
 
 @pytest.mark.parametrize(("reason", "role"), list(product(REASON_ROLE, REASON_ROLE.values())))
-async def test_a_patchs_reason_takes_its_role(
+async def test_the_reason_of_a_patch_requires_its_role(
     anonymous: httpx.AsyncClient, token: Token, reason: str, role: str
 ) -> None:
     body = patch_body(reason=reason, confidence=1.0)
@@ -176,7 +176,7 @@ class TestQuota:
         other = await client.get("/v1/tenants/t1/users/v9/documents", headers=bearer(token(oid="svc-b")))
         assert other.status_code == 200
 
-    async def test_what_is_not_let_in_is_not_counted(
+    async def test_refused_requests_are_not_counted(
         self, anonymous: httpx.AsyncClient, token: Token, services: Service
     ) -> None:
         for _ in range(10):
@@ -201,7 +201,7 @@ async def test_the_ids_come_before_the_tenant(client: httpx.AsyncClient, app: Fa
 @pytest.mark.parametrize("reason", [Reason.COMPACTION, Reason.FRESHNESS])
 def test_no_client_can_claim_a_reason_of_the_service(reason: Reason) -> None:
     assert reason not in ROLE_OF_REASON
-    body = {"profile_id": "p", "binding_id": "b", "ops": []}
-    assert PatchBody(**body, reason="live_update").reason == "live_update"
+    body = {"profile_id": "p", "binding_id": "b", "ops": [], "reason": "live_update"}
+    assert PatchBody.model_validate(body).reason == "live_update"
     with pytest.raises(ValidationError):
-        PatchBody(**body, reason=reason.value)
+        PatchBody.model_validate({**body, "reason": reason.value})

@@ -1,4 +1,4 @@
-"""The profiles and schemas over HTTP: what the service works by, for those who may know it."""
+"""Profiles and schemas over HTTP."""
 
 from dataclasses import replace
 
@@ -15,11 +15,11 @@ PROFILES, COPILOT = "/v1/profiles", "/v1/profiles/project-copilot-v1"
 SCHEMA = "/v1/schemas/memory.user.dynamic/1.0.0"
 
 
-async def test_profiles_are_listed_with_what_they_bind(client: httpx.AsyncClient) -> None:
-    told = (await client.get(PROFILES)).json()
-    assert [row["profile_id"] for row in told["profiles"]] == ["project-copilot-v1", "support-desk-v1"]
-    assert told["next_cursor"] is None
-    dynamic = told["profiles"][0]["document_bindings"][1]
+async def test_profiles_are_listed_with_their_bindings(client: httpx.AsyncClient) -> None:
+    result = (await client.get(PROFILES)).json()
+    assert [row["profile_id"] for row in result["profiles"]] == ["project-copilot-v1", "support-desk-v1"]
+    assert result["next_cursor"] is None
+    dynamic = result["profiles"][0]["document_bindings"][1]
     assert dynamic == {
         "binding_id": "user_dynamic",
         "namespace": "user",
@@ -42,27 +42,27 @@ async def test_the_list_has_pages(client: httpx.AsyncClient) -> None:
     ]
 
 
-async def test_a_profile_is_told_whole_with_what_was_left_out(client: httpx.AsyncClient, catalog: Catalog) -> None:
+async def test_a_profile_is_returned_with_its_defaults(client: httpx.AsyncClient, catalog: Catalog) -> None:
     response = await client.get(COPILOT)
-    told = response.json()
-    assert told["profile"] == catalog.profiles["project-copilot-v1"].model_dump(mode="json")
-    assert told["profile"]["pending_sections"] == {"user_dynamic": "/pending_confirmations"}
-    assert told["profile"]["upkeep_rules"]["user_dynamic"][2]["verified_field"] == "last_verified_at"
-    assert told["etag"] == response.headers["ETag"]
+    result = response.json()
+    assert result["profile"] == catalog.profiles["project-copilot-v1"].model_dump(mode="json")
+    assert result["profile"]["pending_sections"] == {"user_dynamic": "/pending_confirmations"}
+    assert result["profile"]["upkeep_rules"]["user_dynamic"][2]["verified_field"] == "last_verified_at"
+    assert result["etag"] == response.headers["ETag"]
     listed = (await client.get(PROFILES)).json()["profiles"][0]
-    assert listed["etag"] == told["etag"]
+    assert listed["etag"] == result["etag"]
 
 
-async def test_a_schema_version_is_told_as_it_is_registered(client: httpx.AsyncClient, catalog: Catalog) -> None:
+async def test_a_schema_version_is_returned_as_registered(client: httpx.AsyncClient, catalog: Catalog) -> None:
     response = await client.get(SCHEMA)
-    told = response.json()
-    assert (told["schema_id"], told["schema_version"]) == ("memory.user.dynamic", "1.0.0")
-    assert told["schema"] == catalog.schemas["memory.user.dynamic", "1.0.0"].body
-    assert told["etag"] == response.headers["ETag"]
+    result = response.json()
+    assert (result["schema_id"], result["schema_version"]) == ("memory.user.dynamic", "1.0.0")
+    assert result["schema"] == catalog.schemas["memory.user.dynamic", "1.0.0"].body
+    assert result["etag"] == response.headers["ETag"]
 
 
 @pytest.mark.parametrize("url", [COPILOT, SCHEMA])
-async def test_who_has_it_is_told_so(client: httpx.AsyncClient, url: str) -> None:
+async def test_a_known_version_is_not_sent_again(client: httpx.AsyncClient, url: str) -> None:
     etag = (await client.get(url)).headers["ETag"]
     again = await client.get(url, headers={"If-None-Match": etag})
     assert (again.status_code, again.content, again.headers["ETag"]) == (304, b"", etag)
@@ -82,7 +82,7 @@ async def test_who_has_it_is_told_so(client: httpx.AsyncClient, url: str) -> Non
         ("/v1/profiles?cursor=x", 400, "INVALID_CURSOR"),
     ],
 )
-async def test_what_is_not_there_is_told_by_its_code(
+async def test_missing_resources_have_their_error_codes(
     client: httpx.AsyncClient, url: str, status: int, expected: str
 ) -> None:
     response = await client.get(url)

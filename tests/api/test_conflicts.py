@@ -1,4 +1,4 @@
-"""Conflicts over HTTP: listed with what it takes to decide them, retried, discarded."""
+"""Conflicts over HTTP: list, retry, discard."""
 
 from typing import Any
 

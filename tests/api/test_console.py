@@ -1,4 +1,4 @@
-"""The operator's page as it is served: nobody's data, its own files, a strict policy."""
+"""The operator's page: no data, its own files, a strict policy."""
 
 import re
 from importlib.resources import files

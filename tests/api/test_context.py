@@ -1,4 +1,4 @@
-"""Context over HTTP: what is selected, what is left out, and what the answer says of it."""
+"""Context over HTTP: the selected documents, and those left out."""
 
 from datetime import timedelta
 from typing import Any, Literal
@@ -39,8 +39,8 @@ async def memory(client: httpx.AsyncClient, etag: str) -> None:
         {"project_id": f"project-{name}", "aliases": [f"project {name}"], "keywords": [name]}
         for name in ("alpha", "beta")
     ]
-    body: dict[str, Any] = {**REPLACEMENT, "document": dict(REPLACEMENT["document"])}  # type: ignore[call-overload]
-    body["document"]["content"] = {"profile": {}, "projects_index": index}
+    content = {"profile": {}, "projects_index": index}
+    body = {**REPLACEMENT, "document": {**REPLACEMENT["document"], "content": content}}
     assert (await client.put(STATIC, json=body, headers=creating("s"))).status_code == 201
     for name in ("alpha", "beta"):
         op = {"op": "add", "path": "/content/summary", "value": f"About {name}."}
@@ -85,7 +85,7 @@ async def test_no_project_when_unsure(client: httpx.AsyncClient) -> None:
 
 
 @pytest.mark.usefixtures("memory")
-async def test_what_does_not_fit_is_named(client: httpx.AsyncClient) -> None:
+async def test_documents_that_do_not_fit_are_named(client: httpx.AsyncClient) -> None:
     found = await assemble(client, max_docs=1)
     assert [row["binding_id"] for row in found["documents"]] == ["user_static"]
     assert {row["reason"] for row in found["dropped_bindings"]} == {"max_docs"}
@@ -107,7 +107,7 @@ async def test_another_profile_has_its_own_variable(client: httpx.AsyncClient) -
     assert found["selected_project_id"] is None
 
 
-async def test_a_hint_that_the_profile_has_no_variable_for_says_nothing(client: httpx.AsyncClient) -> None:
+async def test_an_unknown_hint_is_ignored(client: httpx.AsyncClient) -> None:
     found = await assemble(client, conversation_hint={"text": "", "mood": "in a hurry"})
     assert found["selected"] == {}
 
@@ -115,7 +115,7 @@ async def test_a_hint_that_the_profile_has_no_variable_for_says_nothing(client: 
 @pytest.mark.parametrize(
     ("body", "status", "expected"),
     [
-        ({"profile_id": "nobody"}, 404, "PROFILE_NOT_FOUND"),
+        ({"profile_id": "unknown"}, 404, "PROFILE_NOT_FOUND"),
         ({"conversation_hint": {"project_id": "../x"}}, 400, "INVALID_IDENTIFIER"),
         ({"conversation_hint": {"project_id": ""}}, 400, "INVALID_IDENTIFIER"),
         ({"conversation_hint": {"text": 7}}, 400, "MALFORMED_REQUEST"),
@@ -146,10 +146,10 @@ class TestRoutingDebug:
         assert ("routing_debug" in found) is (wanted == "always" or (wanted == "on_request" and asked))
 
 
-async def test_guidance_stands_apart_and_what_has_expired_is_left_out(
+async def test_guidance_is_separate_and_expired_entries_are_left_out(
     client: httpx.AsyncClient, etag: str, services: Service, token: Token
 ) -> None:
-    """One entry lives a day, by its class, and is over when the assembly is asked for."""
+    """By its class, one entry expires after a day."""
 
     def entry(name: str, **members: Any) -> dict[str, Any]:
         fixed = {"confidence": 1, "evidence": {"message_ids": [name]}, "last_verified_at": "2026-02-14T20:00:00Z"}

@@ -1,4 +1,4 @@
-"""Events in an assembled context, over HTTP: only if asked, confined, and never a reason to fail."""
+"""Events in an assembled context over HTTP: on request, limited to the user, and never a reason to fail."""
 
 import asyncio
 import sys
@@ -69,8 +69,8 @@ async def remembered(client: httpx.AsyncClient) -> None:
         {"project_id": "alpha", "aliases": ["Alpha"], "keywords": ["latency", "vector search"]},
         {"project_id": "beta", "aliases": ["Beta"], "keywords": ["latency", "billing"]},
     ]
-    body: dict[str, Any] = {**REPLACEMENT, "document": dict(REPLACEMENT["document"])}  # type: ignore[call-overload]
-    body["document"]["content"] = {"profile": {}, "projects_index": index}
+    content = {"profile": {}, "projects_index": index}
+    body = {**REPLACEMENT, "document": {**REPLACEMENT["document"], "content": content}}
     assert (await client.put(STATIC, json=body, headers=creating("s"))).status_code == 201
     evidence = {"message_ids": ["m1"]}
     rows = [
@@ -156,7 +156,7 @@ class TestTrouble:
         return replace(services, search=Search(broken, services.search.register, services.erasures))
 
     @pytest.mark.usefixtures("remembered")
-    async def test_the_documents_come_all_the_same(self, client: httpx.AsyncClient) -> None:
+    async def test_the_documents_are_returned_without_events(self, client: httpx.AsyncClient) -> None:
         found = await assembled(client, "latency of alpha", include_events=WISH)
         assert [row["binding_id"] for row in found["documents"]] == ["user_static"]
         assert found["selected_project_id"] == "alpha"
@@ -172,7 +172,7 @@ class TestMeaning:
         return in_memory(settings, catalog, embedder)
 
     @pytest.mark.usefixtures("remembered")
-    async def test_it_settles_what_a_shared_keyword_leaves_open(self, client: httpx.AsyncClient) -> None:
+    async def test_it_decides_between_projects_that_share_a_keyword(self, client: httpx.AsyncClient) -> None:
         found = await assembled(client, "latency", include_events=WISH)
         assert found["routing_debug"]["semantic"]["outcome"] == "too_close"
         found = await assembled(client, "latency of the vector thing", include_events=WISH)

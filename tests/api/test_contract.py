@@ -31,9 +31,9 @@ async def test_if_match_on_a_write_is_what_its_pattern_says(
 
 def test_a_write_says_which_precondition_it_needs(app: FastAPI) -> None:
     for operation in ("patch_document", "replace_document"):
-        told = parameters(app, operation)
-        assert "428" in told["If-Match"]["description"]
-        assert "Exactly one of this and If-Match is required" in told["If-None-Match"]["description"]
+        result = parameters(app, operation)
+        assert "428" in result["If-Match"]["description"]
+        assert "Exactly one of this and If-Match is required" in result["If-None-Match"]["description"]
     assert parameters(app, "delete_document")["If-Match"]["required"] is True
 
 
@@ -78,7 +78,7 @@ async def test_a_verb_of_a_replay_takes_post_alone(client: httpx.AsyncClient, me
 
 
 @pytest.mark.parametrize("query", ["dry_run=null", "dry_run=1", "as_of=yesterday"])
-async def test_a_query_parameter_is_checked_beside_the_body(client: httpx.AsyncClient, query: str) -> None:
+async def test_a_query_parameter_is_checked_as_well_as_the_body(client: httpx.AsyncClient, query: str) -> None:
     body = {"dry_run": True, "as_of": "2024-06-01T00:00:00Z"}
     response = await client.post(f"{USER}/retention:apply?{query}", json=body)
     assert (response.status_code, code(response)) == (400, "MALFORMED_REQUEST")

@@ -73,7 +73,7 @@ async def test_another_conversation_under_its_id_is_409(client: httpx.AsyncClien
 @pytest.mark.parametrize(
     ("members", "status", "expected"),
     [
-        ({"profile_id": "nobody"}, 404, "PROFILE_NOT_FOUND"),
+        ({"profile_id": "unknown"}, 404, "PROFILE_NOT_FOUND"),
         ({"messages": []}, 400, "MALFORMED_REQUEST"),
         ({"messages": conversation_body()["messages"] * 2}, 400, "MALFORMED_REQUEST"),
         ({"messages": [{"message_id": "m1", "role": "user", "content": "x"}]}, 400, "MALFORMED_REQUEST"),
@@ -90,7 +90,7 @@ async def test_what_is_no_conversation_is_refused(
     assert (await services.records.list(SCOPE, ItemKind.SNAPSHOTS, limit=10, cursor=None)).items == []
 
 
-async def test_it_is_read_back_as_it_was_sent_and_the_reading_is_listed(client: httpx.AsyncClient) -> None:
+async def test_a_snapshot_is_read_unchanged_and_the_read_is_listed(client: httpx.AsyncClient) -> None:
     await send(client)
     response = await client.get(READ)
     assert response.status_code == 200
@@ -187,7 +187,7 @@ async def test_without_the_vault_a_stored_snapshot_is_not_read(
     assert (response.status_code, code(response)) == (503, "VAULT_UNAVAILABLE")
 
 
-async def test_a_broker_that_is_down_is_told_and_no_reason_to_refuse(
+async def test_a_broker_that_is_down_is_reported_and_does_not_refuse_the_snapshot(
     client: httpx.AsyncClient, services: Service
 ) -> None:
     assert isinstance(services.queue, MemoryQueue)

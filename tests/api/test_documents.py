@@ -10,7 +10,7 @@ from memnet.service import Service
 from memnet.settings import Settings
 from tests.api.conftest import ALL_ROLES, DYNAMIC, USER, Token, bearer, changing, code, creating, patch_body
 
-REPLACEMENT = {
+REPLACEMENT: dict[str, Any] = {
     "profile_id": "project-copilot-v1",
     "binding_id": "user_static",
     "document": {
@@ -117,7 +117,7 @@ async def test_as_of_reads_an_earlier_version_by_change_and_by_time(
 
 
 @pytest.mark.parametrize("role", ALL_ROLES)
-async def test_an_earlier_version_takes_a_role_that_reads_the_audit(
+async def test_an_earlier_version_requires_a_role_that_reads_the_audit(
     client: httpx.AsyncClient, etag: str, token: Token, role: str
 ) -> None:
     change_id = (await client.get(f"{USER}/audit")).json()["records"][0]["change_id"]
@@ -151,10 +151,10 @@ async def test_a_dry_run_shows_the_document_to_a_reader_alone(
     client: httpx.AsyncClient, etag: str, token: Token, roles: list[str], shown: bool
 ) -> None:
     headers = {**changing(etag, "k"), **bearer(token(*roles))}
-    told = await client.patch(DYNAMIC, json=patch_body(), headers=headers, params={"dry_run": "true"})
-    assert told.status_code == 200
-    assert told.json()["dry_run"] is True
-    assert ("document" in told.json()) is shown
+    result = await client.patch(DYNAMIC, json=patch_body(), headers=headers, params={"dry_run": "true"})
+    assert result.status_code == 200
+    assert result.json()["dry_run"] is True
+    assert ("document" in result.json()) is shown
 
 
 async def test_a_repeated_request_is_answered_alike_and_says_so(client: httpx.AsyncClient, etag: str) -> None:
@@ -245,7 +245,7 @@ async def test_an_encoded_slash_is_part_of_the_path(client: httpx.AsyncClient, e
     assert code(response) == "DOCUMENT_NOT_FOUND"
 
 
-async def test_the_actor_is_the_tokens_principal(client: httpx.AsyncClient, token: Any, etag: str) -> None:  # type: ignore[no-untyped-def]
+async def test_the_actor_is_the_tokens_principal(client: httpx.AsyncClient, token: Token, etag: str) -> None:
     headers = {**changing(etag, "b"), **bearer(token(oid="svc-b"))}
     await client.patch(DYNAMIC, json=patch_body(), headers=headers)
     actors = [record["actor"] for record in (await client.get(f"{USER}/audit")).json()["records"]]

@@ -1,4 +1,4 @@
-"""What everybody meets over HTTP while a user's memory is erased: writers are told so, and reads do not fail."""
+"""The API while a user's memory is erased: writes are refused, and reads do not fail."""
 
 from collections.abc import AsyncIterator, Awaitable, Callable
 from functools import partial
@@ -32,13 +32,13 @@ from tests.domain.snapshot_samples import conversation_body
 
 @pytest.fixture
 async def lived(client: httpx.AsyncClient, services: Service, etag: str) -> dict[str, str]:
-    """Something of everything, and the ETags and ids to name it by."""
+    """Store data of every kind; return its ETags and ids."""
     return await live(client, services, etag)
 
 
 @pytest.fixture(autouse=True)
 async def drained(services: Service) -> AsyncIterator[None]:
-    """Nothing goes on behind a test's back."""
+    """Wait for background work at the end of each test."""
     yield
     await drain(services)
 
@@ -47,7 +47,7 @@ async def drained(services: Service) -> AsyncIterator[None]:
 
 
 async def keys_gone(services: Service) -> None:
-    """The keys go first: what is left cannot be read by anybody."""
+    """The keys are removed first: the rest cannot be decrypted."""
     await only_accepted(services)
     async for found in rows(partial(services.user_storage.list, SCOPE)):
         if found.name.startswith(f"{SCOPE.prefix}keys/"):
@@ -55,7 +55,7 @@ async def keys_gone(services: Service) -> None:
 
 
 async def all_gone(services: Service) -> None:
-    """Everything is removed, and the settle time is not over."""
+    """Everything is removed; the quiescence time has not passed."""
     await only_accepted(services)
     assert await erase_user(SCOPE, services) is Erased.WAITING
 
@@ -68,12 +68,12 @@ def document_writes(lived: dict[str, str]) -> list[tuple[str, str, dict[str, Any
     project = {"schema_id": "memory.project", "schema_version": "1.0.0", "content": BASE}
     put = {"profile_id": "project-copilot-v1", "binding_id": "project_doc", "document": project}
     beta = f"{USER}/documents/projects/beta.json"
-    # With the ETag that was read, with one that was never given, and for a document that never was.
+    # With the current ETag, with an unknown one, and for a document that never existed.
     dynamic = [creating("k1"), changing(lived["dynamic"], "k2"), changing('"7-0000000000000000"', "k3")]
     alpha = [creating("k4"), changing(lived["alpha"], "k5"), changing('"7-0000000000000000"', "k6")]
     return [
         *(("PATCH", DYNAMIC, patch_body(), headers) for headers in dynamic),
-        ("PATCH", DYNAMIC, patch_body(), creating()),  # The very request that has created it.
+        ("PATCH", DYNAMIC, patch_body(), creating()),  # The request that created it.
         *(("PUT", ALPHA, put, headers) for headers in alpha),
         *(("PUT", beta, put, headers) for headers in alpha),
         *(("DELETE", f"{path}?reason=over", {}, headers) for path in (ALPHA, beta) for headers in alpha[1:]),
@@ -81,7 +81,7 @@ def document_writes(lived: dict[str, str]) -> list[tuple[str, str, dict[str, Any
 
 
 @MOMENTS
-async def test_every_write_is_told_so(client: Any, services: Any, lived: Any, moment: Moment) -> None:
+async def test_every_write_is_refused(client: Any, services: Any, lived: Any, moment: Moment) -> None:
     await moment(services)
     before = await names(services)
     other = {**event("e-2", THEN), "digest": "Something else."}
@@ -103,7 +103,7 @@ async def test_every_write_is_told_so(client: Any, services: Any, lived: Any, mo
 
 
 @MOMENTS
-async def test_nobody_else_notices(client: Any, services: Any, lived: Any, moment: Moment) -> None:
+async def test_other_users_are_not_affected(client: Any, services: Any, lived: Any, moment: Moment) -> None:
     await moment(services)
     theirs = f"{USER}0"
     for user in (theirs, "/v1/tenants/t1/users/u2"):
@@ -164,7 +164,7 @@ async def test_reads_do_not_fail(client: Any, app: Any, services: Any, lived: An
 
 
 @MOMENTS
-async def test_nothing_that_is_erased_is_shown(client: Any, services: Any, lived: Any, moment: Moment) -> None:
+async def test_erased_data_is_not_shown(client: Any, services: Any, lived: Any, moment: Moment) -> None:
     await moment(services)
     assert (await client.get(f"{USER}/documents")).json()["documents"] == []
     assert (await client.get(f"{USER}/audit")).json()["records"] == []
@@ -173,7 +173,7 @@ async def test_nothing_that_is_erased_is_shown(client: Any, services: Any, lived
         assert (response.status_code, code(response)) == (404, "DOCUMENT_NOT_FOUND")
 
 
-async def test_after_the_receipt_the_user_begins_afresh(client: Any, services: Any, lived: Any) -> None:
+async def test_after_the_receipt_the_user_starts_from_scratch(client: Any, services: Any, lived: Any) -> None:
     await accepted(client)
     await finish(services)
     assert await names(services) == []

@@ -1,4 +1,4 @@
-"""Erasing a user's memory over HTTP: accepted once, refused to every writer, told until the receipt."""
+"""Erase a user's memory over HTTP: the request, the progress and the receipt."""
 
 from collections.abc import AsyncIterator
 from dataclasses import replace
@@ -37,24 +37,24 @@ from tests.api.erasing import (
 
 @pytest.fixture
 async def lived(client: httpx.AsyncClient, services: Service, etag: str) -> dict[str, str]:
-    """Something of everything, and the ETags and ids to name it by."""
+    """Store data of every kind; return its ETags and ids."""
     return await live(client, services, etag)
 
 
 @pytest.fixture(autouse=True)
 async def drained(services: Service) -> AsyncIterator[None]:
-    """Nothing goes on behind a test's back."""
+    """Wait for background work at the end of each test."""
     yield
     await drain(services)
 
 
 class TestRequest:
-    async def test_it_is_accepted_and_a_timer_does_the_rest(self, client: Any, services: Any, lived: Any) -> None:
+    async def test_it_is_accepted_and_run_by_a_timer(self, client: Any, services: Any, lived: Any) -> None:
         response = await request(client)
         assert response.status_code == 202
-        told = response.json()
-        assert told == {
-            "erasure_id": told["erasure_id"],
+        result = response.json()
+        assert result == {
+            "erasure_id": result["erasure_id"],
             "status": "running",
             "accepted_at": THEN,
             "removed": {},
@@ -64,11 +64,11 @@ class TestRequest:
         }
         await work(services)
         assert await names(services) == []
-        told = (await client.get(f"{ERASURES}/{told['erasure_id']}")).json()
-        assert (told["status"], told["failing"], told["receipt"]) == ("running", {}, None)
-        assert told["removed"]["documents"] == 2
-        assert told["removed"].keys() >= {"keys", "audit", "events", "snapshots", "replays", "conflicts", "accesses"}
-        assert told["removed"].keys() >= {"marks", "index_documents", "messages"}
+        result = (await client.get(f"{ERASURES}/{result['erasure_id']}")).json()
+        assert (result["status"], result["failing"], result["receipt"]) == ("running", {}, None)
+        assert result["removed"]["documents"] == 2
+        assert result["removed"].keys() >= {"keys", "audit", "events", "snapshots", "replays", "conflicts", "accesses"}
+        assert result["removed"].keys() >= {"marks", "index_documents", "messages"}
 
     async def test_an_idempotency_key_is_required(self, client: Any, services: Any, lived: Any) -> None:
         before = await names(services)
@@ -78,7 +78,7 @@ class TestRequest:
         assert await names(services) == before
         assert await services.erasures.read(SCOPE) is None
 
-    async def test_while_it_runs_the_same_request_is_answered_with_it_and_another_is_refused(
+    async def test_while_it_runs_the_same_request_returns_it_and_another_is_refused(
         self, client: Any, services: Any, lived: Any
     ) -> None:
         first = await accepted(client)
@@ -94,7 +94,7 @@ class TestRequest:
         assert await accepted(client) == first
         assert (await client.get(DYNAMIC)).headers["ETag"] == made.headers["ETag"]
 
-    async def test_the_key_of_one_that_is_over_is_answered_with_its_receipt_and_removes_nothing(
+    async def test_the_key_of_an_ended_erasure_returns_its_receipt_and_removes_nothing(
         self, client: Any, services: Any, lived: Any
     ) -> None:
         erasure_id = await accepted(client)
@@ -103,9 +103,9 @@ class TestRequest:
         assert made.status_code == 201
         response = await request(client)
         assert response.status_code == 202
-        told = response.json()
-        assert (told["erasure_id"], told["status"], told["settled_at"]) == (erasure_id, "complete", None)
-        assert told["receipt"]["erasure_id"] == erasure_id
+        result = response.json()
+        assert (result["erasure_id"], result["status"], result["settled_at"]) == (erasure_id, "complete", None)
+        assert result["receipt"]["erasure_id"] == erasure_id
         await drain(services)
         advance(services)
         assert await erase_users(None, services) == {}
@@ -113,30 +113,30 @@ class TestRequest:
 
 
 class TestGet:
-    async def test_the_receipt_is_what_is_verified(self, client: Any, services: Any, lived: Any) -> None:
+    async def test_the_receipt_can_be_verified(self, client: Any, services: Any, lived: Any) -> None:
         erasure_id = await accepted(client)
         await finish(services)
         response = await client.get(f"{ERASURES}/{erasure_id}")
         assert response.status_code == 200
-        told = response.json()
-        assert (told["status"], told["failing"], told["settled_at"]) == ("complete", {}, None)
-        receipt = read_receipt(canonical(told["receipt"]))
+        result = response.json()
+        assert (result["status"], result["failing"], result["settled_at"]) == ("complete", {}, None)
+        receipt = read_receipt(canonical(result["receipt"]))
         (key,) = await services.signing.public_keys()
         assert is_signed(receipt, key)
         assert receipt.is_of(SCOPE)
         assert receipt.members["requested_by"] == "svc-a"
-        assert told["removed"] == told["receipt"]["removed"]
+        assert result["removed"] == result["receipt"]["removed"]
         assert receipt.data == await services.erasures.read_receipt("t1", erasure_id)
 
-    async def test_a_partial_one_says_what_remains_and_why(self, client: Any, services: Any, lived: Any) -> None:
+    async def test_a_partial_erasure_lists_what_remains_and_why(self, client: Any, services: Any, lived: Any) -> None:
         assert (await client.put(f"{USER}/legal-hold", json={"reason": "case 1"})).status_code == 200
         before = await names(services)
         response = await request(client)
         assert response.status_code == 202
-        told = response.json()
-        assert (await client.get(f"{ERASURES}/{told['erasure_id']}")).json() == told
-        assert (told["status"], told["removed"], told["settled_at"]) == ("partial", {}, None)
-        remains = {one["kind"]: one for one in told["receipt"]["remaining"]}
+        result = response.json()
+        assert (await client.get(f"{ERASURES}/{result['erasure_id']}")).json() == result
+        assert (result["status"], result["removed"], result["settled_at"]) == ("partial", {}, None)
+        remains = {one["kind"]: one for one in result["receipt"]["remaining"]}
         assert remains["documents"] == {
             "kind": "documents",
             "count": 2,
@@ -156,9 +156,9 @@ class TestGet:
         await finish(services)
         assert (await client.put(f"{USER}/legal-hold", json={"reason": "case 1"})).status_code == 200
 
-    async def test_of_another_user_it_is_not_found(self, client: Any, services: Any, lived: Any) -> None:
+    async def test_an_erasure_of_another_user_is_not_found(self, client: Any, services: Any, lived: Any) -> None:
         erasure_id = await accepted(client)
-        for _ in ("while it runs", "when it is over"):
+        for _ in ("while it runs", "after it has ended"):
             for user in ("u10", "u", "u2"):
                 response = await client.get(f"/v1/tenants/t1/users/{user}/erasures/{erasure_id}")
                 assert (response.status_code, code(response)) == (404, "ERASURE_NOT_FOUND")
@@ -187,7 +187,7 @@ class VaultDown:
         raise VaultUnavailable()
 
 
-async def test_without_a_vault_nothing_is_begun(
+async def test_without_a_vault_no_erasure_starts(
     client: Any, services: Any, validator: TokenValidator, lived: Any
 ) -> None:
     before = await names(services)
@@ -203,7 +203,7 @@ async def test_without_a_vault_nothing_is_begun(
     assert changed.status_code == 200
 
 
-async def test_a_store_that_fails_is_told_until_it_does_its_part(client: Any, services: Any, lived: Any) -> None:
+async def test_a_failing_store_is_reported_until_it_succeeds(client: Any, services: Any, lived: Any) -> None:
     inner = services.queue
 
     class Down:
@@ -218,8 +218,8 @@ async def test_a_store_that_fails_is_told_until_it_does_its_part(client: Any, se
     assert await erase_user(SCOPE, failing) is Erased.FAILING
     erasure_id = await accepted(client, "forget-1")
     await work(services)
-    told = (await client.get(f"{ERASURES}/{erasure_id}")).json()
-    assert (told["status"], told["failing"]) == ("running", {})
+    result = (await client.get(f"{ERASURES}/{erasure_id}")).json()
+    assert (result["status"], result["failing"]) == ("running", {})
     assert await erase_user(SCOPE, failing) is Erased.FAILING
-    told = (await client.get(f"{ERASURES}/{erasure_id}")).json()
-    assert (told["status"], told["failing"]) == ("running", {"queues": "UNAVAILABLE"})
+    result = (await client.get(f"{ERASURES}/{erasure_id}")).json()
+    assert (result["status"], result["failing"]) == ("running", {"queues": "UNAVAILABLE"})

@@ -1,4 +1,4 @@
-"""Every refusal has one shape, whoever refuses: a route, the router, or a defect."""
+"""Every error has one shape, whether from a route, the router or a defect."""
 
 import logging
 from typing import Any
@@ -33,7 +33,7 @@ async def test_an_unknown_route_is_404(client: httpx.AsyncClient, path: str) -> 
         ("POST", "/health/live", "GET, HEAD"),
     ],
 )
-async def test_another_method_is_405_and_told_which_are_allowed(
+async def test_another_method_is_405_with_the_allowed_ones(
     client: httpx.AsyncClient, method: str, path: str, allowed: str
 ) -> None:
     response = await client.request(method, path)
@@ -47,7 +47,7 @@ async def test_head_of_a_route_without_get_is_405(client: httpx.AsyncClient) -> 
 
 
 @pytest.mark.parametrize("given", ["abc", "A-b_c.9", "x" * 128])
-async def test_a_sane_request_id_is_kept(client: httpx.AsyncClient, given: str) -> None:
+async def test_a_valid_request_id_is_kept(client: httpx.AsyncClient, given: str) -> None:
     for path in (DYNAMIC, "/nowhere", "/health/live"):
         response = await client.get(path, headers={"X-Request-Id": given})
         assert response.headers.get_list("X-Request-Id") == [given]
@@ -56,7 +56,7 @@ async def test_a_sane_request_id_is_kept(client: httpx.AsyncClient, given: str) 
 
 @pytest.mark.parametrize("given", ["", "x" * 129, "a b", "a\tb", "a/b", "caf\u00e9"])
 async def test_any_other_request_id_is_replaced(client: httpx.AsyncClient, given: str) -> None:
-    response = await client.get(DYNAMIC, headers=[("X-Request-Id", given.encode())])
+    response = await client.get(DYNAMIC, headers=[(b"X-Request-Id", given.encode())])
     assert response.headers["X-Request-Id"].startswith("req_")
 
 

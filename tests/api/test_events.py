@@ -152,7 +152,7 @@ TEXTS = st.one_of(
         st.sampled_from(["service_id", "project_id", "source_type", "entity", "query", "cursor"]), TEXTS
     ),
 )
-async def test_nobody_gets_what_is_not_theirs(
+async def test_no_user_gets_the_events_of_another(
     anonymous: httpx.AsyncClient, token: Token, text: str, filters: dict[str, str]
 ) -> None:
     headers = bearer(token(tid=["t1", "t2"]))
@@ -191,7 +191,7 @@ class TestTrouble:
         (mark,) = (await services.events.list_marked(limit=10, cursor=None)).items
         assert mark.key == stored_event().key
 
-    async def test_a_search_service_that_is_down_is_told_by_ready_and_no_reason_to_stop(
+    async def test_a_search_service_that_is_down_is_reported_and_does_not_make_the_process_unready(
         self, client: httpx.AsyncClient
     ) -> None:
         ready = await client.get("/health/ready")
@@ -201,7 +201,7 @@ class TestTrouble:
 REINDEX = "/v1/tenants/t1/search:reindex"
 
 
-async def test_a_reindexing_is_started_and_told_of(client: httpx.AsyncClient, services: Service) -> None:
+async def test_a_reindexing_is_started_and_reported(client: httpx.AsyncClient, services: Service) -> None:
     assert isinstance(services.queue, MemoryQueue)
     services.queue.available = False
     assert code(await client.get(REINDEX)) == "REINDEX_NOT_FOUND"

@@ -44,19 +44,19 @@ async def stored(services: Service) -> list[str]:
 
 
 @pytest.mark.usefixtures("old")
-async def test_what_is_over_is_removed_and_told(client: httpx.AsyncClient, services: Service) -> None:
+async def test_expired_data_is_deleted_and_counted(client: httpx.AsyncClient, services: Service) -> None:
     response = await client.post(APPLY)
     assert response.status_code == 200
-    told = response.json()
-    assert (told["as_of"], told["dry_run"], told["on_hold"], told["holds"], told["unreadable"]) == (
+    result = response.json()
+    assert (result["as_of"], result["dry_run"], result["on_hold"], result["holds"], result["unreadable"]) == (
         AT,
         False,
         False,
         [],
         0,
     )
-    assert told["counts"]["events"] == {"removed": 1, "on_hold": 0, "blocked": 0, "deferred": 0, "retained": 1}
-    assert set(told["counts"]) == {"snapshots", "replays", "conflicts", "accesses", "events", "audit", "imports"}
+    assert result["counts"]["events"] == {"removed": 1, "on_hold": 0, "blocked": 0, "deferred": 0, "retained": 1}
+    assert set(result["counts"]) == {"snapshots", "replays", "conflicts", "accesses", "events", "audit", "imports"}
     assert await stored(services) == ["e-new"]
     found = await client.post(f"{USER}/events:search", json={})
     assert [row["event"]["event_id"] if "event" in row else row["event_id"] for row in found.json()["events"]] == [
@@ -69,24 +69,26 @@ async def test_what_is_over_is_removed_and_told(client: httpx.AsyncClient, servi
     "request_",
     [{"json": {"dry_run": True}}, {"params": {"dry_run": "true"}}, {"json": {}, "params": {"dry_run": "true"}}],
 )
-async def test_a_dry_run_removes_nothing_wherever_it_is_said(
+async def test_a_dry_run_in_query_or_body_deletes_nothing(
     client: httpx.AsyncClient, services: Service, request_: dict[str, Any]
 ) -> None:
-    told = (await client.post(APPLY, **request_)).json()
-    assert (told["dry_run"], told["counts"]["events"]["removed"]) == (True, 1)
+    result = (await client.post(APPLY, **request_)).json()
+    assert (result["dry_run"], result["counts"]["events"]["removed"]) == (True, 1)
     assert await stored(services) == ["e-new", "e-old"]
 
 
 @pytest.mark.usefixtures("old")
-@pytest.mark.parametrize("place", ["json", "params"])
-async def test_as_of_is_a_time(client: httpx.AsyncClient, place: str) -> None:
-    told = (await client.post(APPLY, **{place: {"as_of": "2024-06-01T02:00:00+02:00"}})).json()
-    assert (told["as_of"], told["counts"]["events"]["removed"]) == ("2024-06-01T00:00:00.000000Z", 0)
-    later = {"as_of": "2028-01-01T00:00:00Z"}
-    response = await client.post(APPLY, **{place: later})
+@pytest.mark.parametrize("in_body", [True, False])
+async def test_as_of_is_a_time(client: httpx.AsyncClient, in_body: bool) -> None:
+    async def apply(**members: str | bool) -> httpx.Response:
+        return await (client.post(APPLY, json=members) if in_body else client.post(APPLY, params=members))
+
+    result = (await apply(as_of="2024-06-01T02:00:00+02:00")).json()
+    assert (result["as_of"], result["counts"]["events"]["removed"]) == ("2024-06-01T00:00:00.000000Z", 0)
+    response = await apply(as_of="2028-01-01T00:00:00Z")
     assert (response.status_code, code(response)) == (400, "MALFORMED_REQUEST")
-    told = (await client.post(APPLY, **{place: later | {"dry_run": True if place == "json" else "true"}})).json()
-    assert told["counts"]["events"]["removed"] == 2
+    result = (await apply(as_of="2028-01-01T00:00:00Z", dry_run=True)).json()
+    assert result["counts"]["events"]["removed"] == 2
 
 
 @pytest.mark.parametrize(
@@ -100,14 +102,14 @@ async def test_as_of_is_a_time(client: httpx.AsyncClient, place: str) -> None:
         {"content": b"dry_run"},
     ],
 )
-async def test_what_is_asked_wrongly_is_refused(client: httpx.AsyncClient, request_: dict[str, Any]) -> None:
+async def test_invalid_requests_are_refused(client: httpx.AsyncClient, request_: dict[str, Any]) -> None:
     response = await client.post(APPLY, **request_)
     assert (response.status_code, code(response)) == (400, "MALFORMED_REQUEST")
 
 
 @pytest.mark.usefixtures("old")
 @pytest.mark.parametrize(("url", "covers"), [(HOLD, "user"), (TENANT_HOLD, "tenant")])
-async def test_a_hold_keeps_everything_until_it_is_lifted(
+async def test_a_hold_blocks_deletion_until_it_is_lifted(
     client: httpx.AsyncClient, services: Service, url: str, covers: str
 ) -> None:
     reason = {"reason": "Litigation 17", "actor": "svc-a"}
@@ -116,8 +118,8 @@ async def test_a_hold_keeps_everything_until_it_is_lifted(
     response = await client.put(url, json={"reason": "Litigation 17"})
     assert (response.status_code, response.json()) == (200, {"held": True, "holds": held, "changes": placed})
     assert (await client.get(url)).json() == response.json()
-    told = (await client.post(APPLY)).json()
-    assert (told["on_hold"], told["holds"], told["counts"]["events"]["on_hold"]) == (True, held, 1)
+    result = (await client.post(APPLY)).json()
+    assert (result["on_hold"], result["holds"], result["counts"]["events"]["on_hold"]) == (True, held, 1)
     assert await stored(services) == ["e-new", "e-old"]
 
     clock = services.clock
@@ -129,16 +131,16 @@ async def test_a_hold_keeps_everything_until_it_is_lifted(
     assert (await client.post(APPLY)).json()["counts"]["events"]["removed"] == 1
 
 
-async def test_a_user_is_told_of_the_tenant_s_hold(client: httpx.AsyncClient) -> None:
+async def test_a_user_s_holds_include_the_tenant_s(client: httpx.AsyncClient) -> None:
     await client.put(TENANT_HOLD, json={"reason": "audit"})
-    told = (await client.get(HOLD)).json()
-    assert (told["held"], [hold["covers"] for hold in told["holds"]], told["changes"]) == (True, ["tenant"], [])
+    result = (await client.get(HOLD)).json()
+    assert (result["held"], [hold["covers"] for hold in result["holds"]], result["changes"]) == (True, ["tenant"], [])
     other = (await client.get("/v1/tenants/t1/users/u2/legal-hold")).json()
     assert other["held"]
 
 
 @pytest.mark.parametrize("url", [HOLD, TENANT_HOLD])
-async def test_a_hold_takes_a_reason(client: httpx.AsyncClient, url: str) -> None:
+async def test_a_hold_requires_a_reason(client: httpx.AsyncClient, url: str) -> None:
     for response in (
         await client.put(url, json={}),
         await client.put(url, json={"reason": ""}),

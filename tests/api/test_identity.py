@@ -102,9 +102,7 @@ async def test_lifetime_has_a_leeway_and_an_end(validator: TokenValidator, token
         assert await reason(validator, f"Bearer {token(**claims)}") == "not yet valid"
 
 
-async def test_a_remembered_token_expires_all_the_same(
-    validator: TokenValidator, token: Token, services: Service
-) -> None:
+async def test_a_cached_token_expires(validator: TokenValidator, token: Token, services: Service) -> None:
     header = f"Bearer {token()}"
     await validator.identify([header])
     assert isinstance(services.clock, FrozenClock)
@@ -112,7 +110,9 @@ async def test_a_remembered_token_expires_all_the_same(
     assert await reason(validator, header) == "expired"
 
 
-async def test_a_remembered_token_falls_with_its_key(validator: TokenValidator, token: Token, keys: ListedKeys) -> None:
+async def test_a_cached_token_is_dropped_with_its_key(
+    validator: TokenValidator, token: Token, keys: ListedKeys
+) -> None:
     header = f"Bearer {token()}"
     await validator.identify([header])
     keys.keys[KEY_ID] = generate_private_key(65537, 2048).public_key()

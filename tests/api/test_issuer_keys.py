@@ -111,7 +111,7 @@ async def test_a_new_key_is_found_and_a_withdrawn_one_is_gone(
     assert await keys.find("a") is None
 
 
-async def test_unknown_ids_do_not_hammer_the_issuer(
+async def test_unknown_ids_do_not_flood_the_issuer(
     issuer: FakeIssuer, keys: IssuerKeys, key: RSAPrivateKey, clock: FrozenClock
 ) -> None:
     issuer.rows = [jwk(key, "a")]
@@ -186,7 +186,7 @@ async def test_the_configuration_must_be_of_this_issuer(
 
 # 0.0.0.0 does reach this machine, but is not one of its loopback names.
 @pytest.mark.parametrize("uri", ["http://0.0.0.0:{port}/t1/keys", "ftp://127.0.0.1:{port}/t1/keys", None])
-async def test_keys_do_not_travel_in_the_clear(
+async def test_keys_are_fetched_over_https(
     issuer: FakeIssuer, keys: IssuerKeys, key: RSAPrivateKey, uri: str | None
 ) -> None:
     issuer.rows = [jwk(key, "a")]

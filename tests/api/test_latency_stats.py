@@ -25,7 +25,7 @@ def operation(report: dict[str, Any], name: str) -> dict[str, Any]:
     return dict(found)
 
 
-def test_nothing_is_told_of_nothing(measured: LatencyStats) -> None:
+def test_without_requests_there_are_no_percentiles(measured: LatencyStats) -> None:
     report = measured.report(3)
     assert report["operations"] == []
     assert [point["requests"] for point in report["by_minute"]] == [0, 0, 0]
@@ -36,14 +36,14 @@ def test_percentiles_are_at_most_a_tenth_too_high(measured: LatencyStats) -> Non
     times = [0.00004, *(number / 1000 for number in range(1, 100))]
     for seconds in times:
         measured.record("get_document", 200, seconds)
-    told = operation(measured.report(1), "get_document")
+    result = operation(measured.report(1), "get_document")
     ordered = sorted(seconds * 1000 for seconds in times)
     for name, true in (("p50_ms", ordered[49]), ("p95_ms", ordered[94]), ("p99_ms", ordered[98])):
-        assert true <= told[name] <= true * 1.1 + 0.001
-    assert (told["requests"], told["longest_ms"]) == (100, 99)
+        assert true <= result[name] <= true * 1.1 + 0.001
+    assert (result["requests"], result["longest_ms"]) == (100, 99)
 
 
-def test_answers_are_counted_by_status_and_those_nobody_waited_for_too(measured: LatencyStats) -> None:
+def test_responses_are_counted_by_status_and_abandoned_ones_too(measured: LatencyStats) -> None:
     for status in (200, 200, 412, None):
         measured.record("patch_document", status, 0.01)
     assert operation(measured.report(1), "patch_document")["statuses"] == {"200": 2, "412": 1, ABANDONED: 1}

@@ -40,7 +40,7 @@ def fail() -> None:
 
 
 @pytest.mark.parametrize("name", ["memnet.operations.events.write_event", "azure.core", "uvicorn.error"])
-def test_an_exception_is_told_by_its_type_and_its_frames(log: io.StringIO, name: str) -> None:
+def test_an_exception_is_logged_by_its_type_and_its_frames(log: io.StringIO, name: str) -> None:
     try:
         fail()
     except ValueError:
@@ -51,13 +51,13 @@ def test_an_exception_is_told_by_its_type_and_its_frames(log: io.StringIO, name:
     assert "in fail" in told
 
 
-def test_what_the_service_itself_says_is_told(log: io.StringIO) -> None:
+def test_messages_of_the_service_are_logged_whole(log: io.StringIO) -> None:
     logging.getLogger("memnet.models").warning("provider %d: %s", 1, "APIConnectionError")
     assert log.getvalue() == "memnet.models WARNING provider 1: APIConnectionError\n"
 
 
 @pytest.mark.parametrize("name", ["azure.servicebus._pyamqp", "memnetx", "root", "py.warnings"])
-def test_a_library_is_told_by_its_place_and_its_words_without_their_values(log: io.StringIO, name: str) -> None:
+def test_a_library_s_message_is_logged_by_origin_without_its_values(log: io.StringIO, name: str) -> None:
     logging.getLogger(name).debug("frame %s of %r", MEMORY, {"token": MEMORY})
     logging.getLogger(name).debug("%(token)s", {"token": MEMORY})
     logging.getLogger(name).error(f"could not send {MEMORY}")
@@ -84,7 +84,7 @@ def test_libraries_are_heard_from_warnings_on(restored_logging: None) -> None:
     assert not logging.getLogger("azure").isEnabledFor(logging.WARNING)
 
 
-def test_what_nobody_caught_goes_to_the_log(log: io.StringIO) -> None:
+def test_uncaught_exceptions_go_to_the_log(log: io.StringIO) -> None:
     try:
         fail()
     except ValueError as error:
@@ -107,7 +107,7 @@ def test_what_could_not_be_raised_goes_to_the_log(log: io.StringIO) -> None:
     assert MEMORY not in log.getvalue()
 
 
-async def test_a_task_that_nobody_waited_for_is_told_without_its_result(log: io.StringIO) -> None:
+async def test_an_unawaited_task_is_logged_without_its_result(log: io.StringIO) -> None:
     async def lose() -> None:
         fail()
 
@@ -134,20 +134,20 @@ def test_a_record_that_cannot_be_written_is_not_printed(log: io.StringIO, capsys
 
 
 def test_a_record_that_comes_from_elsewhere_can_be_made(log: io.StringIO) -> None:
-    record = logging.makeLogRecord({"name": "memnet", "msg": "told %d", "args": (1,), "levelno": logging.INFO})
-    assert record.getMessage() == "told 1"
+    record = logging.makeLogRecord({"name": "memnet", "msg": "count %d", "args": (1,), "levelno": logging.INFO})
+    assert record.getMessage() == "count 1"
 
 
 @dataclass(frozen=True)
 class Report:
-    """What a timer says."""
+    """The report of a timer."""
 
     done: int
     kind: JobKind | None = None
 
 
 @pytest.mark.parametrize(
-    ("message", "values", "told"),
+    ("message", "values", "exported"),
     [
         ("nothing else", (), "nothing else"),
         ("%s is %d of %.1f", (JobKind.REPLAY, 3, 4.5), "replay is 3 of 4.5"),
@@ -161,11 +161,11 @@ class Report:
         (ValueError(MEMORY), (), WITHHELD),
     ],
 )
-def test_what_leaves_the_place_has_no_values_but_those_of_closed_lists(
-    log: io.StringIO, message: object, values: tuple[object, ...], told: str
+def test_an_exported_message_has_only_numbers_enum_members_and_own_words(
+    log: io.StringIO, message: object, values: tuple[object, ...], exported: str
 ) -> None:
     record = logging.getLogger("memnet").makeRecord("memnet", logging.INFO, "f", 1, message, values, None)
-    assert told_abroad(record) == told
+    assert told_abroad(record) == exported
 
 
 def test_ctrl_c_is_no_failure(log: io.StringIO, capsys: pytest.CaptureFixture[str]) -> None:

@@ -5,7 +5,7 @@ from dataclasses import replace
 from typing import Any
 
 import httpx
-import jsonschema
+import jsonschema  # type: ignore[import-untyped]
 import jwt
 import pytest
 import schemathesis
@@ -15,6 +15,7 @@ from hypothesis import HealthCheck, given
 from hypothesis import settings as limits
 from hypothesis import strategies as st
 from schemathesis.checks import negative_data_rejection, positive_data_acceptance
+from schemathesis.core.result import Ok
 
 from api.app import create_app
 from api.identity import TokenValidator
@@ -165,7 +166,7 @@ async def test_it_is_served_to_anybody(anonymous: httpx.AsyncClient, app: FastAP
     assert response.json() == app.openapi()
 
 
-async def test_the_pages_ask_nobody_else(anonymous: httpx.AsyncClient) -> None:
+async def test_the_pages_use_no_other_origin(anonymous: httpx.AsyncClient) -> None:
     page = await anonymous.get("/docs")
     assert page.status_code == 200
     assert "https://" not in page.text
@@ -221,18 +222,18 @@ POSITIVE, NEGATIVE = schemathesis.GenerationMode.POSITIVE, schemathesis.Generati
     # The health routes take nothing that could be wrong.
     [(name, mode) for name in EXPECTED for mode in (POSITIVE, NEGATIVE) if (name[:6], mode) != ("health", NEGATIVE)],
 )
-@pytest.mark.parametrize("examples", [8, pytest.param(40, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("examples", [4, pytest.param(40, marks=pytest.mark.slow)])
 def test_no_5xx_and_nothing_undocumented(
     described: Described, name: str, mode: schemathesis.GenerationMode, examples: int
 ) -> None:
     schema, authorization = described
-    found = [result.ok() for result in schema.get_all_operations()]
+    found = [result.ok() for result in schema.get_all_operations() if isinstance(result, Ok)]
     (operation,) = [row for row in found if row.definition.raw["operationId"] == name]
 
     # Not schemathesis' own pytest integration: it does not work with pytest 9 yet.
     @limits(max_examples=examples, derandomize=True, suppress_health_check=list(HealthCheck))
     @given(operation.as_strategy(generation_mode=mode), st.booleans())
-    def check(case: schemathesis.Case, close: bool) -> None:
+    def check(case: "schemathesis.Case[Any]", close: bool) -> None:
         aim(case, close=close and mode is POSITIVE)
         # Not that what fits the schema is accepted: policies and preconditions are not in it. And not that what does
         # not fit is refused: the missing token is put back here, and unknown query parameters are ignored.
@@ -242,7 +243,7 @@ def test_no_5xx_and_nothing_undocumented(
     check()
 
 
-def aim(case: schemathesis.Case, *, close: bool) -> None:
+def aim(case: "schemathesis.Case[Any]", *, close: bool) -> None:
     """Bring a case past the tenant check and, if it shall come `close`, to a document, a profile and a binding."""
     place = case.path_parameters
     if SEGMENT.fullmatch(str(place.get("tenant_id", ""))):

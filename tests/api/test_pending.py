@@ -142,11 +142,11 @@ async def test_the_proposer_rejects_and_does_not_confirm(client: httpx.AsyncClie
     assert (found["pending_confirmations"], found["durable_facts"]) == ([], FACTS[1:])
 
 
-async def test_what_is_not_sure_enough_malformed_or_elsewhere_is_refused(
+async def test_an_invalid_confirmation_is_refused(
     client: httpx.AsyncClient, token: Token, waiting: dict[str, Any]
 ) -> None:
     url = f"{PENDING}/{waiting['item']['id']}:confirm"
-    for change, expected in [
+    changes: list[tuple[dict[str, Any], str]] = [
         ({"confidence": 0.5}, "CONFIDENCE_TOO_LOW"),
         ({"evidence": None}, "EVIDENCE_REQUIRED"),
         ({"confidence": None}, "MALFORMED_REQUEST"),
@@ -154,7 +154,8 @@ async def test_what_is_not_sure_enough_malformed_or_elsewhere_is_refused(
         ({"path": "nothing.json"}, "DOCUMENT_NOT_FOUND"),
         ({"namespace": ".."}, "INVALID_IDENTIFIER"),
         ({"extra": 1}, "MALFORMED_REQUEST"),
-    ]:
+    ]
+    for change, expected in changes:
         assert code(await client.post(url, json=BY_REVIEWER | change, headers=reviewer(token))) == expected
     unconditional = {**reviewer(token), "If-None-Match": "*"}
     assert code(await client.post(url, json=BY_REVIEWER, headers=unconditional)) == "INVALID_PRECONDITION"

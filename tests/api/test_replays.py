@@ -1,4 +1,4 @@
-"""What became of a snapshot, over HTTP."""
+"""Replays over HTTP."""
 
 from dataclasses import replace
 
@@ -35,38 +35,38 @@ async def work(services: Service, location: str) -> None:
     )
 
 
-async def test_the_location_of_a_snapshot_tells_what_became_of_it(client: httpx.AsyncClient, services: Service) -> None:
+async def test_the_location_of_a_snapshot_is_its_replay(client: httpx.AsyncClient, services: Service) -> None:
     location = await stored(client)
     waiting = (await client.get(location)).json()
     assert (waiting["status"], waiting["patches"], waiting["extraction"]) == ("queued", [], None)
     await work(services, location)
     response = await client.get(location)
     assert response.status_code == 200
-    told = response.json()
-    assert (told["status"], told["attempts"], told["reason"]) == ("partial", 1, None)
-    assert [patch["status"] for patch in told["patches"]] == ["applied", "redirected", "rejected"]
-    assert told["event_id"] == f"memnet-{told['replay_id']}"
-    assert "sealed" not in told
-    assert "tenant_id" not in told
+    result = response.json()
+    assert (result["status"], result["attempts"], result["reason"]) == ("partial", 1, None)
+    assert [patch["status"] for patch in result["patches"]] == ["applied", "redirected", "rejected"]
+    assert result["event_id"] == f"memnet-{result['replay_id']}"
+    assert "sealed" not in result
+    assert "tenant_id" not in result
 
 
-async def test_the_changes_it_names_stand_in_the_audit(client: httpx.AsyncClient, services: Service) -> None:
+async def test_its_changes_are_in_the_audit_log(client: httpx.AsyncClient, services: Service) -> None:
     location = await stored(client)
     await work(services, location)
-    told = (await client.get(location)).json()
-    named = [patch["change_id"] for patch in told["patches"] if "change_id" in patch]
+    result = (await client.get(location)).json()
+    named = [patch["change_id"] for patch in result["patches"] if "change_id" in patch]
     records = (await client.get(f"{USER}/audit")).json()["records"]
     assert [record["change_id"] for record in records] == named
     assert {record["actor"] for record in records} == {"memnet-worker"}
-    assert {record["evidence"]["replay_id"] for record in records} == {told["replay_id"]}
+    assert {record["evidence"]["replay_id"] for record in records} == {result["replay_id"]}
 
 
 async def test_a_failed_one_says_why(client: httpx.AsyncClient, services: Service) -> None:
     location = await stored(client)
     job = Job(JobKind.REPLAY, "t1", "u1", location.rpartition("/")[2])
     await fail_replay(job, "DECRYPTION_FAILED", services)
-    told = (await client.get(location)).json()
-    assert (told["status"], told["reason"]) == ("failed", "DECRYPTION_FAILED")
+    result = (await client.get(location)).json()
+    assert (result["status"], result["reason"]) == ("failed", "DECRYPTION_FAILED")
 
 
 async def test_one_that_was_given_up_is_tried_again_when_it_is_asked_for(
@@ -105,7 +105,7 @@ async def test_what_is_not_there_or_cannot_be_read_is_refused(client: httpx.Asyn
     assert (broken.status_code, code(broken)) == (500, "HISTORY_CORRUPT")
 
 
-async def test_a_user_s_replays_are_listed_as_each_is_told(client: httpx.AsyncClient, services: Service) -> None:
+async def test_a_user_s_replays_are_listed_like_single_ones(client: httpx.AsyncClient, services: Service) -> None:
     location = await stored(client)
     await work(services, location)
     listed = (await client.get(f"{USER}/replays")).json()

@@ -1,4 +1,4 @@
-"""What telemetry is told of requests: by operation and status, of writes by outcome and binding, and of nobody."""
+"""The telemetry of requests: by operation and status, of writes by outcome and binding, without identifiers."""
 
 import json
 import logging
@@ -39,13 +39,13 @@ def services(settings: Settings, catalog: Catalog, telemetry: MemoryTelemetry) -
     return in_memory(settings, catalog, telemetry=telemetry)
 
 
-def told(telemetry: MemoryTelemetry, metric: str) -> list[Mapping[str, str]]:
+def labels_of(telemetry: MemoryTelemetry, metric: str) -> list[Mapping[str, str]]:
     """The labels of a metric's values since this was last asked."""
     return [labels for _, labels in telemetry.values.pop(metric, [])]
 
 
 def outcomes(telemetry: MemoryTelemetry) -> list[tuple[str, ...]]:
-    return [tuple(labels.values()) for labels in told(telemetry, WRITES)]
+    return [tuple(labels.values()) for labels in labels_of(telemetry, WRITES)]
 
 
 async def test_an_unreadable_document_is_left_out_of_the_context_and_counted(
@@ -59,21 +59,21 @@ async def test_an_unreadable_document_is_left_out_of_the_context_and_counted(
     assert answer.status_code == 200
     reasons = {row["binding_id"]: row["reason"] for row in answer.json()["dropped_bindings"]}
     assert (answer.json()["documents"], reasons[BINDING]) == ([], "document_unreadable")
-    assert told(telemetry, "memnet.documents.unreadable") == [{"profile_id": PROFILE, "binding_id": BINDING}]
+    assert labels_of(telemetry, "memnet.documents.unreadable") == [{"profile_id": PROFILE, "binding_id": BINDING}]
 
 
 def last_span(telemetry: MemoryTelemetry) -> MemorySpan:
     return telemetry.spans[-1]
 
 
-async def test_every_request_is_told_by_operation_and_status(
+async def test_every_request_is_recorded_by_operation_and_status(
     client: httpx.AsyncClient, telemetry: MemoryTelemetry, etag: str
 ) -> None:
-    told(telemetry, "memnet.request.duration")
+    labels_of(telemetry, "memnet.request.duration")
     for method, path in (("GET", DYNAMIC), ("HEAD", DYNAMIC), ("GET", f"{USER}/documents"), ("GET", "/nowhere/at/all")):
         await client.request(method, path)
     await client.get(DYNAMIC, headers={"If-None-Match": etag})
-    assert [tuple(labels.values()) for labels in told(telemetry, "memnet.request.duration")] == [
+    assert [tuple(labels.values()) for labels in labels_of(telemetry, "memnet.request.duration")] == [
         ("get_document", "200"),
         ("get_document", "200"),
         ("list_documents", "200"),
@@ -91,14 +91,14 @@ async def test_the_time_is_in_seconds(client: httpx.AsyncClient, telemetry: Memo
     assert labels == {"operation": "health", "status": "200"}
 
 
-async def test_health_checks_are_told_apart_from_what_is_refused_without_an_operation(
+async def test_health_checks_are_recorded_apart_from_unrouted_requests(
     app: FastAPI, client: httpx.AsyncClient, telemetry: MemoryTelemetry
 ) -> None:
     for path in ("/health/live", "/health/ready", "/nowhere"):
         await client.get(path)
     app.state.concurrency_limit.draining = True
     await client.get("/health/ready")
-    assert [tuple(labels.values()) for labels in told(telemetry, "memnet.request.duration")] == [
+    assert [tuple(labels.values()) for labels in labels_of(telemetry, "memnet.request.duration")] == [
         ("health", "200"),
         ("health", "200"),
         ("other", "404"),
@@ -106,7 +106,7 @@ async def test_health_checks_are_told_apart_from_what_is_refused_without_an_oper
     ]
 
 
-async def test_a_write_is_told_by_what_became_of_it(
+async def test_a_write_is_recorded_by_its_outcome(
     client: httpx.AsyncClient, telemetry: MemoryTelemetry, etag: str
 ) -> None:
     assert outcomes(telemetry) == [("patch_document", "applied", PROFILE, BINDING)]
@@ -174,7 +174,7 @@ async def test_reads_are_no_writes(client: httpx.AsyncClient, telemetry: MemoryT
     assert outcomes(telemetry) == []
 
 
-async def test_how_full_a_document_is_is_told_when_it_is_written(
+async def test_a_write_records_how_full_its_document_is(
     client: httpx.AsyncClient, telemetry: MemoryTelemetry, etag: str, catalog: Catalog
 ) -> None:
     content = (await client.get(DYNAMIC)).json()["document"]["content"]
@@ -189,18 +189,21 @@ async def test_how_full_a_document_is_is_told_when_it_is_written(
     assert len(telemetry.values["memnet.document.size_ratio"]) == 1
 
 
-async def test_a_search_is_told_by_its_time_and_what_it_found(
+async def test_a_search_is_recorded_with_its_time_and_its_hits(
     client: httpx.AsyncClient, telemetry: MemoryTelemetry, services: Service
 ) -> None:
     event = {"event_id": "e1", "service_id": "s", "timestamp": "2026-02-14T20:00:00Z", "source_type": "chat"}
     await client.post(f"{USER}/events", json={**event, "digest": "tea"})
     for query in ("tea", "nothing-of-that"):
         assert (await client.post(f"{USER}/events:search", json={"query": query})).status_code == 200
-    assert [tuple(labels.values()) for labels in told(telemetry, "memnet.search.duration")] == [("found",), ("empty",)]
+    assert [tuple(labels.values()) for labels in labels_of(telemetry, "memnet.search.duration")] == [
+        ("found",),
+        ("empty",),
+    ]
     assert telemetry.values["memnet.search.results"] == [(1, {"outcome": "found"}), (0, {"outcome": "empty"})]
 
 
-async def test_a_search_that_fails_is_told_by_its_code(
+async def test_a_failed_search_is_recorded_by_its_code(
     client: httpx.AsyncClient, telemetry: MemoryTelemetry, services: Service, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     event = {"event_id": "e1", "service_id": "s", "timestamp": "2026-02-14T20:00:00Z", "source_type": "chat"}
@@ -211,7 +214,7 @@ async def test_a_search_that_fails_is_told_by_its_code(
 
     monkeypatch.setattr(services.search.index, "_inner", type("Down", (), {"search": fail})())
     await client.post(f"{USER}/events:search", json={"query": "tea"})
-    assert [tuple(labels.values()) for labels in told(telemetry, "memnet.search.duration")] == [("UNAVAILABLE",)]
+    assert [tuple(labels.values()) for labels in labels_of(telemetry, "memnet.search.duration")] == [("UNAVAILABLE",)]
 
 
 async def test_a_span_has_its_operation_s_name_and_says_how_it_ended(
@@ -223,9 +226,7 @@ async def test_a_span_has_its_operation_s_name_and_says_how_it_ended(
     assert span.facts == {"method": "PATCH", "request_id": "r-1", "error": "ETAG_MISMATCH", "status": 412}
 
 
-async def test_a_span_goes_on_with_the_trace_of_the_caller(
-    client: httpx.AsyncClient, telemetry: MemoryTelemetry
-) -> None:
+async def test_a_span_continues_the_trace_of_the_caller(client: httpx.AsyncClient, telemetry: MemoryTelemetry) -> None:
     parent = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"
     await client.get(DYNAMIC, headers={"traceparent": parent})
     assert last_span(telemetry).parent == parent
@@ -253,7 +254,7 @@ async def test_a_defect_is_a_failure_with_type_and_place_and_no_text(
     assert CANARY not in str(span.facts)
 
 
-async def test_a_client_that_left_is_told_as_such(
+async def test_a_client_that_left_is_recorded_as_abandoned(
     services: Service, validator: TokenValidator, token: Token, telemetry: MemoryTelemetry
 ) -> None:
     app = create_app(services, validator)
@@ -265,10 +266,10 @@ async def test_a_client_that_left_is_told_as_such(
         return {"type": "http.disconnect"}
 
     async def send(_: Any) -> None:
-        raise AssertionError("nobody is there")
+        raise AssertionError("no caller")
 
     await app({**scope, "headers": headers}, receive, send)
-    assert told(telemetry, "memnet.request.duration") == [{"operation": "patch_document", "status": "abandoned"}]
+    assert labels_of(telemetry, "memnet.request.duration") == [{"operation": "patch_document", "status": "abandoned"}]
     assert outcomes(telemetry) == []
     assert "status" not in last_span(telemetry).facts
 

@@ -39,7 +39,9 @@ def check(response: httpx.Response, **other: str) -> None:
         ("GET", "/openapi.json", 200),
     ],
 )
-async def test_every_answer_has_them(client: httpx.AsyncClient, etag: str, method: str, path: str, status: int) -> None:
+async def test_every_response_has_them(
+    client: httpx.AsyncClient, etag: str, method: str, path: str, status: int
+) -> None:
     response = await client.request(method, path, json=patch_body() if method == "PATCH" else None)
     assert response.status_code == status
     check(response)
@@ -84,7 +86,7 @@ async def test_the_page_s_files_may_be_kept_if_they_are_asked_for_again(anonymou
     check(again, Cache_Control="no-cache")
 
 
-async def test_no_other_site_is_let_in(client: httpx.AsyncClient, etag: str) -> None:
+async def test_no_other_site_is_allowed(client: httpx.AsyncClient, etag: str) -> None:
     """No CORS: a browser lets no other site's script read an answer, nor send what is not a plain form."""
     origin = {"Origin": "https://evil.example"}
     read = await client.get(DYNAMIC, headers=origin)

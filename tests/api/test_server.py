@@ -1,4 +1,4 @@
-"""The application behind uvicorn and httptools: what goes over the wire."""
+"""The application behind uvicorn and httptools, over real connections."""
 
 from collections.abc import Iterator
 
@@ -32,7 +32,7 @@ def wire(served: Served, token: Token) -> Iterator[httpx.Client]:
         yield client
 
 
-def test_head_and_304_have_no_body_and_the_connection_goes_on(wire: httpx.Client) -> None:
+def test_head_and_304_have_no_body_and_the_connection_is_reused(wire: httpx.Client) -> None:
     etag = wire.patch(DYNAMIC, json=patch_body(), headers=creating()).headers["ETag"]
     got, head = wire.get(DYNAMIC), wire.head(DYNAMIC)
     assert head.headers["Content-Length"] == got.headers["Content-Length"]
@@ -58,7 +58,7 @@ def test_a_chunked_body_over_the_limit_is_answered_at_once(served: Served, token
         read_until(opened, b'{"status":"ok"}')
 
 
-def test_who_is_not_let_in_need_not_send_the_body(served: Served) -> None:
+def test_a_request_without_a_token_is_refused_before_its_body(served: Served) -> None:
     head = f"PATCH {DYNAMIC} HTTP/1.1\r\nHost: memnet.test\r\nContent-Length: 1000000\r\nExpect: 100-continue\r\n\r\n"
     with served.connection() as opened:
         opened.sendall(head.encode())

@@ -1,4 +1,4 @@
-"""Whoever asks whether the service is ready, and however often: what it depends on is asked once at a time."""
+"""However often readiness is checked, each dependency gets one request at a time."""
 
 import asyncio
 from datetime import timedelta
@@ -75,7 +75,7 @@ async def test_an_answer_is_given_again_for_a_moment_and_not_for_longer(
 
 
 @pytest.mark.parametrize("leaving", [0, 1])
-async def test_who_leaves_takes_the_answer_from_nobody_else(
+async def test_a_caller_that_leaves_does_not_cancel_the_others(
     place: Place, shared: SingleFlight[int], leaving: int
 ) -> None:
     asking = await begun(shared, 3)
@@ -87,7 +87,7 @@ async def test_who_leaves_takes_the_answer_from_nobody_else(
     assert place.looks == 1
 
 
-async def test_a_failure_is_told_to_those_who_wait_and_not_kept(place: Place, shared: SingleFlight[int]) -> None:
+async def test_a_failure_is_raised_to_waiting_callers_and_not_cached(place: Place, shared: SingleFlight[int]) -> None:
     place.failure = ValueError("x")
     asking = await begun(shared, 2)
     place.go_on.set()
@@ -96,7 +96,7 @@ async def test_a_failure_is_told_to_those_who_wait_and_not_kept(place: Place, sh
     assert await shared.get() == 2
 
 
-async def test_no_rate_of_questions_reaches_what_the_service_depends_on(
+async def test_no_rate_of_checks_reaches_the_dependencies(
     anonymous: httpx.AsyncClient, services: Service, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     pings = 0

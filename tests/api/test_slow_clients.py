@@ -34,7 +34,7 @@ def deadlines() -> dict[str, float]:
 
 @pytest.fixture
 def settings(deadlines: dict[str, float]) -> Settings:
-    return sample_settings(issuer_url=ISSUER, audience=AUDIENCE, **deadlines)  # type: ignore[arg-type]
+    return sample_settings(issuer_url=ISSUER, audience=AUDIENCE, **deadlines)
 
 
 @pytest.fixture
@@ -69,14 +69,14 @@ def check_reads(served: Served, token: Token) -> None:
         assert {client.get(user).status_code for _ in range(READS)} == {200}
 
 
-def test_262_slow_readers_without_a_token_keep_nobody_out(served: Served, token: Token) -> None:
+def test_262_slow_readers_without_a_token_block_no_other_client(served: Served, token: Token) -> None:
     with ExitStack() as stack:
         for _ in range(262):
             read_until(stack.enter_context(slow_reader(served, pipelined=6)), b"HTTP/1.1 200 ")
         check_reads(served, token)
 
 
-def test_256_slow_bodies_of_one_principal_keep_nobody_else_out(app: FastAPI, served: Served, token: Token) -> None:
+def test_256_slow_bodies_of_one_principal_block_no_other_principal(app: FastAPI, served: Served, token: Token) -> None:
     with ExitStack() as stack:
         slow = [stack.enter_context(slow_sender(served, token())) for _ in range(256)]
         for opened in slow[64:]:

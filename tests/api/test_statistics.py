@@ -10,25 +10,23 @@ from tests.api.conftest import DYNAMIC, changing, code, patch_body
 STATISTICS = "/v1/statistics"
 
 
-async def test_it_tells_what_was_answered_and_what_waits(
-    client: httpx.AsyncClient, services: Service, etag: str
-) -> None:
+async def test_it_reports_requests_and_waiting_work(client: httpx.AsyncClient, services: Service, etag: str) -> None:
     stale = await client.patch(DYNAMIC, json=patch_body(), headers=changing('"0-0000000000000000"', "late"))
     assert stale.status_code == 412
     await client.get("/health/live")
     await services.marks.mark(Job(JobKind.REPLAY, "t1", "u1", "rpl-1"))
     response = await client.get(STATISTICS)
     assert response.status_code == 200
-    told = response.json()
-    assert told["scope"] == "process"
-    rows = {row["operation"]: row["statuses"] for row in told["requests"]["operations"]}
+    result = response.json()
+    assert result["scope"] == "process"
+    rows = {row["operation"]: row["statuses"] for row in result["requests"]["operations"]}
     assert rows == {"patch_document": {"201": 1, "412": 1}, "other": {"200": 1}}
-    now = told["requests"]["by_minute"][-1]
+    now = result["requests"]["by_minute"][-1]
     assert (now["requests"], now["writes"], now["stale_writes"]) == (2, 2, 1)
     assert now["p50_ms"] > 0
-    assert len(told["requests"]["by_minute"]) == 60
-    assert told["backlog"]["jobs"]["replay"]["waiting"] == 1
-    assert told["backlog"]["complete"] is True
+    assert len(result["requests"]["by_minute"]) == 60
+    assert result["backlog"]["jobs"]["replay"]["waiting"] == 1
+    assert result["backlog"]["complete"] is True
 
 
 async def test_no_tenant_user_or_principal_is_named(client: httpx.AsyncClient, etag: str) -> None:

@@ -1,4 +1,4 @@
-"""The log lines: who and what, and no memory."""
+"""The log lines: caller and operation, and no memory."""
 
 import json
 import logging
@@ -17,7 +17,7 @@ def last_fields(caplog: pytest.LogCaptureFixture) -> dict[str, object]:
     return json.loads(JsonFormatter().format(lines[-1]))  # type: ignore[no-any-return]
 
 
-async def test_a_request_is_told_by_route_caller_and_outcome(
+async def test_a_request_is_logged_by_route_caller_and_outcome(
     client: httpx.AsyncClient, etag: str, caplog: pytest.LogCaptureFixture
 ) -> None:
     with caplog.at_level(logging.INFO):
@@ -33,7 +33,7 @@ async def test_a_request_is_told_by_route_caller_and_outcome(
     assert "u1" not in json.dumps(fields)
 
 
-async def test_users_are_told_apart_by_tenant_and_id(
+async def test_users_are_distinguished_by_tenant_and_id(
     client: httpx.AsyncClient, caplog: pytest.LogCaptureFixture
 ) -> None:
     hashes = []
@@ -44,15 +44,13 @@ async def test_users_are_told_apart_by_tenant_and_id(
     assert hashes[0] == hashes[2] != hashes[1]
 
 
-async def test_a_head_request_is_logged_as_what_it_was(
-    client: httpx.AsyncClient, caplog: pytest.LogCaptureFixture
-) -> None:
+async def test_a_head_request_is_logged_as_head(client: httpx.AsyncClient, caplog: pytest.LogCaptureFixture) -> None:
     with caplog.at_level(logging.INFO):
         await client.head(DYNAMIC)
     assert last_fields(caplog)["method"] == "HEAD"
 
 
-def test_an_exception_is_told_without_its_text() -> None:
+def test_an_exception_is_logged_without_its_text() -> None:
     try:
         raise ValueError("Jane prefers tea")
     except ValueError:

@@ -1,4 +1,4 @@
-"""The end of a tenant over HTTP: who may, what it takes, and what every writer is answered then."""
+"""Erase a tenant over HTTP."""
 
 import httpx
 
@@ -33,9 +33,9 @@ async def test_it_ends_with_a_receipt_and_every_write_is_refused(
         await drain(services)
         await erase_tenants(services)
         await erase_users(None, services)
-    told = (await client.get(f"{TENANT}/erasure")).json()
-    assert (told["status"], told["users"], told["receipt"]["users_held"]) == ("complete", 1, [])
-    assert (await client.delete(f"{TENANT}/memory?confirm=t1")).json() == told
+    result = (await client.get(f"{TENANT}/erasure")).json()
+    assert (result["status"], result["users"], result["receipt"]["users_held"]) == ("complete", 1, [])
+    assert (await client.delete(f"{TENANT}/memory?confirm=t1")).json() == result
 
 
 async def test_a_hold_on_the_tenant_refuses_it(client: httpx.AsyncClient) -> None:

@@ -118,7 +118,7 @@ def patches() -> list[Any]:
 
 
 def requests(app: FastAPI, planted: dict[str, list[str]]) -> list[Sent]:
-    """Every operation with every parameter, alone and beside each other one; the bodies with a few of them."""
+    """Every operation with every parameter, alone and with each other one; the bodies with a few of them."""
     found: list[Sent] = []
     for path, methods in app.openapi()["paths"].items():
         for method, operation in methods.items() if path.startswith("/v1/") else ():
@@ -187,7 +187,7 @@ async def answers(
         ("Memory.Read", GONE + SAID, {200, 304, 400, 403, 404}),
     ],
 )
-async def test_no_answer_shows_what_the_role_does_not_read(
+async def test_no_response_shows_data_that_the_role_may_not_read(
     anonymous: httpx.AsyncClient,
     app: FastAPI,
     services: Service,

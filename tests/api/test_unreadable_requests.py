@@ -1,4 +1,4 @@
-"""What the HTTP parser refuses, over a real connection: the one error shape, one answer, and the connection's end."""
+"""Requests that the HTTP parser refuses, over a real connection: one error, then the connection is closed."""
 
 import logging
 from collections.abc import Iterator
@@ -69,11 +69,11 @@ def check(answer: bytes, status: int, code: str) -> None:
         b"GET http:" + b"//[ HTTP/1.1\r\n\r\n",
     ],
 )
-def test_what_is_no_http_is_400_in_the_shape_of_every_refusal(served: Served, sent: bytes) -> None:
+def test_invalid_http_is_400_in_the_common_error_shape(served: Served, sent: bytes) -> None:
     check(exchange(served, sent), 400, "MALFORMED_REQUEST")
 
 
-def test_a_transfer_coding_that_is_not_undone_is_501(served: Served, token: Token) -> None:
+def test_an_unsupported_transfer_coding_is_501(served: Served, token: Token) -> None:
     answer = exchange(served, patch(token, "Transfer-Encoding: gzip, chunked\r\n") + b"2\r\n{}\r\n0\r\n\r\n")
     check(answer, 501, "TRANSFER_CODING_UNSUPPORTED")
 
@@ -86,7 +86,7 @@ def test_a_transfer_coding_that_is_not_undone_is_501(served: Served, token: Toke
         b"GET / HTTP/1.1\r\nX-Fill: " + b"x" * (4 * MAX_HEAD_BYTES),  # which never ends
     ],
 )
-def test_a_head_without_bounds_is_431_in_the_shape_of_every_refusal(served: Served, sent: bytes) -> None:
+def test_unbounded_headers_are_431_in_the_common_error_shape(served: Served, sent: bytes) -> None:
     check(exchange(served, sent), 431, "HEADERS_TOO_LARGE")
 
 
@@ -97,26 +97,28 @@ def test_a_body_that_breaks_off_its_form_is_refused_and_changes_nothing(served: 
     assert b" 404 " in exchange(served, read.encode()).partition(b"\r\n")[0]
 
 
-def test_garbage_behind_a_request_takes_nothing_from_its_answer(served: Served, token: Token) -> None:
-    """A 400 in the place of the answer would say that a change was refused which was made."""
+def test_garbage_after_a_request_does_not_change_its_response(served: Served, token: Token) -> None:
+    """A 400 instead of the response would deny a change that was made."""
     body = orjson.dumps(patch_body())
     answer = exchange(served, patch(token, f"Content-Length: {len(body)}\r\n") + body + GARBAGE)
     assert answer.startswith(b"HTTP/1.1 201 ")
     assert answer.count(b"HTTP/1.1 ") == 1
 
 
-def test_each_is_a_line_of_the_log_without_what_was_sent(served: Served, caplog: pytest.LogCaptureFixture) -> None:
+def test_each_is_logged_without_its_content(served: Served, caplog: pytest.LogCaptureFixture) -> None:
     with caplog.at_level(logging.DEBUG):
         exchange(served, b"SECRET / HTTP/1.1\r\n\r\n")
         exchange(served, b"GET /secret HTTP/1.1\r\nX-Fill: " + b"secret" * MAX_HEAD_BYTES)
     lines = [JsonFormatter().format(record) for record in caplog.records]
-    told = [orjson.loads(line) for line in lines]
-    refused = [(line["status"], line["error"], line["method"]) for line in told if line["logger"] == "memnet.requests"]
+    result = [orjson.loads(line) for line in lines]
+    refused = [
+        (line["status"], line["error"], line["method"]) for line in result if line["logger"] == "memnet.requests"
+    ]
     assert refused == [(400, "MALFORMED_REQUEST", None), (431, "HEADERS_TOO_LARGE", None)]
     assert "secret" not in "".join(lines).lower()
 
 
-def test_who_leaves_in_the_middle_of_a_body_is_no_defect(
+def test_a_client_that_leaves_within_a_body_is_no_defect(
     served: Served, token: Token, caplog: pytest.LogCaptureFixture
 ) -> None:
     with caplog.at_level(logging.INFO):

@@ -1,7 +1,8 @@
-"""A user's history on Azurite, and the command as it is called."""
+"""A user's history on Azurite, and the command."""
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
+from typing import TypeVar
 
 import pytest
 from azure.storage.blob import ContainerClient
@@ -11,20 +12,23 @@ from cli.main import main
 from local.stack.azurite_server import ACCOUNT_KEY, container_client
 from local.stack.key_vault_server import KeyVault
 from memnet import settings
+from memnet.domain.core.access import Role
 from memnet.domain.core.reason import Reason
 from memnet.domain.core.scope import Actor, DocumentKey, UserScope
 from memnet.domain.documents.commands import DeleteDocument, IfAbsent, IfMatch, PatchDocument
 from memnet.operations.documents.read import get_document
 from memnet.operations.documents.write import delete_document, patch_document
+from memnet.service import Service
 from memnet.settings import Settings
 from memnet.wiring import connect
 from tests.sample_settings import NOWHERE
-from tests.services import service_of
 
+T = TypeVar("T")
 SCOPE = UserScope("t1", "u1")
 DYNAMIC = DocumentKey(SCOPE, "user", "user_dynamic.json")
 PROJECT = DocumentKey(SCOPE, "projects", "alpha.json")
-ACTOR = Actor("svc-a", frozenset({"Memory.Write"}))
+ACTOR = Actor("svc-a", frozenset({Role.WRITE}))
+OF_USER = ("--tenant", "t1", "--user", "u1")
 
 Memnet = Callable[..., Result]
 
@@ -35,6 +39,11 @@ def storage(container_url: str, key_vault: KeyVault, monkeypatch: pytest.MonkeyP
     own = {"MEMNET_STORAGE_URL": container_url, "MEMNET_STORAGE_KEY": ACCOUNT_KEY}
     for name, value in {**NOWHERE, **key_vault.environment, **own}.items():
         monkeypatch.setenv(name, value)
+    return in_environment()
+
+
+def in_environment() -> Settings:
+    """The settings of the environment."""
     found = settings.load_storage()
     assert found is not None
     return found
@@ -42,7 +51,7 @@ def storage(container_url: str, key_vault: KeyVault, monkeypatch: pytest.MonkeyP
 
 @pytest.fixture
 def blobs(container_url: str) -> ContainerClient:
-    """The container itself, to look into and to tamper with."""
+    """The container itself, to inspect and to tamper with."""
     account_url, _, name = container_url.rpartition("/")
     return container_client(account_url, name)
 
@@ -50,7 +59,7 @@ def blobs(container_url: str) -> ContainerClient:
 @pytest.fixture
 def history(storage: Settings) -> list[bytes]:
     """Three versions of a document with preferences, whose bytes it returns, and a project that was deleted."""
-    return asyncio.run(write_history(storage))
+    return on(storage, write_history)
 
 
 @pytest.fixture
@@ -59,36 +68,48 @@ def memnet() -> Memnet:
     return lambda *arguments: CliRunner().invoke(main, list(arguments), prog_name="memnet")
 
 
-async def write_history(storage: Settings) -> list[bytes]:
-    async with connect(storage) as services:
-        ports = {"documents": services.documents, "audit": services.audit, "clock": services.clock}
-        own = {"ids": services.ids, "background": services.background}
+def on(settings: Settings, work: Callable[[Service], Awaitable[T]]) -> T:
+    """Run `work` on connected services."""
 
-        async def patch(key: DocumentKey, binding: str, path: str, value: str, etag: str | None, name: str) -> str:
-            command = PatchDocument(
-                key=key,
-                actor=ACTOR,
-                precondition=IfMatch(etag) if etag else IfAbsent(),
-                idempotency_key=name,
-                profile_id="project-copilot-v1",
-                binding_id=binding,
-                ops=[{"op": "add", "path": path, "value": value}],
-                reason=Reason.LIVE_UPDATE,
-                evidence=None,
-                confidence=None,
-                source_time=None,
-                dry_run=False,
-            )
-            return (await patch_document(command, service_of(catalog=services.catalog, **ports, **own))).etag
+    async def connected() -> T:
+        async with connect(settings) as services:
+            return await work(services)
 
-        versions, etag = [], None
-        for number in range(1, 4):
-            etag = await patch(DYNAMIC, "user_dynamic", "/content/preferences/-", f"p{number}", etag, f"k{number}")
-            view = await get_document(DYNAMIC, services)
-            versions.append(view.document)
-        made = await patch(PROJECT, "project_doc", "/content/summary", "s", None, "made")
-        ended = DeleteDocument(
-            key=PROJECT, actor=ACTOR, precondition=IfMatch(made), idempotency_key="ended", note=None, dry_run=False
-        )
-        await delete_document(ended, service_of(**ports, **own))
-        return versions
+    return asyncio.run(connected())
+
+
+async def prefer(services: Service, value: str) -> bytes:
+    """Add a preference to the user's document, which may be absent; return the document."""
+    stored = await services.documents.get(DYNAMIC)
+    command = PatchDocument(
+        key=DYNAMIC,
+        actor=ACTOR,
+        precondition=IfMatch(stored.view.etag) if stored and stored.view else IfAbsent(),
+        idempotency_key=value,
+        profile_id="project-copilot-v1",
+        binding_id="user_dynamic",
+        ops=[{"op": "add", "path": "/content/preferences/-", "value": value}],
+        reason=Reason.LIVE_UPDATE,
+    )
+    await patch_document(command, services)
+    return (await get_document(DYNAMIC, services)).document
+
+
+async def write_history(services: Service) -> list[bytes]:
+    versions = [await prefer(services, f"p{number}") for number in range(1, 4)]
+    create = PatchDocument(
+        key=PROJECT,
+        actor=ACTOR,
+        precondition=IfAbsent(),
+        idempotency_key="created",
+        profile_id="project-copilot-v1",
+        binding_id="project_doc",
+        ops=[{"op": "add", "path": "/content/summary", "value": "s"}],
+        reason=Reason.LIVE_UPDATE,
+    )
+    etag = (await patch_document(create, services)).etag
+    delete = DeleteDocument(
+        key=PROJECT, actor=ACTOR, precondition=IfMatch(etag), idempotency_key="deleted", note=None, dry_run=False
+    )
+    await delete_document(delete, services)
+    return versions

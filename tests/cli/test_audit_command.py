@@ -1,6 +1,5 @@
-"""`memnet audit` against Azurite: what holds, what was tampered with, and every version from storage alone."""
+"""`memnet audit` on Azurite: intact and tampered histories, and every version from storage alone."""
 
-import asyncio
 import json
 from pathlib import Path
 from typing import Any
@@ -13,9 +12,7 @@ from click.testing import Result
 from local.stack.stack import running_stack
 from memnet import settings
 from memnet.settings import Settings
-from tests.cli.conftest import Memnet, write_history
-
-OF_USER = ("--tenant", "t1", "--user", "u1")
+from tests.cli.conftest import OF_USER, Memnet, on, write_history
 
 
 def records(blobs: ContainerClient) -> list[str]:
@@ -31,18 +28,18 @@ def lines(result: Result) -> list[list[str]]:
     return [line.split() for line in result.stdout.splitlines()]
 
 
-def test_history_that_holds_is_ok(memnet: Memnet, history: list[bytes]) -> None:
+def test_an_intact_history_is_ok(memnet: Memnet, history: list[bytes]) -> None:
     result = memnet("audit", "verify", *OF_USER)
     assert result.exit_code == 0, result.output
     assert lines(result) == [
         ["projects/alpha.json", "2", "changes", "ok"],
         ["user/user_dynamic.json", "3", "changes", "ok"],
-        ["heads:", "none;", "nothing", "was", "signed", "yet"],
+        ["checkpoints:", "none", "signed", "yet"],
         ["ok:", "2", "documents,", "5", "changes"],
     ]
 
 
-def test_altered_record_is_named(memnet: Memnet, history: list[bytes], blobs: ContainerClient) -> None:
+def test_an_altered_record_is_named(memnet: Memnet, history: list[bytes], blobs: ContainerClient) -> None:
     with blobs:
         first, *_ = records(blobs)
         record = json.loads(blobs.download_blob(first).readall())
@@ -55,8 +52,8 @@ def test_altered_record_is_named(memnet: Memnet, history: list[bytes], blobs: Co
     assert conclusion == "broken: 1 of 2 documents"
 
 
-def test_missing_record_is_named(memnet: Memnet, history: list[bytes], blobs: ContainerClient) -> None:
-    """The document still carries its newest records in its outbox, so it is emptied first."""
+def test_a_missing_record_is_named(memnet: Memnet, history: list[bytes], blobs: ContainerClient) -> None:
+    """The document has its newest records in its outbox, so the outbox is emptied first."""
     with blobs:
         name = "tenants/t1/users/u1/documents/user/user_dynamic.json"
         document = json.loads(blobs.download_blob(name).readall())
@@ -74,7 +71,7 @@ def test_missing_record_is_named(memnet: Memnet, history: list[bytes], blobs: Co
     assert second.rpartition("/")[2].removesuffix(".json") in result.stdout
 
 
-def test_document_changed_behind_the_records_is_named(
+def test_a_document_changed_without_a_record_is_named(
     memnet: Memnet, history: list[bytes], blobs: ContainerClient
 ) -> None:
     with blobs:
@@ -117,7 +114,7 @@ def test_rebuild_without_a_directory_lists_the_versions(memnet: Memnet, history:
     assert rows[-2][-2:] == [str(len(history[2])), "characters"]
 
 
-def test_rebuild_of_a_broken_history_keeps_what_comes_before(
+def test_rebuild_of_a_broken_history_writes_the_versions_before(
     memnet: Memnet, history: list[bytes], blobs: ContainerClient, tmp_path: Path
 ) -> None:
     with blobs:
@@ -128,23 +125,23 @@ def test_rebuild_of_a_broken_history_keeps_what_comes_before(
     assert (tmp_path / "user" / "user_dynamic.json" / "1.json").read_bytes() == history[0]
 
 
-def test_rebuild_does_not_mix_with_other_files(memnet: Memnet, history: list[bytes], tmp_path: Path) -> None:
+def test_rebuild_refuses_a_directory_with_files(memnet: Memnet, history: list[bytes], tmp_path: Path) -> None:
     (tmp_path / "mine").touch()
     result = memnet("audit", "rebuild", *OF_USER, "--out", str(tmp_path))
     assert result.exit_code == 2
     assert "is not empty" in result.stderr
 
 
-def test_user_without_documents_is_told_apart_from_one_that_holds(memnet: Memnet, storage: Settings) -> None:
+def test_a_user_without_documents_is_reported(memnet: Memnet, storage: Settings) -> None:
     result = memnet("audit", "verify", *OF_USER)
     assert (result.exit_code, result.stdout) == (0, "nothing is stored for user u1 of tenant t1\n")
 
 
-def test_id_that_is_none_is_refused(memnet: Memnet, storage: Settings) -> None:
+def test_an_invalid_id_is_refused(memnet: Memnet, storage: Settings) -> None:
     assert memnet("audit", "verify", "--tenant", "..", "--user", "u1").exit_code == 2
 
 
-def test_without_settings_it_asks_the_local_stack(
+def test_without_settings_it_uses_the_local_stack(
     memnet: Memnet, azurite: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
@@ -153,11 +150,11 @@ def test_without_settings_it_asks_the_local_stack(
     with running_stack(account_url=azurite.account_url, container=f"test-{uuid4().hex}", workers=0) as stack:
         (tmp_path / ".local").mkdir()
         (tmp_path / ".local" / "stack.json").write_text(json.dumps(stack.description()), "utf-8")
-        asyncio.run(write_history(settings.load(stack.environment)))
+        on(settings.load(stack.environment), write_history)
         assert memnet("audit", "verify", *OF_USER).stdout.endswith("ok: 2 documents, 5 changes\n")
 
 
-def test_storage_that_does_not_answer_is_named(
+def test_a_storage_that_does_not_answer_is_named(
     memnet: Memnet, storage: Settings, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("MEMNET_STORAGE_URL", "http://127.0.0.1:9/devstoreaccount1/gone")

@@ -1,36 +1,35 @@
-"""`memnet bootstrap` against a whole local stack, from nothing to ready; the parts are tests/contracts' business."""
+"""`memnet doctor` and `bootstrap` on the local emulators; tests/contracts tests each prerequisite."""
 
 import asyncio
-import subprocess
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 from uuid import uuid4
 
 import pytest
 
+from cli import bootstrap as command
 from local.stack.azurite_server import ACCOUNT_KEY, container_client
 from local.stack.key_vault_server import KeyVault
-from local.stack.process import ROOT
 from local.stack.search_server import SearchEmulator
 from local.stack.service_bus_server import ServiceBus
-from memnet import settings
-from memnet.wiring import connect
-from tests.cli.conftest import Memnet
+from memnet.domain.core.prerequisite import BootstrapReport, Finding, PrerequisiteStatus
+from memnet.service import Service
+from tests.cli.conftest import Memnet, in_environment, on
+from tests.conftest import AzuriteAccount
 
 pytestmark = pytest.mark.filterwarnings("ignore:unclosed:ResourceWarning")
 
 
 @pytest.fixture
 def nothing_yet(
-    azurite: object,
+    azurite: AzuriteAccount,
     search_emulator: SearchEmulator,
     key_vault: KeyVault,
     service_bus: ServiceBus,
     monkeypatch: pytest.MonkeyPatch,
 ) -> Iterator[str]:
-    """The settings of services that hold nothing of memnet's; the name of the container that is not there."""
-    name, account_url = f"b{uuid4().hex}", azurite.account_url  # type: ignore[attr-defined]
+    """The settings of empty services; return the name of the missing container."""
+    name, account_url = f"b{uuid4().hex}", azurite.account_url
     given = {
         **search_emulator.environment,
         **service_bus.environment,
@@ -48,43 +47,39 @@ def nothing_yet(
 
 
 def index_name() -> str | None:
-    async def read() -> str | None:
-        found = settings.load_storage()
-        assert found is not None
-        async with connect(found) as services:
-            layout = await services.search.register.recent()
-            return layout and layout.serving.name
+    async def read(services: Service) -> str | None:
+        layout = await services.search.register.recent()
+        return None if layout is None else layout.serving.name
 
-    return asyncio.run(read())
+    return on(in_environment(), read)
 
 
-def test_from_nothing_to_ready_and_no_further(memnet: Memnet, nothing_yet: str) -> None:
+def test_bootstrap_creates_what_doctor_reports_missing(memnet: Memnet, nothing_yet: str) -> None:
     container, index = f"storage: container {nothing_yet}", "search: index of events"
-    checked = memnet("doctor")
+    checked = memnet("doctor", "--identity", "api")
     assert checked.exit_code == 1
     lines = checked.stdout.splitlines()
     assert f"missing      {container}" in lines
     assert "unknown      storage: reading and writing: the container has to be there first" in lines
-    assert [line for line in lines if line.startswith("to be made")] == [f"to be made   {container}"]
-    assert memnet("doctor").stdout == checked.stdout
+    assert [line for line in lines if line.startswith("to create")] == [f"to create    {container}"]
 
     applied = memnet("bootstrap")
     assert applied.exit_code == 0, applied.output
     lines = applied.stdout.splitlines()
-    assert lines.index(f"to be made   {container}") < lines.index(f"made         {container}")
-    assert f"made         {index}" in lines
+    assert lines.index(f"to create    {container}") < lines.index(f"created      {container}")
+    assert f"created      {index}" in lines
     assert lines[-1] == "ok: everything is ready"
     made = index_name()
     assert made is not None
 
-    again = memnet("bootstrap")
-    assert (again.exit_code, "made  " in again.stdout) == (0, False)
+    again = memnet("bootstrap", "--identity", "api")
+    assert (again.exit_code, "created  " in again.stdout) == (0, False)
     ready = {line.split(None, 1)[1].partition(": ")[0] for line in again.stdout.splitlines()[:-1]}
     assert ready == {"storage", "search", "queue", "vault", "catalog"}
     assert index_name() == made
 
 
-def test_what_only_a_deployment_can_make_is_named(
+def test_missing_parts_of_a_deployment_are_named(
     memnet: Memnet, nothing_yet: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     config = tmp_path / "Config.json"
@@ -107,35 +102,50 @@ def test_what_only_a_deployment_can_make_is_named(
     assert "vault: making secrets" not in as_api.stdout
 
 
-def test_it_waits_for_what_is_still_to_come(nothing_yet: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    late = ServiceBus(log=tmp_path / "log")
-    monkeypatch.setenv("MEMNET_QUEUE_URL", late.url)
-    call = [sys.executable, "-m", "cli.main", "bootstrap", "--wait", "300"]
-    with subprocess.Popen(call, cwd=ROOT, stdout=subprocess.PIPE, text=True) as waiting:
-        try:
-            assert waiting.stdout is not None
-            assert any(line.startswith("by hand      queue: memnet-replay: it does not") for line in waiting.stdout)
-            with late:
-                rest = waiting.stdout.read()
-                assert waiting.wait(timeout=300) == 0
-        finally:
-            waiting.kill()
-    assert rest.splitlines()[-1] == "ok: everything is ready"
+class Scripted:
+    """A check that returns prepared reports, and counts what it creates."""
+
+    def __init__(self, *statuses: PrerequisiteStatus) -> None:
+        self._statuses = list(statuses)
+        self.created = 0
+
+    async def look(self) -> BootstrapReport:
+        status = self._statuses.pop(0)
+        return BootstrapReport((Finding("queue", status, creatable=status is PrerequisiteStatus.MISSING),))
+
+    async def create(self) -> BootstrapReport:
+        self.created += 1
+        return await self.look()
 
 
-def test_it_does_not_wait_for_ever(memnet: Memnet, nothing_yet: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("MEMNET_QUEUE_URL", "sb://127.0.0.1:1")
-    assert memnet("bootstrap", "--wait", "1").exit_code == 1
+def test_it_waits_until_everything_is_ready(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(command, "PAUSE_SECONDS", 0)
+    unreachable, missing, ready = (
+        PrerequisiteStatus.UNREACHABLE,
+        PrerequisiteStatus.MISSING,
+        PrerequisiteStatus.READY,
+    )
+
+    async def wait(seconds: float, *statuses: PrerequisiteStatus) -> tuple[BootstrapReport, int]:
+        check = Scripted(*statuses)
+        first = await check.look()
+        return await command._until_ready(check, first, apply=True, seconds=seconds), check.created
+
+    report, created = asyncio.run(wait(300, unreachable, unreachable, missing, unreachable, ready))
+    assert (report.ready, created) == (True, 1)
+    assert capsys.readouterr().out == "ready        queue\n"
+    report, created = asyncio.run(wait(0, unreachable))
+    assert (report.ready, created) == (False, 0)
 
 
-@pytest.mark.parametrize("arguments", [["--check"], ["--identity", "nobody"]])
-def test_it_says_how_it_is_called(memnet: Memnet, arguments: list[str]) -> None:
+@pytest.mark.parametrize("arguments", [["--check"], ["--identity", "other"]])
+def test_invalid_options_are_a_usage_error(memnet: Memnet, arguments: list[str]) -> None:
     assert memnet("bootstrap", *arguments).exit_code == 2
 
 
-def test_a_setting_that_cannot_be_used_is_named(
-    memnet: Memnet, nothing_yet: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_an_unusable_setting_is_named(memnet: Memnet, nothing_yet: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("MEMNET_QUEUE_URL", "https://nowhere.test")
     result = memnet("doctor")
     assert result.exit_code == 1

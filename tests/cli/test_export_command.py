@@ -1,6 +1,5 @@
-"""`memnet export` and `memnet import` against Azurite and the local key vault."""
+"""`memnet export` and `memnet import` on Azurite and the local key vault."""
 
-import asyncio
 import io
 import json
 import subprocess
@@ -17,8 +16,6 @@ from azure.storage.blob import ContainerClient
 
 from cli import export as export_command
 from local.stack.azurite_server import ACCOUNT_KEY, container_client, create_container, drop_container
-from local.stack.key_vault_server import KeyVault
-from memnet import settings
 from memnet.domain.core.errors import Unavailable
 from memnet.domain.core.scope import Actor, UserScope
 from memnet.domain.replay.snapshot import Conversation
@@ -26,32 +23,16 @@ from memnet.operations.governance.export_user import REMOVED
 from memnet.operations.replay.store_snapshot import store_snapshot
 from memnet.service import Service
 from memnet.settings import Settings
-from memnet.wiring import connect
-from tests.cli.conftest import Memnet, write_history
+from tests.cli.conftest import OF_USER, Memnet, on
 
-OF_USER = ("--tenant", "t1", "--user", "u1")
 OF_OTHER = ("--tenant", "t2", "--user", "u9")
 Elsewhere = Callable[[], ContainerClient]
 SAID = "My locker code is 4711-quokka."
 
 
 @pytest.fixture
-def vault(storage: Settings, key_vault: KeyVault, monkeypatch: pytest.MonkeyPatch) -> Settings:
-    """The storage's settings with the vault's, in the environment, too."""
-    found = settings.load_storage()
-    assert found is not None
-    return found
-
-
-@pytest.fixture
-def history(vault: Settings) -> list[bytes]:
-    """The history that the other commands are tested with, sealed."""
-    return asyncio.run(write_history(vault))
-
-
-@pytest.fixture
 def elsewhere(azurite: Any, monkeypatch: pytest.MonkeyPatch) -> Iterator[Elsewhere]:
-    """Leads the command to another, empty container, and returns it."""
+    """Point the command to another, empty container, and return it."""
     name = f"test-{uuid4().hex}"
     url = create_container(azurite.account_url, name)
 
@@ -68,7 +49,7 @@ def names(blobs: ContainerClient) -> list[str]:
         return sorted(blobs.list_blob_names())
 
 
-def test_a_user_comes_back_byte_for_byte(
+def test_a_user_is_restored_byte_for_byte(
     memnet: Memnet, history: list[bytes], elsewhere: Elsewhere, tmp_path: Path
 ) -> None:
     out = tmp_path / "u1.zip"
@@ -113,24 +94,18 @@ def test_another_user_gets_new_documents_and_no_old_records(
     assert folders == ["audit", "documents", "imports", "keys"]
 
 
-def test_conversations_are_exported_for_a_named_reader_alone(
-    memnet: Memnet, vault: Settings, container_url: str, elsewhere: Elsewhere, tmp_path: Path
+def test_conversations_are_exported_only_for_a_named_reader(
+    memnet: Memnet, storage: Settings, container_url: str, elsewhere: Elsewhere, tmp_path: Path
 ) -> None:
     tenant = container_url.rpartition("/")[2]  # the tests share the vault
     message = {"message_id": "m1", "role": "user", "content": SAID, "timestamp": "2026-02-14T20:00:00Z"}
     body = {"snapshot_id": "s1", "profile_id": "project-copilot-v1", "messages": [message]}
 
-    async def store() -> None:
-        async with connect(vault) as services:
-            await store_snapshot(
-                UserScope(tenant, "u1"),
-                "c1",
-                Conversation.model_validate(body),
-                services,
-                actor=Actor("svc", frozenset()),
-            )
+    async def store(services: Service) -> None:
+        conversation = Conversation.model_validate(body)
+        await store_snapshot(UserScope(tenant, "u1"), "c1", conversation, services, actor=Actor("svc", frozenset()))
 
-    asyncio.run(store())
+    on(storage, store)
     of_user = ("--tenant", tenant, "--user", "u1")
     assert memnet("export", *of_user, "--out", str(tmp_path / "a.zip")).exit_code == 0
     assert SAID.encode() not in (tmp_path / "a.zip").read_bytes()
@@ -188,13 +163,13 @@ def test_a_broken_history_leaves_no_file(
     assert list(tmp_path.iterdir()) == []
 
 
-def test_a_document_that_is_another_one_is_left_and_told(memnet: Memnet, history: list[bytes], tmp_path: Path) -> None:
+def test_a_different_document_is_kept_and_reported(memnet: Memnet, history: list[bytes], tmp_path: Path) -> None:
     memnet("export", *OF_USER, "--out", str(tmp_path / "a.zip"))
     assert memnet("import", str(tmp_path / "a.zip"), *OF_OTHER, "--actor", "ops").exit_code == 0
     assert memnet("export", *OF_OTHER, "--out", str(tmp_path / "b.zip")).exit_code == 0
     result = memnet("import", str(tmp_path / "b.zip"), *OF_USER, "--actor", "ops")
     assert result.exit_code == 1
-    assert "user/user_dynamic.json: another one is there, and was left as it is" in result.stdout
+    assert "user/user_dynamic.json: another one exists and was kept" in result.stdout
 
 
 @pytest.mark.parametrize(
@@ -209,19 +184,19 @@ def test_a_document_that_is_another_one_is_left_and_told(memnet: Memnet, history
         ["import", "{tmp}/there", "--tenant", "t1", "--user", "u1", "--actor", ""],
     ],
 )
-def test_what_cannot_be_meant_is_a_usage_error(
+def test_invalid_arguments_are_a_usage_error(
     memnet: Memnet, storage: Settings, tmp_path: Path, arguments: list[str]
 ) -> None:
     (tmp_path / "there").touch()
     assert memnet(*(argument.replace("{tmp}", str(tmp_path)) for argument in arguments)).exit_code == 2
 
 
-def test_a_file_that_cannot_be_written_is_told(memnet: Memnet, history: list[bytes], tmp_path: Path) -> None:
+def test_a_file_that_cannot_be_written_is_reported(memnet: Memnet, history: list[bytes], tmp_path: Path) -> None:
     result = memnet("export", *OF_USER, "--out", str(tmp_path / "missing" / "a.zip"))
     assert (result.exit_code, "the archive: " in result.stderr) == (1, True)
 
 
-def test_what_only_has_to_be_run_again_is_told_as_such(storage: Settings) -> None:
+def test_an_export_that_only_has_to_be_repeated_says_so(storage: Settings) -> None:
     async def raced(services: Service) -> None:
         raise Unavailable(REMOVED)
 
@@ -237,7 +212,7 @@ def test_what_only_has_to_be_run_again_is_told_as_such(storage: Settings) -> Non
 def test_a_killed_import_is_finished_by_the_same_command(
     memnet: Memnet, history: list[bytes], elsewhere: Elsewhere, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """With kill -9, as soon as something is there."""
+    """It is killed as soon as a blob exists."""
     out = tmp_path / "u1.zip"
     memnet("export", *OF_USER, "--out", str(out))
     copy = elsewhere()

@@ -1,62 +1,44 @@
-"""`memnet keys` against Azurite and the local key vault."""
+"""`memnet keys` on Azurite and the local key vault."""
 
-import asyncio
 import re
-from typing import Any
 
 import pytest
 from azure.storage.blob import ContainerClient
 
-from local.stack.key_vault_server import KeyVault
-from memnet import settings
 from memnet.domain.core.scope import UserScope
 from memnet.domain.replay.snapshot import snapshot_key
 from memnet.operations.sealing.key_ring import KeyRing
+from memnet.service import Service
 from memnet.settings import Settings
-from memnet.stores import Vault
-from memnet.wiring import connect
-from tests.cli.conftest import Memnet
+from tests.cli.conftest import Memnet, on
 
 ROW = re.compile(r"[0-9a-f-]{36}  \d{4}-\d\d-\d\dT[\d:.]{15}Z  ([0-9a-f]{32})(  current)?")
 Sealed = dict[str, bytes]
 
 
 @pytest.fixture
-def vault(storage: Settings, key_vault: KeyVault, monkeypatch: pytest.MonkeyPatch) -> Settings:
-    """The storage's settings with the vault's, in the environment, too."""
-    found = settings.load_storage()
-    assert found is not None
-    return found
-
-
-@pytest.fixture
 def tenant(container_url: str) -> str:
-    """A tenant of this test alone: the tests share the vault."""
+    """A tenant of this test alone, because the tests share the vault."""
     return container_url.rpartition("/")[2]
 
 
 @pytest.fixture
-def sealed(vault: Settings, tenant: str) -> Sealed:
+def sealed(storage: Settings, tenant: str) -> Sealed:
     """A record of each of three users."""
 
-    async def seal(of: Vault) -> Sealed:
+    async def seal(services: Service) -> Sealed:
         keys = {user: snapshot_key(UserScope(tenant, user), "c", "s") for user in ("u1", "u2", "u3")}
-        return {user: await KeyRing(of).seal(key, user.encode()) for user, key in keys.items()}
+        return {user: await KeyRing(services.vault).seal(key, user.encode()) for user, key in keys.items()}
 
-    return asyncio.run(_with_vault(vault, seal))
-
-
-async def _with_vault(found: Settings, work: Any) -> Any:  # type: ignore[no-untyped-def]
-    async with connect(found) as services:
-        return await work(services.vault)
+    return on(storage, seal)
 
 
 def opened(found: Settings, tenant: str, sealed: Sealed) -> bool:
-    async def read(vault: Vault) -> bool:
+    async def read(services: Service) -> bool:
         keys = {user: snapshot_key(UserScope(tenant, user), "c", "s") for user in sealed}
-        return all([await KeyRing(vault).unseal(keys[user], sealed[user]) == user.encode() for user in sealed])
+        return all([await KeyRing(services.vault).unseal(keys[user], sealed[user]) == user.encode() for user in sealed])
 
-    return bool(asyncio.run(_with_vault(found, read)))
+    return on(found, read)
 
 
 def listed(memnet: Memnet, tenant: str, user: str = "u1") -> list[tuple[str, bool]]:
@@ -68,46 +50,46 @@ def listed(memnet: Memnet, tenant: str, user: str = "u1") -> list[tuple[str, boo
 
 
 def test_a_tenants_rotation_wraps_every_users_keys_and_everything_opens(
-    memnet: Memnet, vault: Settings, tenant: str, sealed: Sealed
+    memnet: Memnet, storage: Settings, tenant: str, sealed: Sealed
 ) -> None:
     before = listed(memnet, tenant)
     result = memnet("keys", "rotate", "--tenant", tenant)
     assert result.exit_code == 0, result.output
-    told = re.fullmatch(r"version ([0-9a-f]{32}): 3 users, 3 wrapped anew, 0 postponed, 0 broken\n", result.stdout)
-    assert told is not None, result.stdout
-    assert before != [(told[1], True)]
-    assert [listed(memnet, tenant, user) for user in sealed] == [[(told[1], True)]] * 3
-    assert opened(vault, tenant, sealed)
+    report = re.fullmatch(r"version ([0-9a-f]{32}): 3 users, 3 rewrapped, 0 postponed, 0 broken\n", result.stdout)
+    assert report is not None, result.stdout
+    assert before != [(report[1], True)]
+    assert [listed(memnet, tenant, user) for user in sealed] == [[(report[1], True)]] * 3
+    assert opened(storage, tenant, sealed)
     resumed = memnet("keys", "rotate", "--tenant", tenant, "--resume")
-    assert resumed.stdout == f"version {told[1]}: 3 users, 0 wrapped anew, 0 postponed, 0 broken\n"
+    assert resumed.stdout == f"version {report[1]}: 3 users, 0 rewrapped, 0 postponed, 0 broken\n"
 
 
 def test_a_user_gets_a_new_key_and_keeps_the_old_one(
-    memnet: Memnet, vault: Settings, tenant: str, sealed: Sealed
+    memnet: Memnet, storage: Settings, tenant: str, sealed: Sealed
 ) -> None:
     result = memnet("keys", "rotate", "--tenant", tenant, "--user", "u1")
     assert (result.exit_code, result.stdout) == (0, f"user u1 of tenant {tenant} has a new data key\n")
     assert [current for _, current in listed(memnet, tenant)] == [False, True]
     assert [current for _, current in listed(memnet, tenant, "u2")] == [True]
-    assert opened(vault, tenant, sealed)
+    assert opened(storage, tenant, sealed)
 
 
-def test_broken_keys_are_told_and_stop_nobody(
-    memnet: Memnet, vault: Settings, tenant: str, sealed: Sealed, blobs: ContainerClient
+def test_broken_keys_are_reported_and_do_not_stop_the_others(
+    memnet: Memnet, storage: Settings, tenant: str, sealed: Sealed, blobs: ContainerClient
 ) -> None:
     with blobs:
         blobs.upload_blob(f"tenants/{tenant}/users/u2/keys/data.json", b"{}", overwrite=True)
     result = memnet("keys", "rotate", "--tenant", tenant)
     assert result.exit_code == 1
-    assert result.stdout.endswith("3 users, 2 wrapped anew, 0 postponed, 1 broken\n")
+    assert result.stdout.endswith("3 users, 2 rewrapped, 0 postponed, 1 broken\n")
     result = memnet("keys", "list", "--tenant", tenant, "--user", "u2")
     assert (result.exit_code, "DECRYPTION_FAILED" in result.stderr) == (1, True)
 
 
-def test_a_key_that_is_lost_is_replaced_where_the_loss_is_accepted(
-    memnet: Memnet, vault: Settings, tenant: str, sealed: Sealed, blobs: ContainerClient
+def test_a_lost_key_is_replaced_on_request(
+    memnet: Memnet, storage: Settings, tenant: str, sealed: Sealed, blobs: ContainerClient
 ) -> None:
-    """A user's keys under those of another: no key of the vault opens them."""
+    """The user has the wrapped keys of another: no key of the vault unwraps them."""
     with blobs:
         foreign = blobs.download_blob(f"tenants/{tenant}/users/u1/keys/data.json").readall()
         blobs.upload_blob(f"tenants/{tenant}/users/u2/keys/data.json", foreign, overwrite=True)
@@ -119,14 +101,14 @@ def test_a_key_that_is_lost_is_replaced_where_the_loss_is_accepted(
     assert [current for _, current in listed(memnet, tenant, "u2")] == [False, True]
 
 
-def test_a_tenants_first_key_is_made_once(memnet: Memnet, vault: Settings, tenant: str) -> None:
+def test_a_tenants_first_key_is_made_once(memnet: Memnet, storage: Settings, tenant: str) -> None:
     first = memnet("keys", "create", "--tenant", tenant)
     assert first.exit_code == 0
     assert re.fullmatch(rf"the key of tenant {tenant} is at version [0-9a-f]{{32}}\n", first.output)
     assert memnet("keys", "create", "--tenant", tenant).output == first.output
 
 
-def test_where_there_are_no_keys_none_are_made(memnet: Memnet, vault: Settings, tenant: str) -> None:
+def test_a_user_without_keys_gets_none(memnet: Memnet, storage: Settings, tenant: str) -> None:
     for command in (["list", "--user", "u1"], ["rotate", "--user", "u1"], ["rotate"], ["rotate", "--resume"]):
         result = memnet("keys", command[0], "--tenant", tenant, *command[1:])
         assert result.exit_code == 0, result.output
@@ -134,14 +116,14 @@ def test_where_there_are_no_keys_none_are_made(memnet: Memnet, vault: Settings, 
     assert listed(memnet, tenant) == []
 
 
-def test_a_vault_that_does_not_answer_is_told(
-    memnet: Memnet, vault: Settings, tenant: str, sealed: Sealed, monkeypatch: pytest.MonkeyPatch
+def test_a_vault_that_does_not_answer_is_reported(
+    memnet: Memnet, storage: Settings, tenant: str, sealed: Sealed, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("MEMNET_VAULT_TOKEN", "another")
     result = memnet("keys", "rotate", "--tenant", tenant)
     assert result.exit_code == 1
     assert "VAULT_UNAVAILABLE" in result.stderr
-    assert opened(vault, tenant, sealed)
+    assert opened(storage, tenant, sealed)
 
 
 @pytest.mark.parametrize(
@@ -154,5 +136,5 @@ def test_a_vault_that_does_not_answer_is_told(
         ["list", "--tenant", "t1"],
     ],
 )
-def test_what_cannot_be_meant_is_a_usage_error(memnet: Memnet, vault: Settings, arguments: list[str]) -> None:
+def test_invalid_arguments_are_a_usage_error(memnet: Memnet, storage: Settings, arguments: list[str]) -> None:
     assert memnet("keys", *arguments).exit_code == 2

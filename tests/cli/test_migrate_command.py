@@ -1,6 +1,5 @@
-"""`memnet migrate` against Azurite: the worked example from its plan to its rollback."""
+"""`memnet migrate` on Azurite: the worked example from its plan to its rollback."""
 
-import asyncio
 from pathlib import Path
 from typing import Any
 
@@ -14,11 +13,9 @@ from memnet.operations.documents.read import get_document
 from memnet.operations.documents.write import patch_document
 from memnet.operations.history.list_audit import list_audit
 from memnet.service import Service
-from memnet.settings import Settings, load_storage
-from memnet.wiring import connect
-from tests.cli.conftest import ACTOR, Memnet
+from memnet.settings import Settings
+from tests.cli.conftest import ACTOR, Memnet, in_environment, on
 from tests.migration_example import write_catalog
-from tests.services import service_of
 
 NAME = ("--migration", "split-global")
 USER = ("--tenant", "t1", "--user", "u1")
@@ -36,17 +33,7 @@ def example(storage: Settings, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
     """The settings of an installation with the worked example."""
     for name, value in write_catalog(tmp_path).items():
         monkeypatch.setenv(name, value)
-    found = load_storage()
-    assert found is not None
-    return found
-
-
-def do(settings: Settings, work: Any) -> Any:
-    async def connected() -> Any:
-        async with connect(settings) as services:
-            return await work(services)
-
-    return asyncio.run(connected())
+    return in_environment()
 
 
 def prefer(settings: Settings, key: DocumentKey, text: str, ops: Any = None) -> None:
@@ -54,23 +41,21 @@ def prefer(settings: Settings, key: DocumentKey, text: str, ops: Any = None) -> 
 
     async def work(services: Service) -> None:
         stored = await services.documents.get(key)
-        head = None if stored is None else stored.view
+        current = None if stored is None else stored.view
         old = key.path == "global.json"
         command = PatchDocument(
             key=key,
             actor=ACTOR,
-            precondition=IfMatch(head.etag) if head else IfAbsent(),
+            precondition=IfMatch(current.etag) if current else IfAbsent(),
             idempotency_key=text,
             profile_id="legacy-v1" if old else "project-copilot-v1",
             binding_id="global" if old else "user_dynamic",
             ops=ops or [{"op": "add", "path": "/content/preferences/-", "value": text}],
             reason=Reason.LIVE_UPDATE,
         )
-        ports = {"documents": services.documents, "audit": services.audit, "clock": services.clock}
-        rest = {"ids": services.ids, "background": services.background, "catalog": services.catalog}
-        await patch_document(command, service_of(**ports, **rest))
+        await patch_document(command, services)
 
-    do(settings, work)
+    on(settings, work)
 
 
 def read(settings: Settings, key: DocumentKey) -> bytes | None:
@@ -80,8 +65,7 @@ def read(settings: Settings, key: DocumentKey) -> bytes | None:
         except DocumentNotFound:
             return None
 
-    found: bytes | None = do(settings, work)
-    return found
+    return on(settings, work)
 
 
 @pytest.fixture
@@ -91,12 +75,12 @@ def old(example: Settings) -> Settings:
     return example
 
 
-def test_the_example_forwards_verified_and_back_byte_for_byte(memnet: Memnet, old: Settings) -> None:
+def test_the_example_is_migrated_verified_and_rolled_back_byte_for_byte(memnet: Memnet, old: Settings) -> None:
     before = read(old, OLD)
     assert memnet("migrate", "verify", *NAME).stdout == (
         "t1/u1 user/user_static.json: is missing\n"
         "t1/u1 user/user_dynamic.json: is missing\n"
-        "0 as made, 0 changed since, 2 different\n"
+        "0 as migrated, 0 changed since, 2 different\n"
     )
     plan = memnet("migrate", "plan", *NAME, *USER)
     assert plan.exit_code == 0, plan.output
@@ -119,7 +103,7 @@ def test_the_example_forwards_verified_and_back_byte_for_byte(memnet: Memnet, ol
     assert memnet("migrate", "run", *NAME).stdout == (
         "0 create, 0 replace, 2 done, 0 changed_since, 0 postponed, 0 failed\n"
     )
-    assert memnet("migrate", "verify", *NAME).stdout == "2 as made, 0 changed since, 0 different\n"
+    assert memnet("migrate", "verify", *NAME).stdout == "2 as migrated, 0 changed since, 0 different\n"
 
     back = memnet("migrate", "rollback", *NAME)
     assert (back.exit_code, back.stdout) == (
@@ -152,11 +136,10 @@ def records(settings: Settings) -> bytes:
         page = await list_audit(STATIC.scope, services, namespace="user", path="user_static.json", limit=9, cursor=None)
         return b"".join(page.items)
 
-    found: bytes = do(settings, work)
-    return found
+    return on(settings, work)
 
 
-def test_a_document_that_would_fail_is_told_and_fails(memnet: Memnet, old: Settings) -> None:
+def test_a_document_that_would_fail_is_reported(memnet: Memnet, old: Settings) -> None:
     prefer(old, OLD, "bad", [{"op": "add", "path": "/content/profile/locale", "value": "not a locale"}])
     for command in ("plan", "run"):
         result = memnet("migrate", command, *NAME)
@@ -180,7 +163,7 @@ def test_only_what_is_selected_is_migrated(memnet: Memnet, old: Settings) -> Non
 def test_a_rollback_leaves_what_others_changed_unless_forced(memnet: Memnet, old: Settings) -> None:
     memnet("migrate", "run", *NAME)
     prefer(old, DYNAMIC, "Use tables.")
-    assert memnet("migrate", "verify", *NAME).stdout == "1 as made, 1 changed since, 0 different\n"
+    assert memnet("migrate", "verify", *NAME).stdout == "1 as migrated, 1 changed since, 0 different\n"
     refused = memnet("migrate", "rollback", *NAME)
     assert (refused.exit_code, refused.stdout) == (
         1,
@@ -190,20 +173,22 @@ def test_a_rollback_leaves_what_others_changed_unless_forced(memnet: Memnet, old
     assert read(old, DYNAMIC) is None
 
 
-def test_the_old_document_goes_once_all_is_verified_and_comes_back(memnet: Memnet, old: Settings) -> None:
+def test_a_decommissioned_source_is_restored_by_a_rollback(memnet: Memnet, old: Settings) -> None:
     prefer(old, of("global.json", "u2"), "Be brief.")
     memnet("migrate", "run", *NAME, *USER)
     refused = memnet("migrate", "decommission", *NAME)
     assert (refused.exit_code, read(old, OLD) is None) == (1, False)
-    assert refused.stdout.endswith("2 as made, 0 changed since, 2 different\n")
+    assert refused.stdout.endswith("2 as migrated, 0 changed since, 2 different\n")
     memnet("migrate", "run", *NAME)
     done = memnet("migrate", "decommission", *NAME)
     assert (done.exit_code, done.stdout) == (
         0,
-        "4 as made, 0 changed since, 0 different\nt1/u1 user/global.json: deleted\nt1/u2 user/global.json: deleted\n",
+        "4 as migrated, 0 changed since, 0 different\n"
+        "t1/u1 user/global.json: deleted\n"
+        "t1/u2 user/global.json: deleted\n",
     )
     assert read(old, OLD) is None
-    assert memnet("migrate", "verify", *NAME).stdout == "4 as made, 0 changed since, 0 different\n"
+    assert memnet("migrate", "verify", *NAME).stdout == "4 as migrated, 0 changed since, 0 different\n"
     assert memnet("migrate", "rollback", *NAME, *USER).stdout.startswith("t1/u1 user/global.json: rolled back\n")
     assert b"Be brief." in (read(old, OLD) or b"")
 
@@ -232,11 +217,11 @@ def test_what_cannot_be_rebuilt_is_not_rolled_back(memnet: Memnet, old: Settings
         (("run", "--migration", "nothing"), "there is no migration nothing; known: global-0.9.0, "),
         (("run", *NAME, "--user", "u1"), "--user needs --tenant"),
         (("run", *NAME, "--tenant", "t1", "--user", "../u"), "Ids and segments"),
-        (("decommission", "--migration", "global-1.0.0"), "there is nothing left over"),
+        (("decommission", "--migration", "global-1.0.0"), "there is no source left"),
         (("run",), "Missing option '--migration'"),
     ],
 )
-def test_what_makes_no_sense_is_a_usage_error(
+def test_invalid_arguments_are_a_usage_error(
     memnet: Memnet, example: Settings, arguments: tuple[str, ...], says: str
 ) -> None:
     result = memnet("migrate", *arguments)

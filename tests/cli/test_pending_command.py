@@ -1,52 +1,44 @@
-"""`memnet pending` against Azurite."""
+"""`memnet pending` on Azurite."""
 
-import asyncio
 from typing import Any
 
 from memnet.domain.core.reason import Reason
 from memnet.domain.documents.commands import IfAbsent, PatchDocument
 from memnet.operations.documents.read import get_document
 from memnet.operations.documents.write import patch_document
+from memnet.service import Service
 from memnet.settings import Settings
-from memnet.wiring import connect
-from tests.cli.conftest import ACTOR, DYNAMIC, Memnet
-from tests.services import service_of
+from tests.cli.conftest import ACTOR, DYNAMIC, OF_USER, Memnet, on
 
-USER = ("--tenant", "t1", "--user", "u1")
-WHERE = (*USER, "--document", "user/user_dynamic.json")
+WHERE = (*OF_USER, "--document", "user/user_dynamic.json")
 FACT: dict[str, Any] = {"id": "f1", "text": "Lives in\nBern.", "confidence": 0.5, "evidence": {"event_id": "e"}}
 FACT |= {"last_verified_at": "2026-01-01T00:00:00Z"}
 
 
-async def propose(storage: Settings, *texts: str) -> list[str]:
-    async with connect(storage) as services:
-        command = PatchDocument(
-            key=DYNAMIC,
-            actor=ACTOR,
-            precondition=IfAbsent(),
-            idempotency_key="k",
-            profile_id="project-copilot-v1",
-            binding_id="user_dynamic",
-            ops=[{"op": "add", "path": "/content/durable_facts/-", "value": FACT | {"text": text}} for text in texts],
-            reason=Reason.LIVE_UPDATE,
-        )
-        ports: dict[str, Any] = {"documents": services.documents, "audit": services.audit, "clock": services.clock}
-        own = {"ids": services.ids, "background": services.background, "catalog": services.catalog}
-        made = await patch_document(command, service_of(**ports, **own))
-        return [row["pending_id"] for row in made.redirected]
+async def propose(services: Service, *texts: str) -> list[str]:
+    command = PatchDocument(
+        key=DYNAMIC,
+        actor=ACTOR,
+        precondition=IfAbsent(),
+        idempotency_key="k",
+        profile_id="project-copilot-v1",
+        binding_id="user_dynamic",
+        ops=[{"op": "add", "path": "/content/durable_facts/-", "value": FACT | {"text": text}} for text in texts],
+        reason=Reason.LIVE_UPDATE,
+    )
+    return [row["pending_id"] for row in (await patch_document(command, services)).redirected]
 
 
 def document(storage: Settings) -> bytes:
-    async def read() -> bytes:
-        async with connect(storage) as services:
-            return (await get_document(DYNAMIC, services)).document
+    async def read(services: Service) -> bytes:
+        return (await get_document(DYNAMIC, services)).document
 
-    return asyncio.run(read())
+    return on(storage, read)
 
 
 def test_items_are_listed_confirmed_and_rejected(memnet: Memnet, storage: Settings) -> None:
-    first, second = asyncio.run(propose(storage, "Lives in\nBern.", "Has a dog."))
-    listed = memnet("pending", "list", *USER)
+    first, second = on(storage, lambda services: propose(services, "Lives in\nBern.", "Has a dog."))
+    listed = memnet("pending", "list", *OF_USER)
     assert listed.stdout == (
         f'{first}  user/user_dynamic.json  svc-a  add "Lives in\\nBern."\n'
         f'{second}  user/user_dynamic.json  svc-a  add "Has a dog."\n'
@@ -61,20 +53,20 @@ def test_items_are_listed_confirmed_and_rejected(memnet: Memnet, storage: Settin
         assert confirmed.stdout.startswith('confirmed: change 2, version "2-')
     rejected = memnet("pending", "reject", second, *WHERE, "--actor", "ops", "--note", "No.")
     assert rejected.stdout.startswith('rejected: change 3, version "3-')
-    assert memnet("pending", "list", *USER).stdout == "0 pending items\n"
+    assert memnet("pending", "list", *OF_USER).stdout == "0 pending items\n"
     assert b'"message_ids":["m1"]' in document(storage)
     assert b"Has a dog." not in document(storage)
 
 
-def test_what_cannot_be_meant_is_refused_as_a_call(memnet: Memnet, storage: Settings) -> None:
+def test_invalid_arguments_are_a_usage_error(memnet: Memnet, storage: Settings) -> None:
     sure = ("--actor", "ops", "--confidence", "0.9")
-    for arguments, told in [
+    for arguments, message in [
         (("list", "--tenant", "t1", "--user", ".."), "Ids and segments"),
-        (("confirm", "p", *USER, "--document", "nowhere", *sure), "Ids and segments"),
+        (("confirm", "p", *OF_USER, "--document", "nowhere", *sure), "Ids and segments"),
         (("confirm", "p", *WHERE, *sure, "--value", "{"), "--value must be JSON"),
         (("confirm", "p", *WHERE, "--actor", "ops", "--confidence", "2"), "--confidence"),
     ]:
         result = memnet("pending", *arguments)
-        assert (result.exit_code, told in result.stderr) == (2, True), result.output
+        assert (result.exit_code, message in result.stderr) == (2, True), result.output
     missing = memnet("pending", "reject", "p", *WHERE, "--actor", "ops")
     assert (missing.exit_code, "DOCUMENT_NOT_FOUND" in missing.stderr) == (1, True)

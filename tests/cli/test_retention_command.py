@@ -1,15 +1,12 @@
-"""`memnet retention` and `memnet legal-hold` against Azurite."""
+"""`memnet retention` and `memnet legal-hold` on Azurite."""
 
-import asyncio
 import json
-from collections.abc import Callable
 from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
 
 import pytest
 from azure.storage.blob import ContainerClient
-from click.testing import Result
 
 from memnet.adapters.memory.clock import FrozenClock
 from memnet.domain.core.scope import Actor, UserScope
@@ -18,44 +15,42 @@ from memnet.domain.governance.legal_hold import HoldTarget
 from memnet.operations.events.write_event import write_event
 from memnet.operations.governance.legal_holds import place_hold
 from memnet.operations.governance.retention import apply_retention
+from memnet.service import Service
 from memnet.settings import Settings
-from memnet.wiring import connect
-from tests.services import arguments
+from tests.cli.conftest import Memnet, on
 
-Memnet = Callable[..., Result]
 LEGAL = Actor("svc-legal", frozenset())
 NOTHING = "0 removed, 0 on hold, 0 blocked, 0 deferred, 0 retained\n"
 
 
-async def write(storage: Settings, *users: str, timestamp: str = "2020-01-01T00:00:00Z") -> None:
-    async with connect(storage) as services:
+def write(storage: Settings, *users: str, timestamp: str = "2020-01-01T00:00:00Z") -> None:
+    body = {
+        "event_id": "old",
+        "service_id": "svc-a",
+        "timestamp": timestamp,
+        "source_type": "chat",
+        "digest": "A meeting.",
+    }
+
+    async def work(services: Service) -> None:
         for user in users:
-            body = {
-                "event_id": "old",
-                "service_id": "svc-a",
-                "timestamp": timestamp,
-                "source_type": "chat",
-                "digest": "What happened.",
-            }
             await write_event(UserScope("t1", user), Event.model_validate(body), services)
 
+    on(storage, work)
 
-async def hold(storage: Settings, user: str | None, reason: str) -> None:
-    async with connect(storage) as services:
-        ports = {"actor": LEGAL, "holds": services.holds, "erasures": services.erasures, "clock": services.clock}
-        if user is None:
-            await place_hold(HoldTarget("t1"), reason, **arguments(**ports))
-        else:
-            await place_hold(HoldTarget("t1", user), reason, **arguments(**ports))
+
+def hold(storage: Settings, user: str | None, reason: str) -> None:
+    target = HoldTarget("t1") if user is None else HoldTarget("t1", user)
+    on(storage, lambda services: place_hold(target, reason, services, actor=LEGAL))
 
 
 def events(blobs: ContainerClient) -> list[str]:
     return [blob.name for blob in blobs.list_blobs(name_starts_with="tenants/") if "/events/" in blob.name]
 
 
-def test_all_users_of_a_tenant_are_gone_through(memnet: Memnet, storage: Settings, blobs: ContainerClient) -> None:
-    asyncio.run(write(storage, "u1", "u2"))
-    asyncio.run(write(storage, "u3", timestamp="2999-01-01T00:00:00Z"))
+def test_expired_events_of_all_users_are_deleted(memnet: Memnet, storage: Settings, blobs: ContainerClient) -> None:
+    write(storage, "u1", "u2")
+    write(storage, "u3", timestamp="2999-01-01T00:00:00Z")
     dry = memnet("retention", "apply", "--tenant", "t1", "--dry-run")
     assert dry.exit_code == 0, dry.output
     assert "events: 2 to remove, 0 on hold, 0 blocked, 0 deferred, 1 retained\n" in dry.stdout
@@ -69,7 +64,7 @@ def test_all_users_of_a_tenant_are_gone_through(memnet: Memnet, storage: Setting
     assert "events: 0 removed, 0 on hold, 0 blocked, 0 deferred, 1 retained\n" in again.stdout
 
 
-def test_a_history_is_shortened_as_of_another_time(memnet: Memnet, history: list[bytes]) -> None:
+def test_the_rules_apply_as_of_another_time(memnet: Memnet, history: list[bytes]) -> None:
     result = memnet("retention", "apply", "--tenant", "t1", "--dry-run", "--as-of", "2999-01-01T00:00:00Z")
     assert "audit: 3 to remove" in result.stdout
     assert result.stdout.endswith("2 histories to shorten\n")
@@ -78,21 +73,15 @@ def test_a_history_is_shortened_as_of_another_time(memnet: Memnet, history: list
     assert memnet("audit", "verify", "--tenant", "t1", "--user", "u1").exit_code == 0
 
 
-async def age(storage: Settings, days: int) -> None:
-    """Apply the rules as of a time when what is stored will be over."""
-    async with connect(storage) as services:
-        await apply_retention(
-            UserScope("t1", "u1"),
-            replace(services, clock=FrozenClock(services.clock.now() + timedelta(days=days))),
-            as_of=None,
-            dry_run=False,
-        )
+async def apply_in_a_year(services: Service) -> None:
+    later = FrozenClock(services.clock.now() + timedelta(days=366))
+    await apply_retention(UserScope("t1", "u1"), replace(services, clock=later), as_of=None, dry_run=False)
 
 
 def test_a_shortened_history_verifies_and_rebuilds(
     memnet: Memnet, storage: Settings, history: list[bytes], blobs: ContainerClient, tmp_path: Path
 ) -> None:
-    asyncio.run(age(storage, 366))
+    on(storage, apply_in_a_year)
     names = [blob.name for blob in blobs.list_blobs(name_starts_with="tenants/t1/users/u1/")]
     assert len([name for name in names if "/audit/" in name]) == 2
     assert len([name for name in names if "/baselines/" in name]) == 2
@@ -102,39 +91,39 @@ def test_a_shortened_history_verifies_and_rebuilds(
     assert (tmp_path / "out" / "user" / "user_dynamic.json" / "3.json").read_bytes() == history[2]
 
 
-def test_a_time_to_come_takes_a_dry_run(memnet: Memnet, storage: Settings) -> None:
-    asyncio.run(write(storage, "u1"))
+def test_a_future_time_needs_a_dry_run(memnet: Memnet, storage: Settings) -> None:
+    write(storage, "u1")
     result = memnet("retention", "apply", "--tenant", "t1", "--as-of", "2999-01-01T00:00:00Z")
     assert result.exit_code == 1
     assert "MALFORMED_REQUEST" in result.stderr
 
 
-def test_a_hold_is_listed_and_keeps_everything(memnet: Memnet, storage: Settings, blobs: ContainerClient) -> None:
-    asyncio.run(write(storage, "u1", "u2"))
+def test_a_hold_is_listed_and_blocks_deletion(memnet: Memnet, storage: Settings, blobs: ContainerClient) -> None:
+    write(storage, "u1", "u2")
     assert memnet("legal-hold", "list", "--tenant", "t1").stdout == "0 legal holds in tenant t1\n"
-    asyncio.run(hold(storage, "u1", "Litigation\n17"))
+    hold(storage, "u1", "Litigation\n17")
     lines = memnet("legal-hold", "list", "--tenant", "t1").stdout.splitlines()
-    what, _, actor, reason = lines[0].split("  ")
-    assert (what, actor, json.loads(reason)) == ("user u1", "svc-legal", "Litigation\n17")
+    target, _, actor, reason = lines[0].split("  ")
+    assert (target, actor, json.loads(reason)) == ("user u1", "svc-legal", "Litigation\n17")
     assert lines[1:] == ["1 legal hold in tenant t1"]
     result = memnet("retention", "apply", "--tenant", "t1")
     assert "events: 1 removed, 1 on hold, 0 blocked, 0 deferred, 0 retained\n" in result.stdout
     assert "2 users, 1 under a legal hold" in result.stdout
-    asyncio.run(hold(storage, None, "audit"))
+    hold(storage, None, "audit")
     assert memnet("legal-hold", "list", "--tenant", "t1").stdout.startswith("tenant  ")
     assert events(blobs) == ["tenants/t1/users/u1/events/old.json"]
 
 
-def test_what_cannot_be_read_fails(memnet: Memnet, storage: Settings, blobs: ContainerClient) -> None:
-    asyncio.run(write(storage, "u1"))
+def test_an_unreadable_item_is_counted_and_fails(memnet: Memnet, storage: Settings, blobs: ContainerClient) -> None:
+    write(storage, "u1")
     blobs.upload_blob("tenants/t1/users/u1/events/broken.json", b"{}")
     result = memnet("retention", "apply", "--tenant", "t1")
     assert result.exit_code == 1
     assert ", 1 unreadable\n" in result.stdout
 
 
-def test_a_hold_that_cannot_be_read_stops_it(memnet: Memnet, storage: Settings, blobs: ContainerClient) -> None:
-    asyncio.run(write(storage, "u1"))
+def test_an_unreadable_hold_blocks_deletion(memnet: Memnet, storage: Settings, blobs: ContainerClient) -> None:
+    write(storage, "u1")
     blobs.upload_blob("holds/t1/tenant/000000000001.json", b"{}")
     result = memnet("retention", "apply", "--tenant", "t1")
     assert result.exit_code == 1
@@ -143,7 +132,7 @@ def test_a_hold_that_cannot_be_read_stops_it(memnet: Memnet, storage: Settings, 
     assert memnet("legal-hold", "list", "--tenant", "t1").exit_code == 1
 
 
-def test_nobody_there(memnet: Memnet, storage: Settings) -> None:
+def test_a_tenant_without_users_has_nothing_to_delete(memnet: Memnet, storage: Settings) -> None:
     result = memnet("retention", "apply", "--tenant", "t1")
     assert (result.exit_code, result.stdout.count(NOTHING)) == (0, 7)
     assert result.stdout.endswith("0 users, 0 under a legal hold, 0 failed; 0 histories shortened\n")

@@ -1,20 +1,16 @@
-"""`memnet search` against Azurite and the search emulator."""
+"""`memnet search` on Azurite and the search emulator."""
 
-import asyncio
-from collections.abc import Awaitable, Callable
+from dataclasses import replace
 from uuid import uuid4
 
 import pytest
 
 from local.stack.search_server import SearchEmulator
-from memnet import settings
 from memnet.operations.events.write_event import write_event
 from memnet.service import Service
 from memnet.settings import Settings
-from memnet.wiring import connect
-from tests.cli.conftest import Memnet
+from tests.cli.conftest import Memnet, in_environment, on
 from tests.domain.event_samples import SCOPE, event, stored_event
-from tests.services import arguments
 
 
 @pytest.fixture
@@ -23,53 +19,41 @@ def searchable(storage: Settings, search_emulator: SearchEmulator, monkeypatch: 
     for name, value in search_emulator.environment.items():
         monkeypatch.setenv(name, value)
     monkeypatch.setenv("MEMNET_SEARCH_INDEX", f"t{uuid4().hex}")
-    found = settings.load_storage()
-    assert found is not None
-    return found
+    return in_environment()
 
 
-def within(found: Settings, work: Callable[[Service], Awaitable[None]]) -> None:
-    async def run() -> None:
-        async with connect(found) as services:
-            await work(services)
+def three_events(found: Settings) -> None:
+    """Write three events, the third of them while the search service does not answer."""
 
-    asyncio.run(run())
+    async def write(services: Service, event_id: str) -> bool:
+        return (await write_event(SCOPE, event(event_id), services)).indexed
 
-
-async def write(services: Service, event_id: str, *, indexed: bool) -> None:
-    search = services.search if indexed else None
-    ports = {"ids": services.ids, "background": services.background}
-    written = await write_event(SCOPE, event(event_id), **arguments(events=services.events, search=search, **ports))  # type: ignore[arg-type]
-    assert written.indexed is indexed
+    assert on(found, lambda services: write(services, "e1"))
+    assert on(found, lambda services: write(services, "e2"))
+    assert not on(replace(found, search_url="http://127.0.0.1:1"), lambda services: write(services, "e3"))
 
 
-async def three_events(services: Service) -> None:
-    await write(services, "e1", indexed=True)
-    await write(services, "e2", indexed=True)
-    await write(services, "e3", indexed=False)
-
-
-def test_verify_tells_what_reconcile_repairs(memnet: Memnet, searchable: Settings) -> None:
-    within(searchable, three_events)
+def test_verify_reports_and_reconcile_repairs_a_missing_event(memnet: Memnet, searchable: Settings) -> None:
+    three_events(searchable)
     broken = memnet("search", "verify")
     assert broken.exit_code == 1
     assert broken.stdout == f"not indexed: {stored_event('e3').key.blob_name}\nbroken: 3 events, 2 indexed\n"
     repaired = memnet("search", "reconcile")
     assert repaired.exit_code == 0, repaired.output
-    assert repaired.stdout == "1 marks listed, 1 events indexed, 0 postponed, 0 marks without an event dropped\n"
+    assert repaired.stdout == "1 markers listed, 1 events indexed, 0 postponed, 0 markers without an event dropped\n"
     assert memnet("search", "verify", "--tenant", "t1").stdout == "ok: 3 events, 3 indexed\n"
     assert memnet("search", "verify", "--tenant", "t2").stdout == "ok: 0 events, 0 indexed\n"
 
 
-def test_reindex_brings_a_lost_index_back(memnet: Memnet, searchable: Settings) -> None:
-    within(searchable, three_events)
+def test_reindex_replaces_a_lost_index(memnet: Memnet, searchable: Settings) -> None:
+    three_events(searchable)
 
     async def lose(services: Service) -> None:
         layout = await services.search.register.recent()
         assert layout is not None
         await services.search.index.drop(layout.serving.name)
 
-    within(searchable, lose)
+    on(searchable, lose)
     lost = memnet("search", "verify")
     assert lost.exit_code == 1
     assert "SEARCH_UNAVAILABLE" in lost.output
@@ -79,12 +63,14 @@ def test_reindex_brings_a_lost_index_back(memnet: Memnet, searchable: Settings) 
     assert memnet("search", "verify").stdout == "ok: 3 events, 3 indexed\n"
 
 
-def test_what_does_not_answer_is_named(memnet: Memnet, searchable: Settings, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_search_service_that_does_not_answer_is_named(
+    memnet: Memnet, searchable: Settings, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setenv("MEMNET_SEARCH_URL", "http://127.0.0.1:1")
     result = memnet("search", "reindex")
     assert result.exit_code == 1
     assert result.output == "Error: the search service at http://127.0.0.1:1 does not answer\n"
 
 
-def test_a_tenant_that_cannot_be_one_is_a_usage_error(memnet: Memnet, storage: Settings) -> None:
+def test_an_invalid_tenant_is_a_usage_error(memnet: Memnet, storage: Settings) -> None:
     assert memnet("search", "verify", "--tenant", "../x").exit_code == 2

@@ -1,22 +1,18 @@
-"""`memnet compact` and `memnet refresh` against Azurite."""
+"""`memnet compact`, `refresh` and `outbox` on Azurite."""
 
-import asyncio
 from pathlib import Path
-from typing import Any
 
 import pytest
 from azure.storage.blob import ContainerClient
 
-from memnet.domain.core.scope import Actor, DocumentKey
+from memnet.domain.core.scope import Actor
 from memnet.domain.documents.commands import IfAbsent, ReplaceDocument
 from memnet.operations.documents.read import get_document
 from memnet.operations.documents.write import replace_document
+from memnet.service import Service
 from memnet.settings import Settings
-from memnet.wiring import connect
-from tests.cli.conftest import DYNAMIC, PROJECT, SCOPE, Memnet
-from tests.services import service_of
+from tests.cli.conftest import DYNAMIC, OF_USER, PROJECT, SCOPE, Memnet, on
 
-USER = ("--tenant", "t1", "--user", "u1")
 OLD = {
     "id": "f1",
     "text": "Works from Utrecht.",
@@ -27,49 +23,43 @@ OLD = {
 CONTENT = {"preferences": ["Short answers.", "Tables.", "short answers!"], "durable_facts": [OLD]}
 
 
-async def put(storage: Settings) -> None:
-    schemas = {"user_dynamic": "memory.user.dynamic", "project_doc": "memory.project"}
+async def put(services: Service) -> None:
     project = {"summary": "", "facets": {}, "recent_notes": ["a note"]}
-    async with connect(storage) as services:
-        for key, binding_id, content in (
-            (DYNAMIC, "user_dynamic", {**CONTENT, "pending_confirmations": []}),
-            (PROJECT, "project_doc", project),
-        ):
-            command = ReplaceDocument(
-                key=key,
-                actor=Actor("admin", frozenset()),
-                precondition=IfAbsent(),
-                idempotency_key="put",
-                profile_id="project-copilot-v1",
-                binding_id=binding_id,
-                schema_id=schemas[binding_id],
-                schema_version="1.0.0",
-                content=content,
-            )
-            ports: dict[str, Any] = {"documents": services.documents, "audit": services.audit}
-            own = {"clock": services.clock, "ids": services.ids, "background": services.background}
-            await replace_document(command, service_of(catalog=services.catalog, **ports, **own))
+    for key, binding_id, schema_id, content in (
+        (DYNAMIC, "user_dynamic", "memory.user.dynamic", {**CONTENT, "pending_confirmations": []}),
+        (PROJECT, "project_doc", "memory.project", project),
+    ):
+        command = ReplaceDocument(
+            key=key,
+            actor=Actor("admin", frozenset()),
+            precondition=IfAbsent(),
+            idempotency_key="put",
+            profile_id="project-copilot-v1",
+            binding_id=binding_id,
+            schema_id=schema_id,
+            schema_version="1.0.0",
+            content=content,
+        )
+        await replace_document(command, services)
 
 
-def version(storage: Settings, key: DocumentKey = DYNAMIC) -> str:
-    async def read() -> str:
-        async with connect(storage) as services:
-            view = await get_document(key, services)
-            return view.etag
+def version(storage: Settings) -> str:
+    async def read(services: Service) -> str:
+        return (await get_document(DYNAMIC, services)).etag
 
-    return asyncio.run(read())
+    return on(storage, read)
 
 
 @pytest.fixture
 def memory(storage: Settings) -> Settings:
     """A user's document that needs upkeep, and a project that does not."""
-    asyncio.run(put(storage))
+    on(storage, put)
     return storage
 
 
 def test_a_dry_run_shows_every_entry_and_changes_nothing(memnet: Memnet, memory: Settings) -> None:
     before = version(memory)
-    result = memnet("compact", *USER, "--dry-run")
+    result = memnet("compact", *OF_USER, "--dry-run")
     assert result.exit_code == 0, result.output
     assert result.stdout == (
         "user/user_dynamic.json (project-copilot-v1): 1 merged\n"
@@ -82,55 +72,85 @@ def test_a_dry_run_shows_every_entry_and_changes_nothing(memnet: Memnet, memory:
 
 
 def test_compacting_changes_what_the_dry_run_showed_once(memnet: Memnet, memory: Settings) -> None:
-    assert memnet("compact", *USER).stdout == (
+    assert memnet("compact", *OF_USER).stdout == (
         "user/user_dynamic.json (project-copilot-v1): 1 merged\n2 documents with upkeep rules, 1 changed\n"
     )
     assert version(memory).startswith('"2-')
-    assert memnet("compact", *USER).stdout == "2 documents with upkeep rules, 0 changed\n"
+    assert memnet("compact", *OF_USER).stdout == "2 documents with upkeep rules, 0 changed\n"
 
 
-def test_refreshing_puts_what_is_stale_up_for_confirmation(memnet: Memnet, memory: Settings) -> None:
-    shown = memnet("refresh", *USER, "--dry-run").stdout.splitlines()
+def test_refreshing_sends_stale_facts_back_for_confirmation(memnet: Memnet, memory: Settings) -> None:
+    shown = memnet("refresh", *OF_USER, "--dry-run").stdout.splitlines()
     assert shown[0] == "user/user_dynamic.json (project-copilot-v1): 1 stale"
     assert shown[2].startswith('  - /durable_facts {"confidence":0.9,')
     assert '"proposed_by":"memnet-worker"' in shown[3]
-    assert memnet("refresh", *USER).exit_code == 0
-    audited = memnet("audit", "verify", *USER)
+    assert memnet("refresh", *OF_USER).exit_code == 0
+    audited = memnet("audit", "verify", *OF_USER)
     assert audited.exit_code == 0, audited.output
 
 
-def test_a_refusal_is_told_and_fails(
+def test_a_refused_change_fails(
     memnet: Memnet, memory: Settings, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     shipped = (memory.profiles_dir / "project-copilot-v1.json").read_text("utf-8")
     closed = shipped.replace('"max_ops": 50', '"max_ops": 50,\n  "allowed_principals": ["somebody"]')
     (tmp_path / "project-copilot-v1.json").write_text(closed, "utf-8")
     monkeypatch.setenv("MEMNET_PROFILES_DIR", str(tmp_path))
-    result = memnet("compact", *USER)
+    result = memnet("compact", *OF_USER)
     assert result.exit_code == 1
     assert "user/user_dynamic.json (project-copilot-v1): refused: PROFILE_FORBIDDEN\n" in result.stdout
 
 
 @pytest.mark.parametrize("command", ["compact", "refresh"])
-def test_a_user_without_memory_has_nothing_to_keep_up(memnet: Memnet, storage: Settings, command: str) -> None:
-    result = memnet(command, "--tenant", SCOPE.tenant_id, "--user", "nobody")
+def test_a_user_without_documents_needs_no_upkeep(memnet: Memnet, storage: Settings, command: str) -> None:
+    result = memnet(command, "--tenant", SCOPE.tenant_id, "--user", "u9")
     assert (result.exit_code, result.stdout) == (0, "0 documents with upkeep rules, 0 changed\n")
 
 
-def test_a_user_that_cannot_be_is_a_usage_error(memnet: Memnet, storage: Settings) -> None:
+def test_an_invalid_user_is_a_usage_error(memnet: Memnet, storage: Settings) -> None:
     assert memnet("compact", "--tenant", "t1", "--user", "../u").exit_code == 2
 
 
-def test_another_text_under_a_used_version_stops_every_command_that_writes(
+def test_a_changed_text_under_a_released_version_stops_the_command(
     memnet: Memnet, memory: Settings, blobs: ContainerClient
 ) -> None:
     before = version(memory)
     name = "catalog/prompt/project-copilot/1.0.0.json"
     blobs.upload_blob(name, b'"Another prompt."', overwrite=True)
-    result = memnet("compact", *USER)
+    result = memnet("compact", *OF_USER)
     assert (result.exit_code, result.stdout) == (1, "")
     assert "CATALOG_CONFLICT: Used before with another text: prompt project-copilot 1.0.0. Raise" in result.stderr
     assert version(memory) == before
     checked = memnet("doctor")
     assert checked.exit_code == 1
     assert "wrong        catalog: versions used before: Used before with another text: prompt" in checked.stdout
+
+
+def test_a_flush_skips_fresh_documents(memnet: Memnet, history: list[bytes]) -> None:
+    result = memnet("outbox", "flush")
+    assert result.exit_code == 0, result.output
+    assert result.stdout == "2 documents listed, 0 trimmed, 0 postponed, 0 broken\n"
+
+
+def test_a_flush_trims_older_documents_and_finds_a_record_that_differs(
+    memnet: Memnet, history: list[bytes], blobs: ContainerClient
+) -> None:
+    with blobs:
+        for name in blobs.list_blob_names(name_starts_with="tenants/t1/users/u1/documents/"):
+            blob = blobs.get_blob_client(name)
+            metadata = blob.get_blob_properties().metadata
+            aged = {
+                key: "2020-01-01T00:00:00.000000Z" if "updated" in key else value for key, value in metadata.items()
+            }
+            assert aged != metadata
+            blob.set_blob_metadata(aged)
+        (record, *_) = [
+            name
+            for name in blobs.list_blob_names(name_starts_with="tenants/t1/users/u1/audit/")
+            if name.endswith("-000000000003.json")
+        ]
+        blobs.upload_blob(record, b"{}", overwrite=True)
+    result = memnet("outbox", "flush")
+    assert result.exit_code == 1
+    assert result.stdout == "2 documents listed, 1 trimmed, 0 postponed, 1 broken\n"
+    assert memnet("outbox", "flush").stdout == "2 documents listed, 0 trimmed, 0 postponed, 1 broken\n"

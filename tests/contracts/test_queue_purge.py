@@ -10,7 +10,7 @@ from memnet.domain.core.job import Job, JobKind, dump
 from memnet.domain.core.scope import UserScope
 from memnet.domain.governance.erasure import TenantScope
 from tests.contracts.queue_ends import Ends, OnServiceBus
-from workers.deliveries import DeadLetter, Delivery
+from workers.message_handling import DeadLetter, Delivery
 
 pytestmark = pytest.mark.filterwarnings("ignore:unclosed:ResourceWarning")
 

@@ -153,7 +153,7 @@ async def test_by_default_nothing_is_loaded(monkeypatch: pytest.MonkeyPatch) -> 
 
 
 def test_a_process_that_tells_nobody_loads_nothing() -> None:
-    program = "import api.main, workers.work, sys; print([name for name in sys.modules if name.startswith(%r)])"
+    program = "import api.main, workers.handlers, sys; print([name for name in sys.modules if name.startswith(%r)])"
     heavy = ("memnet.adapters.opentelemetry", "opentelemetry.exporter", "azure.monitor", "prometheus_client")
     done = subprocess.run(
         [sys.executable, "-c", program % (heavy,)], capture_output=True, text=True, timeout=60, check=True

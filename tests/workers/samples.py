@@ -12,7 +12,7 @@ from memnet.service import Service
 from memnet.wiring import in_memory
 from tests.domain.snapshot_samples import snapshot
 from tests.sample_settings import sample_settings
-from workers.deliveries import Delivery
+from workers.message_handling import Delivery
 
 SNAPSHOT = snapshot()
 JOB = Job(JobKind.REPLAY, SNAPSHOT.scope.tenant_id, SNAPSHOT.scope.user_id, SNAPSHOT.replay_id)
@@ -20,7 +20,7 @@ UNKNOWN = Job(JobKind.REPLAY, "acme", "maya", "r-1")
 
 
 async def service(*, attempts: int = 0) -> Service:
-    """A service with an empty queue, no marks, and the record of the replay of JOB, begun `attempts` times."""
+    """A service with an empty queue, no markers, and the record of the replay of JOB, started `attempts` times."""
     settings = sample_settings()
     catalog = load_catalog(settings.profiles_dir, settings.schemas_dir, settings.prompts_dir)
     services = in_memory(settings, catalog)
@@ -30,7 +30,7 @@ async def service(*, attempts: int = 0) -> Service:
 
 
 def queue_of(services: Service) -> MemoryQueue:
-    """The queue, with its other end."""
+    """The queue, with its receiving side."""
     assert isinstance(services.queue, MemoryQueue)
     return services.queue
 

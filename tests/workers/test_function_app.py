@@ -1,4 +1,4 @@
-"""The app as Azure's own runtime sees it: indexed, bound and invoked by it."""
+"""The app under Azure's own runtime: indexed, bound and invoked by it."""
 
 import json
 import logging
@@ -8,7 +8,7 @@ from collections.abc import AsyncIterator
 from pathlib import Path
 
 import pytest
-from croniter import croniter
+from croniter import croniter  # type: ignore[import-untyped]
 
 from local.emulators.functions.host_options import read_host_options
 from local.emulators.functions.indexed_app import IndexedApp
@@ -19,7 +19,7 @@ from memnet.domain.core.job import ATTEMPT, DEAD_LETTERS, QUEUES, Job, JobKind, 
 from memnet.log_redaction import RedactedRecord
 from tests.conftest import AzuriteAccount
 from tests.sample_settings import NOWHERE
-from workers.outcomes import PATIENCE
+from workers.outcomes import RETRY_DELAYS
 from workers.runtime import connection
 
 WORKERS = ROOT / "workers"
@@ -39,7 +39,7 @@ TIMERS = {
     "sign_checkpoints": "45 50 * * * *",
 }
 PASSES_WITHOUT = {
-    # It looks at `def` alone, and these functions are `async def`.
+    # It finds only `def`, and these functions are `async def`.
     "check_programming_model_v2",
     # Set where the app is deployed.
     "check_app_insights",
@@ -96,8 +96,8 @@ async def test_every_kind_of_job_has_its_function() -> None:
     assert set(QUEUE_FUNCTIONS.values()) == set(JobKind) == set(QUEUES)
 
 
-def test_the_host_s_own_lines_about_messages_are_not_kept() -> None:
-    """They tell a message's id and session, which name tenant and user; the log outlives an erasure of them."""
+def test_the_host_s_own_lines_about_messages_are_not_logged() -> None:
+    """They show a message's id and session, which name tenant and user; the log outlives an erasure of them."""
     levels = json.loads((WORKERS / "host.json").read_text("utf-8"))["logging"]["logLevel"]
 
     def level(category: str) -> str:
@@ -112,7 +112,7 @@ def test_the_host_s_own_lines_about_messages_are_not_kept() -> None:
     assert level("Function.requeue_jobs") == "Information"
 
 
-async def test_timers_have_the_schedules_that_are_documented(app: IndexedApp) -> None:
+async def test_timers_have_their_schedules(app: IndexedApp) -> None:
     schedules = {name: app.functions[name].trigger["schedule"] for name in TIMERS}
     assert schedules == TIMERS
     assert all(croniter.is_valid(schedule, second_at_beginning=True) for schedule in schedules.values())
@@ -123,29 +123,27 @@ async def test_a_poison_message_leaves_with_its_reason(app: IndexedApp, name: st
     invocation = await app.invoke(name, TypedData(bytes=b"poison"), metadata(attempt=2))
     assert invocation.error is None
     [(_, text)] = invocation.outputs.items()
-    told = json.loads(text)
-    assert (told["reason"], told["queue"], told["body"]) == ("MALFORMED_REQUEST", QUEUES[kind], "poison")
-    assert (told["message_id"], told["session_id"], told["attempt"]) == ("m-1", "acme/maya", 2)
+    letter = json.loads(text)
+    assert (letter["reason"], letter["queue"], letter["body"]) == ("MALFORMED_REQUEST", QUEUES[kind], "poison")
+    assert (letter["message_id"], letter["session_id"], letter["attempt"]) == ("m-1", "acme/maya", 2)
 
 
 @pytest.mark.parametrize("name", TIMERS)
-async def test_a_timer_does_its_work(app: IndexedApp, name: str) -> None:
+async def test_a_timer_runs_its_work(app: IndexedApp, name: str) -> None:
     invocation = await app.invoke(name, as_json({"IsPastDue": False, "ScheduleStatus": {}, "Schedule": {}}))
     assert (invocation.error, invocation.outputs) == (None, {})
 
 
-async def test_without_settings_a_message_stays_with_the_broker(
-    app: IndexedApp, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_without_settings_a_message_is_abandoned(app: IndexedApp, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("MEMNET_STORAGE_URL")
     body = dump(Job(JobKind.REINDEX, "acme", None, "r-1"))
     invocation = await app.invoke("resume_reindexing", TypedData(bytes=body), metadata())
-    assert (invocation.error, invocation.outputs) == ("Redelivered", {})
+    assert (invocation.error, invocation.outputs) == ("AbandonMessage", {})
     timed = await app.invoke("sweep_outboxes", as_json({}))
     assert timed.error == "TimerFailed"
 
 
-async def test_services_are_opened_once_and_again_after_a_failure(
+async def test_services_are_connected_once_and_again_after_a_failure(
     app: IndexedApp, container_url: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     assert await connection.service() is await connection.service()
@@ -157,8 +155,8 @@ async def test_services_are_opened_once_and_again_after_a_failure(
     assert await connection.service() is await connection.service()
 
 
-async def test_from_the_first_invocation_on_no_library_logs_values(app: IndexedApp) -> None:
-    """Azure's host takes every record to Application Insights, in a form that is not ours."""
+async def test_no_library_logs_values(app: IndexedApp) -> None:
+    """Azure's host sends every record to Application Insights, in its own format."""
     await app.invoke("sweep_outboxes", as_json({}))
     assert logging.getLogRecordFactory() is RedactedRecord
     assert not logging.getLogger("azure.core.pipeline.policies.http_logging_policy").isEnabledFor(logging.INFO)
@@ -168,15 +166,15 @@ async def test_from_the_first_invocation_on_no_library_logs_values(app: IndexedA
 def test_locks_are_renewed_for_as_long_as_a_function_may_run() -> None:
     options = read_host_options(WORKERS)
     assert options.function_timeout_seconds is not None
-    assert sum(PATIENCE) < options.function_timeout_seconds <= options.max_auto_lock_renewal_seconds
+    assert sum(RETRY_DELAYS) < options.function_timeout_seconds <= options.max_auto_lock_renewal_seconds
     assert options.auto_complete_messages
 
 
 def test_the_doctor_finds_nothing_wrong(tmp_path: Path) -> None:
-    report = tmp_path / "report.json"
+    report = str(tmp_path / "report.json")
     doctor = Path(sys.executable).with_name("azure-functions-doctor")
-    command = [doctor, "doctor", "--path", WORKERS, "--profile", "deploy", "--format", "json", "--output", report]
-    assert subprocess.run(command, capture_output=True, check=False).returncode == 0
-    items = [item for result in json.loads(report.read_text("utf-8"))["results"] for item in result["items"]]
+    options = ["--path", str(WORKERS), "--profile", "deploy", "--format", "json", "--output", report]
+    assert subprocess.run([str(doctor), "doctor", *options], capture_output=True, check=False).returncode == 0
+    items = [item for result in json.loads(Path(report).read_text("utf-8"))["results"] for item in result["items"]]
     assert {item["rule_id"] for item in items if item["status"] == "fail"} == set()
     assert {item["rule_id"] for item in items if item["status"] == "warn"} == PASSES_WITHOUT

@@ -1,22 +1,22 @@
-"""The table of outcomes is whole, and says what the decision record says."""
+"""The table of outcomes is complete and agrees with the decision record."""
 
 from datetime import timedelta
 
 from memnet.adapters.memory.queue import WINDOW
 from memnet.domain.core.error_code import ErrorCode
-from workers.outcomes import LONGEST_DELAY, MOST_STARTS, OUTCOMES, PATIENCE, TRIES, Outcome, delay
+from workers.outcomes import MAX_ATTEMPTS, MAX_DELAY, OUTCOMES, RETRY_DELAYS, TRIES, Outcome, delay
 
 
 def test_every_error_code_has_an_outcome() -> None:
     assert set(OUTCOMES) == set(ErrorCode)
 
 
-def test_what_may_pass_by_itself_is_retried() -> None:
+def test_a_temporary_failure_is_retried() -> None:
     passing = {code for code in ErrorCode if code.value.endswith("UNAVAILABLE")} | {ErrorCode.QUOTA_EXCEEDED}
     assert {OUTCOMES[code] for code in passing} == {Outcome.RETRY}
 
 
-def test_damage_is_never_passed_over_in_silence() -> None:
+def test_damage_is_always_a_dead_letter() -> None:
     damage = (
         ErrorCode.DECRYPTION_FAILED,
         ErrorCode.HISTORY_CORRUPT,
@@ -26,12 +26,12 @@ def test_damage_is_never_passed_over_in_silence() -> None:
     assert {OUTCOMES[code] for code in damage} == {Outcome.DEAD_LETTER}
 
 
-def test_delays_grow_with_each_delivery_to_less_than_a_queue_remembers_an_id() -> None:
-    delays = [delay(attempt) for attempt in range(0, MOST_STARTS, TRIES)]
+def test_delays_grow_but_stay_within_the_time_a_queue_remembers_an_id() -> None:
+    delays = [delay(attempt) for attempt in range(0, MAX_ATTEMPTS, TRIES)]
     assert delays[:3] == [timedelta(seconds=30), timedelta(minutes=1), timedelta(minutes=2)]
     assert delays == sorted(delays)
-    assert delays[-1] == delay(10_000) == LONGEST_DELAY < WINDOW
+    assert delays[-1] == delay(10_000) == MAX_DELAY < WINDOW
 
 
-def test_a_delivery_waits_for_less_than_a_lock_may_be_renewed() -> None:
-    assert sum(PATIENCE) < 60
+def test_the_retries_of_a_delivery_end_within_a_minute() -> None:
+    assert sum(RETRY_DELAYS) < 60

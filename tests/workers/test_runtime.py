@@ -1,11 +1,13 @@
-"""The services of a worker's process: what has to be set before there are any."""
+"""How a worker process connects its services: settings, catalog, retries."""
 
 import socket
+from contextlib import AbstractAsyncContextManager
 
 import pytest
 
 from local.stack.azurite_server import ACCOUNT_KEY, container_client
 from memnet.domain.core.errors import CatalogConflict
+from memnet.service import Service
 from memnet.settings import SettingsError
 from tests.sample_settings import NOWHERE
 from workers.runtime import Connection, connection
@@ -13,7 +15,7 @@ from workers.runtime import Connection, connection
 pytestmark = pytest.mark.usefixtures("restored_logging")
 
 
-async def test_a_worker_without_a_required_setting_says_so_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_worker_reports_missing_settings_when_it_connects(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("MEMNET_STORAGE_URL", "https://account.blob.core.windows.net/memnet")
     missing = "MEMNET_SEARCH_URL is required\nMEMNET_QUEUE_URL is required\nMEMNET_VAULT_URL is required"
     with pytest.raises(SettingsError, match=missing):
@@ -24,8 +26,8 @@ async def test_a_worker_without_a_required_setting_says_so_at_once(monkeypatch: 
     await connection.close()
 
 
-async def test_a_worker_serves_nothing_to_prometheus(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Not even where the API of the same machine has the port already."""
+async def test_a_worker_does_not_serve_prometheus(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Also where the API of the same machine has the port."""
     with socket.create_server(("127.0.0.1", 0)) as taken:
         address = f"127.0.0.1:{taken.getsockname()[1]}"
         for name, value in {**NOWHERE, "MEMNET_PROMETHEUS_ADDRESS": address}.items():
@@ -35,7 +37,7 @@ async def test_a_worker_serves_nothing_to_prometheus(monkeypatch: pytest.MonkeyP
         await connection.close()
 
 
-async def test_another_text_under_a_used_version_stops_a_worker(
+async def test_a_changed_text_under_a_released_version_stops_a_worker(
     container_url: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     account_url, _, name = container_url.rpartition("/")
@@ -48,14 +50,14 @@ async def test_another_text_under_a_used_version_stops_a_worker(
     await connection.close()
 
 
-async def test_a_failed_opening_is_tried_again() -> None:
+async def test_a_failed_connection_is_tried_again() -> None:
     tried = []
 
-    def refuse() -> None:
+    def refuse() -> AbstractAsyncContextManager[Service]:
         tried.append(1)
         raise SettingsError("not yet")
 
-    own = Connection(refuse)  # type: ignore[arg-type]
+    own = Connection(refuse)
     for _ in range(2):
         with pytest.raises(SettingsError):
             await own.service()

@@ -1,5 +1,6 @@
-"""What telemetry is told of the workers: replays by how they ended, dead letters by their code, traces that go on."""
+"""The telemetry of the workers: replays by outcome, dead letters by code, continued traces; and the erasure timer."""
 
+from collections import Counter
 from dataclasses import replace
 from datetime import timedelta
 
@@ -15,17 +16,19 @@ from memnet.domain.core.job import TRACEPARENT, Job, JobKind
 from memnet.domain.core.scope import Actor
 from memnet.domain.replay import replay as replays
 from memnet.domain.replay.replay import PatchResult, PatchStatus, replay_key
+from memnet.operations.documents import outbox
+from memnet.operations.governance import erase_tenant
 from memnet.operations.replay.store_snapshot import store_snapshot
 from memnet.service import Service
 from tests.domain.snapshot_samples import SCOPE, conversation
-from tests.services import arguments
+from tests.operations.erasure_scenario import U1, ErasureWorld
 from tests.workers.samples import clock_of, delivery_of, delivery_with, queue_of, service
-from workers import work
-from workers.deliveries import NAMES, Redelivered, Work, deliver, receive
+from workers import handlers
 from workers.function_app import app
-from workers.outcomes import MOST_STARTS
+from workers.handlers import REPLAY, TimerFailed, run_timer
+from workers.message_handling import FUNCTIONS, AbandonMessage, JobHandler, handle, receive
+from workers.outcomes import MAX_ATTEMPTS
 from workers.runtime import connection
-from workers.work import REPLAY, TimerFailed, on_time
 
 PARENT = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"
 SECRET = "Maya's doctor is called Quist"
@@ -45,44 +48,39 @@ def outcomes(telemetry: MemoryTelemetry, metric: str) -> list[tuple[str, ...]]:
     return [tuple(labels.values()) for _, labels in telemetry.values.get(metric, [])]
 
 
-def failing(failure: Exception | None) -> Work:
-    """Work on replays that fails every time, if there is something to fail with."""
+def failing(failure: Exception | None) -> JobHandler:
+    """Return a replay handler that raises `failure`, if there is one, every time."""
 
-    async def do(job: Job, attempt: int, services: Service) -> None:
+    async def run(job: Job, attempt: int, services: Service) -> None:
         if failure is not None:
             raise failure
 
-    async def give_up(job: Job, reason: str, services: Service) -> None:
+    async def on_failure(job: Job, reason: str, services: Service) -> None:
         pass
 
-    return Work(JobKind.REPLAY, do, give_up, MOST_STARTS)
+    return JobHandler(JobKind.REPLAY, run, on_failure, MAX_ATTEMPTS)
 
 
 async def stored(services: Service, *said: str) -> Job:
-    """A snapshot that waits for its replay."""
-    ports = {"vault": services.vault, "marks": services.marks, "queue": services.queue}
-    told = await store_snapshot(
-        SCOPE,
-        "c1",
-        conversation("s_1", *said),
-        actor=Actor("svc-a", frozenset({Role.REPLAY})),
-        **arguments(catalog=services.catalog, **ports),
+    """Store a snapshot; return the job of its replay."""
+    snapshot = await store_snapshot(
+        SCOPE, "c1", conversation("s_1", *said), services, actor=Actor("svc-a", frozenset({Role.REPLAY}))
     )
-    return Job(JobKind.REPLAY, SCOPE.tenant_id, SCOPE.user_id, told.replay_id)
+    return Job(JobKind.REPLAY, SCOPE.tenant_id, SCOPE.user_id, snapshot.replay_id)
 
 
 async def test_a_replay_is_counted_by_how_it_ended_and_once(services: Service, telemetry: MemoryTelemetry) -> None:
     job = await stored(services)
-    assert await deliver(delivery_of(job), REPLAY, services, patience=()) is None
+    assert await handle(delivery_of(job), REPLAY, services, retry_delays=()) is None
     assert outcomes(telemetry, "memnet.replays") == [("succeeded",)]
     assert isinstance(services.clock, FrozenClock)
     assert services.vault.clock is services.clock
     services.clock.advance(timedelta(seconds=1))
-    assert await deliver(delivery_of(job), REPLAY, services, patience=()) is None
+    assert await handle(delivery_of(job), REPLAY, services, retry_delays=()) is None
     assert outcomes(telemetry, "memnet.replays") == [("succeeded",)]
 
 
-async def test_a_replay_that_is_given_up_counts_as_failed(services: Service, telemetry: MemoryTelemetry) -> None:
+async def test_a_replay_without_attempts_left_counts_as_failed(services: Service, telemetry: MemoryTelemetry) -> None:
     job = await stored(services)
     key = replay_key(SCOPE, job.job_id)
     fate = PatchResult(number=1, binding_id="b", namespace="n", path="d", status=PatchStatus.APPLIED)
@@ -91,33 +89,31 @@ async def test_a_replay_that_is_given_up_counts_as_failed(services: Service, tel
     decided = replays.decided(replays.load(found.data), fate, services.clock.now())
     await services.records.write(key, replays.dump(decided), replaces=found.storage_etag)
     down = replace(services, models=ScriptedModels([Unavailable()]))
-    dead = await deliver(delivery_of(job, attempt=MOST_STARTS), REPLAY, down, patience=())
+    dead = await handle(delivery_of(job, attempt=MAX_ATTEMPTS), REPLAY, down, retry_delays=())
     assert dead is not None
     assert outcomes(telemetry, "memnet.replays") == outcomes(telemetry, "memnet.replay.duration") == [("failed",)]
-    # They count when it is retried.
+    # They are counted when it is retried.
     assert "memnet.replay.patches" not in telemetry.values
     assert outcomes(telemetry, "memnet.jobs.dead_lettered") == [("replay_snapshot", "INTERNAL")]
 
 
-async def test_the_duration_of_a_replay_begins_with_its_snapshot_whoever_ends_it(
-    services: Service, telemetry: MemoryTelemetry
-) -> None:
+async def test_the_duration_of_a_replay_starts_with_its_snapshot(services: Service, telemetry: MemoryTelemetry) -> None:
     job = await stored(services)
     down = replace(services, models=ScriptedModels([Unavailable()]))
-    assert await deliver(delivery_of(job), REPLAY, down, patience=()) is None
+    assert await handle(delivery_of(job), REPLAY, down, retry_delays=()) is None
     assert "memnet.replay.duration" not in telemetry.values
     clock_of(services).advance(timedelta(seconds=301))
-    assert await deliver(delivery_of(job, attempt=1), REPLAY, services, patience=()) is None
+    assert await handle(delivery_of(job, attempt=1), REPLAY, services, retry_delays=()) is None
     assert telemetry.values["memnet.replay.duration"] == [(301.0, {"outcome": "late"})]
 
 
-async def test_each_patch_of_a_replay_is_counted_once_with_its_fate(
+async def test_each_patch_of_a_replay_is_counted_once_with_its_outcome(
     services: Service, telemetry: MemoryTelemetry
 ) -> None:
     job = await stored(services, "I prefer concise answers. I lead the retrieval team.")
-    await deliver(delivery_of(job), REPLAY, services, patience=())
+    await handle(delivery_of(job), REPLAY, services, retry_delays=())
     clock_of(services).advance(timedelta(seconds=1))
-    await deliver(delivery_of(job), REPLAY, services, patience=())
+    await handle(delivery_of(job), REPLAY, services, retry_delays=())
     stored_replay = await services.records.read(replay_key(SCOPE, job.job_id))
     assert stored_replay is not None
     fates = [fate.outcome for fate in replays.load(stored_replay.data).patches]
@@ -128,8 +124,8 @@ async def test_each_patch_of_a_replay_is_counted_once_with_its_fate(
 async def test_a_dead_letter_is_counted_by_its_operation_and_code(
     services: Service, telemetry: MemoryTelemetry
 ) -> None:
-    await deliver(delivery_of(), failing(DecryptionFailed()), services, patience=())
-    await deliver(delivery_with(b"poison"), failing(None), services, patience=())
+    await handle(delivery_of(), failing(DecryptionFailed()), services, retry_delays=())
+    await handle(delivery_with(b"poison"), failing(None), services, retry_delays=())
     assert outcomes(telemetry, "memnet.jobs.dead_lettered") == [
         ("replay_snapshot", "DECRYPTION_FAILED"),
         ("replay_snapshot", "MALFORMED_REQUEST"),
@@ -140,33 +136,33 @@ async def test_a_dead_letter_is_counted_by_its_operation_and_code(
     ]
 
 
-async def test_a_job_that_is_done_or_comes_later_is_no_failure(services: Service, telemetry: MemoryTelemetry) -> None:
+async def test_a_job_that_is_done_or_requeued_is_no_failure(services: Service, telemetry: MemoryTelemetry) -> None:
     for failure in (None, Unavailable()):
-        assert await deliver(delivery_of(attempt=2), failing(failure), services, patience=()) is None
+        assert await handle(delivery_of(attempt=2), failing(failure), services, retry_delays=()) is None
     assert [(span.kind, span.facts, span.failed) for span in telemetry.spans] == [
         ("consumer", {"attempt": 2, "outcome": "done"}, False)
     ] * 2
     assert "memnet.jobs.dead_lettered" not in telemetry.values
 
 
-async def test_a_message_that_comes_again_is_told_as_such(services: Service, telemetry: MemoryTelemetry) -> None:
+async def test_an_abandoned_message_is_recorded_as_redelivered(services: Service, telemetry: MemoryTelemetry) -> None:
     queue_of(services).available = False
-    with pytest.raises(Redelivered):
-        await deliver(delivery_of(), failing(Unavailable()), services, patience=())
+    with pytest.raises(AbandonMessage):
+        await handle(delivery_of(), failing(Unavailable()), services, retry_delays=())
     [span] = telemetry.spans
     assert (span.facts["outcome"], span.failed) == ("redelivered", True)
 
 
-async def test_a_job_goes_on_with_the_trace_it_was_sent_in(services: Service, telemetry: MemoryTelemetry) -> None:
+async def test_a_job_continues_the_trace_it_was_sent_in(services: Service, telemetry: MemoryTelemetry) -> None:
     delivery = replace(delivery_of(), traceparent=PARENT)
-    await deliver(delivery, failing(None), services, patience=())
-    await deliver(delivery_of(), failing(None), services, patience=())
+    await handle(delivery, failing(None), services, retry_delays=())
+    await handle(delivery_of(), failing(None), services, retry_delays=())
     assert [span.parent for span in telemetry.spans] == [PARENT, None]
 
 
 @pytest.fixture
 def connected(services: Service, monkeypatch: pytest.MonkeyPatch) -> Service:
-    """The services under the functions themselves."""
+    """Let the functions use these services."""
 
     async def found() -> Service:
         return services
@@ -176,7 +172,7 @@ def connected(services: Service, monkeypatch: pytest.MonkeyPatch) -> Service:
 
 
 class Message(func.ServiceBusMessage):
-    """A message as a trigger brings it."""
+    """A message as a trigger passes it."""
 
     def __init__(self, properties: dict[str, object] | None) -> None:
         self._properties = properties
@@ -193,7 +189,7 @@ class Message(func.ServiceBusMessage):
 
 
 class Letters(func.Out[str]):
-    """Takes dead letters."""
+    """The output of dead letters."""
 
     def set(self, val: str) -> None:
         self.text = val
@@ -213,43 +209,57 @@ async def test_the_trace_comes_in_the_message_s_properties(
 
 
 def test_spans_have_the_names_of_the_functions() -> None:
-    # It refuses to be asked twice in one process.
+    # It can be asked only once in a process.
     app.functions_bindings = {}
     functions = {function.get_function_name() for function in app.get_functions()}
-    assert set(NAMES) == set(JobKind)
-    assert set(NAMES.values()) <= functions
+    assert set(FUNCTIONS) == set(JobKind)
+    assert set(FUNCTIONS.values()) <= functions
 
 
 async def test_a_timer_has_a_trace_of_its_own(connected: Service, telemetry: MemoryTelemetry) -> None:
-    await on_time("sweep_outboxes", work.sweep)
+    await run_timer("sweep_outboxes", outbox.sweep_outboxes)
     assert [(span.name, span.kind, span.parent) for span in telemetry.spans] == [("sweep_outboxes", "internal", None)]
 
 
-async def test_a_timer_that_fails_tells_type_and_place_and_no_text(
+async def test_a_timer_that_fails_records_type_and_origin_without_text(
     connected: Service, telemetry: MemoryTelemetry
 ) -> None:
     async def fail(_: Service) -> object:
         raise KeyError(SECRET)
 
     with pytest.raises(TimerFailed):
-        await on_time("sweep_outboxes", fail)
+        await run_timer("sweep_outboxes", fail)
     [span] = telemetry.spans
     assert span.failed
     assert str(span.facts["place"]).startswith("KeyError at ")
     assert SECRET not in str(span)
 
 
-async def test_the_timer_of_lost_jobs_tells_how_old_the_oldest_is(
-    connected: Service, telemetry: MemoryTelemetry
-) -> None:
+async def test_the_timer_of_lost_jobs_records_the_oldest_age(connected: Service, telemetry: MemoryTelemetry) -> None:
     await stored(connected)
     assert isinstance(connected.clock, FrozenClock)
-    await on_time("requeue_jobs", work.requeue)
+    await run_timer("requeue_jobs", handlers.requeue_jobs)
     assert telemetry.values["memnet.replay.oldest_age"] == [(0.0, {})]
     assert telemetry.values["memnet.index.lag"] == [(0.0, {})]
 
 
-async def test_where_nobody_listens_the_marks_are_read_once(connected: Service, telemetry: MemoryTelemetry) -> None:
+async def test_without_telemetry_no_backlog_is_reported(connected: Service, telemetry: MemoryTelemetry) -> None:
     telemetry.enabled = False
-    await on_time("requeue_jobs", work.requeue)
+    await run_timer("requeue_jobs", handlers.requeue_jobs)
     assert telemetry.values == {}
+
+
+async def test_users_are_erased_before_tenants_are(monkeypatch: pytest.MonkeyPatch) -> None:
+    world = ErasureWorld()
+    await world.live(U1)
+    await world.request()
+    left: list[dict[str, int]] = []
+
+    async def erase_tenants(_: Service) -> Counter[str]:
+        left.append(world.stored(U1))
+        return Counter()
+
+    assert world.stored(U1) != {}
+    monkeypatch.setattr(erase_tenant, "erase_tenants", erase_tenants)
+    await handlers.erase_users(world.services)
+    assert left == [{}]

@@ -1,4 +1,4 @@
-"""The shipped app under the local host, on the stand-ins of everything it uses."""
+"""The app under the local host, on the emulators of everything it uses."""
 
 import asyncio
 import json
@@ -37,7 +37,7 @@ def bus(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ServiceBus]:
 
 @dataclass
 class World:
-    """A worker process, and services on the same stand-ins."""
+    """A worker process, and services on the same emulators."""
 
     worker: WorkerHost
     services: Service
@@ -68,11 +68,11 @@ async def dead_letter(client: ServiceBusClient) -> dict[str, Any]:
     async with client.get_queue_receiver(DEAD_LETTERS) as receiver:
         [message] = await receiver.receive_messages(1, max_wait_time=SECONDS)
         await receiver.complete_message(message)
-        told: dict[str, Any] = json.loads(b"".join(message.body))
-        return told
+        letter: dict[str, Any] = json.loads(b"".join(message.body))
+        return letter
 
 
-async def test_a_poison_message_is_buried_with_its_reason_and_the_snapshot_behind_it_is_replayed(world: World) -> None:
+async def test_a_poison_message_becomes_a_dead_letter_and_the_snapshot_after_it_is_replayed(world: World) -> None:
     async with world.client.get_queue_sender(QUEUES[JobKind.REPLAY]) as sender:
         session = f"{SCOPE.tenant_id}/{SCOPE.user_id}"
         await sender.send_messages(ServiceBusMessage("poison", session_id=session, message_id="p-1"))
@@ -86,9 +86,13 @@ async def test_a_poison_message_is_buried_with_its_reason_and_the_snapshot_behin
     assert stored.queued
     replay = await ended(world, stored.replay_id)
     assert replay["status"] in ("succeeded", "partial"), replay
-    told = await dead_letter(world.client)
-    assert (told["reason"], told["queue"], told["body"]) == ("MALFORMED_REQUEST", QUEUES[JobKind.REPLAY], "poison")
-    assert (told["message_id"], told["session_id"]) == ("p-1", session)
+    letter = await dead_letter(world.client)
+    assert (letter["reason"], letter["queue"], letter["body"]) == (
+        "MALFORMED_REQUEST",
+        QUEUES[JobKind.REPLAY],
+        "poison",
+    )
+    assert (letter["message_id"], letter["session_id"]) == ("p-1", session)
     counts = world.worker.functions()["replay_snapshot"]
     assert counts["failures"] == 0
     assert (await world.services.marks.list(limit=10, cursor=None)).items == []
@@ -103,15 +107,15 @@ async def ended(world: World, replay_id: str) -> dict[str, Any]:
             await asyncio.sleep(0.1)
 
 
-async def test_a_job_of_the_wrong_queue_is_buried(world: World) -> None:
+async def test_a_job_of_the_wrong_queue_becomes_a_dead_letter(world: World) -> None:
     job = Job(JobKind.REPLAY, "t1", "u1", "r-1")
     async with world.client.get_queue_sender(QUEUES[JobKind.REINDEX]) as sender:
         await sender.send_messages(ServiceBusMessage(dump(job), session_id="t1"))
-    told = await dead_letter(world.client)
-    assert (told["reason"], told["queue"]) == ("MALFORMED_REQUEST", QUEUES[JobKind.REINDEX])
+    letter = await dead_letter(world.client)
+    assert (letter["reason"], letter["queue"]) == ("MALFORMED_REQUEST", QUEUES[JobKind.REINDEX])
 
 
-async def test_a_timer_runs_when_told_to(world: World) -> None:
+async def test_a_timer_runs_on_request(world: World) -> None:
     world.worker.fire("compact_documents")
     async with asyncio.timeout(SECONDS):
         while True:

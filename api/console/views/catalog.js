@@ -1,4 +1,4 @@
-// The profiles and schemas that the service works by.
+// The profiles and schemas of the service.
 
 import { get } from "../api.js";
 import { badge, button, el, facts, table } from "../dom.js";

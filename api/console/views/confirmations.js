@@ -1,4 +1,4 @@
-// What waits for somebody else than its proposer: looked at, tried, confirmed or rejected.
+// Pending items: preview, confirm and reject them. The proposer cannot confirm.
 
 import { all, call, documentUrl, get, idempotencyKeys, userUrl } from "../api.js";
 import { announce, badge, button, el, facts, field, notice, put } from "../dom.js";
@@ -97,7 +97,7 @@ function card(subject, row, needed, done) {
   );
 }
 
-/** Sends a decision on the newest version: the API finds what was meant, or refuses. */
+/** Send a decision on the current version: the API finds the target, or refuses. */
 function sender(subject, { namespace, path: documentPath, item }, verb) {
   const keyOf = idempotencyKeys();
   return (members, dryRun) => {

@@ -1,4 +1,4 @@
-// What replays could not apply: what they saw, what they proposed, what stands there; tried again or discarded.
+// Conflicts of replays: the base version, the proposal and the current version; retry or discard.
 
 import { all, call, userUrl } from "../api.js";
 import { announce, badge, button, el, facts, field, notice, select } from "../dom.js";

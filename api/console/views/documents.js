@@ -1,4 +1,4 @@
-// A user's documents: schema, size against the budget, freshness, version, and the content of one of them.
+// A user's documents: schema, size and limit, freshness, version, and the content of one of them.
 
 import { badge, breakable, button, el, facts, hidden, put, svg, table } from "../dom.js";
 import { code, count, percent, plural, relative, time } from "../format.js";
@@ -46,7 +46,7 @@ async function render({ subject, signal, options, open }) {
   ].filter(Boolean);
 }
 
-/** How much of the smallest budget the content takes; the number is the listing's, counted as the limit is. */
+/** The share of the smallest limit that the content uses; the list counts its size as the limit does. */
 function budget({ listed, rules }) {
   if (!rules.length) return [count(listed.size), " characters ", badge("bound by no profile", "warn")];
   const { binding, profile } = rules.toSorted((one, other) => one.binding.max_chars - other.binding.max_chars)[0];

@@ -1,4 +1,4 @@
-// Legal holds, retention, erasure: what keeps a user's memory, and what ends it.
+// Legal holds, retention and erasure of a user.
 
 import { call, get, idempotencyKeys, tenantUrl, userUrl } from "../api.js";
 import { announce, badge, button, el, facts, field, notice, put, table } from "../dom.js";
@@ -43,7 +43,7 @@ const section = (title, ...children) =>
 function hold({ signal, load }, covers, url, told) {
   const title = `Legal hold on the ${covers}`;
   const body = el("div", {});
-  // Of a user the API tells the tenant's hold, too; it is lifted where it was placed.
+  // The API lists the tenant's hold for each of its users, too; it is lifted on the tenant.
   const own = (status) => status.holds.some((one) => one.covers === covers);
   const show = () => load(body, async () => parts(await get(url, { signal })));
   const reasonField = () => el("input", { type: "text", maxlength: 512, required: true });
@@ -157,14 +157,14 @@ function erasure({ subject, signal }) {
   let following = new AbortController();
   signal.addEventListener("abort", () => following.abort(), { once: true });
   const look = (erasureId, told = null) => {
-    // Only one is followed: what is looked up now takes the place of what was looked up before.
+    // Only one erasure is followed: a new lookup replaces the one before.
     following.abort();
     following = new AbortController();
     id.value = erasureId;
     watch(`${url}/erasures/${encodeURIComponent(erasureId)}`, result, following.signal, told);
   };
   const erase = async () => {
-    // One key for as long as the dialog is open: pressed twice, it asks for one erasure.
+    // One key while the dialog is open: pressing twice requests one erasure.
     const headers = { "Idempotency-Key": idempotencyKeys()(url) };
     const answer = await ask("Erase the memory of this user", {
       body: [
@@ -197,14 +197,14 @@ function erasure({ subject, signal }) {
   );
 }
 
-/** The erasure that the user's memory is under already, if that is what a request for one is refused for. */
+/** The running erasure of the user, if a request is refused because of it. */
 function already(error) {
   const runs = error.code === "ERASURE_RUNNING" ? error.details.erasure_id : null;
   if (!runs) throw error;
   return { runs };
 }
 
-/** Show an erasure, and look again as long as it runs. Only what has changed is shown anew, and told to who listens. */
+/** Show an erasure and refresh it while it runs. Only changes are rendered and announced. */
 async function watch(url, result, signal, told = null) {
   let shown = null;
   let status = null;
@@ -222,7 +222,7 @@ async function watch(url, result, signal, told = null) {
     } catch (error) {
       if (signal.aborted) return;
       show([error.status, error.code], () => [refusal(error)]);
-      // It may answer the next time.
+      // The next refresh may succeed.
       if (![0, 502, 503, 504].includes(error.status)) return;
       status = null;
     }
@@ -249,7 +249,7 @@ function standing(told) {
   ];
 }
 
-/** Wait, or until `signal` says that nobody waits any more. */
+/** Wait, or until `signal` is aborted. */
 const pause = (milliseconds, signal) =>
   new Promise((resolve) => {
     const done = () => {

@@ -1,4 +1,4 @@
-// What happened to a user's documents, change by change, and how a document was at any of them.
+// The history of a user's documents, change by change, and each version of a document.
 
 import { all, call, documentUrl, Refusal, userUrl } from "../api.js";
 import { announce, badge, button, checkbox, el, facts, field, notice, put, select } from "../dom.js";
@@ -132,7 +132,7 @@ const background = (record) =>
     record.redirected?.length ? el("div", { class: "tree" }, tree(record.redirected, "redirected")) : null,
   ].filter(Boolean);
 
-/** Any version by a slider over the changes, or by a time. `records`: oldest first. */
+/** Show any version, by a slider over the changes or by a time. `records`: oldest first. */
 function timeTravel(subject, records, signal, load) {
   const { namespace, path } = records[0];
   const slider = el("input", { type: "range", min: 1, max: records.length, value: records.length, step: 1 });

@@ -1,4 +1,4 @@
-// What became of conversations: each replay with the fate of each of its patches.
+// Replays of conversations, each with the outcome of its patches.
 
 import { all, call, get, userUrl } from "../api.js";
 import { announce, badge, button, el, facts, field, select, table } from "../dom.js";

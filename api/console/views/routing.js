@@ -1,4 +1,4 @@
-// What an agent would be given: context:assemble, asked by hand, with how it chose.
+// Preview of context:assemble: the context that an agent would receive, and why.
 
 import { call, userUrl } from "../api.js";
 import { announce, badge, button, el, facts, field, notice, select, table } from "../dom.js";

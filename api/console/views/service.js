@@ -1,4 +1,4 @@
-// The service itself: how this process answers, what waits, whether the dependencies answer.
+// The service: latency of this process, waiting work, status of the dependencies.
 
 import { get, Refusal } from "../api.js";
 import { announce, badge, checkbox, el, button, notice, table } from "../dom.js";
@@ -54,7 +54,7 @@ async function render({ signal }) {
   return [el("div", { class: "controls" }, again, node), told, trouble, body];
 }
 
-/** What the reader has opened stays open, and the focus where it is, when the numbers are drawn anew. */
+/** Keep opened parts open, and the focus, when the numbers are refreshed. */
 function keepOpen(body, redraw) {
   const open = [...body.querySelectorAll("details")].map((details) => details.open);
   const focused = [...body.querySelectorAll("summary")].indexOf(document.activeElement);

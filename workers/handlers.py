@@ -1,0 +1,134 @@
+"""The handler of each queue's jobs, and the work of each timer."""
+
+import logging
+from collections.abc import Awaitable, Callable
+
+from memnet.domain.core.access import Role
+from memnet.domain.core.job import Job, JobKind
+from memnet.domain.core.metric import REPLAY_DURATION, REPLAY_PATCHES, REPLAYS
+from memnet.domain.core.scope import Actor
+from memnet.domain.core.timestamps import to_text
+from memnet.domain.replay.replay import Replay, ReplayStatus
+from memnet.log_redaction import OwnWords
+from memnet.operations.events.resume_reindexing import resume_reindexing
+from memnet.operations.governance import erase_tenant, erase_user, retention
+from memnet.operations.replay.attempt_conflict import attempt_conflict
+from memnet.operations.replay.fail_replay import fail_replay
+from memnet.operations.replay.replay_snapshot import replay_snapshot
+from memnet.operations.service import backlog
+from memnet.operations.upkeep import compact_documents as compaction
+from memnet.operations.upkeep import refresh_documents as freshness
+from memnet.service import Service
+from workers.message_handling import JobHandler, error_origin
+from workers.outcomes import MAX_ATTEMPTS
+from workers.runtime import connection
+
+log = logging.getLogger("memnet.workers")
+
+
+class TimerFailed(Exception):
+    """The work of a timer failed; the next run continues it."""
+
+
+async def _replay(job: Job, _attempt: int, service: Service) -> None:
+    started = to_text(service.clock.now())
+    _count_end(await replay_snapshot(job, service), started, service)
+
+
+async def _fail_replay(job: Job, reason: str, service: Service) -> None:
+    started = to_text(service.clock.now())
+    replay = await fail_replay(job, reason, service)
+    if replay is not None:
+        _count_end(replay, started, service)
+
+
+def _count_end(replay: Replay, started: str, service: Service) -> None:
+    """Count a replay that ended after `started`. One that ended earlier is counted: its message came twice.
+
+    The patches of a failed replay are counted when it is retried and ends, so that each is counted once.
+    """
+    if replay.updated_at < started:
+        return
+    service.telemetry.record(REPLAYS, 1, outcome=replay.status.value)
+    seconds = max(0.0, replay.duration.total_seconds())
+    service.telemetry.record(REPLAY_DURATION, seconds, outcome=replay.punctuality)
+    if replay.status is not ReplayStatus.FAILED:
+        for patch in replay.patches:
+            service.telemetry.record(REPLAY_PATCHES, 1, outcome=patch.outcome)
+
+
+async def _attempt_conflict(job: Job, attempt: int, service: Service) -> None:
+    await attempt_conflict(job, service, attempt=attempt)
+
+
+async def _reindex(job: Job, _attempt: int, service: Service) -> None:
+    await resume_reindexing(job.tenant_id, job.job_id, service)
+
+
+async def _unmark(job: Job, _reason: str, service: Service) -> None:
+    await service.marks.unmark(job)
+
+
+REPLAY = JobHandler(JobKind.REPLAY, _replay, _fail_replay, MAX_ATTEMPTS)
+# A conflict has a schedule of its own: each message is one attempt of it, with the number of the attempt.
+CONFLICT = JobHandler(JobKind.CONFLICT, _attempt_conflict, _unmark, None, requeue=False)
+# Its attempt numbers only distinguish messages. It is retried until the search service is available.
+REINDEX = JobHandler(JobKind.REINDEX, _reindex, _unmark, None)
+
+
+async def compact_documents(service: Service) -> object:
+    """Compact the documents by their profiles' rules."""
+    return await compaction.compact_documents(service, actor=_actor(service))
+
+
+async def refresh_documents(service: Service) -> object:
+    """Remove expired entries, and send stale ones back for confirmation."""
+    return await freshness.refresh_documents(service, actor=_actor(service))
+
+
+async def requeue_jobs(service: Service) -> object:
+    """Send lost jobs again, and record the age of the oldest if telemetry is collected."""
+    report = await backlog.requeue_jobs(service)
+    if service.telemetry.enabled:
+        await backlog.report_backlog(service)
+    return report
+
+
+async def erase_users(service: Service) -> object:
+    """Continue the running erasures: users first, so that a large tenant does not delay them."""
+    users = await erase_user.erase_users(None, service)
+    return users + await erase_tenant.erase_tenants(service)
+
+
+async def apply_retentions(service: Service) -> object:
+    """Delete expired data of all tenants."""
+    return await retention.apply_retentions(None, service, as_of=None, dry_run=False)
+
+
+def _actor(service: Service) -> Actor:
+    return Actor(service.settings.worker_principal, frozenset({Role.REPLAY}))
+
+
+async def run_timer(name: str, work: Callable[[Service], Awaitable[object]]) -> None:
+    """Run the work of a timer and log its report.
+
+    Raises:
+        TimerFailed: The work failed. The text of its error may hold memory, and is left out.
+    """
+    try:
+        service = await connection.service()
+    except Exception as error:
+        raise _failed(name, error) from None
+    with service.telemetry.span(name, "internal") as span:
+        try:
+            report = await work(service)
+        except Exception as error:
+            span.tell("place", error_origin(error))
+            span.fail()
+            raise _failed(name, error) from None
+        log.info("timer_completed timer=%s report=%s", OwnWords(name), report)
+
+
+def _failed(name: str, error: Exception) -> TimerFailed:
+    log.error("timer_failed timer=%s error=%s", OwnWords(name), error_origin(error))
+    return TimerFailed(name)
