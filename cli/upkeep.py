@@ -10,9 +10,7 @@ from memnet.domain.core.canonical_json import canonical
 from memnet.domain.core.errors import InvalidIdentifier
 from memnet.domain.core.scope import Actor, DocumentKey, UserScope
 from memnet.domain.upkeep.maintenance import EntryAction, Step
-from memnet.operations.upkeep.compact_document import compact_document
-from memnet.operations.upkeep.maintain_document import MaintenanceResult, Outcome
-from memnet.operations.upkeep.refresh_document import refresh_document
+from memnet.operations.upkeep.maintain import MaintenanceResult, Outcome, compact_document, refresh_document
 from memnet.service import Service
 
 PAGE = 1000
@@ -82,7 +80,7 @@ async def _keys(scope: UserScope, service: Service) -> list[DocumentKey]:
 
 def _show(rows: Rows, dry_run: bool) -> None:
     for key, tended in rows:
-        held = 0 if tended.plan is None else tended.plan.held
+        held = 0 if tended.plan is None else tended.plan.kept_for_space
         if tended.outcome is Outcome.UNTOUCHED and not held:
             continue
         click.echo(f"{key.namespace}/{key.path} ({tended.profile_id}): {_what(tended, held, dry_run)}")
@@ -108,9 +106,9 @@ def _what(tended: MaintenanceResult, held: int, dry_run: bool) -> str:
 
 
 def _show_step(step: Step) -> None:
-    click.echo(f"  {step.fate}")
+    click.echo(f"  {step.action}")
     click.echo(f"  - {step.section} {canonical(step.entry).decode()}")
-    if step.fate is EntryAction.MERGED:
+    if step.action is EntryAction.MERGED:
         click.echo(f"  = {step.section} {canonical(step.into).decode()}")
-    elif step.fate is EntryAction.STALE:
+    elif step.action is EntryAction.STALE:
         click.echo(f"  + pending {canonical(step.into).decode()}")

@@ -26,7 +26,7 @@ from memnet.domain.core.errors import (
 from memnet.domain.core.job import ATTEMPT, QUEUES, TRACEPARENT, Job, JobKind
 from memnet.domain.core.metric import DEAD_LETTERS
 from memnet.log_redaction import OwnWords
-from memnet.operations.replay.find_due_job import find_due_job
+from memnet.operations.replay.jobs import find_due_job
 from memnet.service import Service
 from workers.outcomes import OUTCOMES, PATIENCE, Outcome, delay
 from workers.runtime import connection
@@ -270,7 +270,7 @@ async def _was_begun_too_often(job: Job, attempt: int, work: Work, service: Serv
         return True
     except Unavailable as error:
         raise Redelivered(error.code) from None
-    return due is None or work.is_worn_out(attempt - due.given_up_at)
+    return due is None or work.is_worn_out(attempt - due.attempts_when_failed)
 
 
 async def _next_attempt(job: Job, delivery: Delivery, service: Service) -> int | None:

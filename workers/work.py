@@ -17,12 +17,11 @@ from memnet.operations.governance.erase_tenant import erase_tenants
 from memnet.operations.governance.erase_user import erase_users
 from memnet.operations.governance.retention import apply_retentions
 from memnet.operations.history.sign_checkpoints import sign_checkpoints
-from memnet.operations.replay.attempt_conflict import attempt_conflict
-from memnet.operations.replay.fail_replay import fail_replay
-from memnet.operations.replay.replay_snapshot import replay_snapshot
+from memnet.operations.replay.conflicts import attempt_conflict
+from memnet.operations.replay.jobs import fail_replay
+from memnet.operations.replay.replays import replay_snapshot
 from memnet.operations.service.backlog import report_backlog, requeue_jobs
-from memnet.operations.upkeep.compact_documents import compact_documents
-from memnet.operations.upkeep.refresh_documents import refresh_documents
+from memnet.operations.upkeep.maintain import compact_documents, refresh_documents
 from memnet.service import Service
 from workers.deliveries import Work, place_of
 from workers.outcomes import MOST_STARTS

@@ -15,7 +15,7 @@ from memnet.domain.core.job import TRACEPARENT, Job, JobKind
 from memnet.domain.core.scope import Actor
 from memnet.domain.replay import replay as replays
 from memnet.domain.replay.replay import PatchResult, PatchStatus, replay_key
-from memnet.operations.replay.store_snapshot import store_snapshot
+from memnet.operations.replay.snapshots import store_snapshot
 from memnet.service import Service
 from tests.domain.snapshot_samples import SCOPE, conversation
 from tests.services import arguments
@@ -85,10 +85,10 @@ async def test_a_replay_is_counted_by_how_it_ended_and_once(services: Service, t
 async def test_a_replay_that_is_given_up_counts_as_failed(services: Service, telemetry: MemoryTelemetry) -> None:
     job = await stored(services)
     key = replay_key(SCOPE, job.job_id)
-    fate = PatchResult(number=1, binding_id="b", namespace="n", path="d", status=PatchStatus.APPLIED)
+    fate = PatchResult(index=1, binding_id="b", namespace="n", path="d", status=PatchStatus.APPLIED)
     found = await services.records.read(key)
     assert found is not None
-    decided = replays.decided(replays.load(found.data), fate, services.clock.now())
+    decided = replays.load(found.data).decide(fate, services.clock.now())
     await services.records.write(key, replays.dump(decided), replaces=found.storage_etag)
     down = replace(services, models=ScriptedModels([Unavailable()]))
     dead = await deliver(delivery_of(job, attempt=MOST_STARTS), REPLAY, down, patience=())

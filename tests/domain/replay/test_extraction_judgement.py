@@ -180,7 +180,8 @@ def test_words_of_scripts_without_spaces_are_borne_out_too() -> None:
     subject = subject_of("user: 私は短い答えを好みます。", "user: ありがとう")
     said = op("add", "/content/preferences/-", "短い答えを好む")
 
-    near, far = judged(subject, dynamic(said)).patches + judged(subject, dynamic(said, message_ids=["m2"])).patches
+    (near,) = judged(subject, dynamic(said)).patches
+    (far,) = judged(subject, dynamic(said, message_ids=["m2"])).patches
 
     assert (near.confidence, far.confidence) == (0.75, 0.69)
 
@@ -336,7 +337,7 @@ def test_whatever_is_proposed_stays_in_its_place_takes_nothing_away_and_obeys_th
             assert any(lies_within(place, rule) for rule in rules)
             assert not lies_within(place, content_pointer(f"/content{pending}"))
         before = CONTENTS[patch.binding_id]
-        (document,) = [d for d in subject.shown if d.key == patch.key]
+        (document,) = [d for d in subject.sources if d.key == patch.key]
         after = apply({ROOT: document.content}, list(patch.ops))[ROOT]
         assert keeps(before, after), canonical(after)
         assert not CATALOG.schema(binding.schema_id, binding.schema_version).violations(after)

@@ -15,7 +15,7 @@ from memnet.domain.core.scope import Json
 from memnet.domain.documents.entry import confidence_of, entry_identity
 from memnet.domain.documents.protected_sections import ProtectedSections
 from memnet.domain.upkeep.compaction import plan_compaction
-from memnet.domain.upkeep.maintenance import EntryAction, MaintenancePlan, lost
+from memnet.domain.upkeep.maintenance import EntryAction, MaintenancePlan, find_lost
 from tests.domain.upkeep_samples import FACTS, LIKES, NOTES, NOW, SCHEMA, ago, applied, around, fact, proposal, rules
 
 
@@ -28,7 +28,7 @@ def compact(content: Json, *sections: dict[str, Any], by: WriteRules | None = No
     assert applied(content, plan) == plan.content
     assert plan_compaction(plan.content, governance, around(governance), NOW).ops == []
     told = [entry for detail in plan.details for entry in detail.entries]
-    assert lost(content, plan, governance, around(governance), told=told) == ()
+    assert find_lost(content, plan, governance, around(governance), saved=told) == ()
     return plan
 
 
@@ -60,7 +60,7 @@ def told(plan: MaintenancePlan) -> dict[str, list[Json]]:
 def test_entries_that_say_the_same_become_one(entries: Any, left: Any) -> None:
     plan = compact({"notes": entries}, NOTES)
     assert plan.content == {"notes": left}
-    assert {step.fate for step in plan.steps} <= {EntryAction.MERGED}
+    assert {step.action for step in plan.steps} <= {EntryAction.MERGED}
     assert told(plan) == {}
 
 
@@ -187,7 +187,7 @@ def test_what_has_expired_goes_and_is_told(expires_at: Any, gone: Any) -> None:
     plan = compact({"facts": [entry]}, FACTS)
     assert plan.content["facts"] == ([] if gone else [entry])
     assert told(plan) == ({"/facts": [entry]} if gone else {})
-    assert [step.fate for step in plan.steps] == [EntryAction.EXPIRED] * gone
+    assert [step.action for step in plan.steps] == [EntryAction.EXPIRED] * gone
 
 
 # Giving way.
@@ -368,7 +368,7 @@ def test_any_content_is_compacted_in_one_go_and_loses_nothing_durable(
                    compaction_rules={"b": {"max_notes": 4, "max_facts": 6}})  # fmt: skip
     assert len(plan.ops) <= max_ops
     sure = {canonical(f) for f in content.get("facts", ()) if f.get("confidence", 0) > 0.8}
-    trimmed = {canonical(step.entry) for step in plan.steps if step.fate is EntryAction.TRIMMED}
+    trimmed = {canonical(step.entry) for step in plan.steps if step.action is EntryAction.TRIMMED}
     assert not sure & trimmed
     gone = [entry for detail in plan.details for entry in detail.entries]
     said = {entry_identity(entry, BARE) for entry in [*plan.content.get("facts", ()), *gone]}

@@ -52,9 +52,15 @@ async def filled(service: Any) -> Any:
 async def assemble(
     service: Service, text: str = "", *, router: Any = None, catalog: Catalog = CATALOG, **members: Any
 ) -> Any:
-    chosen = {"scope": SCOPE, "actor": ALICE, "profile_id": PROFILE, "text": text, "explicit_ids": {}} | members
+    chosen: dict[str, Any] = {
+        "scope": SCOPE,
+        "actor": ALICE,
+        "profile_id": PROFILE,
+        "text": text,
+        "explicit_ids": {},
+    } | members
     return await assemble_context(
-        AssembleContext(**chosen),
+        AssembleContext(**chosen | members),
         service_of(documents=service.documents, catalog=catalog, semantic_router=router or NoSemanticRouter()),
     )
 

@@ -12,8 +12,8 @@ from memnet.domain.core.errors import ConflictNotFound, ErasureRunning, Unavaila
 from memnet.domain.core.job import Job, JobKind
 from memnet.domain.core.timestamps import from_text
 from memnet.domain.replay import conflict as conflicts
-from memnet.domain.replay.conflict import BACKOFF, Asked, ConflictStatus, Decision, discarded
-from memnet.operations.replay.attempt_conflict import attempt_conflict
+from memnet.domain.replay.conflict import BACKOFF, Asked, ConflictStatus, Decision
+from memnet.operations.replay.conflicts import attempt_conflict
 from memnet.stores import ErasureStore
 from tests.domain.samples import CATALOG
 from tests.operations.replay_scenario import ALPHA, PROFILE, Call, DownQueue, World, add, disputed_world, proposed, put
@@ -52,11 +52,11 @@ async def test_a_retry_in_vain_shows_the_newest_version_and_is_scheduled_again()
     world, conflict = await disputed_world()
     await world.live(ALPHA, put("/summary", "Changed once more"))
     found = await world.retry(conflict.job, 1)
-    assert (found.status, found.reason, found.scheduled) == (ConflictStatus.OPEN, "changed", 2)
+    assert (found.status, found.reason, found.retry_number) == (ConflictStatus.OPEN, "changed", 2)
     assert from_text(found.next_attempt_at or "") == world.clock.now() + BACKOFF[1]
     assert world.queue.sent[-1] == (conflict.job, 2, world.clock.now() + BACKOFF[1])
     ((_, versions),) = await world.conflicts()
-    assert versions.dispute.content["summary"] == "Changed once more"
+    assert versions.details.content["summary"] == "Changed once more"
     assert versions.proposal.base["summary"] == "Search as it was"
 
 
@@ -84,7 +84,7 @@ async def test_a_scheduled_retry_whose_turn_is_over_does_nothing() -> None:
 async def test_a_retry_that_somebody_asked_for_leaves_the_schedule_alone() -> None:
     world, conflict = await disputed_world()
     found = await world.retry(conflict.job, None)
-    assert (found.attempts, found.scheduled, found.next_attempt_at) == (1, 1, conflict.next_attempt_at)
+    assert (found.attempts, found.retry_number, found.next_attempt_at) == (1, 1, conflict.next_attempt_at)
     assert len([job for job, _, _ in world.queue.sent if job.kind is JobKind.CONFLICT]) == 1
 
 
@@ -128,7 +128,7 @@ async def test_a_profile_that_admits_the_worker_no_more_keeps_it_open_with_the_r
     profile = CATALOG.profile(PROFILE).model_copy(update={"allowed_principals": ()})
     closed = replace(CATALOG, profiles=MappingProxyType({PROFILE: profile}))
     found = await world.retry(conflict.job, 1, catalog=closed)
-    assert (found.status, found.scheduled) == (ConflictStatus.OPEN, 2)
+    assert (found.status, found.retry_number) == (ConflictStatus.OPEN, 2)
     assert found.reason.startswith("PROFILE_FORBIDDEN: ")
     assert (await world.retry(conflict.job, 2)).status is ConflictStatus.RESOLVED
 
@@ -140,7 +140,7 @@ async def test_what_does_not_open_rests_in_the_end() -> None:
     altered = replace(conflict, sealed={**conflict.sealed, "nonce": "AAAAAAAAAAAAAAAA"})
     await world.records.write(conflict.key, conflicts.dump(altered), replaces=stored.storage_etag)
     found = await world.retry(conflict.job, 1)
-    assert (found.status, found.scheduled) == (ConflictStatus.OPEN, 2)
+    assert (found.status, found.retry_number) == (ConflictStatus.OPEN, 2)
     assert found.reason.startswith("DECRYPTION_FAILED: ")
 
 
@@ -152,9 +152,9 @@ async def test_a_defect_of_ours_counts_as_a_try_so_that_the_schedule_ends(caplog
             raise AssertionError("a defect")
 
     found = await world.retry(conflict.job, 1, documents=Broken())
-    assert (found.status, found.scheduled, found.attempts) == (ConflictStatus.OPEN, 2, 1)
+    assert (found.status, found.retry_number, found.attempts) == (ConflictStatus.OPEN, 2, 1)
     assert found.reason.startswith("INTERNAL: ")
-    assert "could not be tried" in caplog.text
+    assert "could not be attempted" in caplog.text
 
 
 async def test_a_mark_that_was_lost_is_put_back_when_the_broker_does_not_take_the_next_retry() -> None:
@@ -174,7 +174,7 @@ async def test_what_was_applied_is_told_although_it_was_discarded_meanwhile() ->
             stored = await world.records.read(conflict.key)
             assert stored is not None
             decision = Decision(Asked.DISCARD, "admin", "2026-01-01T00:00:00.000000Z")
-            closed = discarded(conflicts.load(stored.data), decision)
+            closed = conflicts.load(stored.data).discard(decision)
             await world.records.write(conflict.key, conflicts.dump(closed), replaces=stored.storage_etag)
         return found
 
@@ -188,7 +188,7 @@ async def test_what_was_applied_is_told_although_it_was_discarded_meanwhile() ->
 async def test_without_a_broker_the_next_retry_is_left_to_the_mark() -> None:
     world, conflict = await disputed_world()
     found = await world.retry(conflict.job, 1, queue=DownQueue())
-    assert found.scheduled == 2
+    assert found.retry_number == 2
     world.clock.advance(BACKOFF[1] + timedelta(minutes=6))
     assert (await world.requeue()).sent == 1
     assert world.queue.sent[-1] == (conflict.job, 2, None)
