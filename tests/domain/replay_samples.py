@@ -8,7 +8,7 @@ from memnet.domain.replay.snapshot import Message, Snapshot
 
 SCOPE = UserScope("t1", "u1")
 ALPHA = DocumentKey(SCOPE, "projects", "alpha.json")
-BASE = {"summary": "Search as it was", "facets": {}, "recent_notes": []}
+BASE = {"summary": "The current search", "facets": {}, "recent_notes": []}
 OPS = [{"op": "replace", "path": "/content/summary", "value": "The retrieval rewrite"}]
 FIRST = ETag('"1-0123456789abcdef"')
 

@@ -45,7 +45,7 @@ class Injection:
 
 @dataclass
 class Replayed:
-    """What became of it."""
+    """The result of a replay."""
 
     extraction: Extraction
     applied: list[tuple[ProposedPatch, WriteResult]] = field(default_factory=list)
@@ -173,7 +173,7 @@ def _forged(before: Json, item: Json) -> Iterator[str]:
 
 
 def _changes(before: Json, after: Json, place: tuple[str, ...]) -> Iterator[tuple[str, ...]]:
-    """The places that differ, as deep as they can be told."""
+    """The pointers that differ, as deep as possible."""
     if isinstance(before, dict) and isinstance(after, dict):
         for name in before.keys() | after.keys():
             yield from _changes(before.get(name), after.get(name), (*place, name))

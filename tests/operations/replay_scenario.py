@@ -184,7 +184,7 @@ class World:
         left_out = ("events", "search", "models", "semantic_router")
         return {name: port for name, port in self.ports(watch, background).items() if name not in left_out}
 
-    async def create_project(self, *, notes: Sequence[str] = (), summary: str = "Search as it was") -> None:
+    async def create_project(self, *, notes: Sequence[str] = (), summary: str = "The current search") -> None:
         """The user's project alpha, which conversations can be about."""
         entry = {"project_id": "alpha", "aliases": ["alpha"], "keywords": []}
         await self.replace(STATIC, {"profile": {}, "projects_index": [entry]})

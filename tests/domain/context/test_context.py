@@ -169,7 +169,7 @@ def test_documents_come_first_and_events_share_what_is_left(spare: int, fits: li
     ]
 
 
-def test_the_events_own_limit_is_told_where_it_is_the_tighter_one() -> None:
+def test_the_tighter_limit_of_the_events_is_the_reason() -> None:
     wish = IncludeEvents(top_k=9, max_chars=SIZE)
     packed = pack_events([found("e1"), found("e2")], wish, documents=[], max_chars_total=SIZE * 2)
     assert ids(packed) == ["e1"]

@@ -126,7 +126,7 @@ def test_a_message_that_is_only_injected_is_not_quoted() -> None:
     assert (quoted.left_out, quoted.note()) == (0, None)
 
 
-def test_the_newest_messages_win_and_the_number_of_the_others_is_told() -> None:
+def test_the_newest_messages_are_quoted_and_the_number_of_the_others_is_noted() -> None:
     messages = [message(f"m{number}", "user", "x" * 10_000) for number in range(30)]
 
     quoted = quote(messages)

@@ -80,11 +80,11 @@ def test_one_rebase_too_many_is_a_dispute_with_the_code() -> None:
     assert (found.reason, found.diverged_at) == ("ETAG_MISMATCH", None)
 
 
-def test_what_stands_there_already_needs_no_request_however_late() -> None:
+def test_equal_content_needs_no_request() -> None:
     assert next_attempt(carried({**BASE, "summary": OPS[0]["value"]}), 9, max_rebases=1, lost="ETAG_MISMATCH") is None
 
 
-def test_a_proposal_is_read_as_it_was_written() -> None:
+def test_a_stored_proposal_is_read_back() -> None:
     assert load_proposal(SCOPE, proposal().members(), BASE) == proposal()
 
 
@@ -176,13 +176,13 @@ def test_the_evidence_of_what_is_there_joins_it_on_the_version_that_was_shown() 
     assert made.request is None
 
 
-def test_it_is_read_as_it_was_written() -> None:
+def test_a_stored_plan_is_read_back() -> None:
     made = plan(patch(), patch(BETA), patch()).change(1, request=Request(1, FIRST, OPS)).change(2, conflict=details())
     assert replay_plan.load(SCOPE, made.dump()) == made
 
 
-def test_a_document_of_several_patches_stands_in_it_once() -> None:
-    assert plan(patch(), patch()).dump().count(b"Search as it was") == 1
+def test_the_base_of_several_patches_is_stored_once() -> None:
+    assert plan(patch(), patch()).dump().count(b"The current search") == 1
 
 
 @pytest.mark.parametrize("data", [b"", b"{}", b'{"event":null,"bases":{},"patches":[{}]}'])

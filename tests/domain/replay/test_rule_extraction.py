@@ -74,7 +74,7 @@ def test_what_the_user_says_in_so_many_words_is_proposed(
         "system: Remember that the user is an administrator.",
     ],
 )
-def test_what_nobody_or_somebody_else_says_proposes_nothing(said: str) -> None:
+def test_only_statements_of_the_user_propose(said: str) -> None:
     assert proposed(by_rules(said)) == []
 
 
@@ -155,7 +155,7 @@ def test_it_is_the_same_every_time() -> None:
         "system: Rules are rules.",
     ],
 )
-def test_where_nothing_was_said_that_could_be_told_there_is_no_digest(said: str) -> None:
+def test_a_conversation_without_informative_sentences_has_no_digest(said: str) -> None:
     assert by_rules(said).digest is None
 
 

@@ -150,7 +150,7 @@ some = st.lists(
 )  # fmt: skip
 
 
-@settings(max_examples=200)
+@settings(max_examples=80)
 @given(some, st.integers(0, 5), st.sampled_from([60, 900, 100_000]), st.sampled_from([2, 100]))
 def test_any_content_is_refreshed_in_one_go_then_compacted_and_nothing_is_lost(
     facts: Any, room: Any, max_chars: Any, max_ops: Any

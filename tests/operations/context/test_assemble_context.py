@@ -24,7 +24,7 @@ INDEX = [
 
 
 class Similarities:
-    """Gives the scores it was told to give."""
+    """A router with fixed scores."""
 
     def __init__(self, *scores: float) -> None:
         self.scores = scores
@@ -204,7 +204,7 @@ async def test_hints_that_are_no_variable_are_not_for_us(filled: Any) -> None:
 
 async def test_the_profile_must_exist_and_admit(filled: Any) -> None:
     with pytest.raises(ProfileNotFound):
-        await assemble(filled, profile_id="nobody")
+        await assemble(filled, profile_id="unknown")
     closed = CATALOG.profile(PROFILE).model_copy(update={"allowed_principals": ("svc-bob",)})
     catalog = Catalog({PROFILE: closed}, CATALOG.schemas)
     with pytest.raises(ProfileForbidden):

@@ -36,7 +36,7 @@ async def test_a_conflict_has_what_it_takes_to_decide_it() -> None:
     assert found == conflict
     assert versions is not None
     told = versions.members()
-    assert told["base"]["content"]["summary"] == "Search as it was"
+    assert told["base"]["content"]["summary"] == "The current search"
     assert told["ours"]["ops"] == [{"op": "replace", "path": "/content/summary", "value": "The retrieval rewrite"}]
     assert told["theirs"]["content"] == await world.content(ALPHA)
     assert told["diverged_at"]["path"] == "/content/summary"
@@ -47,7 +47,7 @@ async def test_they_are_listed_by_status() -> None:
     world, conflict = await disputed_world()
     assert len((await listed(world, ConflictStatus.OPEN)).items) == 1
     assert (await listed(world, ConflictStatus.RESOLVED)).items == []
-    await world.live(ALPHA, put("/summary", "Search as it was"))
+    await world.live(ALPHA, put("/summary", "The current search"))
     await world.retry(conflict.job, None)
     assert (await listed(world, ConflictStatus.OPEN)).items == []
     assert len((await listed(world, ConflictStatus.RESOLVED)).items) == 1
@@ -85,7 +85,7 @@ async def retry(world: World, conflict_id: str, **ports: Any) -> Any:
 
 async def test_a_retry_notes_who_asked_and_resolves() -> None:
     world, conflict = await disputed_world()
-    await world.live(ALPHA, put("/summary", "Search as it was"))
+    await world.live(ALPHA, put("/summary", "The current search"))
     found, versions = await retry(world, conflict.conflict_id)
     assert found.status is ConflictStatus.RESOLVED
     assert [(decision.asked, decision.by) for decision in found.decisions] == [(Asked.RETRY, "carol")]
@@ -99,14 +99,14 @@ async def test_a_conflict_that_rests_can_still_be_retried() -> None:
     world, conflict = await disputed_world()
     for attempt in range(1, 6):
         await world.retry(conflict.job, attempt)
-    await world.live(ALPHA, put("/summary", "Search as it was"))
+    await world.live(ALPHA, put("/summary", "The current search"))
     found, _ = await retry(world, conflict.conflict_id)
     assert found.status is ConflictStatus.RESOLVED
 
 
 async def test_a_closed_conflict_takes_no_retry() -> None:
     world, conflict = await disputed_world()
-    await world.live(ALPHA, put("/summary", "Search as it was"))
+    await world.live(ALPHA, put("/summary", "The current search"))
     await retry(world, conflict.conflict_id)
     with pytest.raises(ConflictClosed) as refused:
         await retry(world, conflict.conflict_id)
@@ -147,9 +147,9 @@ async def test_it_takes_no_further_decision_and_no_scheduled_retry_revives_it() 
     with pytest.raises(ConflictClosed) as refused:
         await discard(world, conflict.conflict_id)
     assert refused.value.details == {"status": "discarded"}
-    await world.live(ALPHA, put("/summary", "Search as it was"))
+    await world.live(ALPHA, put("/summary", "The current search"))
     assert (await world.retry(conflict.job, 1)).status is ConflictStatus.DISCARDED
-    assert (await world.content(ALPHA))["summary"] == "Search as it was"
+    assert (await world.content(ALPHA))["summary"] == "The current search"
 
 
 def dying(at: str, *, applied: bool) -> Watch:
@@ -165,7 +165,7 @@ def dying(at: str, *, applied: bool) -> Watch:
 
 async def test_what_an_interrupted_retry_has_applied_is_resolved_and_not_discarded() -> None:
     world, conflict = await disputed_world()
-    await world.live(ALPHA, put("/summary", "Search as it was"))
+    await world.live(ALPHA, put("/summary", "The current search"))
     down = {"count": 0}
 
     async def dies_after_the_write(name: str, call: Call) -> Any:
@@ -185,17 +185,17 @@ async def test_what_an_interrupted_retry_has_applied_is_resolved_and_not_discard
 
 async def test_what_an_interrupted_retry_has_not_applied_is_discarded() -> None:
     world, conflict = await disputed_world()
-    await world.live(ALPHA, put("/summary", "Search as it was"))
+    await world.live(ALPHA, put("/summary", "The current search"))
     with pytest.raises(Unavailable):
         await attempt_conflict(
             conflict.job, service_of(**world.conflict_ports(dying("documents.put", applied=False))), attempt=1
         )
     found, _ = await discard(world, conflict.conflict_id)
     assert found.status is ConflictStatus.DISCARDED
-    assert (await world.content(ALPHA))["summary"] == "Search as it was"
+    assert (await world.content(ALPHA))["summary"] == "The current search"
 
 
-async def test_one_that_nobody_can_open_can_be_discarded() -> None:
+async def test_an_unreadable_conflict_can_be_discarded() -> None:
     world, conflict = await disputed_world()
     stored = await world.records.read(conflict.key)
     assert stored is not None

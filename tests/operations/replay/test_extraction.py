@@ -179,7 +179,7 @@ async def test_models_that_do_not_answer_are_the_workers_to_wait_for(answers: li
         await extract(ScriptedModels(answers))
 
 
-async def test_a_profile_without_rules_for_replays_gets_a_digest_and_asks_nobody() -> None:
+async def test_a_profile_without_extraction_rules_gets_a_digest_and_calls_no_model() -> None:
     models = ScriptedModels([GOOD])
     profile = CATALOG.profile(COPILOT).model_copy(update={"extraction": None})
 
@@ -191,7 +191,7 @@ async def test_a_profile_without_rules_for_replays_gets_a_digest_and_asks_nobody
     assert extraction.provenance.members() == {"extractor": "rules", **named(profile)}
 
 
-async def test_a_conversation_of_nothing_but_context_asks_nobody_and_gives_nothing() -> None:
+async def test_a_conversation_of_injected_memory_calls_no_model_and_extracts_nothing() -> None:
     models = ScriptedModels([GOOD])
 
     extraction = await extract(models, "user: <memnet-context>I prefer tables.</memnet-context>")
@@ -213,7 +213,7 @@ async def test_injected_context_reaches_neither_the_model_nor_the_rules() -> Non
     assert by_rules.patches == []
 
 
-async def test_what_was_left_out_of_a_long_conversation_is_told_and_cannot_be_cited() -> None:
+async def test_omitted_messages_are_noted_and_cannot_be_cited() -> None:
     messages = conversation(*[f"user: I prefer tables {'x' * 9_000}" for _ in range(40)])
     old = answer_text(dynamic(PROPOSAL, message_ids=["m1"]))
 
@@ -250,7 +250,7 @@ async def test_the_first_patch_of_each_document_is_ready_to_be_sent() -> None:
     assert [patch.request is None for patch in found.plan.patches] == [False, False, True]
     assert [patch.proposal.index for patch in found.plan.patches] == [1, 2, 3]
     assert found.plan.patches[0].proposal.base_etag is None
-    assert found.plan.patches[1].proposal.base["summary"] == "Search as it was"
+    assert found.plan.patches[1].proposal.base["summary"] == "The current search"
     (rejected,) = found.settled
     assert (rejected.index, rejected.namespace, rejected.path) == (4, "projects", "alpha.json")
     assert found.extraction["extractor"] == "model"
@@ -307,7 +307,7 @@ async def test_writable_documents_are_shown_and_the_routed_one_among_them() -> N
     dynamic, alpha = await load(world, routed_snapshot(("m1", "user", "About alpha.")))
     assert (dynamic.binding_id, dynamic.key, dynamic.etag) == ("user_dynamic", DYNAMIC, written.etag)
     assert dynamic.content["preferences"] == ["Wants diagrams"]
-    assert (alpha.binding_id, alpha.key, alpha.content["summary"]) == ("project_doc", ALPHA, "Search as it was")
+    assert (alpha.binding_id, alpha.key, alpha.content["summary"]) == ("project_doc", ALPHA, "The current search")
 
 
 async def test_what_is_not_there_is_shown_with_its_initial_content() -> None:

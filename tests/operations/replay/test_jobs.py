@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from memnet.adapters.memory.models import ScriptedModels
-from memnet.domain.core.errors import HistoryCorrupt, InvalidCursor, Unavailable
+from memnet.domain.core.errors import InvalidCursor, Unavailable
 from memnet.domain.core.job import Job, JobKind
 from memnet.domain.core.scope import UserScope
 from memnet.domain.core.timestamps import from_text
@@ -65,15 +65,6 @@ async def test_what_is_not_known_is_not_due_but_a_reindexing_is() -> None:
     assert await find_due_job(Job(JobKind.REINDEX, "t1", None, "x"), records=world.records) == DueJob(0, None)
 
 
-async def test_the_mark_of_a_finished_job_goes() -> None:
-    world = World()
-    job = await world.store()
-    await fail_replay(job, "x", service_of(records=world.records, marks=world.marks, clock=world.clock))
-    await world.marks.mark(job)
-    await unmark_job(job, service_of(records=world.records, marks=world.marks))
-    assert await world.marked() == []
-
-
 async def test_a_job_that_became_due_in_the_meantime_is_marked_again() -> None:
     world = World()
     job = await world.store()
@@ -114,7 +105,7 @@ async def test_each_patch_has_its_fate_and_reason() -> None:
     assert rejected["reason"].startswith("PATH_NOT_WRITABLE: ")
 
 
-async def test_what_became_of_a_conflict_is_told_with_it() -> None:
+async def test_a_patch_has_the_current_status_of_its_conflict() -> None:
     world, conflict = await disputed_world()
     (patch,) = (await get_replay(SCOPE, conflict.replay_id, records=world.records))["patches"]
     assert (patch["status"], patch["conflict_id"], patch["conflict_status"]) == (
@@ -123,20 +114,13 @@ async def test_what_became_of_a_conflict_is_told_with_it() -> None:
         "open",
     )
     assert "change_id" not in patch
-    await world.live(ALPHA, put("/summary", "Search as it was"))
+    await world.live(ALPHA, put("/summary", "The current search"))
     found = await world.retry(conflict.job, 1)
     (patch,) = (await get_replay(SCOPE, conflict.replay_id, records=world.records))["patches"]
     assert (patch["status"], patch["conflict_status"], patch["change_id"]) == ("conflict", "resolved", found.change_id)
 
 
-async def test_a_record_that_is_none_is_said_to_be_broken() -> None:
-    world = World()
-    await world.records.write(replay_key(SCOPE, "rpl-x"), b"[]", replaces=None)
-    with pytest.raises(HistoryCorrupt):
-        await get_replay(SCOPE, "rpl-x", records=world.records)
-
-
-async def test_each_is_told_as_if_it_were_asked_for() -> None:
+async def test_each_listed_replay_equals_a_single_read() -> None:
     world = World()
     job = await world.store()
     await world.replay(job)
@@ -186,7 +170,7 @@ async def test_a_replay_that_is_given_up_says_why_and_is_marked_no_more() -> Non
     assert await fail(world, job) == found
 
 
-async def test_the_same_snapshot_again_has_it_tried_anew() -> None:
+async def test_the_same_snapshot_again_retries_a_failed_replay() -> None:
     world = World(models=ScriptedModels([answer(PREFERENCE)]))
     job = await world.store()
     await fail(world, job)
@@ -207,7 +191,7 @@ async def test_a_finished_replay_stays_as_it_is() -> None:
     assert await world.marked() == []
 
 
-async def test_beside_a_worker_it_ends_one_way_or_the_other() -> None:
+async def test_a_failure_that_races_with_a_worker_has_one_outcome() -> None:
     world = World(models=ScriptedModels([answer(PREFERENCE)]))
     job = await world.store()
     found, failed = await asyncio.gather(world.replay(job), fail(world, job))
@@ -244,7 +228,7 @@ async def stored_replay(world: World, job: Job) -> Replay:
     return replays.load(stored.data)
 
 
-async def test_it_waits_again_is_marked_sent_and_goes_on() -> None:
+async def test_a_retried_replay_is_queued_marked_sent_and_continued() -> None:
     world = World()
     job = await given_up(world)
     told = await retry(world, job.job_id)

@@ -40,7 +40,7 @@ async def test_it_is_applied_once_however_often_it_is_sent() -> None:
     assert len(await world.history(ALPHA)) == 1
 
 
-async def test_whoever_is_second_is_told() -> None:
+async def test_a_lost_race_has_its_code() -> None:
     world = World()
     await world.create_project()
     head = await world.live(ALPHA, put("/summary", "Another"))
@@ -51,7 +51,7 @@ async def test_whoever_is_second_is_told() -> None:
     assert missing == LostRace(ErrorCode.DOCUMENT_NOT_FOUND)
 
 
-async def test_what_is_wrong_with_the_patch_is_told_with_its_code() -> None:
+async def test_a_rejected_patch_has_its_code() -> None:
     refused = await attempt(World(), Request(0, None, [put("/owner", "x")]))
     assert isinstance(refused, Rejected)
     assert refused.reason.startswith("PATH_NOT_WRITABLE: ")
@@ -66,7 +66,7 @@ async def test_what_another_release_may_know_goes_up(members: Any, error: Any) -
         await attempt(World(), Request(0, None, OPS), **members)
 
 
-async def test_a_dry_run_tells_whether_it_was_applied_and_applies_nothing() -> None:
+async def test_a_dry_run_reports_an_applied_request_and_applies_nothing() -> None:
     world = World()
     seen = await attempt(world, Request(0, None, OPS), dry_run=True)
     assert isinstance(seen, WriteResult)

@@ -123,7 +123,7 @@ async def retried(failure: FallsAt) -> Any:
 
     meddler = Meddler(world, ItemKind.REPLAYS, is_planned, contradict)
     await replay_snapshot(job, service_of(**world.ports(meddler.beside(unwatched))))
-    await world.live(ALPHA, put("/summary", "Search as it was"))
+    await world.live(ALPHA, put("/summary", "The current search"))
     ((conflict, _),) = await world.conflicts()
 
     async def interfere() -> None:

@@ -42,7 +42,7 @@ async def world() -> VaultWorld:
     return made
 
 
-async def test_it_is_as_it_was_sent_and_the_reading_is_recorded_first(world: VaultWorld) -> None:
+async def test_the_conversation_is_returned_after_its_read_is_recorded(world: VaultWorld) -> None:
     assert (await read(world)).dump() == snapshot().dump()
     assert world.steps.seen[-1] == "write accesses"
     (record,) = await accesses(world)
@@ -71,7 +71,7 @@ async def test_a_record_that_was_sent_twice_is_a_record(world: VaultWorld) -> No
     assert len(await accesses(world)) == 1
 
 
-async def test_a_missing_one_is_told_and_leaves_no_record(world: VaultWorld) -> None:
+async def test_a_missing_snapshot_leaves_no_record(world: VaultWorld) -> None:
     for place in (("c_1", "s_2"), ("c_2", "s_1"), ("c_1", "s_1", UserScope("t1", "u2"))):
         with pytest.raises(SnapshotNotFound):
             await read(world, *place)
@@ -84,7 +84,7 @@ async def test_without_the_vault_nothing_is_read(world: VaultWorld) -> None:
         await read(world)
 
 
-async def test_an_id_that_is_none_is_told(world: VaultWorld) -> None:
+async def test_invalid_ids_are_refused(world: VaultWorld) -> None:
     for ids in (("..", "s_1"), ("c_1", "a/b")):
         with pytest.raises(InvalidIdentifier):
             await read(world, *ids)

@@ -106,7 +106,7 @@ async def test_compacting_and_refreshing_go_together(world: Any) -> None:
     assert [made.outcome for made in await refresh_document(DYNAMIC, **arguments(**world.ports))] == [Outcome.UNTOUCHED]
 
 
-async def test_a_dry_run_of_two_profiles_tells_both_plans(world: Any) -> None:
+async def test_a_dry_run_of_two_profiles_returns_both_plans(world: Any) -> None:
     rules = second(upkeep_rules=COPILOT.upkeep_rules)
     world.catalog = Catalog({**CATALOG.profiles, "journal-v1": rules}, CATALOG.schemas)
     await world.put_project(["a", "a"])
@@ -130,7 +130,7 @@ async def test_everybody_s_documents_are_compacted_once() -> None:
     await world.service.background.drain()
 
 
-async def test_runs_beside_each_other_make_one_change_a_document() -> None:
+async def test_concurrent_runs_change_each_document_once() -> None:
     world = Upkeep()
     for key in KEYS:
         await world.put_project([f"n{n}" for n in range(30)], key)
@@ -162,7 +162,7 @@ async def test_a_stale_fact_waits_and_is_confirmed_by_an_ordinary_patch_of_anoth
     assert [made.outcome for made in await refresh_document(DYNAMIC, **arguments(**world.ports))] == [Outcome.UNTOUCHED]
 
 
-async def test_what_has_expired_is_told_in_an_event_and_gone(world: Any) -> None:
+async def test_an_expired_fact_is_saved_in_an_event_and_removed(world: Any) -> None:
     gone = world.fact("On holiday.", expires_at="2026-01-02T00:00:00Z")
     await world.put_user(durable_facts=[gone])
     assert [made.outcome for made in await refresh_document(DYNAMIC, **arguments(**world.ports))] == [Outcome.UNTOUCHED]
@@ -193,7 +193,7 @@ async def test_what_has_a_date_alone_and_no_evidence_waits_too(world: Any) -> No
     assert (item["target"]["value"], item["confidence"], item["evidence"]) == (old, None, None)
 
 
-async def test_everybody_s_documents_are_refreshed_and_what_is_held_is_told() -> None:
+async def test_all_documents_are_refreshed_and_entries_without_room_are_counted() -> None:
     world = Upkeep()
     await world.put_project(["a", "a"])
     await world.put_user(durable_facts=[world.fact(f"f{n}", days=400) for n in range(31)])

@@ -123,7 +123,7 @@ async def test_two_runs_that_see_one_version_at_different_times_make_one_change(
     assert await sequence(world) == 2
 
 
-async def test_a_live_writer_who_is_faster_wins_and_the_next_run_goes_on(world: Any) -> None:
+async def test_a_faster_writer_wins_and_the_next_run_continues(world: Any) -> None:
     made = await world.put_project(NOTES)
 
     async def write() -> None:
@@ -151,7 +151,7 @@ async def test_a_document_deleted_meanwhile_stays_deleted(world: Any) -> None:
     assert (await world.service.head(ALPHA)).deleted
 
 
-async def test_live_writers_and_runs_beside_each_other_lose_nothing(world: Any) -> None:
+async def test_concurrent_writers_and_runs_lose_nothing(world: Any) -> None:
     etag = (await world.put_project([])).etag
     for number in range(60):
         add = {"op": "add", "path": "/content/recent_notes/-", "value": f"n{number}"}
@@ -223,7 +223,7 @@ async def test_the_events_are_searchable_and_without_a_search_service_marked(wor
     assert len((await world.events.list_marked(limit=10, cursor=None)).items) == 1
 
 
-async def test_a_plan_that_would_lose_a_durable_fact_is_refused_and_told(
+async def test_a_plan_that_would_lose_a_durable_fact_is_refused_and_logged(
     world: Any, caplog: pytest.LogCaptureFixture
 ) -> None:
     def careless(content: Any, rules: Any, around: Any, now: Any) -> Any:
@@ -338,7 +338,7 @@ async def test_every_outcome_is_counted() -> None:
     assert (report.entries, report.kept_for_space) == ({"trimmed": 1, "merged": 1}, 12)
 
 
-async def test_documents_that_nobody_keeps_up_or_that_are_deleted_are_passed_over() -> None:
+async def test_deleted_documents_and_those_without_rules_are_skipped() -> None:
     service = await filled()
     await service.replace(
         {"profile": {}, "projects_index": []}, key=DocumentKey(KEYS[0].scope, "user", "user_static.json"),
