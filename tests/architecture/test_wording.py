@@ -55,7 +55,11 @@ PAGES = sorted(
     and name.endswith(".md")
     and name not in GENERATED
 )
-CLEAN = ("memnet/domain/sealing", "memnet/operations/catalog", "memnet/operations/context")
+CLEAN = (
+    *("memnet/domain/context", "memnet/domain/replay", "memnet/domain/sealing", "memnet/domain/upkeep"),
+    *("memnet/operations/catalog", "memnet/operations/context", "memnet/operations/replay"),
+    "memnet/operations/upkeep",
+)
 """Folders of code, as paths from the root."""
 TEXT_TOKENS = {tokenize.COMMENT, tokenize.STRING, getattr(tokenize, "FSTRING_MIDDLE", tokenize.STRING)}
 

@@ -59,7 +59,7 @@ class Meaning(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class RoutingEntry:
-    """One project, ticket or the like."""
+    """One thing that a conversation can be about."""
 
     id: str
     aliases: tuple[Phrase, ...]
