@@ -4,7 +4,10 @@ from pathlib import Path
 
 import click
 
-from cli.profiles import DIRECTORY, SCHEMAS, count, record_release, refuse
+from cli.catalog import SCHEMAS
+from cli.options import DIRECTORY
+from cli.output import count
+from cli.profiles import record_release, refuse
 from memnet.catalog import CatalogError, load_migrations, read_released
 from memnet.settings import ROOT
 

@@ -4,7 +4,10 @@ from pathlib import Path
 
 import click
 
-from cli.profiles import DIRECTORY, PROMPTS, count, record_release, refuse
+from cli.catalog import PROMPTS
+from cli.options import DIRECTORY
+from cli.output import count
+from cli.profiles import record_release, refuse
 from memnet.catalog import CatalogError, load_prompts, read_released
 
 

@@ -5,7 +5,10 @@ from pathlib import Path
 
 import click
 
-from cli.profiles import DIRECTORY, PROFILES, PROMPTS, SCHEMAS, count, record_release, refuse
+from cli.catalog import PROFILES, PROMPTS, SCHEMAS
+from cli.options import DIRECTORY
+from cli.output import count
+from cli.profiles import record_release, refuse
 from memnet.catalog import CatalogError, load_catalog, load_schemas, read_released
 from memnet.domain.catalog.schema import Schema
 

@@ -15,7 +15,7 @@ import azure.functions as func
 
 from memnet.domain.core.job import DEAD_LETTERS, QUEUES, JobKind
 from workers import work
-from workers.deliveries import receive
+from workers.message_handling import receive
 
 CONNECTION = "MEMNET_SERVICE_BUS"
 

@@ -2,6 +2,8 @@
 
 from dataclasses import replace
 
+from workers.message_handling import Delivery
+
 from memnet.adapters.memory.clock import FrozenClock
 from memnet.adapters.memory.queue import MemoryQueue
 from memnet.catalog import load_catalog
@@ -12,7 +14,6 @@ from memnet.service import Service
 from memnet.wiring import in_memory
 from tests.domain.snapshot_samples import snapshot
 from tests.sample_settings import sample_settings
-from workers.deliveries import Delivery
 
 SNAPSHOT = snapshot()
 JOB = Job(JobKind.REPLAY, SNAPSHOT.scope.tenant_id, SNAPSHOT.scope.user_id, SNAPSHOT.replay_id)

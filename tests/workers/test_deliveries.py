@@ -7,6 +7,8 @@ from dataclasses import dataclass, field, replace
 from datetime import timedelta
 
 import pytest
+from workers.handlers import CONFLICT, REINDEX, REPLAY
+from workers.message_handling import DeadLetter
 
 from memnet.domain.core.errors import (
     ConflictClosed,
@@ -29,9 +31,8 @@ from memnet.service import Service
 from memnet.stores import ErasureStore
 from tests.services import service_of
 from tests.workers.samples import JOB, UNKNOWN, clock_of, delivery_of, delivery_with, queue_of, service
-from workers.deliveries import DeadLetter, Redelivered, Work, deliver
+from workers.deliveries import Redelivered, Work, deliver
 from workers.outcomes import LONGEST_DELAY, MOST_STARTS, delay
-from workers.work import CONFLICT, REINDEX, REPLAY
 
 SECRET = "Maya's doctor is called Quist"
 

@@ -5,6 +5,8 @@ from datetime import timedelta
 
 import azure.functions as func
 import pytest
+from workers.handlers import REPLAY, TimerFailed
+from workers.message_handling import receive
 
 from memnet.adapters.memory.clock import FrozenClock
 from memnet.adapters.memory.models import ScriptedModels
@@ -21,11 +23,11 @@ from tests.domain.snapshot_samples import SCOPE, conversation
 from tests.services import arguments
 from tests.workers.samples import clock_of, delivery_of, delivery_with, queue_of, service
 from workers import work
-from workers.deliveries import NAMES, Redelivered, Work, deliver, receive
+from workers.deliveries import NAMES, Redelivered, Work, deliver
 from workers.function_app import app
 from workers.outcomes import MOST_STARTS
 from workers.runtime import connection
-from workers.work import REPLAY, TimerFailed, on_time
+from workers.work import on_time
 
 PARENT = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"
 SECRET = "Maya's doctor is called Quist"
