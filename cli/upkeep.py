@@ -13,9 +13,7 @@ from memnet.domain.core.canonical_json import canonical
 from memnet.domain.core.scope import Actor, DocumentKey, UserScope
 from memnet.domain.upkeep.maintenance import EntryAction, Step
 from memnet.operations.documents.outbox import sweep_outboxes
-from memnet.operations.upkeep.compact_document import compact_document
-from memnet.operations.upkeep.maintain_document import MaintenanceResult, Outcome
-from memnet.operations.upkeep.refresh_document import refresh_document
+from memnet.operations.upkeep.maintain import MaintenanceResult, Outcome, compact_document, refresh_document
 from memnet.paging import rows
 from memnet.service import Service
 
@@ -74,7 +72,7 @@ def _maintain(scope: UserScope, maintain: Maintain, dry_run: bool) -> None:
 
 
 def _show(key: DocumentKey, result: MaintenanceResult, dry_run: bool) -> None:
-    kept_for_space = 0 if result.plan is None else result.plan.held
+    kept_for_space = 0 if result.plan is None else result.plan.kept_for_space
     if result.outcome is Outcome.UNTOUCHED and not kept_for_space:
         return
     click.echo(f"{document_of(key)} ({result.profile_id}): {_describe(result, kept_for_space)}")
@@ -95,11 +93,11 @@ def _describe(result: MaintenanceResult, kept_for_space: int) -> str:
 
 
 def _show_step(step: Step) -> None:
-    click.echo(f"  {step.fate}")
+    click.echo(f"  {step.action}")
     click.echo(f"  - {step.section} {canonical(step.entry).decode()}")
-    if step.fate is EntryAction.MERGED:
+    if step.action is EntryAction.MERGED:
         click.echo(f"  = {step.section} {canonical(step.into).decode()}")
-    elif step.fate is EntryAction.STALE:
+    elif step.action is EntryAction.STALE:
         click.echo(f"  + pending {canonical(step.into).decode()}")
 
 

@@ -26,7 +26,7 @@ from memnet.domain.core.errors import (
 from memnet.domain.core.job import ATTEMPT, QUEUES, TRACEPARENT, Job, JobKind
 from memnet.domain.core.metric import DEAD_LETTERS
 from memnet.log_redaction import OwnWords
-from memnet.operations.replay.find_due_job import find_due_job
+from memnet.operations.replay.jobs import find_due_job
 from memnet.service import Service
 from workers.outcomes import OUTCOMES, RETRY_DELAYS, Outcome, delay
 from workers.runtime import connection
@@ -273,7 +273,7 @@ async def _attempts_exhausted(job: Job, attempt: int, handler: JobHandler, servi
         return True
     except Unavailable as error:
         raise AbandonMessage(error.code) from None
-    return due is None or handler.attempts_exhausted(attempt - due.given_up_at)
+    return due is None or handler.attempts_exhausted(attempt - due.attempts_when_failed)
 
 
 async def _next_attempt(job: Job, delivery: Delivery, service: Service) -> int | None:

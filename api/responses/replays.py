@@ -54,7 +54,7 @@ class SnapshotReadPage(Page):
 class ReplayPatch(Located):
     """The result of one extracted patch."""
 
-    number: int = Field(ge=1)
+    index: int = Field(ge=1)
     binding_id: str
     status: PatchStatus = Field(description="redirected: part of it is in the pending section.")
     change_id: Omitted[str] = Field(None, description="The change's audit record; absent if nothing changed.")
@@ -134,7 +134,7 @@ class ConflictView(Located):
     base: ConflictVersion | None = Field(description="The version that the patch was proposed on.")
     ours: ConflictProposal | None = Field(description="The proposal.")
     theirs: ConflictVersion | None = Field(description="The version at the last attempt.")
-    place: Object | None = Field(None, description="Where the versions diverge, if they do.")
+    diverged_at: Object | None = Field(None, description="Where the versions diverge, if they do.")
 
 
 class ConflictPage(Page):

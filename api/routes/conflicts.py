@@ -15,9 +15,7 @@ from memnet.domain.core.error_code import ErrorCode as E
 from memnet.domain.core.errors import MalformedRequest
 from memnet.domain.core.scope import Json
 from memnet.domain.replay.conflict import Conflict, ConflictStatus, Versions
-from memnet.operations.replay.discard_conflict import discard_conflict
-from memnet.operations.replay.list_conflicts import list_conflicts
-from memnet.operations.replay.retry_conflict import retry_conflict
+from memnet.operations.replay.conflicts import discard_conflict, list_conflicts, retry_conflict
 
 router = APIRouter()
 route = user_routes(router, "conflicts")
@@ -98,5 +96,5 @@ def _status(call: UserCall) -> ConflictStatus | None:
 
 def _view(conflict: Conflict, versions: Versions | None) -> Json:
     """Return a conflict; its versions are null if they cannot be decrypted any more."""
-    compared = dict.fromkeys(("base", "ours", "theirs", "place")) if versions is None else versions.members()
+    compared = dict.fromkeys(("base", "ours", "theirs", "diverged_at")) if versions is None else versions.members()
     return {**conflict.members(), **compared}

@@ -12,9 +12,7 @@ from api.parameters import CURSOR, LIMIT
 from api.responses.replays import SnapshotReadPage, SnapshotStored, SnapshotView
 from api.routing import user_routes
 from memnet.domain.core.error_code import ErrorCode as E
-from memnet.operations.replay.list_snapshot_reads import list_snapshot_reads
-from memnet.operations.replay.read_snapshot import read_snapshot
-from memnet.operations.replay.store_snapshot import store_snapshot
+from memnet.operations.replay.snapshots import list_snapshot_reads, read_snapshot, store_snapshot
 
 router = APIRouter()
 route = user_routes(router, "conversations")

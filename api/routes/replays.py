@@ -11,9 +11,7 @@ from api.parameters import CURSOR, LIMIT
 from api.responses.replays import ReplayPage, ReplayView
 from api.routing import user_routes
 from memnet.domain.core.error_code import ErrorCode as E
-from memnet.operations.replay.get_replay import get_replay
-from memnet.operations.replay.list_replays import list_replays
-from memnet.operations.replay.retry_replay import retry_replay
+from memnet.operations.replay.jobs import get_replay, list_replays, retry_replay
 
 router = APIRouter()
 route = user_routes(router, "conversations")

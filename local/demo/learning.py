@@ -10,7 +10,7 @@ from local.demo.client import MemoryClient, Unexpected, hold
 from local.demo.conversation import Session
 from local.demo.screen import Screen, clip
 from local.demo.subject import PROFILE
-from memnet.domain.replay.injected_context import wrap
+from memnet.domain.replay.prompt_input import wrap
 
 PATIENCE: Final = 120.0
 """Seconds that a replay may take; a model behind it may be slow."""

@@ -1,4 +1,4 @@
-"""The marks of jobs that are not finished: one empty blob each, so that no job is lost with a message."""
+"""The pending-job markers: one empty blob for each unfinished job, so that no job is lost with a message."""
 
 from dataclasses import dataclass
 from datetime import datetime
@@ -9,26 +9,25 @@ from memnet.ports import ListedBlob, Page, StoreConflict
 from memnet.stores.blobs import Blobs
 
 NO_USER = "-"
-"""Stands for the user of a tenant's job; no identifier is a dash."""
+"""The user segment of a tenant's job; no identifier is a dash."""
 
 
 @dataclass(frozen=True, slots=True)
 class MarkedJob:
-    """The mark of a job that is not finished, and when it was created."""
+    """An unfinished job, and when it was marked."""
 
     job: Job
     since: datetime
 
 
 class JobMarks:
-    """The marks of jobs that are not finished."""
+    """The markers of unfinished jobs."""
 
     def __init__(self, blobs: Blobs) -> None:
-        """Keep them in `blobs`."""
         self._blobs = blobs
 
     async def mark(self, job: Job) -> None:
-        """Mark the job; a mark that exists is kept. Raises ErasureRunning, TenantEnded, Unavailable."""
+        """Create the marker if it does not exist. Raises ErasureRunning, TenantEnded, Unavailable."""
         name = _name(job)
         try:
             if job.user_id is None:
@@ -39,11 +38,11 @@ class JobMarks:
             return
 
     async def unmark(self, job: Job) -> None:
-        """Remove the mark; removing a missing one succeeds. Raises Unavailable."""
+        """Delete the marker; deleting a missing one succeeds. Raises Unavailable."""
         await self._blobs.storage.delete(_name(job))
 
     async def list(self, *, limit: int, cursor: str | None) -> Page[MarkedJob]:
-        """List the marks of all tenants in name order. Raises InvalidCursor, Unavailable."""
+        """List the markers of all tenants by name. Raises InvalidCursor, Unavailable."""
         return await self._blobs.rows(PENDING_MARKERS, _marked, limit=limit, cursor=cursor)
 
 
@@ -52,7 +51,7 @@ def _name(job: Job) -> str:
 
 
 def _marked(blob: ListedBlob) -> MarkedJob | None:
-    """The mark of a blob; None for a blob that is no mark of ours."""
+    """Return the marked job of a blob; None if its name is not a marker's."""
     match blob.name.removeprefix(PENDING_MARKERS).split("/"):
         case [kind, tenant_id, user_id, job_id]:
             try:

@@ -10,13 +10,13 @@ from memnet.adapters.process.background import BackgroundTasks
 from memnet.domain.core.scope import Actor, UserScope
 from memnet.operations.governance.erase_user import Erased, erase_users
 from memnet.operations.governance.erasure_request import request_erasure
-from memnet.operations.replay.create_conflict import create_conflict
+from memnet.operations.replay.replays import create_conflict
 from memnet.paging import rows
 from memnet.service import Service
 from tests.api.conftest import USER, changing, creating
 from tests.api.test_conflicts import write
 from tests.api.test_governance import event
-from tests.domain.replay_samples import BASE, dispute, proposal
+from tests.domain.replay_samples import BASE, details, proposal
 from tests.domain.snapshot_samples import conversation_body
 
 MEMORY, ERASURES = f"{USER}/memory", f"{USER}/erasures"
@@ -35,7 +35,7 @@ async def drain(services: Service) -> None:
 async def live(client: httpx.AsyncClient, services: Service, etag: str) -> dict[str, str]:
     """Store data of every kind; return its ETags and ids."""
     first = await write(client, BASE, creating())
-    await create_conflict(proposal(base_etag=first), dispute(), services, rebases=1)
+    await create_conflict(proposal(base_etag=first), details(), services, rebases=1)
     alpha = await write(client, {**BASE, "summary": "Another"}, changing(first, "second"))
     assert (await client.post(f"{USER}/events", json=event("e-1", THEN))).status_code == 201
     replay = await client.post(SNAPSHOTS, json=conversation_body())

@@ -8,10 +8,10 @@ import pytest
 from api.app import create_app
 from api.identity import TokenValidator
 from memnet.domain.core.scope import ETag
-from memnet.operations.replay.create_conflict import create_conflict
+from memnet.operations.replay.replays import create_conflict
 from memnet.service import Service
 from tests.api.conftest import USER, Token, bearer, changing, code, creating, with_the_vault_down
-from tests.domain.replay_samples import BASE, dispute, proposal
+from tests.domain.replay_samples import BASE, details, proposal
 
 CONFLICTS = f"{USER}/conflicts"
 ALPHA = f"{USER}/documents/projects/alpha.json"
@@ -30,7 +30,7 @@ async def write(client: httpx.AsyncClient, content: dict[str, Any], headers: dic
 async def etag(client: httpx.AsyncClient, services: Service) -> ETag:
     """The document's version with another summary than the one that a replay has seen; the conflict is there, too."""
     first = await write(client, BASE, creating())
-    await create_conflict(proposal(base_etag=first), dispute(), services, rebases=1)
+    await create_conflict(proposal(base_etag=first), details(), services, rebases=1)
     return await write(client, {**BASE, "summary": "Another"}, changing(first, "second"))
 
 

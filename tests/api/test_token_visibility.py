@@ -11,13 +11,13 @@ import httpx
 import pytest
 from fastapi import FastAPI
 
-from memnet.operations.replay.create_conflict import create_conflict
+from memnet.operations.replay.replays import create_conflict
 from memnet.service import Service
 from tests.api.conftest import DYNAMIC, USER, Token, bearer, changing, creating, patch_body
 from tests.api.test_authorization import VALUES
 from tests.api.test_conflicts import ALPHA, write
 from tests.api.test_replays import stored, work
-from tests.domain.replay_samples import BASE, dispute, proposal
+from tests.domain.replay_samples import BASE, details, proposal
 from tests.operations.replay_scenario import MESSAGES
 
 CURRENT = ["canary-preference", "canary-event", "canary-summary", "canary-facet", "canary-fact", "canary-proposed"]
@@ -53,7 +53,7 @@ async def planted(client: httpx.AsyncClient, services: Service) -> dict[str, lis
     etag = await patched(etag, "k5", {"op": "add", "path": "/content/durable_facts/-", "value": less}, confidence=0.1)
     earlier = await write(client, {**BASE, "summary": "canary-earlier"}, creating("p1"))
     proposed = proposal(base_etag=earlier)
-    await create_conflict(proposed, dispute(), services, rebases=1)
+    await create_conflict(proposed, details(), services, rebases=1)
     now = {**BASE, "summary": "canary-summary", "facets": {"canary-facet": "x"}}
     alpha = await write(client, now, changing(earlier, "p2"))
     gone = ALPHA.replace("alpha", "beta")

@@ -20,7 +20,7 @@ from memnet.domain.core.errors import Unavailable
 from memnet.domain.core.scope import Actor, UserScope
 from memnet.domain.replay.snapshot import Conversation
 from memnet.operations.governance.export_user import REMOVED
-from memnet.operations.replay.store_snapshot import store_snapshot
+from memnet.operations.replay.snapshots import store_snapshot
 from memnet.service import Service
 from memnet.settings import Settings
 from tests.cli.conftest import OF_USER, Memnet, on

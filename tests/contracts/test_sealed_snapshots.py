@@ -16,8 +16,7 @@ from memnet.adapters.system import RandomIds, SystemClock
 from memnet.domain.core.errors import DecryptionFailed
 from memnet.domain.core.scope import Actor, UserScope
 from memnet.domain.replay.snapshot import snapshot_key
-from memnet.operations.replay.read_snapshot import read_snapshot
-from memnet.operations.replay.store_snapshot import StoredSnapshot, store_snapshot
+from memnet.operations.replay.snapshots import StoredSnapshot, read_snapshot, store_snapshot
 from memnet.operations.sealing.key_ring import KeyRing
 from memnet.stores import Blobs, JobMarks, RecordStore, Vault
 from tests.contracts.conftest import Place

@@ -7,9 +7,8 @@ from typing import Any
 from memnet.domain.catalog.profile import Profile
 from memnet.domain.core.canonical_json import canonical
 from memnet.domain.core.scope import ETag, Json, UserScope
-from memnet.domain.replay.extraction import SourceDocument
+from memnet.domain.replay.extraction import SourceDocument, read_output
 from memnet.domain.replay.extraction_guardrails import ExtractionContext, FilteredExtraction, filter_extraction
-from memnet.domain.replay.extraction_output import read_output
 from memnet.domain.replay.prompt_input import quote
 from memnet.domain.replay.snapshot import Message, Snapshot
 from tests.domain.samples import CATALOG, SCOPE

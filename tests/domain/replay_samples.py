@@ -1,4 +1,4 @@
-"""Samples of proposals and what comes of them."""
+"""Samples of proposals, conflict details and snapshots."""
 
 from typing import Any
 
@@ -8,7 +8,7 @@ from memnet.domain.replay.snapshot import Message, Snapshot
 
 SCOPE = UserScope("t1", "u1")
 ALPHA = DocumentKey(SCOPE, "projects", "alpha.json")
-BASE = {"summary": "Search as it was", "facets": {}, "recent_notes": []}
+BASE = {"summary": "The current search", "facets": {}, "recent_notes": []}
 OPS = [{"op": "replace", "path": "/content/summary", "value": "The retrieval rewrite"}]
 FIRST = ETag('"1-0123456789abcdef"')
 
@@ -16,7 +16,7 @@ FIRST = ETag('"1-0123456789abcdef"')
 def proposal(**members: Any) -> Proposal:
     chosen: dict[str, Any] = {
         "replay_id": "rpl-1",
-        "number": 1,
+        "index": 1,
         "profile_id": "project-copilot-v1",
         "binding_id": "project_doc",
         "key": ALPHA,
@@ -30,7 +30,7 @@ def proposal(**members: Any) -> Proposal:
     return Proposal(**chosen | members)
 
 
-def dispute() -> ConflictDetails:
+def details() -> ConflictDetails:
     return ConflictDetails("changed", ETag('"2-0123456789abcdef"'), {**BASE, "summary": "Another"}, {"why": "changed"})
 
 

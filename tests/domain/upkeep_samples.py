@@ -17,7 +17,7 @@ from memnet.domain.upkeep.maintenance import MaintenancePlan
 from tests.domain.samples import small_rules
 
 NOW = datetime(2026, 6, 1, tzinfo=UTC)
-SCHEMA = {
+SCHEMA: dict[str, Any] = {
     "type": "object",
     "additionalProperties": False,
     "properties": {

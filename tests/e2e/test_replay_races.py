@@ -131,7 +131,7 @@ async def test_whatever_live_writers_and_replays_append_is_there_once(scene: Sce
 
         # A race that was lost twice is a conflict, too: a retry succeeds.
         for lost in await conflicts(user, "open"):
-            assert (lost["reason"], lost["place"]) == ("ETAG_MISMATCH", None)
+            assert (lost["reason"], lost["diverged_at"]) == ("ETAG_MISMATCH", None)
             tried = await user.send("POST", f"/conflicts/{lost['conflict_id']}:retry")
             assert (tried.status, tried.body["status"]) == (200, "resolved"), tried.text
 
@@ -213,7 +213,7 @@ async def test_a_true_conflict_is_kept_with_all_it_takes_to_decide_it(scene: Sce
             assert conflict["base"]["content"]["facets"][facet.name] == facet.base
             assert conflict["ours"] == {"ops": [facet.proposed]}
             assert conflict["theirs"]["content"]["facets"][facet.name] == facet.theirs
-            assert conflict["place"] == {
+            assert conflict["diverged_at"] == {
                 "op_index": 0,
                 "path": facet.pointer,
                 "why": "changed",

@@ -1,4 +1,4 @@
-"""Attacks by what is answered: paths, evidence, confidence, other people's documents, and what nobody may store."""
+"""Attacks by the output: paths, evidence, confidence, documents of others, and content that may not be stored."""
 
 from typing import Any
 

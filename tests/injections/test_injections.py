@@ -12,7 +12,7 @@ from memnet.domain.core.canonical_json import canonical
 from memnet.domain.core.json_patch import apply
 from memnet.domain.core.scope import DocumentKey
 from memnet.domain.documents.sensitive import is_sensitive
-from memnet.domain.replay.injected_context import is_marked
+from memnet.domain.replay.prompt_input import strip
 from tests.domain.extraction_samples import COPILOT, add, answer_text, conversation, dynamic, set_to
 from tests.domain.samples import CATALOG
 from tests.injections.forgeries import FORGERIES
@@ -89,7 +89,7 @@ def check_what_was_let_through(replayed: Replayed, injection: Injection) -> None
         assert "user" in {said[message_id] for message_id in patch.message_ids}
     digest = replayed.extraction.digest
     if digest is not None:
-        assert not is_marked(digest.text)
+        assert strip(digest.text) == digest.text
         assert not any(is_sensitive(text, profile.denied_fields) for text in (digest.text, *digest.keywords))
         assert set(digest.project_ids) <= {"alpha", "harbor", "T-7"}
 

@@ -15,10 +15,9 @@ from memnet.domain.core.reason import Reason
 from memnet.domain.core.scope import Actor, DocumentKey, ETag, Json, UserScope
 from memnet.domain.documents.commands import IfMatch, PatchDocument, WriteResult
 from memnet.domain.replay.extraction import Extraction, ProposedPatch, SourceDocument
-from memnet.domain.replay.extraction_guardrails import evidence
 from memnet.domain.replay.snapshot import Snapshot
 from memnet.operations.documents.write import patch_document
-from memnet.operations.replay.extract_memory import extract_memory
+from memnet.operations.replay.extraction import extract_memory
 from tests.domain.extraction_samples import CONTENTS, COPILOT, VALUES, conversation, snapshot
 from tests.domain.samples import CATALOG
 from tests.operations.service_scenario import Service
@@ -46,7 +45,7 @@ class Injection:
 
 @dataclass
 class Replayed:
-    """What became of it."""
+    """The result of a replay."""
 
     extraction: Extraction
     applied: list[tuple[ProposedPatch, WriteResult]] = field(default_factory=list)
@@ -84,7 +83,7 @@ class World:
             found[row.key.blob_name] = (await self.service.read(row.key))["content"]
         return found
 
-    async def shown(self, profile: Profile) -> list[SourceDocument]:
+    async def sources(self, profile: Profile) -> list[SourceDocument]:
         """What a replay for the first user is shown."""
         documents = []
         for binding in profile.document_bindings:
@@ -99,7 +98,7 @@ class World:
         taken = snapshot(conversation(*injection.said), injection.profile_id, ME)
         models = ScriptedModels([injection.answer]) if with_model else None
         extraction = await extract_memory(
-            taken, await self.shown(profile), profile, service_of(catalog=CATALOG, models=models)
+            taken, await self.sources(profile), profile, service_of(catalog=CATALOG, models=models)
         )
         replayed = Replayed(extraction)
         for number, patch in enumerate(extraction.patches):
@@ -121,7 +120,11 @@ class World:
             binding_id=patch.binding_id,
             ops=list(patch.ops),
             reason=Reason.REPLAY_UPDATE,
-            evidence=evidence(taken, patch.message_ids),
+            evidence={
+                "conversation_id": taken.conversation_id,
+                "message_ids": list(patch.message_ids),
+                "snapshot_uri": taken.uri,
+            },
             confidence=patch.confidence,
             on_behalf_of=taken.service_id,
         )
@@ -170,7 +173,7 @@ def _forged(before: Json, item: Json) -> Iterator[str]:
 
 
 def _changes(before: Json, after: Json, place: tuple[str, ...]) -> Iterator[tuple[str, ...]]:
-    """The places that differ, as deep as they can be told."""
+    """The pointers that differ, as deep as possible."""
     if isinstance(before, dict) and isinstance(after, dict):
         for name in before.keys() | after.keys():
             yield from _changes(before.get(name), after.get(name), (*place, name))

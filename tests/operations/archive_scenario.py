@@ -23,7 +23,7 @@ from memnet.operations.documents.write import delete_document, patch_document
 from memnet.operations.governance.export_user import ExportReport, export_user
 from memnet.operations.governance.import_user import import_user
 from memnet.operations.history.audit_records import open_audit_records
-from memnet.operations.replay.read_snapshot import read_snapshot
+from memnet.operations.replay.snapshots import read_snapshot
 from tests.domain.samples import CATALOG
 from tests.operations.replay_scenario import (
     ALPHA,

@@ -30,11 +30,10 @@ from memnet.domain.replay.snapshot import Conversation
 from memnet.operations.documents.outbox import sweep_outboxes
 from memnet.operations.documents.write import patch_document, replace_document
 from memnet.operations.history.audit_records import read_records
-from memnet.operations.replay.attempt_conflict import attempt_conflict
-from memnet.operations.replay.get_replay import get_replay
-from memnet.operations.replay.list_conflicts import list_conflicts
-from memnet.operations.replay.replay_snapshot import replay_snapshot
-from memnet.operations.replay.store_snapshot import StoredSnapshot, store_snapshot
+from memnet.operations.replay.conflicts import attempt_conflict, list_conflicts
+from memnet.operations.replay.jobs import get_replay
+from memnet.operations.replay.replays import replay_snapshot
+from memnet.operations.replay.snapshots import StoredSnapshot, store_snapshot
 from memnet.operations.service.backlog import RequeueReport, requeue_jobs
 from memnet.stores import AuditLog, DocumentStore, EventStore, JobMarks, RecordStore, Vault
 from tests.domain.samples import CATALOG
@@ -185,7 +184,7 @@ class World:
         left_out = ("events", "search", "models", "semantic_router")
         return {name: port for name, port in self.ports(watch, background).items() if name not in left_out}
 
-    async def create_project(self, *, notes: Sequence[str] = (), summary: str = "Search as it was") -> None:
+    async def create_project(self, *, notes: Sequence[str] = (), summary: str = "The current search") -> None:
         """The user's project alpha, which conversations can be about."""
         entry = {"project_id": "alpha", "aliases": ["alpha"], "keywords": []}
         await self.replace(STATIC, {"profile": {}, "projects_index": [entry]})

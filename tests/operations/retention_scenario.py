@@ -22,7 +22,7 @@ from memnet.operations.documents.read import get_document
 from memnet.operations.events.write_event import write_event
 from memnet.operations.governance.legal_holds import place_hold, release_hold
 from memnet.operations.governance.retention import AppliedRetention, apply_retention
-from memnet.operations.replay.read_snapshot import read_snapshot
+from memnet.operations.replay.snapshots import read_snapshot
 from memnet.stores import ErasureStore, HoldStore, Search, SearchRegister, UserDirectory, Vault
 from tests.domain.samples import CATALOG
 from tests.memory_blobs import storage_of

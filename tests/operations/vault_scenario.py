@@ -16,7 +16,7 @@ from memnet.domain.core.user_item import ItemKey
 from memnet.domain.replay.snapshot import Conversation
 from memnet.domain.sealing import data_keys
 from memnet.domain.sealing.data_keys import DataKeys, data_keys_key
-from memnet.operations.replay.store_snapshot import StoredSnapshot, store_snapshot
+from memnet.operations.replay.snapshots import StoredSnapshot, store_snapshot
 from memnet.ports import IdGenerator, StoredDocument, TenantKey
 from memnet.stores import Blobs, JobMarks, RecordStore, Vault
 from tests.domain.samples import CATALOG
@@ -166,7 +166,7 @@ class VaultWorld:
             body or conversation(),
             service_of(catalog=catalog, vault=self.vault, marks=self.marks, queue=queue or self.queue),
             actor=actor,
-            patience=0.05,
+            send_seconds=0.05,
         )
 
     async def marked(self) -> list[Job]:

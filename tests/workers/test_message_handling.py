@@ -24,9 +24,7 @@ from memnet.domain.core.scope import UserScope
 from memnet.domain.governance.erasure import begun
 from memnet.domain.governance.erasure import dump as dump_erasure
 from memnet.domain.replay.replay import replay_key
-from memnet.operations.replay.fail_replay import fail_replay
-from memnet.operations.replay.get_replay import get_replay
-from memnet.operations.replay.retry_replay import retry_replay
+from memnet.operations.replay.jobs import fail_replay, get_replay, retry_replay
 from memnet.service import Service
 from memnet.stores import ErasureStore
 from tests.workers.samples import JOB, UNKNOWN, clock_of, delivery_of, delivery_with, queue_of, service

@@ -18,7 +18,7 @@ from memnet.domain.replay import replay as replays
 from memnet.domain.replay.replay import PatchResult, PatchStatus, replay_key
 from memnet.operations.documents import outbox
 from memnet.operations.governance import erase_tenant
-from memnet.operations.replay.store_snapshot import store_snapshot
+from memnet.operations.replay.snapshots import store_snapshot
 from memnet.service import Service
 from tests.domain.snapshot_samples import SCOPE, conversation
 from tests.operations.erasure_scenario import U1, ErasureWorld
@@ -83,10 +83,10 @@ async def test_a_replay_is_counted_by_how_it_ended_and_once(services: Service, t
 async def test_a_replay_without_attempts_left_counts_as_failed(services: Service, telemetry: MemoryTelemetry) -> None:
     job = await stored(services)
     key = replay_key(SCOPE, job.job_id)
-    fate = PatchResult(number=1, binding_id="b", namespace="n", path="d", status=PatchStatus.APPLIED)
+    fate = PatchResult(index=1, binding_id="b", namespace="n", path="d", status=PatchStatus.APPLIED)
     found = await services.records.read(key)
     assert found is not None
-    decided = replays.decided(replays.load(found.data), fate, services.clock.now())
+    decided = replays.load(found.data).decide(fate, services.clock.now())
     await services.records.write(key, replays.dump(decided), replaces=found.storage_etag)
     down = replace(services, models=ScriptedModels([Unavailable()]))
     dead = await handle(delivery_of(job, attempt=MAX_ATTEMPTS), REPLAY, down, retry_delays=())

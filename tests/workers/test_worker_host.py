@@ -17,8 +17,8 @@ from local.stack.service_bus_server import ServiceBus
 from local.stack.worker_host import WorkerHost
 from memnet.domain.core.job import DEAD_LETTERS, QUEUES, Job, JobKind, dump
 from memnet.domain.core.scope import Actor
-from memnet.operations.replay.get_replay import get_replay
-from memnet.operations.replay.store_snapshot import store_snapshot
+from memnet.operations.replay.jobs import get_replay
+from memnet.operations.replay.snapshots import store_snapshot
 from memnet.service import Service
 from memnet.settings import load
 from memnet.wiring import connect

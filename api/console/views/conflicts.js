@@ -121,22 +121,22 @@ function parts(subject, conflict, open, holder) {
   ].filter(Boolean);
 }
 
-function versions({ base, ours, theirs, place }) {
+function versions({ base, ours, theirs, diverged_at: divergedAt }) {
   if (ours === null)
     return [notice("warn", "The content cannot be decrypted: the key was destroyed or the data was altered.")];
   const parted =
-    place?.path &&
+    divergedAt?.path &&
     el(
       "div",
       { class: "notice warn" },
       el("strong", {}, "They differ at "),
-      path(place.path),
-      ` (${place.why})`,
+      path(divergedAt.path),
+      ` (${divergedAt.why})`,
       el(
         "div",
         { class: "pair" },
-        el("div", {}, "Base: ", inline(place.base)),
-        el("div", {}, "Theirs: ", inline(place.theirs)),
+        el("div", {}, "Base: ", inline(divergedAt.base)),
+        el("div", {}, "Theirs: ", inline(divergedAt.theirs)),
       ),
     );
   const version = (title, told, one) =>

@@ -136,7 +136,7 @@ function fate(patch, open) {
         )
       : "–";
   return [
-    count(patch.number),
+    count(patch.index),
     [nameOf(patch), el("span", { class: "muted" }, ` ${patch.binding_id}`)],
     [badge(patch.status, TONES[patch.status] ?? ""), patch.reason ? [" ", el("code", {}, patch.reason)] : null],
     patch.confidence === undefined ? "–" : String(patch.confidence),

@@ -1,4 +1,4 @@
-"""Which documents go into an agent's context: what is asked, what fits, what was left out and why."""
+"""The context of an agent: the request, the documents and events that fit, and the reasons for the others."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -18,7 +18,7 @@ from memnet.domain.events.event_search import FoundEvent
 
 
 class Dropped(StrEnum):
-    """Why a binding of the profile, or an event that was found, is not in the answer."""
+    """Why a binding of the profile, or a found event, is not in the context."""
 
     NOT_FOUND = "document_not_found"
     UNREADABLE = "document_unreadable"
@@ -42,31 +42,31 @@ CITED = (
     "untrusted_quotation",
     "score",
 )
-"""What of an event is in a context: enough to quote it and to go to its source. Whose it is, the route says."""
+"""The members of an event in a context: enough to quote it and to find its source."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class IncludeEvents:
-    """The wish for events that have to do with the conversation."""
+    """The options for events that are related to the conversation."""
 
     top_k: int
     max_chars: int | None = None
-    """Characters that all of them together may have, as `cite` writes them."""
+    """The characters of all of them together, as `cite` writes them."""
     within: str | None = None
-    """The variable whose routed id the events are confined to, as one of their `project_ids`."""
+    """The variable whose routed id must be one of the events' `project_ids`."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AssembleContext:
-    """What an orchestrator asks at the start of a conversation."""
+    """The request of an orchestrator at the start of a conversation."""
 
     scope: UserScope
     actor: Actor
     profile_id: str
     text: str = ""
-    """What the conversation seems to be about."""
+    """The text that routes: the subject of the conversation."""
     explicit_ids: Mapping[str, str]
-    """Ids the orchestrator already knows, by the name of the template's variable."""
+    """Known ids, by the name of the template's variable."""
     max_docs: int | None = None
     max_chars_total: int | None = None
     """Of the documents' content and the events together."""
@@ -75,7 +75,7 @@ class AssembleContext:
 
 @dataclass(frozen=True, slots=True)
 class ContextEvents:
-    """The events in the answer, each the canonical JSON of a citation, best first; or why there are none."""
+    """The events in the context, each as canonical JSON, best first; or why there are none."""
 
     cited: Sequence[bytes] = ()
     dropped: Sequence[Mapping[str, Any]] = ()
@@ -84,10 +84,10 @@ class ContextEvents:
 
 @dataclass(frozen=True, slots=True)
 class ContextDocument:
-    """A document in the answer; `document` is the canonical JSON of what clients see.
+    """A document in the context; `document` is canonical JSON.
 
-    `guidance` holds the sections that the profile classifies as guidance: they are not in `document`. `left_out` names
-    the expired entries by their places in the stored document: with any, indexes in `document` are not the stored ones.
+    `guidance` holds the profile's guidance sections, which are not in `document`. `left_out` holds the pointers of the
+    expired entries in the stored document; if there are any, indexes in `document` differ from the stored ones.
     """
 
     binding_id: str
@@ -101,31 +101,31 @@ class ContextDocument:
 
 @dataclass(frozen=True, slots=True)
 class AssembledContext:
-    """The answer: documents by priority, and an account of everything that is not among them."""
+    """The documents by priority, and the reasons for everything that was dropped."""
 
     selected: Mapping[str, str]
-    """The id that fills each routed template, by the name of its variable."""
+    """The id of each routed template, by the name of its variable."""
     documents: Sequence[ContextDocument]
     dropped_bindings: Sequence[Mapping[str, Any]]
     routing_debug: Mapping[str, Any]
     events: ContextEvents | None = None
-    """None: they were not asked for."""
+    """None: not requested."""
 
 
 @dataclass(frozen=True, slots=True)
 class Candidate:
-    """A binding that resolved to a document, and what the store had for it."""
+    """A binding with a resolved path, and its stored document."""
 
     binding: Binding
     key: DocumentKey
     found: ContextDocument | None
     content: Json = None
     is_readable: bool = True
-    """False: the stored bytes are not those of a document."""
+    """False: the stored bytes are not a document."""
 
     @property
     def size(self) -> int:
-        """Characters of the canonical JSON of the content, and of the entries of its guidance."""
+        """The characters of the content and of its guidance, as canonical JSON."""
         if self.found is None:
             return 0
         parts = [self.content, *(section["entries"] for section in self.found.guidance)]
@@ -133,17 +133,17 @@ class Candidate:
 
 
 def routed_variable(profile: Profile) -> str | None:
-    """The template variable that routing fills: that of the profile's first template."""
+    """Return the variable that routing fills: that of the profile's first template."""
     return next((v for b in profile.document_bindings if (v := b.variable()) is not None), None)
 
 
 def by_priority(profile: Profile) -> list[Binding]:
-    """The bindings, most important first: lowest read_priority, then the profile's own order."""
+    """Return the bindings by read_priority, lowest first, then in the profile's order."""
     return sorted(profile.document_bindings, key=lambda binding: binding.read_priority)
 
 
 def as_shown(candidate: Candidate, profile: Profile, now: datetime) -> Candidate:
-    """The candidate as an agent is shown it: without expired entries, and with guidance apart."""
+    """Return the candidate without expired entries, and with guidance separated."""
     if candidate.found is None:
         return candidate
     shown = visible_content(candidate.content, profile, candidate.binding.binding_id, now)
@@ -161,10 +161,7 @@ def as_shown(candidate: Candidate, profile: Profile, now: datetime) -> Candidate
 def pack(
     candidates: Sequence[Candidate], *, max_docs: int | None, max_chars_total: int | None
 ) -> tuple[list[ContextDocument], list[dict[str, Any]]]:
-    """Keep what fits, dropping the lowest priority first; `candidates` come most important first.
-
-    Returns the documents, and one row for each that is not among them.
-    """
+    """Return the documents that fit, dropping the last `candidates` first, and a row for each dropped one."""
     kept = [candidate for candidate in candidates if candidate.found]
     dropped = [_row(candidate, _why_absent(candidate)) for candidate in candidates if not candidate.found]
     if max_docs is not None:
@@ -179,7 +176,7 @@ def pack(
 
 
 def cite(found: FoundEvent) -> bytes:
-    """What the answer says of an event: the canonical JSON of what is CITED."""
+    """Return the members of CITED of an event, as canonical JSON."""
     members = found.members()
     return canonical({name: members[name] for name in CITED if name in members})
 
@@ -187,9 +184,9 @@ def cite(found: FoundEvent) -> bytes:
 def pack_events(
     found: Sequence[FoundEvent], wish: IncludeEvents, *, documents: Sequence[Candidate], max_chars_total: int | None
 ) -> ContextEvents:
-    """Keep what fits beside the `documents` that are in the answer; an event is in it whole or not at all.
+    """Return the events that fit in addition to the `documents`; events are dropped, never cut.
 
-    `found` comes best first. One that is too long is passed over, and a shorter one after it may still fit.
+    `found` is ordered, best first. A shorter event after a dropped one may still fit.
     """
     limits = []
     if max_chars_total is not None:
@@ -213,12 +210,12 @@ def pack_events(
 
 
 def not_routed(binding: Binding) -> dict[str, Any]:
-    """The row of a template binding for which no id was found."""
+    """Return the row of a template binding without a routed id."""
     return {"binding_id": binding.binding_id, "namespace": binding.namespace, "reason": Dropped.NOT_ROUTED.value}
 
 
 def is_unreadable(row: Mapping[str, Any]) -> bool:
-    """Whether a row of `dropped_bindings` names a document that is stored and cannot be read."""
+    """Return whether a row of `dropped_bindings` is about a document that cannot be read."""
     return bool(row["reason"] == Dropped.UNREADABLE.value)
 
 

@@ -1,8 +1,8 @@
-"""Which of a user's projects, tickets or the like a conversation is about: by its words, then by their meaning.
+"""Route a conversation to one of a user's projects or tickets: by words, then by semantic similarity.
 
-Text is folded (case and accents) and compared word by word. An alias, or the id itself, counts more the more of the
-words it matches; a keyword counts less. Two entries that match equally well are ambiguous. Meaning may settle what is
-ambiguous and, if the profile says so, what no word matched; what stays unsure is not chosen.
+Text is folded (case and accents) and compared word by word. An alias or the id scores higher the more words it has; a
+keyword scores lower. Entries with equal scores are ambiguous. Similarity can resolve an ambiguous result and, if the
+profile allows it, a result without a match. An uncertain result selects nothing.
 """
 
 from collections.abc import Mapping, Sequence
@@ -19,22 +19,20 @@ from memnet.domain.core.json_patch import resolve
 from memnet.domain.core.scope import Json
 
 MAX_TEXT = 32_000
-"""Characters of a text that are looked at, from its beginning: comparing takes time for each."""
+"""The characters of a text that are compared, from its beginning."""
 ALIAS_SCORE = 0.9
 WORD_BONUS = 0.02
-"""What each further word of an alias adds: the longer of two matching names is meant."""
+"""The score of each further word of an alias: the longer of two matching names wins."""
 KEYWORD_SCORE = 0.5
 KEYWORD_BONUS = 0.1
 MAX_SCORE = 0.99
 MAX_KEYWORD_SCORE = 0.8
-
-
 MAX_CANDIDATES = 256
-"""Of more entries than this, none of which any word matches, meaning is not asked: each costs an embedding."""
+"""The most unmatched entries that are compared semantically: each needs an embedding."""
 MAX_DESCRIBED = 1_000
-"""Characters of the text that stands for an entry's meaning."""
+"""The characters of an entry's description that are embedded."""
 MAX_LISTED = 5
-"""How many similarities are told."""
+"""The number of similarities in the response."""
 
 
 class RoutingReason(StrEnum):
@@ -51,7 +49,7 @@ class RoutingReason(StrEnum):
 
 
 class Meaning(StrEnum):
-    """What came of asking for the meaning."""
+    """The result of the semantic comparison."""
 
     DECIDED = "decided"
     BELOW_THRESHOLD = "below_threshold"
@@ -61,13 +59,13 @@ class Meaning(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class RoutingEntry:
-    """One thing that can be meant."""
+    """One thing that a conversation can be about."""
 
     id: str
     aliases: tuple[Phrase, ...]
     keywords: tuple[Phrase, ...]
     described: str = ""
-    """Its id, aliases, keywords and description as they are written: what its meaning is taken from."""
+    """Its id, aliases, keywords and description, unfolded, for the embedding."""
 
 
 NOTHING = (0.0, RoutingReason.NO_MATCH)
@@ -75,7 +73,7 @@ NOTHING = (0.0, RoutingReason.NO_MATCH)
 
 @dataclass(frozen=True, slots=True)
 class Route:
-    """The outcome: an id or none, why, how sure, and the rivals if it was ambiguous."""
+    """The result: an id or None, the reason, the scores, and the candidates if it was ambiguous."""
 
     id: str | None
     reason: RoutingReason
@@ -83,26 +81,26 @@ class Route:
     semantic_score: float | None = None
     candidates: tuple[str, ...] = ()
     meaning: Meaning | None = None
-    """None: it was not asked for."""
+    """None: not compared."""
     semantic_scores: tuple[tuple[str, float], ...] = ()
-    """The best of the candidates by meaning, best first."""
+    """The most similar candidates, best first."""
 
     def debug(self) -> dict[str, Any]:
-        """What the orchestrator is told of it."""
-        told: dict[str, Any] = {
+        """Return the members of `routing_debug` in the response."""
+        members: dict[str, Any] = {
             "deterministic_score": self.deterministic_score,
             "semantic_score": self.semantic_score,
             "reason": self.reason.value,
         }
         if self.candidates:
-            told["candidates"] = list(self.candidates)
+            members["candidates"] = list(self.candidates)
         if self.meaning is not None:
-            told["semantic"] = {"outcome": self.meaning.value, "scores": dict(self.semantic_scores)}
-        return told
+            members["semantic"] = {"outcome": self.meaning.value, "scores": dict(self.semantic_scores)}
+        return members
 
 
 def read_entries(content: Json, rules: RoutingRules) -> list[RoutingEntry]:
-    """The entries of a routing document's content; what is not an entry, or has no usable id, is passed over."""
+    """Return the entries of a routing document; rows without a valid id are skipped."""
     try:
         rows = resolve(content, rules.entries)
     except PatchNotApplicable:
@@ -121,7 +119,7 @@ def read_entries(content: Json, rules: RoutingRules) -> list[RoutingEntry]:
 
 
 def route(text: str, entries: Sequence[RoutingEntry], rules: RoutingRules) -> Route:
-    """Choose among `entries` by names and keywords; none when unsure."""
+    """Select an entry by names and keywords; none if the result is uncertain."""
     words = fold(text[:MAX_TEXT])
     if not words:
         return Route(None, RoutingReason.NO_TEXT)
@@ -140,9 +138,9 @@ def route(text: str, entries: Sequence[RoutingEntry], rules: RoutingRules) -> Ro
 
 
 def candidates(decision: Route, entries: Sequence[RoutingEntry], rules: RoutingRules) -> dict[str, str]:
-    """The ids whose meaning may settle `decision`, each with the text that stands for it; empty if none may.
+    """Return the ids to compare semantically, each with its description; empty if none are.
 
-    The rivals of an ambiguous decision, or every entry if no word matched and the profile wants that.
+    These are the candidates of an ambiguous decision, or all entries if no word matched and the profile allows it.
     """
     if decision.reason is RoutingReason.AMBIGUOUS:
         wanted = frozenset(decision.candidates)
@@ -160,24 +158,24 @@ def candidates(decision: Route, entries: Sequence[RoutingEntry], rules: RoutingR
 
 
 def disambiguate(decision: Route, asked: Sequence[str], scores: Sequence[float] | None, rules: RoutingRules) -> Route:
-    """Settle `decision` by one similarity per id of `asked`, if the best is good enough and far enough ahead.
+    """Resolve `decision` by the similarities of the ids in `asked`, if the best one passes threshold and margin.
 
-    `scores` None: there are none to be had, and nothing changes but what is told.
+    `scores` None: similarity is unavailable, and the decision stays.
     """
     if scores is None or not asked:
         return replace(decision, meaning=Meaning.UNAVAILABLE)
     ranked = sorted(zip(asked, scores, strict=True), key=itemgetter(1), reverse=True)
     best_id, best = ranked[0]
-    told = replace(decision, semantic_score=best, semantic_scores=tuple(ranked[:MAX_LISTED]))
+    compared = replace(decision, semantic_score=best, semantic_scores=tuple(ranked[:MAX_LISTED]))
     ambiguous = decision.reason is RoutingReason.AMBIGUOUS
     needed = rules.semantic_threshold if ambiguous else rules.semantic_when_unmatched
     if needed is None or best < needed:
-        return replace(told, meaning=Meaning.BELOW_THRESHOLD)
+        return replace(compared, meaning=Meaning.BELOW_THRESHOLD)
     lead = round(best - ranked[1][1], 6) if len(ranked) > 1 else 1.0
-    # Even without a margin a tie is no decision.
+    # A tie is never a decision, even without a margin.
     if lead < rules.semantic_margin or lead == 0:
-        return replace(told, meaning=Meaning.TOO_CLOSE)
-    return replace(told, id=best_id, reason=RoutingReason.SEMANTIC, meaning=Meaning.DECIDED)
+        return replace(compared, meaning=Meaning.TOO_CLOSE)
+    return replace(compared, id=best_id, reason=RoutingReason.SEMANTIC, meaning=Meaning.DECIDED)
 
 
 def _score(said: set[Phrase], entry: RoutingEntry) -> tuple[float, RoutingReason]:
@@ -191,7 +189,7 @@ def _score(said: set[Phrase], entry: RoutingEntry) -> tuple[float, RoutingReason
 
 
 def _said(words: Phrase, wanted: set[Phrase]) -> set[Phrase]:
-    """Those of the wanted phrases that occur; each word of the text is looked at once for each length of a phrase."""
+    """Return the wanted phrases in the text; each word is read once for each length of a phrase."""
     lengths = {len(phrase) for phrase in wanted}
     return {p for n in lengths for i in range(len(words) - n + 1) if (p := words[i : i + n]) in wanted}
 

@@ -1,11 +1,10 @@
-"""A conflict: a proposed patch that met a document which somebody else has changed, kept until it is decided.
+"""A conflict: a proposed patch that met a document changed by another writer, stored until it is decided.
 
-What anyone may know of it stands open. The three versions of it (base, ours, theirs) are sealed: what was proposed has
-passed no gate yet.
+The status is plain. The three versions (base, ours, theirs) hold content and are sealed.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from datetime import datetime, timedelta
 from enum import StrEnum
 from typing import Any
@@ -28,13 +27,13 @@ BACKOFF = (
     timedelta(hours=2),
     timedelta(hours=12),
 )
-"""How long after the one before each scheduled retry comes; after the last one the conflict rests."""
+"""The delay before each scheduled retry. After the last one none is scheduled."""
 MAX_DECISIONS = 32
-"""The newest requests of people that are kept."""
+"""The number of decisions that are kept; older ones are dropped."""
 
 
 class ConflictStatus(StrEnum):
-    """What became of it. RESOLVED: what was proposed is in the document, or waits there for a confirmation."""
+    """The state of a conflict. RESOLVED: the proposal is in the document, or pending there for confirmation."""
 
     OPEN = "open"
     RESOLVED = "resolved"
@@ -42,7 +41,7 @@ class ConflictStatus(StrEnum):
 
 
 class Asked(StrEnum):
-    """What somebody asked for."""
+    """The request of a decision."""
 
     RETRY = "retry"
     DISCARD = "discard"
@@ -50,7 +49,7 @@ class Asked(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Decision:
-    """Who asked for what, and when."""
+    """A person's request to retry or discard a conflict."""
 
     asked: Asked
     by: str
@@ -58,43 +57,42 @@ class Decision:
     note: str | None = None
 
     def members(self) -> dict[str, Any]:
-        """What is known of it, by name."""
-        named = {"asked": self.asked.value, "by": self.by, "at": self.at, "note": self.note}
-        return {name: value for name, value in named.items() if value is not None}
+        """Return the known members by name."""
+        return {name: value for name, value in _members(self).items() if value is not None}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Conflict:
-    """The record. Raises InvalidIdentifier for ids that cannot name one."""
+    """The record of a conflict. Its methods return the record after a step. Raises InvalidIdentifier."""
 
     scope: UserScope
     conflict_id: str
     replay_id: str
-    number: int
-    """The patch's number in the replay."""
+    patch_index: int
+    """The patch's index in the replay."""
     profile_id: str
     binding_id: str
     namespace: str
     path: str
     status: ConflictStatus
     reason: str
-    """Why it is not resolved, or was not when it was tried last; without content."""
+    """Why the last attempt failed; without content."""
     attempts: int
-    """How often it was tried since it was opened."""
-    scheduled: int
-    """Which of the scheduled retries is the next, from 1."""
+    """The attempts since it was created."""
+    retry_number: int
+    """The number of the next scheduled retry, from 1."""
     next_attempt_at: str | None
-    """When that is due; None: it rests, or is closed."""
+    """When it is due; None: none is scheduled."""
     confidence: float
     evidence: Evidence
     idempotency_key: str
-    """The key of the first request; the ones after it are "<key>#rebase-<n>"."""
+    """The key of the first request; the others are "<key>#rebase-<n>"."""
     rebases: int
     """The n of the newest request."""
     change_id: str | None = None
-    """The change that resolved it; None although RESOLVED if somebody else had written the same."""
+    """The change that resolved it; None although RESOLVED if another writer wrote the same."""
     redirected: bool = False
-    """Whether some of that waits in the pending section."""
+    """Whether some of that is in the pending section."""
     created_at: str
     updated_at: str
     decisions: Sequence[Decision] = ()
@@ -102,7 +100,7 @@ class Conflict:
 
     @property
     def key(self) -> ItemKey:
-        """Where it is stored."""
+        """The key of its record."""
         return conflict_key(self.scope, self.conflict_id)
 
     @property
@@ -111,30 +109,42 @@ class Conflict:
         return Job(JobKind.CONFLICT, self.scope.tenant_id, self.scope.user_id, self.conflict_id)
 
     def members(self) -> dict[str, Any]:
-        """What the API tells of it, but for the three versions."""
-        return {
-            "conflict_id": self.conflict_id,
-            "replay_id": self.replay_id,
-            "number": self.number,
-            "profile_id": self.profile_id,
-            "binding_id": self.binding_id,
-            "namespace": self.namespace,
-            "path": self.path,
-            "status": self.status.value,
-            "reason": self.reason,
-            "attempts": self.attempts,
-            "scheduled": self.scheduled,
-            "next_attempt_at": self.next_attempt_at,
-            "confidence": self.confidence,
-            "evidence": self.evidence,
-            "idempotency_key": self.idempotency_key,
-            "rebases": self.rebases,
-            "change_id": self.change_id,
-            "redirected": self.redirected,
-            "created_at": self.created_at,
-            "updated_at": self.updated_at,
-            "decisions": [decision.members() for decision in self.decisions],
-        }
+        """Return the members of the API's response, without the three versions."""
+        members = {name: value for name, value in _members(self).items() if name not in ("scope", "sealed")}
+        return {**members, "decisions": [decision.members() for decision in self.decisions]}
+
+    def send(self, request: Request, now: datetime) -> "Conflict":
+        """Count a request that is about to be sent."""
+        return replace(self, rebases=request.number, updated_at=to_text(now))
+
+    def resolve(self, change_id: str | None, now: datetime, *, redirected: bool = False) -> "Conflict":
+        """Close it: the proposal is in the document."""
+        return replace(
+            self,
+            status=ConflictStatus.RESOLVED,
+            attempts=self.attempts + 1,
+            next_attempt_at=None,
+            change_id=change_id,
+            redirected=redirected,
+            updated_at=to_text(now),
+        )
+
+    def keep_open(self, reason: str, now: datetime, *, attempt: int | None) -> "Conflict":
+        """Count a failed attempt. `attempt`: the number of the scheduled retry; None if it was not scheduled."""
+        kept = replace(self, reason=reason, attempts=self.attempts + 1, updated_at=to_text(now))
+        if attempt is None or attempt != self.retry_number:
+            return kept
+        left = BACKOFF[attempt:]
+        following = to_text(now + left[0]) if left else None
+        return replace(kept, retry_number=attempt + 1, next_attempt_at=following)
+
+    def note(self, decision: Decision) -> "Conflict":
+        """Add a person's request."""
+        return replace(self, decisions=(*self.decisions, decision)[-MAX_DECISIONS:], updated_at=decision.at)
+
+    def discard(self, decision: Decision) -> "Conflict":
+        """Close it: the document keeps its value."""
+        return replace(self.note(decision), status=ConflictStatus.DISCARDED, next_attempt_at=None)
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,51 +152,51 @@ class Versions:
     """The plain form of the sealed part."""
 
     proposal: Proposal
-    dispute: ConflictDetails
+    details: ConflictDetails
     request: Request | None = None
-    """A request that may be under way; None if it is known what became of the last one."""
+    """A request whose outcome is not known."""
 
     def dump(self) -> bytes:
-        """Write it."""
+        """Return the plaintext to be sealed."""
         proposal = {**self.proposal.members(), "base": self.proposal.base}
         request = None if self.request is None else self.request.members()
-        return canonical({"proposal": proposal, "dispute": self.dispute.members(), "request": request})
+        return canonical({"proposal": proposal, "details": self.details.members(), "request": request})
 
     def members(self) -> dict[str, Any]:
-        """What the API tells of it."""
+        """Return the members of the API's response."""
         return {
             "base": {"etag": self.proposal.base_etag, "content": self.proposal.base},
             "ours": {"ops": list(self.proposal.ops)},
-            "theirs": {"etag": self.dispute.etag, "content": self.dispute.content},
-            "place": self.dispute.place,
+            "theirs": {"etag": self.details.etag, "content": self.details.content},
+            "diverged_at": self.details.diverged_at,
         }
 
 
 def conflict_key(scope: UserScope, conflict_id: str) -> ItemKey:
-    """Where a conflict's record is stored. Raises InvalidIdentifier."""
+    """Return the key of a conflict's record. Raises InvalidIdentifier."""
     return ItemKey(scope, ItemKind.CONFLICTS, conflict_id)
 
 
 def conflict_id(proposal: Proposal) -> str:
-    """The id of the one conflict that a patch can come into."""
+    """Return the id of the one conflict that a proposal can have."""
     return f"cfl-{proposal.idempotency_key}"
 
 
-def new_conflict(proposal: Proposal, dispute: ConflictDetails, rebases: int, now: datetime) -> Conflict:
-    """The record of a conflict that will be tried again soon; its sealed part is still to be put in."""
+def new_conflict(proposal: Proposal, details: ConflictDetails, rebases: int, now: datetime) -> Conflict:
+    """Return the record of a new conflict, scheduled for its first retry, without its sealed part."""
     return Conflict(
         scope=proposal.key.scope,
         conflict_id=conflict_id(proposal),
         replay_id=proposal.replay_id,
-        number=proposal.number,
+        patch_index=proposal.index,
         profile_id=proposal.profile_id,
         binding_id=proposal.binding_id,
         namespace=proposal.key.namespace,
         path=proposal.key.path,
         status=ConflictStatus.OPEN,
-        reason=dispute.reason,
+        reason=details.reason,
         attempts=0,
-        scheduled=1,
+        retry_number=1,
         next_attempt_at=to_text(now + BACKOFF[0]),
         confidence=proposal.confidence,
         evidence=proposal.evidence,
@@ -197,52 +207,14 @@ def new_conflict(proposal: Proposal, dispute: ConflictDetails, rebases: int, now
     )
 
 
-def sending(conflict: Conflict, request: Request, now: datetime) -> Conflict:
-    """A request is about to be sent."""
-    return replace(conflict, rebases=request.number, updated_at=to_text(now))
-
-
-def resolved(conflict: Conflict, change_id: str | None, now: datetime, *, redirected: bool = False) -> Conflict:
-    """What was proposed is in the document."""
-    return replace(
-        conflict,
-        status=ConflictStatus.RESOLVED,
-        attempts=conflict.attempts + 1,
-        next_attempt_at=None,
-        change_id=change_id,
-        redirected=redirected,
-        updated_at=to_text(now),
-    )
-
-
-def still_open(conflict: Conflict, reason: str, now: datetime, *, attempt: int | None) -> Conflict:
-    """It was tried in vain; `attempt` is the number of the scheduled retry that this was, None if it was none."""
-    kept = replace(conflict, reason=reason, attempts=conflict.attempts + 1, updated_at=to_text(now))
-    if attempt is None or attempt != conflict.scheduled:
-        return kept
-    left = BACKOFF[attempt:]
-    following = to_text(now + left[0]) if left else None
-    return replace(kept, scheduled=attempt + 1, next_attempt_at=following)
-
-
-def asked_for(conflict: Conflict, decision: Decision) -> Conflict:
-    """Somebody asked for something."""
-    return replace(conflict, decisions=(*conflict.decisions, decision)[-MAX_DECISIONS:], updated_at=decision.at)
-
-
-def discarded(conflict: Conflict, decision: Decision) -> Conflict:
-    """Somebody decided that what stands in the document stays."""
-    return replace(asked_for(conflict, decision), status=ConflictStatus.DISCARDED, next_attempt_at=None)
-
-
 def dump(conflict: Conflict) -> bytes:
-    """Write the record."""
-    whose = {"tenant_id": conflict.scope.tenant_id, "user_id": conflict.scope.user_id}
-    return canonical({**whose, **conflict.members(), "sealed": conflict.sealed})
+    """Return the stored form."""
+    owner = {"tenant_id": conflict.scope.tenant_id, "user_id": conflict.scope.user_id}
+    return canonical({**owner, **conflict.members(), "sealed": conflict.sealed})
 
 
 def load(data: bytes) -> Conflict:
-    """Read what `dump` wrote. Raises HistoryCorrupt for any other bytes."""
+    """Read the stored form. Raises HistoryCorrupt."""
     try:
         members = orjson.loads(data)
         scope = UserScope(members.pop("tenant_id"), members.pop("user_id"))
@@ -261,8 +233,12 @@ def load_versions(scope: UserScope, data: bytes) -> Versions:
         request = members["request"]
         return Versions(
             load_proposal(scope, members["proposal"], base),
-            ConflictDetails(**members["dispute"]),
+            ConflictDetails(**members["details"]),
             None if request is None else Request(**request),
         )
     except (ValueError, KeyError, TypeError, AttributeError, InvalidIdentifier) as error:
         raise DecryptionFailed() from error
+
+
+def _members(record: Conflict | Decision) -> dict[str, Any]:
+    return {field.name: getattr(record, field.name) for field in fields(record)}

@@ -1,44 +1,52 @@
-"""What an extractor is given, and what it makes of a conversation: a digest, and patches with their evidence."""
+"""The input and the result of an extraction, and the form of a model's output."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, fields
+from typing import Annotated, Any, Final, Literal
 
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from memnet.domain.core.canonical_json import parse
+from memnet.domain.core.errors import MalformedRequest
 from memnet.domain.core.json_patch import Op
 from memnet.domain.core.scope import DocumentKey, ETag, Json
+
+SCHEMA_NAME: Final = "memory_extraction"
+MAX_OUTPUT: Final = 400_000
+"""The longest output that is read, in characters."""
 
 
 @dataclass(frozen=True, slots=True)
 class SourceDocument:
-    """A document that a replay may propose changes to; `etag` None: it does not exist yet, `content` is its initial."""
+    """A document that a replay may change. `etag` None: it does not exist, and `content` is its initial content."""
 
     binding_id: str
     key: DocumentKey
     etag: ETag | None
     content: Json
     schema: tuple[str, str] | None = None
-    """Its schema_id and schema_version; None: the binding's."""
+    """Its schema_id and schema_version; None: those of the binding."""
 
 
 @dataclass(frozen=True, slots=True)
 class Digest:
-    """What an event will say of the conversation."""
+    """The summary of a conversation, for an event."""
 
     text: str
     keywords: Sequence[str]
     project_ids: Sequence[str]
     entities: Sequence[str] = ()
-    """Names that the digest is about."""
+    """The names in the digest."""
 
 
 @dataclass(frozen=True, slots=True)
 class ProposedPatch:
-    """One patch of one document. The operations are good in form and stay within what replays may propose."""
+    """One patch of one document, with operations that a replay may propose."""
 
     binding_id: str
     key: DocumentKey
     base_etag: ETag | None
-    """The version it was proposed on; None: the document did not exist."""
+    """The version that it was proposed on; None: the document did not exist."""
     ops: Sequence[Op]
     confidence: float
     message_ids: Sequence[str]
@@ -46,21 +54,21 @@ class ProposedPatch:
 
 @dataclass(frozen=True, slots=True)
 class KnownPatch:
-    """What was left out of a proposal because the document says it already, and what it supports."""
+    """The part of a proposal that the document has already, with pointers to the content that it supports."""
 
     binding_id: str
     key: DocumentKey
     etag: ETag | None
     """The version that `supports` points into; None: the initial content."""
     supports: Sequence[str]
-    """Pointers, one for each operation that was left out."""
+    """Pointers, one for each omitted operation."""
     confidence: float
     message_ids: Sequence[str]
 
 
 @dataclass(frozen=True, slots=True)
 class RejectedPatch:
-    """A proposal that was refused before it came to any document, and why."""
+    """A proposal that the guardrails rejected, and why."""
 
     binding_id: str
     path: str
@@ -71,7 +79,7 @@ class RejectedPatch:
 
 @dataclass(frozen=True, slots=True)
 class Provenance:
-    """Who extracted, by which prompt and profile; part of the evidence of every patch, so of the audit."""
+    """The extractor, its prompt and its profile; part of the evidence of every patch, and so of its audit record."""
 
     extractor: str
     """"model" or "rules"."""
@@ -82,30 +90,118 @@ class Provenance:
     profile_version: str | None = None
     profile_sha256: str | None = None
     note: str | None = None
-    """What else has to be known: why it was not the model where one is configured, what of the conversation was left
-    out."""
+    """Why the model was not used, and what of the conversation was left out."""
 
     def members(self) -> dict[str, Any]:
-        """What is known of it, by name."""
-        named = {
-            "extractor": self.extractor,
-            "model": self.model,
-            "prompt_id": self.prompt_id,
-            "prompt_version": self.prompt_version,
-            "prompt_sha256": self.prompt_sha256,
-            "profile_version": self.profile_version,
-            "profile_sha256": self.profile_sha256,
-            "note": self.note,
-        }
+        """Return the known members by name."""
+        named = {field.name: getattr(self, field.name) for field in fields(self)}
         return {name: value for name, value in named.items() if value is not None}
 
 
 @dataclass(frozen=True, slots=True)
 class Extraction:
-    """The outcome. `digest` is None if nothing was said that could be told."""
+    """The result of an extraction. `digest` is None if there is nothing to summarize."""
 
     digest: Digest | None
     patches: Sequence[ProposedPatch]
     rejected: Sequence[RejectedPatch]
     provenance: Provenance
     known: Sequence[KnownPatch] = ()
+
+
+def _object(**properties: Json) -> Json:
+    return {
+        "type": "object",
+        "properties": properties,
+        "required": list(properties),
+        "additionalProperties": False,
+    }
+
+
+def _list(items: Json) -> Json:
+    return {"type": "array", "items": items}
+
+
+_TEXT: Final[Json] = {"type": "string"}
+_OPERATION: Final[Json] = _object(
+    op={"type": "string", "enum": ["add", "replace"]},
+    path=_TEXT,
+    value={"anyOf": [_TEXT, {"type": "number"}, {"type": "boolean"}, {"type": "null"}]},
+)
+_PATCH: Final[Json] = _object(
+    target_binding_id=_TEXT,
+    target_path=_TEXT,
+    ops=_list(_OPERATION),
+    confidence={"type": "number"},
+    message_ids=_list(_TEXT),
+)
+_DIGEST: Final[Json] = _object(text=_TEXT, keywords=_list(_TEXT), entities=_list(_TEXT), project_ids=_list(_TEXT))
+SCHEMA: Final[Json] = _object(digest={"anyOf": [_DIGEST, {"type": "null"}]}, patches=_list(_PATCH))
+"""In the subset of JSON Schema that providers enforce: every member required, no others allowed, no bounds. The
+guardrails enforce the bounds.
+"""
+
+
+class InvalidModelOutput(Exception):
+    """The output does not have this form. A valid output can still contain invalid patches."""
+
+
+class _Part(BaseModel):
+    model_config = ConfigDict(strict=True, extra="forbid", frozen=True)
+
+
+class OutputDigest(_Part):
+    """The digest of an output."""
+
+    text: str
+    keywords: list[str]
+    project_ids: list[str]
+    entities: list[str] = []
+
+
+class OutputOp(_Part):
+    """One operation of an output; only scalars can be proposed."""
+
+    op: Literal["add", "replace"]
+    path: str
+    value: str | int | float | bool | None
+
+
+class OutputPatch(_Part):
+    """One patch of an output."""
+
+    target_binding_id: str
+    target_path: str
+    ops: Annotated[list[OutputOp], Field(min_length=1)]
+    confidence: Annotated[float, Field(ge=0, le=1)]
+    message_ids: list[str]
+
+
+@dataclass(frozen=True, slots=True)
+class ModelOutput:
+    """An output. Each patch is read later, so that an invalid one does not affect the others."""
+
+    digest: OutputDigest | None
+    patches: Sequence[Json]
+
+
+def read_output(text: str) -> ModelOutput:
+    """Read the output of a model. Raises InvalidModelOutput."""
+    if len(text) > MAX_OUTPUT:
+        raise InvalidModelOutput
+    try:
+        members = parse(text.encode())
+        digest, patches = members["digest"], members["patches"]
+        if not isinstance(patches, list):
+            raise InvalidModelOutput
+        return ModelOutput(None if digest is None else OutputDigest.model_validate(digest), patches)
+    except (MalformedRequest, UnicodeEncodeError, ValidationError, KeyError, TypeError) as error:
+        raise InvalidModelOutput from error
+
+
+def read_patch(members: Json) -> OutputPatch | None:
+    """Read one patch of an output; None if it is invalid."""
+    try:
+        return OutputPatch.model_validate(members)
+    except ValidationError:
+        return None

@@ -1,13 +1,13 @@
-"""What of an answer is let through: every proposal is held to the same rules, whatever made the model propose it.
+"""The guardrails of extraction: the rules that every proposal of a model must pass.
 
-A proposal may add to what is there and say it anew; it may not take away, reach another document or section, set what
-the service keeps, or be surer than the profile trusts a replay to be. A bad patch is refused with its code and stops
-no other. Whatever is let through here passes the gates of every write again when it is applied.
+A proposal may add and replace values. It may not remove any, reach another document or section, set members that the
+service manages, or exceed the confidence that the profile allows a replay. An invalid patch is rejected with a code and
+does not affect the others. An accepted patch passes the checks of every write again when it is applied.
 """
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Final
 
 from memnet.domain.catalog.catalog import Catalog
 from memnet.domain.catalog.profile import Profile
@@ -17,10 +17,18 @@ from memnet.domain.core.invisible_characters import strip_invisible
 from memnet.domain.core.sentences import traces
 from memnet.domain.documents.sensitive import is_sensitive, redact_secrets
 from memnet.domain.events.event import MAX_WORDS
-from memnet.domain.replay import injected_context
-from memnet.domain.replay.extraction import Digest, KnownPatch, ProposedPatch, RejectedPatch, SourceDocument
-from memnet.domain.replay.extraction_output import ModelOutput, OutputDigest, OutputPatch, read_patch
-from memnet.domain.replay.prompt_input import writable
+from memnet.domain.replay.extraction import (
+    Digest,
+    KnownPatch,
+    ModelOutput,
+    OutputDigest,
+    OutputPatch,
+    ProposedPatch,
+    RejectedPatch,
+    SourceDocument,
+    read_patch,
+)
+from memnet.domain.replay.prompt_input import neutral, strip, writable
 from memnet.domain.replay.proposed_ops import RejectedOp, Source, Target, admit_ops
 from memnet.domain.replay.snapshot import Message, Snapshot
 
@@ -29,32 +37,32 @@ MAX_OPS: Final = 20
 MAX_CITED: Final = 32
 """Messages that one patch may cite."""
 MAX_REJECTED: Final = 50
-"""Refusals that are told."""
+"""Rejections that are reported."""
 MAX_DIGEST_TEXT: Final = 2000
 MAX_KEYWORDS: Final = 12
 """Also the most entities."""
 MAX_KEYWORD: Final = 80
 UNSUPPORTED_MARGIN: Final = 0.01
-"""How far below what a replay may apply by itself a proposal is put that none of the cited words bear out."""
+"""How far below the threshold of automatic application a proposal is put that no cited word supports."""
 UNKNOWN: Final = "unknown"
-"""Stands for a name in the answer that is not one of the profile's: it may be anything."""
+"""Replaces a name that is not in the profile, because it may be any text."""
 
 
 @dataclass(frozen=True, slots=True)
 class ExtractionContext:
-    """What an answer is about."""
+    """The conversation and the documents of an extraction."""
 
     snapshot: Snapshot
     messages: Sequence[Message]
-    """Those that were quoted, without what was injected into them: no other can be cited."""
-    shown: Sequence[SourceDocument]
+    """The quoted messages, without injected memory: no other can be cited."""
+    sources: Sequence[SourceDocument]
     profile: Profile
     catalog: Catalog
 
 
 @dataclass(frozen=True, slots=True)
 class FilteredExtraction:
-    """What was let through, and what was not."""
+    """The accepted and the rejected parts of an output."""
 
     digest: Digest | None
     patches: Sequence[ProposedPatch]
@@ -62,36 +70,33 @@ class FilteredExtraction:
     known: Sequence[KnownPatch]
 
 
-def filter_extraction(answer: ModelOutput, subject: ExtractionContext) -> FilteredExtraction:
-    """Hold every part of an answer to the rules. Raises nothing: what is bad is refused."""
+def filter_extraction(output: ModelOutput, subject: ExtractionContext) -> FilteredExtraction:
+    """Apply the guardrails to every part of an output; invalid parts are rejected, never raised."""
     rules = subject.profile.extraction
-    most = 0 if rules is None else rules.max_patches
+    limit = 0 if rules is None else rules.max_patches
     patches: list[ProposedPatch] = []
     rejected: list[RejectedPatch] = []
     known: list[KnownPatch] = []
-    for number, members in enumerate(answer.patches):
+    for number, members in enumerate(output.patches):
         read = read_patch(members)
         try:
-            if number >= most:
-                raise RejectedOp(ErrorCode.LIMIT_EXCEEDED, f"One replay proposes at most {most} patches.")
+            if number >= limit:
+                raise RejectedOp(ErrorCode.LIMIT_EXCEEDED, f"One replay proposes at most {limit} patches.")
             if read is None:
                 raise RejectedOp(ErrorCode.PATCH_MALFORMED, "It is not a patch of scalars by add and replace.")
-            _judge_patch(read, subject, patches, known)
-        except RejectedOp as refusal:
-            rejected.append(_rejection(read, refusal, subject))
-    return FilteredExtraction(filter_digest(answer.digest, subject), patches, rejected[:MAX_REJECTED], known)
+            _filter_patch(read, subject, patches, known)
+        except RejectedOp as error:
+            rejected.append(_rejection(read, error, subject))
+    return FilteredExtraction(_filter_digest(output.digest, subject), patches, rejected[:MAX_REJECTED], known)
 
 
-def filter_digest(digest: OutputDigest | None, subject: ExtractionContext) -> Digest | None:
-    """The digest without secrets, markers and what cannot be seen, of bounded size; None if nothing is left of it.
-
-    Of the ids, those remain that the shown documents know.
-    """
+def _filter_digest(digest: OutputDigest | None, subject: ExtractionContext) -> Digest | None:
+    """Return the digest without secrets, markers, invisible characters and unknown ids; None if no text is left."""
     if digest is None:
         return None
     denied, rules = subject.profile.denied_fields, subject.profile.sensitive_content
-    # Before invisible characters become spaces: none may split a name.
-    text = _clean(redact_secrets(injected_context.strip(digest.text), denied, rules))
+    # Redacted before invisible characters become spaces, which would split a name.
+    text = _clean(redact_secrets(strip(digest.text), denied, rules))
     if not text:
         return None
     keywords, entities = _words(digest.keywords, subject.profile), _words(digest.entities, subject.profile)
@@ -100,9 +105,9 @@ def filter_digest(digest: OutputDigest | None, subject: ExtractionContext) -> Di
     return Digest(_clip(text), keywords, ids[:MAX_WORDS], entities)
 
 
-def _words(answered: Sequence[str], profile: Profile) -> list[str]:
-    """The words as they may stand in a digest: none twice, none too long, none that looks like a secret."""
-    words = {word.casefold(): word for one in answered if not _is_secret(one, profile) and (word := _clean(one))}
+def _words(given: Sequence[str], profile: Profile) -> list[str]:
+    """Return the words without duplicates, long words and words that look like a secret."""
+    words = {word.casefold(): word for one in given if not _is_secret(one, profile) and (word := _clean(one))}
     return [w for w in words.values() if len(w) <= MAX_KEYWORD and not _is_secret(w, profile)][:MAX_KEYWORDS]
 
 
@@ -111,9 +116,9 @@ def _is_secret(text: str, profile: Profile) -> bool:
 
 
 def routed_ids(subject: ExtractionContext) -> list[str]:
-    """The ids that fill the path templates of shown documents: what the conversation was routed to."""
+    """Return the ids in the paths of the source documents: the conversation was routed to them."""
     found = []
-    for document in subject.shown:
+    for document in subject.sources:
         binding = subject.profile.binding(document.binding_id)
         if binding is not None and binding.path_template is not None:
             before, _, rest = binding.path_template.partition("{")
@@ -122,54 +127,46 @@ def routed_ids(subject: ExtractionContext) -> list[str]:
 
 
 def _known_ids(subject: ExtractionContext) -> set[str]:
-    """These, and the ids that a shown document routes by."""
+    """Return these, and the ids of the routing document."""
     routing = subject.profile.routing
-    sources = [d for d in subject.shown if routing is not None and d.binding_id == routing.source_binding]
+    sources = [d for d in subject.sources if routing is not None and d.binding_id == routing.source_binding]
     entries = [entry.id for d in sources if routing is not None for entry in read_entries(d.content, routing)]
     return {*routed_ids(subject), *entries}
 
 
-def _judge_patch(
+def _filter_patch(
     read: OutputPatch, subject: ExtractionContext, patches: list[ProposedPatch], known: list[KnownPatch]
 ) -> None:
-    """Append what is let through to `patches`, and what is known already to `known`. Raises Refused."""
+    """Append the accepted operations to `patches` and the known ones to `known`. Raises RejectedOp."""
     document = _document(read, subject)
     cited = _cited(read, subject)
     confidence = _confidence(read, cited, subject.profile)
     if len(read.ops) > min(MAX_OPS, subject.profile.max_ops):
         raise RejectedOp(ErrorCode.LIMIT_EXCEEDED, "It has too many operations.")
     message_ids = [message.message_id for message in cited]
+    snapshot = subject.snapshot
     source = Source(
-        subject.snapshot.replay_id,
+        snapshot.replay_id,
         confidence,
-        evidence(subject.snapshot, message_ids),
+        {"conversation_id": snapshot.conversation_id, "message_ids": message_ids, "snapshot_uri": snapshot.uri},
         max(message.timestamp for message in cited if message.role == "user"),
     )
     others = [op for patch in patches if patch.key == document.key for op in patch.ops]
     admitted = admit_ops(read.ops, _target(document, subject), source, others)
-    place = (document.binding_id, document.key, document.etag)
+    target = (document.binding_id, document.key, document.etag)
     if admitted.ops:
-        patches.append(ProposedPatch(*place, admitted.ops, confidence, message_ids))
+        patches.append(ProposedPatch(*target, admitted.ops, confidence, message_ids))
     if admitted.known:
-        known.append(KnownPatch(*place, admitted.known, confidence, message_ids))
-
-
-def evidence(snapshot: Snapshot, message_ids: Sequence[str]) -> dict[str, Any]:
-    """The pointers to where a proposal comes from."""
-    return {
-        "conversation_id": snapshot.conversation_id,
-        "message_ids": list(message_ids),
-        "snapshot_uri": snapshot.uri,
-    }
+        known.append(KnownPatch(*target, admitted.known, confidence, message_ids))
 
 
 def _document(read: OutputPatch, subject: ExtractionContext) -> SourceDocument:
     if subject.profile.binding(read.target_binding_id) is None:
         raise RejectedOp(ErrorCode.BINDING_NOT_FOUND, "The profile has no such binding.")
-    for document in subject.shown:
+    for document in subject.sources:
         if (document.binding_id, document.key.path) == (read.target_binding_id, read.target_path):
             return document
-    raise RejectedOp(ErrorCode.DOCUMENT_NOT_FOUND, "It names a document that was not shown.")
+    raise RejectedOp(ErrorCode.DOCUMENT_NOT_FOUND, "It names a document that is not in the input.")
 
 
 def _target(document: SourceDocument, subject: ExtractionContext) -> Target:
@@ -182,7 +179,7 @@ def _target(document: SourceDocument, subject: ExtractionContext) -> Target:
 
 
 def _cited(read: OutputPatch, subject: ExtractionContext) -> list[Message]:
-    """The messages it cites, in the order of the conversation."""
+    """Return the cited messages, in the order of the conversation."""
     quoted = {message.message_id: message for message in subject.messages}
     cited = set(read.message_ids)
     if not cited <= quoted.keys():
@@ -196,7 +193,7 @@ def _cited(read: OutputPatch, subject: ExtractionContext) -> list[Message]:
 
 
 def _confidence(read: OutputPatch, cited: Sequence[Message], profile: Profile) -> float:
-    """What is left of the claimed confidence: the cap of the profile and, without a word of the user's, less."""
+    """Return the claimed confidence, capped by the profile, and lower if no word of the user supports the text."""
     cap = 0.0 if profile.extraction is None else profile.extraction.max_confidence
     said = traces("\n".join(message.content for message in cited if message.role == "user"))
     proposed = [traces(op.value) for op in read.ops if isinstance(op.value, str)]
@@ -205,18 +202,18 @@ def _confidence(read: OutputPatch, cited: Sequence[Message], profile: Profile) -
     return min(read.confidence, cap)
 
 
-def _rejection(read: OutputPatch | None, refusal: RejectedOp, subject: ExtractionContext) -> RejectedPatch:
+def _rejection(read: OutputPatch | None, error: RejectedOp, subject: ExtractionContext) -> RejectedPatch:
     binding_id = path = UNKNOWN
     if read is not None:
         if subject.profile.binding(read.target_binding_id) is not None:
             binding_id = read.target_binding_id
-        if read.target_path in {document.key.path for document in subject.shown}:
+        if read.target_path in {document.key.path for document in subject.sources}:
             path = read.target_path
-    return RejectedPatch(binding_id, path, refusal.code, refusal.reason)
+    return RejectedPatch(binding_id, path, error.code, error.reason)
 
 
 def _clean(text: str) -> str:
-    return strip_invisible(injected_context.neutral(injected_context.strip(text)))
+    return strip_invisible(neutral(strip(text)))
 
 
 def _clip(text: str) -> str:

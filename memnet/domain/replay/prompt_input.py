@@ -1,7 +1,11 @@
-"""What a model is shown: the documents and the conversation, quoted so that nothing in them can pass for more.
+"""The input of a model: the documents and the conversation, quoted as data, without injected memory.
 
-Everything is JSON, one value a line, between fences. A line's end, an angle bracket and every character that cannot be
-seen are written as escapes, so no content makes a line or a fence of its own, and nothing is hidden in it.
+Everything is JSON, one value a line, between delimiters. Line ends, angle brackets and invisible characters are
+escaped, so that no content can make a line or a delimiter, or hide text.
+
+An orchestrator puts recalled memory between `<memnet-context>` and `</memnet-context>`. Extracted again, it would
+confirm itself, so it is stripped from every message of every role. Where the markers do not pair, more is stripped and
+not less.
 """
 
 import json
@@ -19,28 +23,72 @@ from memnet.domain.core.invisible_characters import INVISIBLE
 from memnet.domain.core.json_patch import Pointer, pointer, pointer_text
 from memnet.domain.core.scope import Json
 from memnet.domain.replay.extraction import SourceDocument
-from memnet.domain.replay.injected_context import strip_messages
 from memnet.domain.replay.snapshot import Message
 
 MAX_CONVERSATION = 160_000
 """Characters of all quoted messages; the newest are quoted."""
 MAX_MESSAGE = 24_000
-"""Characters of one quoted message; of a longer one the middle is left out."""
+"""Characters of one quoted message; a longer one is quoted without its middle."""
+NAME = "memnet-context"
+_MARKER = re.compile(rf"<(/?){NAME}(?![\w-])[^>]*(?:>|\Z)", re.IGNORECASE)
+"""With or without attributes, in any case; also one that the end of the message truncates."""
+_MARKER_START = re.compile(rf"<(?=/?{NAME})", re.IGNORECASE)
 _BRACKET = re.compile("[<>]")
+
+
+def wrap(text: str) -> str:
+    """Return `text` between markers, as recalled memory. Markers inside of it are neutralized."""
+    return f"<{NAME}>\n{neutral(text)}\n</{NAME}>"
+
+
+def neutral(text: str) -> str:
+    """Return `text` without markers: the bracket of each becomes `&lt;`."""
+    return _MARKER_START.sub("&lt;", text)
+
+
+def strip(text: str) -> str:
+    """Return a message without injected memory; empty if it held nothing else.
+
+    An opening marker without a closing one reaches to the end of the message, and a closing marker without an opening
+    one from the beginning. The result contains no marker.
+    """
+    kept: list[str] = []
+    depth = start = 0
+    for marker in _MARKER.finditer(text):
+        if not marker[1]:
+            if depth == 0:
+                kept.append(text[start : marker.start()])
+            depth += 1
+        elif depth == 0:
+            kept.clear()
+        else:
+            depth -= 1
+        start = marker.end()
+    if start == 0:
+        return text
+    if depth == 0:
+        kept.append(text[start:])
+    # A line end between the parts, so that together they do not make a new marker.
+    return "\n".join(part.strip() for part in kept if part.strip())
+
+
+def strip_messages(messages: Sequence[Message]) -> list[Message]:
+    """Return the messages without injected memory; one that held nothing else has empty content."""
+    return [message.model_copy(update={"content": strip(message.content)}) for message in messages]
 
 
 @dataclass(frozen=True, slots=True)
 class Quoted:
-    """The messages a model is shown, without what was injected into them; the others cannot be cited."""
+    """The messages that a model gets, without injected memory; the others cannot be cited."""
 
     messages: Sequence[Message]
     left_out: int
-    """How many older ones did not fit."""
+    """The number of older messages that did not fit."""
     shortened: int
-    """How many are shown without their middle."""
+    """The number of messages quoted without their middle."""
 
     def note(self) -> str | None:
-        """What has to be known of it."""
+        """Return what is missing, for the provenance."""
         parts = []
         if self.left_out:
             parts.append(f"the {self.left_out} oldest messages did not fit")
@@ -50,7 +98,7 @@ class Quoted:
 
 
 def quote(messages: Sequence[Message]) -> Quoted:
-    """Choose what is shown of a conversation: all that has content of its own and fits, the newest first."""
+    """Return the messages with content of their own, as many of the newest as fit."""
     own = [message for message in strip_messages(messages) if message.content.strip()]
     kept: list[Message] = []
     left, shortened = MAX_CONVERSATION, 0
@@ -64,12 +112,12 @@ def quote(messages: Sequence[Message]) -> Quoted:
     return Quoted(kept[::-1], len(own) - len(kept), shortened)
 
 
-def compose(quoted: Quoted, shown: Sequence[SourceDocument], profile: Profile, rules: ExtractionRules) -> str:
-    """The text that goes with the instructions. Of the documents the pending sections are not shown.
+def compose(quoted: Quoted, sources: Sequence[SourceDocument], profile: Profile, rules: ExtractionRules) -> str:
+    """Return the text that follows the instructions.
 
-    They hold what other conversations proposed and nobody confirmed, and no replay may write there.
+    The documents' pending sections are left out: they hold unconfirmed proposals, and no replay may write there.
     """
-    documents = [_line(_document(document, profile, rules)) for document in shown]
+    documents = [_line(_document(document, profile, rules)) for document in sources]
     messages = [_message_line(message) for message in quoted.messages]
     omitted = [_line({"omitted_older_messages": quoted.left_out})] if quoted.left_out else []
     return "\n".join(
@@ -78,7 +126,7 @@ def compose(quoted: Quoted, shown: Sequence[SourceDocument], profile: Profile, r
 
 
 def writable(profile: Profile, binding_id: str) -> list[str]:
-    """The places of the binding's content that a replay may propose to: all that is writable but what is pending."""
+    """Return the paths of the binding that a replay may propose to: the writable ones but the pending section."""
     binding, pending = profile.binding(binding_id), _pending(profile, binding_id)
     if binding is None or binding.write_mode == "read_only":
         return []
@@ -107,11 +155,11 @@ def _pending(profile: Profile, binding_id: str) -> Pointer | None:
     return None if section is None else pointer(section)
 
 
-def _drop(content: Json, place: Pointer) -> None:
-    for name in place[:-1]:
+def _drop(content: Json, section: Pointer) -> None:
+    for name in section[:-1]:
         content = content.get(name) if isinstance(content, dict) else None
     if isinstance(content, dict):
-        content.pop(place[-1], None)
+        content.pop(section[-1], None)
 
 
 def _shorten(message: Message) -> Message:
@@ -123,18 +171,12 @@ def _shorten(message: Message) -> Message:
 
 
 def _message_line(message: Message) -> str:
-    return _line(
-        {
-            "message_id": message.message_id,
-            "role": message.role,
-            "timestamp": message.timestamp,
-            "content": message.content,
-        }
-    )
+    names = ("message_id", "role", "timestamp", "content")
+    return _line({name: getattr(message, name) for name in names})
 
 
 def _line(value: Json) -> str:
-    """One line of JSON that means the same to every reader and contains no bracket and nothing unseen."""
+    """Return one line of JSON without brackets and invisible characters."""
     text = json.dumps(value, ensure_ascii=False, separators=(",", ":"))
     text = INVISIBLE.sub(_escape, _BRACKET.sub(_escape, text))
     if text.isprintable():
@@ -147,6 +189,6 @@ def _escape(match: re.Match[str]) -> str:
 
 
 def _escaped(character: str) -> str:
-    """As JSON escapes it (RFC 8259, section 7): beyond the first plane as two surrogates."""
+    """Return the JSON escape (RFC 8259, section 7): two surrogates beyond the first plane."""
     code = ord(character)
     return f"\\u{code:04x}" if code < 0x80 else json.dumps(character)[1:-1]

@@ -1,12 +1,11 @@
-"""A patch as a replay proposes it, and the requests that are made of it.
+"""A patch that a replay proposes, and the requests that apply it.
 
-Each request is written down before it is sent: whoever goes on after a crash sends the very same one under the same
-Idempotency-Key, so it is applied once, however often it is sent. A request for another version of the document is
-another one, under its own key of the same lineage.
+Each request is stored before it is sent. After a crash the same request is sent again under the same Idempotency-Key,
+so it is applied once. A request for another version of the document has a key of its own, of the same lineage.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import Any
 
 from memnet.domain.core.json_patch import Op
@@ -16,16 +15,16 @@ from memnet.domain.documents.commands import Evidence, IfAbsent, IfMatch, PatchD
 from memnet.domain.documents.rebase import RebaseConflict, RebaseOutcome
 
 ALREADY_THERE = "already_there"
-"""The reason of a patch that changed nothing, because somebody else has written the same."""
+"""The reason of a patch that changed nothing, because the document has the same content."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Proposal:
-    """What is proposed, on what, by what evidence; `base_etag` None: on the initial content of a document not there."""
+    """A proposed patch. `base_etag` None: it is proposed on the initial content of a document that does not exist."""
 
     replay_id: str
-    number: int
-    """Its place in the replay's plan, from 1."""
+    index: int
+    """Its index in the replay's plan, from 1."""
     profile_id: str
     binding_id: str
     key: DocumentKey
@@ -35,41 +34,29 @@ class Proposal:
     confidence: float
     evidence: Evidence
     on_behalf_of: str
-    """The principal that handed in the conversation."""
+    """The principal that submitted the conversation."""
     source_time: str | None = None
 
     @property
     def idempotency_key(self) -> str:
-        """The key of the first request; those of the rebased ones begin with it."""
-        return f"{self.replay_id}-{self.number}"
+        """The key of the first request, and the prefix of the others."""
+        return f"{self.replay_id}-{self.index}"
 
     @property
     def message_ids(self) -> Sequence[str]:
-        """The messages that speak for it."""
+        """The messages that support it."""
         found: Sequence[str] = self.evidence.get("message_ids", ())
         return found
 
     def members(self) -> dict[str, Any]:
-        """Everything but whose it is and the base's content."""
-        return {
-            "replay_id": self.replay_id,
-            "number": self.number,
-            "profile_id": self.profile_id,
-            "binding_id": self.binding_id,
-            "namespace": self.key.namespace,
-            "path": self.key.path,
-            "base_etag": self.base_etag,
-            "ops": list(self.ops),
-            "confidence": self.confidence,
-            "evidence": self.evidence,
-            "on_behalf_of": self.on_behalf_of,
-            "source_time": self.source_time,
-        }
+        """Return the stored members, without the user and the base's content."""
+        members = {name: value for name, value in _members(self).items() if name not in ("key", "base")}
+        return {**members, "namespace": self.key.namespace, "path": self.key.path}
 
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """One request: the operations for one version. Number 0 is the first one, n the n-th rebase."""
+    """The operations for one version. Number 0 is the first request, n the n-th rebase."""
 
     number: int
     etag: ETag | None
@@ -77,17 +64,17 @@ class Request:
     ops: Sequence[Op]
 
     def idempotency_key(self, proposal: Proposal) -> str:
-        """Its key, whose lineage `domain.audit.lineage` reads."""
+        """Return its key, whose lineage the audit log reads."""
         return f"{proposal.idempotency_key}#rebase-{self.number}" if self.number else proposal.idempotency_key
 
     def members(self) -> dict[str, Any]:
-        """All of it, by name."""
-        return {"number": self.number, "etag": self.etag, "ops": list(self.ops)}
+        """Return all members by name."""
+        return _members(self)
 
 
 @dataclass(frozen=True, slots=True)
 class RebaseResult:
-    """A proposal carried over to the version of its document that is the newest."""
+    """A proposal, rebased onto the current version of its document."""
 
     etag: ETag | None
     content: Json
@@ -96,38 +83,38 @@ class RebaseResult:
 
 @dataclass(frozen=True, slots=True)
 class ConflictDetails:
-    """Why a proposal cannot be applied without a decision, and the version that it met."""
+    """Why a proposal needs a decision, and the version that it conflicts with."""
 
     reason: str
     """A code, without content."""
     etag: ETag | None
     content: Json
-    place: Json = None
-    """Where the versions part (`Changed.members`); None if they do not, and only the race was lost again."""
+    diverged_at: Json = None
+    """Where the versions diverge (`RebaseConflict.members`); None if they do not, and only the race was lost again."""
 
     def members(self) -> dict[str, Any]:
-        """All of it, by name."""
-        return {"reason": self.reason, "etag": self.etag, "content": self.content, "place": self.place}
+        """Return all members by name."""
+        return _members(self)
 
 
 def next_attempt(
-    carried: RebaseResult, number: int, *, most: int | None = None, lost: str = ""
+    result: RebaseResult, number: int, *, max_rebases: int | None = None, lost: str = ""
 ) -> Request | ConflictDetails | None:
-    """The next request, numbered `number`, or the dispute; None if what is proposed stands there already.
+    """Return the next request, numbered `number`, or a conflict; None if the document has the same content.
 
-    After rebase `most` a race that was lost again, refused with the code `lost`, is a dispute, too.
+    After `max_rebases` rebases a race that was lost again, refused with the code `lost`, is a conflict as well.
     """
-    if isinstance(carried.rebased, RebaseConflict):
-        return ConflictDetails(carried.rebased.why.value, carried.etag, carried.content, carried.rebased.members())
-    if not carried.rebased.ops:
+    if isinstance(result.rebased, RebaseConflict):
+        return ConflictDetails(result.rebased.why.value, result.etag, result.content, result.rebased.members())
+    if not result.rebased.ops:
         return None
-    if most is not None and number > most:
-        return ConflictDetails(lost, carried.etag, carried.content)
-    return Request(number, carried.etag, carried.rebased.ops)
+    if max_rebases is not None and number > max_rebases:
+        return ConflictDetails(lost, result.etag, result.content)
+    return Request(number, result.etag, result.rebased.ops)
 
 
 def command(proposal: Proposal, request: Request, actor: Actor, *, dry_run: bool = False) -> PatchDocument:
-    """The patch that a request is."""
+    """Return the patch command of a request."""
     return PatchDocument(
         key=proposal.key,
         actor=actor,
@@ -146,6 +133,10 @@ def command(proposal: Proposal, request: Request, actor: Actor, *, dry_run: bool
 
 
 def load_proposal(scope: UserScope, members: dict[str, Any], base: Json) -> Proposal:
-    """Read what `Proposal.members` gave. Raises KeyError, TypeError, InvalidIdentifier."""
+    """Read what `Proposal.members` returned. Raises KeyError, TypeError, InvalidIdentifier."""
     rest = {name: value for name, value in members.items() if name not in ("namespace", "path")}
     return Proposal(key=DocumentKey(scope, members["namespace"], members["path"]), base=base, **rest)
+
+
+def _members(record: Proposal | Request | ConflictDetails) -> dict[str, Any]:
+    return {field.name: getattr(record, field.name) for field in fields(record)}

@@ -1,4 +1,4 @@
-"""What becomes of proposed operations: ordinary ones that add or say anew and take nothing away, or a refusal."""
+"""Turn proposed operations into JSON Patch operations that add or replace and remove nothing, or reject them."""
 
 import re
 from collections.abc import Iterator, Sequence
@@ -26,19 +26,18 @@ from memnet.domain.documents.entry import covers, joins, names_messages, rule_of
 from memnet.domain.documents.pending_item import carry
 from memnet.domain.documents.rebase import Rebased
 from memnet.domain.documents.sensitive import is_sensitive
-from memnet.domain.replay import injected_context
-from memnet.domain.replay.extraction import SourceDocument
-from memnet.domain.replay.extraction_output import OutputOp
+from memnet.domain.replay.extraction import OutputOp, SourceDocument
+from memnet.domain.replay.prompt_input import neutral
 
 MAX_TEXT: Final = 2000
 """Characters of one proposed text."""
 _INDEX = re.compile(r"0|[1-9]\d{0,5}", re.ASCII)
 _PLAIN_NAME = re.compile(r"[^\W_][\w .-]{0,63}")
-"""What a new member may be called: nothing that a program could take for a name of its own."""
+"""The form of a new member's name: none that a program could treat as special."""
 
 
 class RejectedOp(Exception):
-    """A proposal is not let through: a code, and a reason without content."""
+    """A proposal is rejected: a code, and a reason without content."""
 
     def __init__(self, code: str, reason: str) -> None:
         self.code = str(code)
@@ -53,19 +52,19 @@ class Target:
     document: SourceDocument
     profile: Profile
     schema: Schema | None
-    """None: this process does not know the document's schema version; the write finds out."""
-    places: Sequence[str]
-    """Where a replay may propose to, as pointer patterns below the content."""
+    """None: this process does not know the document's schema version; the write checks it."""
+    writable: Sequence[str]
+    """The paths that a replay may propose to, as pointer patterns below the content."""
 
     @cached_property
     def pending(self) -> Pointer | None:
-        """The section that only the service writes for a replay."""
+        """The pending section; only the service writes there."""
         section = self.profile.pending_sections.get(self.document.binding_id)
         return None if section is None else pointer(section)
 
     @cached_property
     def templates(self) -> dict[str, dict[str, Json]]:
-        """By section, what a text becomes there."""
+        """The template of the entries, by section."""
         rules = self.profile.extraction
         return {} if rules is None else rules.items.get(self.document.binding_id, {})
 
@@ -75,12 +74,12 @@ class Target:
         return self.profile.upkeep_rules.get(self.document.binding_id, ())
 
     def rule(self, section: Pointer) -> SectionUpkeep:
-        """Which members of the section's entries tell their origin."""
+        """Return the rule that names the members with the origin of the section's entries."""
         return rule_of(section, self.rules)
 
     @cached_property
-    def kept(self) -> list[tuple[Pointer, frozenset[str]]]:
-        """By section, the members of its entries that the service keeps."""
+    def managed(self) -> list[tuple[Pointer, frozenset[str]]]:
+        """The members of the entries that the service sets, by section."""
         found = [(pointer(section), kept_by_service(template)) for section, template in self.templates.items()]
         for rule in self.rules:
             names = {rule.id_field, rule.evidence_field, rule.confidence_field, rule.verified_field, rule.expires_field}
@@ -91,7 +90,7 @@ class Target:
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """What a patch comes from."""
+    """The origin of a patch."""
 
     replay_id: str
     confidence: float
@@ -101,25 +100,25 @@ class Source:
 
 @dataclass(frozen=True, slots=True)
 class Admitted:
-    """What is let through, and what is left out because it is known."""
+    """The accepted operations, and those omitted because the document has their content."""
 
     ops: list[Op]
     known: list[str]
-    """Pointers to what the left-out operations support, as the operations before them leave the document."""
+    """Pointers to the content that the omitted operations support, after the operations before them."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Known:
-    """An operation says what stands there already."""
+    """The document has the content of an operation, at this pointer."""
 
     at: str
 
 
 def admit_ops(ops: Sequence[OutputOp], target: Target, source: Source, others: Sequence[Op]) -> Admitted:
-    """The operations to apply, proposed on the content as it was shown. Raises Refused.
+    """Return the operations to apply to the document's content. Raises RejectedOp.
 
-    What the document says already is left out, and so is what waits there or is among the `others` of this replay. An
-    entry that brings another source of what is there or waits is let through: the rebase adds its evidence.
+    An operation is omitted if its content is in the document, pending there, or in the `others` of this replay. An
+    entry with another source of content in the document or pending is accepted: the rebase adds its evidence.
     """
     before = target.document.content
     state: Json = {ROOT: orjson.loads(canonical(before))}
@@ -131,7 +130,7 @@ def admit_ops(ops: Sequence[OutputOp], target: Target, source: Source, others: S
         if isinstance(made, _Known):
             admitted.known.append(made.at)
             continue
-        # Copied: what later operations make of the state is not what this one carries.
+        # Copied: later operations change the state, and must not change this operation.
         state = _applied(state, orjson.loads(canonical(made)))
         admitted.ops.append(made)
     _check_outcome(admitted.ops, before, state[ROOT], target)
@@ -139,7 +138,7 @@ def admit_ops(ops: Sequence[OutputOp], target: Target, source: Source, others: S
 
 
 def _admit(op: OutputOp, state: Json, target: Target, source: Source) -> Op | _Known:
-    """The operation to apply, or where the document says it already."""
+    """Return the operation to apply, or where the document has its content."""
     place = _place(op.path, target)
     value = _value(op.value, target)
     parent = _parent(state, place)
@@ -154,28 +153,28 @@ def _place(path: str, target: Target) -> Pointer:
     except MemnetError as error:
         raise RejectedOp(error.code, "Its path is no pointer below /content.") from None
     if target.pending is not None and touches(place, target.pending):
-        raise RejectedOp(
-            ErrorCode.PENDING_ITEM_INVALID, "Only the service puts into the pending section what falls short."
-        )
-    if not place or not any(lies_within(place, pointer(rule)) for rule in target.places):
+        raise RejectedOp(ErrorCode.PENDING_ITEM_INVALID, "Only the service writes to the pending section.")
+    if not place or not any(lies_within(place, pointer(rule)) for rule in target.writable):
         raise RejectedOp(ErrorCode.PATH_NOT_WRITABLE, "The profile does not let a replay write there.")
-    for section, names in target.kept:
+    for section, names in target.managed:
         if place[: len(section)] == section and set(place[len(section) + 1 : len(section) + 2]) & names:
-            raise RejectedOp(ErrorCode.PATH_NOT_WRITABLE, "The service keeps this member of an entry.")
+            raise RejectedOp(ErrorCode.PATH_NOT_WRITABLE, "The service sets this member of an entry.")
     return place
 
 
 def _value(value: Json, target: Target) -> Json:
     if value is None or (isinstance(value, str) and not value.strip()):
-        raise RejectedOp(ErrorCode.PATCH_MALFORMED, "An empty value adds nothing, or takes away what is there.")
+        raise RejectedOp(ErrorCode.PATCH_MALFORMED, "An empty value adds nothing or removes a value.")
     if not isinstance(value, str):
         return value
     if len(value) > MAX_TEXT:
         raise RejectedOp(ErrorCode.LIMIT_EXCEEDED, f"A proposed text has at most {MAX_TEXT} characters.")
-    if has_invisible_characters(value) or injected_context.neutral(value) != value:
-        raise RejectedOp(ErrorCode.PATCH_MALFORMED, "A proposed text holds unseen characters or a marker of context.")
+    if has_invisible_characters(value) or neutral(value) != value:
+        raise RejectedOp(
+            ErrorCode.PATCH_MALFORMED, "A proposed text contains invisible characters or a marker of injected memory."
+        )
     if is_sensitive(value, target.profile.denied_fields, target.profile.sensitive_content):
-        raise RejectedOp(ErrorCode.FIELD_DENIED, "A proposed text names or looks like a secret.")
+        raise RejectedOp(ErrorCode.FIELD_DENIED, "A proposed text names a secret or looks like one.")
     return value.strip()
 
 
@@ -183,9 +182,9 @@ def _parent(state: Json, place: Pointer) -> Json:
     try:
         parent = resolve(state, pointer_text((ROOT, *place[:-1])))
     except PatchNotApplicable:
-        raise RejectedOp(ErrorCode.PATCH_NOT_APPLICABLE, "It names a place that the document does not have.") from None
+        raise RejectedOp(ErrorCode.PATCH_NOT_APPLICABLE, "Its path does not exist in the document.") from None
     if not isinstance(parent, (list, dict)):
-        raise RejectedOp(ErrorCode.PATCH_NOT_APPLICABLE, "It names a place within a value that has no parts.")
+        raise RejectedOp(ErrorCode.PATCH_NOT_APPLICABLE, "Its path leads into a value without members.")
     return parent
 
 
@@ -209,7 +208,7 @@ def _in_list(
     section, index = place[:-1], _index(place[-1], len(entries), verb)
     template = target.templates.get(pointer_text(section))
     if template is not None and not isinstance(value, str):
-        raise RejectedOp(ErrorCode.PATCH_MALFORMED, "This list takes texts.")
+        raise RejectedOp(ErrorCode.PATCH_MALFORMED, "This list accepts only texts.")
     field = _text_field(template)
     text, old = value, None if verb == "add" else entries[index]
     if template is not None:
@@ -224,12 +223,12 @@ def _in_list(
         return _Known(pointer_text((ROOT, *section, str(alike[0]))))
     if template is None:
         _check_overwriting(old)
-    # A list takes what is new at its end, wherever it was wanted: nothing else moves.
+    # A new entry is always added at the end, so that no other entry moves.
     return _op(verb, (*section, "-" if verb == "add" else str(index)), value)
 
 
 def _brings_source(value: Json, entries: list[Json], alike: list[int], source: Source, rule: SectionUpkeep) -> bool:
-    """Whether the entry's evidence would join one that says the same and does not name these messages."""
+    """Return whether the evidence would join an equal entry that does not cite these messages."""
     named = any(names_messages(entries[at], source.evidence, rule) for at in alike)
     return not named and joins(value, entries, rule) is not None
 
@@ -237,19 +236,19 @@ def _brings_source(value: Json, entries: list[Json], alike: list[int], source: S
 def _index(segment: str, length: int, verb: str) -> int:
     if segment == "-" and verb == "add":
         return length
-    most = length if verb == "add" else length - 1
-    if not _INDEX.fullmatch(segment) or int(segment) > most:
-        raise RejectedOp(ErrorCode.PATCH_NOT_APPLICABLE, "It names an entry that the list does not have.")
+    last = length if verb == "add" else length - 1
+    if not _INDEX.fullmatch(segment) or int(segment) > last:
+        raise RejectedOp(ErrorCode.PATCH_NOT_APPLICABLE, "It names an entry that does not exist.")
     return int(segment)
 
 
 def _check_overwriting(old: Json) -> None:
     if isinstance(old, (list, dict)):
-        raise RejectedOp(ErrorCode.PATH_NOT_WRITABLE, "It would replace a list or an object as a whole.")
+        raise RejectedOp(ErrorCode.PATH_NOT_WRITABLE, "It would replace a whole list or object.")
 
 
 def _entry(section: Pointer, text: str, target: Target, source: Source) -> Entry:
-    # By its content and the replay, so that the same extraction makes the same entry.
+    # The id depends on the content and the replay, so that the same extraction makes the same entry.
     named = [source.replay_id, target.document.binding_id, target.document.key.path, list(section), text]
     return Entry(
         id=f"mem-{sha256_hex(canonical(named))[:24]}",
@@ -261,12 +260,12 @@ def _entry(section: Pointer, text: str, target: Target, source: Source) -> Entry
 
 
 def _text_field(template: dict[str, Json] | None) -> str:
-    """The member in which an entry says its text."""
+    """Return the member that holds an entry's text."""
     return next((name for name, value in (template or {}).items() if value == TEXT), "text")
 
 
 def _waiting(made: Op, target: Target, source: Source) -> _Known | None:
-    """Where in the pending section the same waits already, unless the operation brings another source of it."""
+    """Return where the pending section has the same content, unless the operation brings another source of it."""
     rule = _rule(made, target)
     for at, proposed in _pending_targets(target):
         value = proposed.get("value")
@@ -277,7 +276,7 @@ def _waiting(made: Op, target: Target, source: Source) -> _Known | None:
 
 
 def _repeated(made: Op, others: Sequence[Op], target: Target) -> _Known | None:
-    """Where an operation of the same replay puts the same, whatever messages it cites."""
+    """Return where another operation of the same replay adds the same, whatever messages it cites."""
     field = _rule(made, target).text_field
     for other in others:
         if _is_about(made, other) and count_items(made["value"], [other["value"]], field):
@@ -294,7 +293,7 @@ def _rule(made: Op, target: Target) -> SectionUpkeep:
 
 
 def _pending_targets(target: Target) -> Iterator[tuple[str, Op]]:
-    """The operations that wait in the pending section, carried over to the content that was shown, and where."""
+    """Yield the pending operations, rebased onto the current content, and where they are."""
     section = (ROOT, *(target.pending or ()))
     try:
         items = [] if target.pending is None else resolve({ROOT: target.document.content}, pointer_text(section))

@@ -1,11 +1,10 @@
-"""A replay: the way of one snapshot into the documents, as one small record that every step is written to.
+"""A replay: the work of extracting memory from one snapshot, as one small record that is written at every step.
 
-What anyone may know of it stands open: the status and each patch's fate. What was said and proposed is `sealed`; its
-plain form is `domain.replay_plan`. The functions return the record as a step leaves it and change nothing.
+The status and the result of each patch are plain. The plan (`replay_plan`) holds content and is sealed.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from datetime import datetime, timedelta
 from enum import StrEnum
 from typing import Any
@@ -22,7 +21,7 @@ from memnet.domain.replay.snapshot import Snapshot
 
 
 class ReplayStatus(StrEnum):
-    """How far it is. PARTIAL: it is over, and some patch was rejected or is in conflict."""
+    """The progress of a replay. PARTIAL: finished, with a rejected or conflicting patch."""
 
     QUEUED = "queued"
     RUNNING = "running"
@@ -32,14 +31,12 @@ class ReplayStatus(StrEnum):
 
 
 FINISHED = frozenset({ReplayStatus.SUCCEEDED, ReplayStatus.PARTIAL, ReplayStatus.FAILED})
-
-
 PROMISED = timedelta(minutes=5)
-"""99 % of replays are over within this time after their snapshot was accepted."""
+"""The objective: 99 % of replays finish within this time after their snapshot was accepted."""
 
 
 class PatchStatus(StrEnum):
-    """What became of one patch. REDIRECTED: some of it waits in the pending section for a confirmation."""
+    """The result of a patch. REDIRECTED: some of it is in the pending section, for confirmation."""
 
     APPLIED = "applied"
     REDIRECTED = "redirected"
@@ -49,56 +46,43 @@ class PatchStatus(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PatchResult:
-    """One patch that is decided; `number` counts from 1 in the order of the plan."""
+    """The result of one patch; `index` counts from 1 in the order of the plan."""
 
-    number: int
+    index: int
     binding_id: str
     namespace: str
     path: str
     status: PatchStatus
     change_id: str | None = None
     reason: str | None = None
-    """An error code, or why there is nothing to change; without content."""
+    """An error code, or why nothing was changed; without content."""
     conflict_id: str | None = None
     message_ids: Sequence[str] = ()
     confidence: float | None = None
     rebased: bool = False
-    """Whether another writer came first, and the operations were adapted to the newer version."""
+    """Whether the operations were adapted to a newer version by another writer."""
     supports: Sequence[str] = ()
-    """Of what is there already: pointers to it."""
+    """Pointers to the equal content in the document, if the patch changed nothing."""
     etag: str | None = None
     """The version that `supports` points into."""
 
     @property
     def outcome(self) -> str:
-        """Its fate in one word, as it is counted: the status, or of an applied patch how it came to be applied."""
+        """The result in one word, for metrics: the status, or how an applied patch was applied."""
         if self.status is PatchStatus.APPLIED and self.reason == ALREADY_THERE:
             return ALREADY_THERE
         return "rebased" if self.status is PatchStatus.APPLIED and self.rebased else self.status.value
 
     def members(self) -> dict[str, Any]:
-        """What is known of it, by name."""
-        known = {
-            "number": self.number,
-            "binding_id": self.binding_id,
-            "namespace": self.namespace,
-            "path": self.path,
-            "status": self.status.value,
-            "change_id": self.change_id,
-            "reason": self.reason,
-            "conflict_id": self.conflict_id,
-            "message_ids": list(self.message_ids),
-            "confidence": self.confidence,
-            "rebased": self.rebased or None,
-            "supports": list(self.supports) or None,
-            "etag": self.etag,
-        }
+        """Return the known members by name."""
+        lists = {"message_ids": list(self.message_ids), "supports": list(self.supports) or None}
+        known = _members(self) | lists | {"rebased": self.rebased or None}
         return {name: value for name, value in known.items() if value is not None}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Replay:
-    """The record. Raises InvalidIdentifier for ids that cannot name one."""
+    """The record of a replay. Its methods return the record after a step. Raises InvalidIdentifier."""
 
     scope: UserScope
     replay_id: str
@@ -108,68 +92,91 @@ class Replay:
     profile_id: str
     status: ReplayStatus
     attempts: int
-    """How often a worker has started on it."""
-    begun_before: int = 0
-    """How many of these were before it was last given up: they do not count against it."""
+    """How often a worker has started it."""
+    attempts_before_retry: int = 0
+    """The attempts before its last failure; they do not count against it."""
     created_at: str
     updated_at: str
     reason: str | None = None
     """Why it failed, or has no event: an error code and its message."""
     event_id: str | None = None
     extraction: Json = None
-    """Who extracted, by which prompt (`Provenance.members`); None as long as there is no plan."""
+    """The extractor and its prompt (`Provenance.members`); None until there is a plan."""
     patches: Sequence[PatchResult] = ()
     sealed: Json = None
-    """The plan, sealed under this record's key; None as long as there is none."""
+    """The plan, sealed under this record's key; None until there is one."""
 
     @property
     def key(self) -> ItemKey:
-        """Where it is stored."""
+        """The key of its record."""
         return replay_key(self.scope, self.replay_id)
 
     @property
     def finished(self) -> bool:
-        """Whether nothing is left to do, unless someone asks for a failed one again."""
+        """Whether nothing is left to do, unless somebody retries a failed one."""
         return self.status in FINISHED
 
     @property
     def duration(self) -> timedelta:
-        """From the snapshot's acceptance to the newest change of the record, both as stored."""
+        """The time from the snapshot's acceptance to the newest change of the record."""
         return from_text(self.updated_at) - from_text(self.created_at)
 
     @property
     def punctuality(self) -> str:
-        """Whether a finished replay kept what is promised: "in_time", "late", or "failed"."""
+        """Whether a finished replay met the objective: "in_time", "late" or "failed"."""
         if self.status is ReplayStatus.FAILED:
             return "failed"
         return "in_time" if self.duration <= PROMISED else "late"
 
     def members(self) -> dict[str, Any]:
-        """What the API tells of it."""
-        return {
-            "replay_id": self.replay_id,
-            "status": self.status.value,
-            "conversation_id": self.conversation_id,
-            "snapshot_id": self.snapshot_id,
-            "snapshot_uri": self.snapshot_uri,
-            "profile_id": self.profile_id,
-            "attempts": self.attempts,
-            "reason": self.reason,
-            "event_id": self.event_id,
-            "extraction": self.extraction,
-            "created_at": self.created_at,
-            "updated_at": self.updated_at,
-            "patches": [fate.members() for fate in self.patches],
-        }
+        """Return the members of the API's response."""
+        hidden = ("scope", "attempts_before_retry", "sealed")
+        members = {name: value for name, value in _members(self).items() if name not in hidden}
+        return {**members, "patches": [result.members() for result in self.patches]}
+
+    def start(self, now: datetime) -> "Replay":
+        """Count an attempt of a worker."""
+        return self._changed(now, status=ReplayStatus.RUNNING, attempts=self.attempts + 1)
+
+    def with_plan(
+        self, sealed: Json, now: datetime, *, extraction: Json, event_id: str | None, settled: Sequence[PatchResult]
+    ) -> "Replay":
+        """Add the plan; from now on no model is called. `settled`: the results that are known already."""
+        return self._changed(now, sealed=sealed, extraction=extraction, event_id=event_id, patches=tuple(settled))
+
+    def with_changed_plan(self, sealed: Json, now: datetime) -> "Replay":
+        """Replace the plan, which holds the next request."""
+        return self._changed(now, sealed=sealed)
+
+    def decide(self, result: PatchResult, now: datetime) -> "Replay":
+        """Add the result of a patch."""
+        return self._changed(now, patches=tuple(sorted((*self.patches, result), key=lambda one: one.index)))
+
+    def finish(self, now: datetime, unwritten: str | None = None) -> "Replay":
+        """Finish it; all patches have results. `unwritten`: why the event could not be written."""
+        lacking = any(one.status in (PatchStatus.CONFLICT, PatchStatus.REJECTED) for one in self.patches)
+        status = ReplayStatus.PARTIAL if lacking or unwritten else ReplayStatus.SUCCEEDED
+        return self._changed(now, status=status, reason=unwritten, event_id=None if unwritten else self.event_id)
+
+    def fail(self, reason: str, now: datetime) -> "Replay":
+        """Give it up; applied patches stay applied."""
+        return self._changed(now, status=ReplayStatus.FAILED, reason=reason)
+
+    def requeue(self, now: datetime) -> "Replay":
+        """Queue a failed one again; it continues where it stopped."""
+        return self._changed(now, status=ReplayStatus.QUEUED, reason=None, attempts_before_retry=self.attempts)
+
+    def _changed(self, now: datetime, **changes: Any) -> "Replay":
+        return replace(self, updated_at=to_text(now), **changes)
 
 
 def replay_key(scope: UserScope, replay_id: str) -> ItemKey:
-    """Where a replay's record is stored. Raises InvalidIdentifier."""
+    """Return the key of a replay's record. Raises InvalidIdentifier."""
     return ItemKey(scope, ItemKind.REPLAYS, replay_id)
 
 
 def new_replay(snapshot: Snapshot, now: datetime) -> Replay:
-    """The record of a snapshot that waits for its worker."""
+    """Return the record of a snapshot that is queued for a worker."""
     return Replay(
         scope=snapshot.scope,
         replay_id=snapshot.replay_id,
@@ -184,80 +191,29 @@ def new_replay(snapshot: Snapshot, now: datetime) -> Replay:
     )
 
 
-def started(replay: Replay, now: datetime) -> Replay:
-    """A worker begins, perhaps anew."""
-    return replace(replay, status=ReplayStatus.RUNNING, attempts=replay.attempts + 1, updated_at=to_text(now))
-
-
-def planned(
-    replay: Replay,
-    *,
-    extraction: Json,
-    event_id: str | None,
-    settled: Sequence[PatchResult],
-    sealed: Json,
-    now: datetime,
-) -> Replay:
-    """It is settled what will be tried; from here on no model is asked again."""
-    return replace(
-        replay,
-        extraction=extraction,
-        event_id=event_id,
-        patches=tuple(settled),
-        sealed=sealed,
-        updated_at=to_text(now),
-    )
-
-
-def prepared(replay: Replay, sealed: Json, now: datetime) -> Replay:
-    """The plan has changed: what will be sent next is in it."""
-    return replace(replay, sealed=sealed, updated_at=to_text(now))
-
-
-def decided(replay: Replay, fate: PatchResult, now: datetime) -> Replay:
-    """One more patch has its fate."""
-    fates = sorted((*replay.patches, fate), key=lambda each: each.number)
-    return replace(replay, patches=tuple(fates), updated_at=to_text(now))
-
-
-def ended(replay: Replay, now: datetime, unwritten: str | None = None) -> Replay:
-    """All patches have their fates. `unwritten`: why the event could not be written."""
-    lacking = any(fate.status in (PatchStatus.CONFLICT, PatchStatus.REJECTED) for fate in replay.patches)
-    status = ReplayStatus.PARTIAL if lacking or unwritten else ReplayStatus.SUCCEEDED
-    event_id = None if unwritten else replay.event_id
-    return replace(replay, status=status, reason=unwritten, event_id=event_id, updated_at=to_text(now))
-
-
-def failed(replay: Replay, reason: str, now: datetime) -> Replay:
-    """It is given up; what was applied stays applied."""
-    return replace(replay, status=ReplayStatus.FAILED, reason=reason, updated_at=to_text(now))
-
-
-def requeued(replay: Replay, now: datetime) -> Replay:
-    """A failed one waits again, and will go on from where it stopped."""
-    return replace(
-        replay, status=ReplayStatus.QUEUED, reason=None, begun_before=replay.attempts, updated_at=to_text(now)
-    )
-
-
 def dump(replay: Replay) -> bytes:
-    """Write the record."""
-    whose = {"tenant_id": replay.scope.tenant_id, "user_id": replay.scope.user_id}
-    return canonical({**whose, **replay.members(), "begun_before": replay.begun_before, "sealed": replay.sealed})
+    """Return the stored form."""
+    owner = {"tenant_id": replay.scope.tenant_id, "user_id": replay.scope.user_id}
+    private = {"attempts_before_retry": replay.attempts_before_retry, "sealed": replay.sealed}
+    return canonical({**owner, **replay.members(), **private})
 
 
 def load(data: bytes) -> Replay:
-    """Read what `dump` wrote. Raises HistoryCorrupt for any other bytes."""
+    """Read the stored form. Raises HistoryCorrupt."""
     try:
         members = orjson.loads(data)
         scope = UserScope(members.pop("tenant_id"), members.pop("user_id"))
         status = ReplayStatus(members.pop("status"))
-        patches = tuple(_fate(row) for row in members.pop("patches"))
+        patches = tuple(_result(row) for row in members.pop("patches"))
         return Replay(scope=scope, status=status, patches=patches, **members)
     except (ValueError, KeyError, TypeError, AttributeError, InvalidIdentifier) as error:
         raise HistoryCorrupt("The stored replay cannot be read.") from error
 
 
-def _fate(row: dict[str, Any]) -> PatchResult:
+def _result(row: dict[str, Any]) -> PatchResult:
     lists = {name: tuple(row.get(name, ())) for name in ("message_ids", "supports")}
     return PatchResult(**{**row, "status": PatchStatus(row["status"]), **lists})
+
+
+def _members(record: PatchResult | Replay) -> dict[str, Any]:
+    return {field.name: getattr(record, field.name) for field in fields(record)}

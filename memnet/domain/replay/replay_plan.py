@@ -1,4 +1,4 @@
-"""What a replay is going to do, settled once: the event, and each patch with its base and the request under way."""
+"""The plan of a replay, made once: the event, and each patch with its base and its current request."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -16,7 +16,7 @@ from memnet.domain.documents.commands import Evidence
 from memnet.domain.documents.rebase import Rebased, rebase
 from memnet.domain.events.event import MAX_DIGEST, MAX_WORDS
 from memnet.domain.replay.extraction import Digest, Extraction, ProposedPatch, SourceDocument
-from memnet.domain.replay.injected_context import strip_messages
+from memnet.domain.replay.prompt_input import strip_messages
 from memnet.domain.replay.proposal import ALREADY_THERE, ConflictDetails, Proposal, Request, load_proposal
 from memnet.domain.replay.replay import PatchResult, PatchStatus
 from memnet.domain.replay.snapshot import Snapshot
@@ -27,18 +27,18 @@ SOURCE_TYPE = "chat"
 
 @dataclass(frozen=True, slots=True)
 class PlannedPatch:
-    """One patch; `request` None: what is sent depends on the patches of the same document before it."""
+    """One patch. `request` None: the request depends on earlier patches of the same document."""
 
     proposal: Proposal
     request: Request | None
-    dispute: ConflictDetails | None = None
-    """Why it is in conflict, once it is."""
+    conflict: ConflictDetails | None = None
+    """Why it is in conflict."""
 
-    def fate(self, status: PatchStatus, **known: Any) -> PatchResult:
-        """Its fate, as the replay's record tells it."""
+    def result(self, status: PatchStatus, **known: Any) -> PatchResult:
+        """Return its result for the replay's record."""
         proposal = self.proposal
         return PatchResult(
-            number=proposal.number,
+            index=proposal.index,
             binding_id=proposal.binding_id,
             namespace=proposal.key.namespace,
             path=proposal.key.path,
@@ -55,27 +55,23 @@ class ReplayPlan:
     """The plain form of a replay's sealed part."""
 
     event: Json
-    """The members of the event; None if there is nothing to tell."""
+    """The members of the event; None if there is no digest."""
     patches: Sequence[PlannedPatch]
 
-    def patch(self, number: int) -> PlannedPatch:
-        """The patch of that number."""
-        return self.patches[number - 1]
-
-    def changed(self, number: int, **changes: Any) -> "ReplayPlan":
-        """The plan with something of one patch replaced."""
+    def change(self, index: int, **changes: Any) -> "ReplayPlan":
+        """Return the plan with members of one patch replaced."""
         patches = list(self.patches)
-        patches[number - 1] = replace(patches[number - 1], **changes)
+        patches[index - 1] = replace(patches[index - 1], **changes)
         return replace(self, patches=tuple(patches))
 
     def dump(self) -> bytes:
-        """Write it; a document that several patches were proposed on stands in it once."""
-        bases = {_place(patch.proposal): patch.proposal.base for patch in self.patches}
+        """Return the plaintext to be sealed. Each document's base is in it once."""
+        bases = {f"{one.proposal.key.namespace}/{one.proposal.key.path}": one.proposal.base for one in self.patches}
         rows = [
             {
                 "proposal": patch.proposal.members(),
                 "request": None if patch.request is None else patch.request.members(),
-                "dispute": None if patch.dispute is None else patch.dispute.members(),
+                "conflict": None if patch.conflict is None else patch.conflict.members(),
             }
             for patch in self.patches
         ]
@@ -83,7 +79,7 @@ class ReplayPlan:
 
 
 def load(scope: UserScope, data: bytes) -> ReplayPlan:
-    """Read what `Plan.dump` wrote. Raises DecryptionFailed."""
+    """Read what `ReplayPlan.dump` wrote. Raises DecryptionFailed."""
     try:
         members = orjson.loads(data)
         return ReplayPlan(members["event"], tuple(_patch(scope, row, members["bases"]) for row in members["patches"]))
@@ -93,20 +89,20 @@ def load(scope: UserScope, data: bytes) -> ReplayPlan:
 
 def make_plan(
     snapshot: Snapshot,
-    shown: Sequence[SourceDocument],
+    sources: Sequence[SourceDocument],
     extraction: Extraction,
     rules: Mapping[str, Sequence[SectionUpkeep]],
 ) -> ReplayPlan:
-    """Settle what is done with an extraction from `snapshot` on the documents that were shown.
+    """Plan the patches and the event of an extraction.
 
-    The first patch of a document is sent on the version it was proposed on: as it is, but that the evidence of what the
-    document says already joins it there. `rules` are the profile's upkeep rules, by binding.
+    The first patch of a document is sent for the version it was proposed on; its evidence joins equal content there.
+    `rules` are the profile's upkeep rules, by binding.
     """
-    contents = {(document.key, document.etag): document.content for document in shown}
+    contents = {(document.key, document.etag): document.content for document in sources}
     seen = set()
     patches = []
-    for number, proposed in enumerate(extraction.patches, start=1):
-        proposal = _proposal(snapshot, extraction, number, proposed, contents[proposed.key, proposed.base_etag])
+    for index, proposed in enumerate(extraction.patches, start=1):
+        proposal = _proposal(snapshot, extraction, index, proposed, contents[proposed.key, proposed.base_etag])
         rebased = rebase(proposal.ops, proposal.base, proposal.base, rules.get(proposal.binding_id, ()))
         request = None
         if proposed.key not in seen and isinstance(rebased, Rebased) and rebased.ops:
@@ -116,16 +112,16 @@ def make_plan(
     return ReplayPlan(None if extraction.digest is None else _event(snapshot, extraction.digest), tuple(patches))
 
 
-def settled_fates(extraction: Extraction, namespaces: dict[str, str]) -> list[PatchResult]:
-    """The fates of what was settled before it came to a document, numbered behind the patches: known, then rejected.
+def settled_results(extraction: Extraction, namespaces: dict[str, str]) -> list[PatchResult]:
+    """Return the results that are known at once, after the patches by index: known content, then rejections.
 
-    What is known counts as applied, without a change; its fate says what it supports. `namespaces` says which namespace
-    a binding is in; a proposal may name a binding that there is not.
+    Known content counts as applied, without a change. `namespaces` holds the namespace of each binding; a proposal may
+    name an unknown one.
     """
     first = len(extraction.patches) + 1
     known = [
         PatchResult(
-            number=number,
+            index=index,
             binding_id=found.binding_id,
             namespace=found.key.namespace,
             path=found.key.path,
@@ -136,27 +132,27 @@ def settled_fates(extraction: Extraction, namespaces: dict[str, str]) -> list[Pa
             supports=tuple(found.supports),
             etag=found.etag,
         )
-        for number, found in enumerate(extraction.known, start=first)
+        for index, found in enumerate(extraction.known, start=first)
     ]
     rejected = [
         PatchResult(
-            number=number,
+            index=index,
             binding_id=refused.binding_id,
             namespace=namespaces.get(refused.binding_id, ""),
             path=refused.path,
             status=PatchStatus.REJECTED,
             reason=f"{refused.code}: {refused.reason}",
         )
-        for number, refused in enumerate(extraction.rejected, start=first + len(known))
+        for index, refused in enumerate(extraction.rejected, start=first + len(known))
     ]
     return known + rejected
 
 
-def _proposal(snapshot: Snapshot, extraction: Extraction, number: int, proposed: ProposedPatch, base: Json) -> Proposal:
+def _proposal(snapshot: Snapshot, extraction: Extraction, index: int, proposed: ProposedPatch, base: Json) -> Proposal:
     spoken = [message.timestamp for message in snapshot.messages if message.message_id in set(proposed.message_ids)]
     return Proposal(
         replay_id=snapshot.replay_id,
-        number=number,
+        index=index,
         profile_id=snapshot.profile_id,
         binding_id=proposed.binding_id,
         key=proposed.key,
@@ -179,7 +175,7 @@ def _proposal(snapshot: Snapshot, extraction: Extraction, number: int, proposed:
 
 
 def _event(snapshot: Snapshot, digest: Digest) -> Json:
-    """Everything in it follows from the snapshot and the digest, so that it is the same event however often written."""
+    """Return the event; it depends on the snapshot and the digest alone, so that a repeated write is the same event."""
     ids = [message.message_id for message in strip_messages(snapshot.messages) if message.content]
     return {
         "event_id": f"{RESERVED}{snapshot.replay_id}",
@@ -194,7 +190,7 @@ def _event(snapshot: Snapshot, digest: Digest) -> Json:
         "evidence": _bounded(
             {
                 "conversation_id": snapshot.conversation_id,
-                # By whose rule the event is kept.
+                # Its retention rule applies to the event.
                 "profile_id": snapshot.profile_id,
                 "span": {"start": 0, "end": len(snapshot.messages) - 1},
             },
@@ -204,7 +200,7 @@ def _event(snapshot: Snapshot, digest: Digest) -> Json:
 
 
 def _bounded(evidence: Evidence, message_ids: Sequence[str]) -> Evidence:
-    """The evidence with as many of the messages' ids, from the first one on, as it may be long."""
+    """Return the evidence with the first message ids, as many as its size limit allows."""
     left = MAX_EVIDENCE_BYTES - len(canonical({**evidence, "message_ids": []}))
     kept: list[str] = []
     for message_id in message_ids:
@@ -215,14 +211,10 @@ def _bounded(evidence: Evidence, message_ids: Sequence[str]) -> Evidence:
     return {**evidence, "message_ids": kept}
 
 
-def _place(proposal: Proposal) -> str:
-    return f"{proposal.key.namespace}/{proposal.key.path}"
-
-
 def _patch(scope: UserScope, row: dict[str, Any], bases: dict[str, Json]) -> PlannedPatch:
     proposal = row["proposal"]
     return PlannedPatch(
         load_proposal(scope, proposal, bases[f"{proposal['namespace']}/{proposal['path']}"]),
         None if row["request"] is None else Request(**row["request"]),
-        None if row["dispute"] is None else ConflictDetails(**row["dispute"]),
+        None if row["conflict"] is None else ConflictDetails(**row["conflict"]),
     )

@@ -1,7 +1,7 @@
-"""Extraction without a model: the sentences that tell most of a conversation, and what its user says in so many words.
+"""Extraction without a model: a digest of the most informative sentences, and facts that match fixed patterns.
 
-The same every time, and it knows no meaning: its candidates claim so little confidence that they wait for somebody's
-confirmation. The ways of saying that it knows are English; of other languages it makes a digest.
+It is deterministic and does not understand meaning, so its proposals claim a confidence that requires confirmation. The
+patterns are English; for other languages it makes only a digest.
 """
 
 import re
@@ -16,36 +16,36 @@ from memnet.domain.core.invisible_characters import strip_invisible
 from memnet.domain.core.json_patch import pointer, pointer_text
 from memnet.domain.core.sentences import names, sentences, words
 from memnet.domain.documents.sensitive import is_sensitive
+from memnet.domain.replay.extraction import ModelOutput, OutputDigest
 from memnet.domain.replay.extraction_guardrails import ExtractionContext, routed_ids
-from memnet.domain.replay.extraction_output import ModelOutput, OutputDigest
 from memnet.domain.replay.snapshot import Message
 
 MAX_DIGEST_CHARS: Final = 320
 MAX_SENTENCE_CHARS: Final = 240
 MAX_TEXT_CHARS: Final = 300
-MIN_SENTENCE_CHARS: Final = 4
-"""Words; what is shorter tells little by itself."""
+MIN_SENTENCE_WORDS: Final = 4
+"""The fewest words of a sentence in a digest."""
 MAX_SENTENCES: Final = 4_000
-"""Of a longer conversation the last ones are looked at."""
+"""The last sentences of a longer conversation are read."""
 MAX_KEYWORDS: Final = 5
 MAX_ENTITIES: Final = 5
 MIN_KEYWORD_CHARS: Final = 5
 MAX_KEYWORD_CHARS: Final = 40
 MAX_PER_MESSAGE: Final = 2
 STATED: Final = 3
-"""A sentence in which the user says something worth proposing counts like so many keywords more."""
+"""The score of a sentence that matches a pattern, in keywords."""
 
 _LEAD = (
     r"^(?:(?:and|also|but|so|oh|ok|okay|well|yeah|yes|btw|by the way|please|since then),? "
     r"|(?:hey|hi|hello|thanks|wow)\b[\w ]{0,20}, "
     r"|(?:yesterday|recently|last \w+|this \w+),? ){0,4}"
 )
-"""What may stand before a statement without making it another."""
+"""Words that may precede a statement without changing it."""
 
 
 @dataclass(frozen=True, slots=True)
 class Pattern:
-    """A way of saying something; the group `text` is what is proposed."""
+    """A phrase pattern; its group `text` is proposed."""
 
     says: str
     confidence: float
@@ -72,25 +72,25 @@ PATTERNS: Final = (
     _pattern("statement", 0.4, _LEAD + r"(?P<text>my (?:\w+ ){1,3}(?:is|are) .+)"),
     _pattern("statement", 0.3, _LEAD + r"(?P<text>I (?:really )?(?:love|enjoy) \w+ing\b.+)"),
 )
-"""In the order of precedence: a sentence is taken in one way."""
+"""In order of precedence: a sentence matches one pattern."""
 
 
 @dataclass(frozen=True, slots=True)
 class Match:
-    """One sentence, by whom, and what it proposes if the user says it in a way that is known."""
+    """One sentence of a message, and its pattern and proposed text if one matches."""
 
     text: str
     message: Message
     match: tuple[Pattern, str] | None
 
 
-def answer_by_rules(subject: ExtractionContext) -> ModelOutput:
-    """What the rules make of a conversation, in the form of a model's answer, to be judged like one."""
-    said = list(_said(subject))[-MAX_SENTENCES:]
+def extract_by_rules(subject: ExtractionContext) -> ModelOutput:
+    """Return the result of the rules in the form of a model's output, for the same guardrails."""
+    said = list(_sentences(subject))[-MAX_SENTENCES:]
     keywords = _keywords(said)
     chosen = _choose(said, keywords)
     rules = subject.profile.extraction
-    found = [] if rules is None else [patch for cue in rules.cues for patch in _candidates(said, cue, subject)]
+    found = [] if rules is None else [patch for phrase in rules.cues for patch in _candidates(said, phrase, subject)]
     patches = found[: 0 if rules is None else rules.max_patches]
     if not chosen:
         return ModelOutput(None, patches)
@@ -100,15 +100,15 @@ def answer_by_rules(subject: ExtractionContext) -> ModelOutput:
     return ModelOutput(digest, patches)
 
 
-def _said(subject: ExtractionContext) -> Iterator[Match]:
-    """What was said aloud: what systems and tools put into a conversation is neither told nor learnt from."""
+def _sentences(subject: ExtractionContext) -> Iterator[Match]:
+    """Yield the sentences of users and assistants; messages of systems and tools are ignored."""
     denied, rules = subject.profile.denied_fields, subject.profile.sensitive_content
     for message in subject.messages:
         if message.role not in ("user", "assistant"):
             continue
         for sentence in sentences(message.content):
             text = strip_invisible(sentence)
-            # Asked of the sentence as it was said: what is invisible in it must not split a name.
+            # The original sentence is checked: a removed invisible character would split a name.
             if text and len(text) <= MAX_SENTENCE_CHARS and not is_sensitive(sentence, denied, rules):
                 yield Match(text, message, _match(text) if message.role == "user" else None)
 
@@ -123,20 +123,22 @@ def _match(sentence: str) -> tuple[Pattern, str] | None:
     return None
 
 
-def _candidates(said: Sequence[Match], cue: TriggerPhrase, subject: ExtractionContext) -> Iterator[dict[str, object]]:
+def _candidates(
+    said: Sequence[Match], phrase: TriggerPhrase, subject: ExtractionContext
+) -> Iterator[dict[str, object]]:
     per_message: Counter[str] = Counter()
     for one in said:
-        if one.match is None or one.match[0].says != cue.says:
+        if one.match is None or one.match[0].says != phrase.says:
             continue
         per_message[one.message.message_id] += 1
         if per_message[one.message.message_id] > MAX_PER_MESSAGE:
             continue
         pattern, text = one.match
-        for document in subject.shown:
-            if document.binding_id == cue.binding_id:
-                path = pointer_text((ROOT, *pointer(cue.section), "-"))
+        for document in subject.sources:
+            if document.binding_id == phrase.binding_id:
+                path = pointer_text((ROOT, *pointer(phrase.section), "-"))
                 yield {
-                    "target_binding_id": cue.binding_id,
+                    "target_binding_id": phrase.binding_id,
                     "target_path": document.key.path,
                     "ops": [{"op": "add", "path": path, "value": text}],
                     "confidence": pattern.confidence,
@@ -151,7 +153,7 @@ def _keywords(said: Sequence[Match]) -> list[str]:
 
 
 def _choose(said: Sequence[Match], keywords: Sequence[str]) -> list[Match]:
-    """The best sentences that fit, in the order in which they were said."""
+    """Return the best sentences that fit, in the order of the conversation."""
     worth = {number: _worth(one, keywords) for number, one in enumerate(said)}
     if any(worth.values()):
         worth = {number: value for number, value in worth.items() if value}
@@ -166,7 +168,7 @@ def _choose(said: Sequence[Match], keywords: Sequence[str]) -> list[Match]:
 
 
 def _worth(one: Match, keywords: Sequence[str]) -> int:
-    if len(one.text.split()) < MIN_SENTENCE_CHARS:
+    if len(one.text.split()) < MIN_SENTENCE_WORDS:
         return 0
     return len(_long_words(one.text) & set(keywords)) + (STATED if one.match else 0)
 

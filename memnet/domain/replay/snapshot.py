@@ -1,7 +1,8 @@
-"""A snapshot: a conversation as it was, to be replayed. It is stored sealed and create-only."""
+"""A snapshot: a stored conversation, sealed and create-only; and the record of each time it is read."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from typing import Annotated, Literal
 
 import orjson
@@ -11,8 +12,9 @@ from memnet.domain.catalog.profile import Profile
 from memnet.domain.core.canonical_json import canonical, sha256_hex
 from memnet.domain.core.errors import DecryptionFailed
 from memnet.domain.core.identifiers import SEGMENT, check_identifier
-from memnet.domain.core.scope import UserScope
-from memnet.domain.core.user_item import ItemKey, ItemKind
+from memnet.domain.core.scope import Actor, UserScope
+from memnet.domain.core.timestamps import to_text
+from memnet.domain.core.user_item import ItemKey, ItemKind, dated_key
 from memnet.domain.events.event import Time, Word
 
 MAX_MESSAGES = 2000
@@ -32,7 +34,7 @@ class Message(BaseModel):
 
 
 class Conversation(BaseModel):
-    """What a client sends: the messages in their order, and the profile that they are replayed under."""
+    """The body of a request: the messages in order, and the profile of the replay."""
 
     model_config = ConfigDict(strict=True, extra="forbid", frozen=True)
 
@@ -57,9 +59,9 @@ class Snapshot:
     profile_id: str
     profile_version: str
     profile_sha256: str
-    """The text of the profile that the snapshot was taken under."""
+    """The hash of the profile's text at that time."""
     service_id: str
-    """The principal that sent it."""
+    """The principal that submitted it."""
     messages: Sequence[Message]
 
     def __post_init__(self) -> None:
@@ -68,21 +70,21 @@ class Snapshot:
 
     @property
     def key(self) -> ItemKey:
-        """Where it is stored."""
+        """The key of its blob."""
         return snapshot_key(self.scope, self.conversation_id, self.snapshot_id)
 
     @property
     def uri(self) -> str:
-        """How evidence points to it: the blob's name in the service's container."""
+        """Its URI in evidence: the blob's name in the container."""
         return f"blob://{self.key.blob_name}"
 
     @property
     def replay_id(self) -> str:
-        """The id of its one replay."""
+        """The id of its replay."""
         return replay_id_of(self.key)
 
     def dump(self) -> bytes:
-        """The canonical plaintext; equal snapshots, equal bytes."""
+        """Return the canonical plaintext; equal snapshots have equal bytes."""
         return canonical(
             {
                 "conversation_id": self.conversation_id,
@@ -97,21 +99,21 @@ class Snapshot:
 
 
 def snapshot_key(scope: UserScope, conversation_id: str, snapshot_id: str) -> ItemKey:
-    """Where a snapshot is stored. Raises InvalidIdentifier."""
+    """Return the key of a snapshot's blob. Raises InvalidIdentifier."""
     check_identifier("conversation_id", conversation_id)
     check_identifier("snapshot_id", snapshot_id)
     return ItemKey(scope, ItemKind.SNAPSHOTS, f"{conversation_id}/{snapshot_id}")
 
 
 def replay_id_of(key: ItemKey) -> str:
-    """The id of the one replay of the snapshot that is stored there."""
+    """Return the id of the replay of the snapshot with this key."""
     return f"rpl-{sha256_hex(key.blob_name.encode())[:32]}"
 
 
 def take(
     conversation: Conversation, scope: UserScope, conversation_id: str, service_id: str, profile: Profile
 ) -> Snapshot:
-    """Put a conversation below its user, under its profile. Without a snapshot_id the content names the snapshot."""
+    """Return the snapshot of a conversation. Without a snapshot_id the id is derived from the content."""
     content = [conversation.profile_id, service_id, [message.model_dump() for message in conversation.messages]]
     return Snapshot(
         scope=scope,
@@ -133,3 +135,32 @@ def load(scope: UserScope, data: bytes) -> Snapshot:
         return Snapshot(scope=scope, messages=messages, **members)
     except (ValueError, KeyError, TypeError, AttributeError, ValidationError) as error:
         raise DecryptionFailed() from error
+
+
+@dataclass(frozen=True, slots=True)
+class SnapshotAccess:
+    """One read of a snapshot. It is stored before the snapshot is returned, and holds no content."""
+
+    key: ItemKey
+    accessed_at: str
+    actor: Actor
+    snapshot: Snapshot
+
+    def dump(self) -> bytes:
+        """Return the record as it is stored and listed."""
+        return canonical(
+            {
+                "access_id": self.key.name,
+                "accessed_at": self.accessed_at,
+                "principal": self.actor.principal,
+                "roles": sorted(self.actor.roles),
+                "conversation_id": self.snapshot.conversation_id,
+                "snapshot_id": self.snapshot.snapshot_id,
+                "snapshot_uri": self.snapshot.uri,
+            }
+        )
+
+
+def access_of(snapshot: Snapshot, actor: Actor, now: datetime, unique: str) -> SnapshotAccess:
+    """Return the record of a read; `unique` distinguishes reads of the same moment."""
+    return SnapshotAccess(dated_key(snapshot.scope, ItemKind.ACCESSES, now, unique), to_text(now), actor, snapshot)

@@ -1,4 +1,4 @@
-"""What keeps a document fresh: expired entries go, and what nobody has verified for too long waits for confirmation."""
+"""Plan the refresh of a document: remove expired entries, and return stale ones for confirmation."""
 
 from datetime import datetime
 
@@ -20,70 +20,70 @@ ID_CHARS = 32
 
 
 def plan_freshness(
-    content: Json, rules: WriteRules, around: ProtectedSections, now: datetime, *, proposer: str
+    content: Json, rules: WriteRules, protected: ProtectedSections, now: datetime, *, proposer: str
 ) -> MaintenancePlan:
-    """Work out what to do; `content` is not changed. `proposer` is named by the pending items.
+    """Return the plan; `content` is not changed. `proposer` is the principal of the pending items.
 
-    A stale entry becomes a pending item whose target would put it back, as far as the pending section has room; the
-    stalest goes first. A plan on what a plan has made has nothing to do.
+    A stale entry becomes a pending item whose target would restore it, as far as the pending section has room; the
+    stalest is moved first. A plan for the content of a plan is empty.
     """
-    sheet = ContentEditor(content, rules, around)
+    editor = ContentEditor(content, rules, protected)
     while True:
-        before = len(sheet.steps)
-        sheet.held = 0
-        sheet.expire(now)
-        for rule in sheet.tended:
-            _downgrade(sheet, rule, now, proposer)
-        if len(sheet.steps) == before:
-            return sheet.plan()
+        before = len(editor.steps)
+        editor.kept_for_space = 0
+        editor.expire(now)
+        for rule in editor.maintained:
+            _downgrade(editor, rule, now, proposer)
+        if len(editor.steps) == before:
+            return editor.plan()
 
 
-def _downgrade(sheet: ContentEditor, rule: SectionUpkeep, now: datetime, proposer: str) -> None:
-    entries = sheet.sheet(rule.section).entries
+def _downgrade(editor: ContentEditor, rule: SectionUpkeep, now: datetime, proposer: str) -> None:
+    entries = editor.section(rule.section).entries
     stale = [(verified_at(entry, rule), entry) for entry in entries if is_stale(entry, rule, now)]
     for _, entry in sorted(stale, key=lambda row: (row[0], canonical(row[1]))):
         position = next(place for place, other in enumerate(entries) if other is entry)
-        if not _move(sheet, rule, position, to_text(now), proposer):
-            sheet.held += 1
+        if not _move(editor, rule, position, to_text(now), proposer):
+            editor.kept_for_space += 1
 
 
-def _move(sheet: ContentEditor, rule: SectionUpkeep, position: int, proposed_at: str, proposer: str) -> bool:
-    pending = None if sheet.pending is None else sheet.open(sheet.pending)
-    if pending is None or _is_full(sheet, pending):
+def _move(editor: ContentEditor, rule: SectionUpkeep, position: int, proposed_at: str, proposer: str) -> bool:
+    pending = None if editor.pending is None else editor.ensure(editor.pending)
+    if pending is None or _is_full(editor, pending):
         return False
-    entries = sheet.sheet(rule.section).entries
-    if canonical(entries[position]) in sheet.held_entries(rule.section):
+    entries = editor.section(rule.section).entries
+    if canonical(entries[position]) in editor.protected_entries(rule.section):
         return False
     entry = entries.pop(position)
-    item = _item(sheet, rule, entry, proposed_at, proposer)
+    item = _item(editor, rule, entry, proposed_at, proposer)
     pending.entries.append(item)
-    fits = sheet.is_sound()
+    fits = editor.is_sound()
     entries.insert(position, entry)
     if not fits:
         pending.entries.pop()
         return False
     pending.origins.append(None)
-    sheet.remove(rule.section, position, EntryAction.STALE, into=item, tell=False)
+    editor.remove(rule.section, position, EntryAction.STALE, into=item, save=False)
     return True
 
 
-def _item(sheet: ContentEditor, rule: SectionUpkeep, entry: Json, proposed_at: str, proposer: str) -> Json:
+def _item(editor: ContentEditor, rule: SectionUpkeep, entry: Json, proposed_at: str, proposer: str) -> Json:
     return pending_item(
         {"op": "add", "path": f"/{ROOT}{rule.section}/-", "value": entry},
-        sheet.content,
+        editor.content,
         text_of(entry.get(rule.text_field, entry)),
-        pending_id=sha256_hex(canonical([proposed_at, rule.section, len(sheet.steps), entry]))[:ID_CHARS],
-        profile_id=sheet.rules.profile.profile_id,
-        binding_id=sheet.rules.binding.binding_id,
+        pending_id=sha256_hex(canonical([proposed_at, rule.section, len(editor.steps), entry]))[:ID_CHARS],
+        profile_id=editor.rules.profile.profile_id,
+        binding_id=editor.rules.binding.binding_id,
         confidence=confidence_of(entry, rule),
         evidence=entry[rule.evidence_field] if evidence_of(entry, rule) else None,
         proposed_at=proposed_at,
         proposed_by=proposer,
         on_behalf_of=None,
-        proposed_on=sheet.around.etag,
+        proposed_on=editor.protected.etag,
     )
 
 
-def _is_full(sheet: ContentEditor, pending: SectionEditor) -> bool:
+def _is_full(editor: ContentEditor, pending: SectionEditor) -> bool:
     name, *deeper = pointer(pending.path)
-    return not deeper and len(pending.entries) >= sheet.limits.get(name, len(pending.entries) + 1)
+    return not deeper and len(pending.entries) >= editor.limits.get(name, len(pending.entries) + 1)

@@ -1,28 +1,34 @@
-"""The upkeep of a document: who says how, what a plan is made of, and the proof that it loses nothing durable.
+"""A maintenance plan, the proof that it loses nothing durable, and the events that store the removed entries."""
 
-A plan is worked out on a worksheet, a copy of the content in whose sections entries are removed, replaced and added.
-"""
-
-from collections import Counter
-from collections.abc import Callable, Sequence
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
+from typing import Any
 
 import orjson
 
 from memnet.domain.catalog.catalog import Catalog
 from memnet.domain.catalog.upkeep_rules import SectionUpkeep
 from memnet.domain.catalog.write_rules import WriteRules
-from memnet.domain.core.canonical_json import canonical
+from memnet.domain.core.canonical_json import canonical, sha256_hex
+from memnet.domain.core.evidence import MAX_EVIDENCE_BYTES, Evidence
+from memnet.domain.core.identifiers import RESERVED
 from memnet.domain.core.json_patch import Op, pointer
-from memnet.domain.core.scope import DocumentKey, Json
+from memnet.domain.core.scope import DocumentKey, ETag, Json
 from memnet.domain.documents.entry import entries_at, entry_identity
 from memnet.domain.documents.protected_sections import ProtectedSections
+from memnet.domain.events.event import MAX_DIGEST, Event
+
+ID_CHARS = 40
+MAX_SERVICE_ID = 128
+Part = tuple[str, dict[str, Any]]
+"""The digest of an event, and the members of its evidence that hold entries."""
 
 
 class EntryAction(StrEnum):
-    """What becomes of an entry."""
+    """Why an entry leaves its section."""
 
     EXPIRED = "expired"
     MERGED = "merged"
@@ -35,14 +41,14 @@ class Step:
     """One entry that leaves its section. `into`: the entry it is merged into, or the pending item it becomes."""
 
     section: str
-    fate: EntryAction
+    action: EntryAction
     entry: Json
     into: Json = None
 
 
 @dataclass(frozen=True, slots=True)
 class Detail:
-    """Entries of one section that are written to events before they go."""
+    """Entries of one section that are written to events before they are removed."""
 
     section: str
     entries: tuple[Json, ...]
@@ -50,51 +56,47 @@ class Detail:
 
 @dataclass(frozen=True, slots=True)
 class MaintenancePlan:
-    """What would be done. Without `ops` there is nothing to do."""
+    """The changes to one content. Without `ops` there are none."""
 
     ops: list[Op]
     steps: tuple[Step, ...]
     details: tuple[Detail, ...]
-    held: int
-    """Stale entries that stay because the pending section cannot take them."""
+    kept_for_space: int
+    """Stale entries that stay because the pending section has no room."""
     content: Json
-    """What the operations make of the content."""
+    """The content after the operations."""
 
     def counts(self) -> dict[str, int]:
-        """How many entries have met which fate."""
-        return dict(Counter(step.fate.value for step in self.steps))
+        """Return the number of entries by action."""
+        return dict(Counter(step.action.value for step in self.steps))
 
 
 Planner = Callable[[Json, WriteRules, ProtectedSections, datetime], MaintenancePlan]
-"""Decides on a content what to do, by one profile's rules."""
+"""Plans the maintenance of a content by one profile's rules."""
 
 
 def profiles_maintaining(catalog: Catalog, key: DocumentKey) -> list[WriteRules]:
-    """Every profile with upkeep rules for a binding that covers the document, in the order of their ids.
-
-    One after the other keeps the document up, each in a change of its own.
-    """
+    """Return the rules of the profiles with upkeep rules for the document, by id; each makes its own change."""
     return [rules for rules in catalog.covering(key) if rules.profile.upkeep_rules.get(rules.binding.binding_id)]
 
 
-def lost(
-    before: Json, plan: MaintenancePlan, rules: WriteRules, around: ProtectedSections, *, told: Sequence[Json]
+def find_lost(
+    before: Json, plan: MaintenancePlan, rules: WriteRules, protected: ProtectedSections, *, saved: Sequence[Json]
 ) -> tuple[str, ...]:
-    """What a plan would lose for good: the sections in which a durable entry of `before` is nowhere afterwards.
+    """Return the sections that would lose a durable entry; empty if the plan is safe.
 
-    It, or one that says the same, may stand there still, or wait in the pending section, or be among the entries
-    `told` in events. A change outside of the sections that the rules name is a loss, too, told as "". Empty: all is
-    well.
+    An entry is safe if it or an equal one remains, is pending, or is among the entries `saved` in events. A change
+    outside of the sections with rules is a loss as well, reported as "".
     """
     profile, binding_id = rules.profile, rules.binding.binding_id
-    tended = profile.upkeep_rules.get(binding_id, ())
+    maintained = profile.upkeep_rules.get(binding_id, ())
     pending = profile.pending_sections.get(binding_id)
-    sections = {rule.section for rule in tended} | ({pending} if pending else set())
+    sections = {rule.section for rule in maintained} | ({pending} if pending else set())
     missing = [] if _without(before, sections) == _without(plan.content, sections) else [""]
     waiting = [item["target"].get("value") for item in _proposals(plan.content, pending)]
-    for rule in tended:
-        found = [*entries_at(plan.content, rule.section), *waiting, *told]
-        if around.is_durable(rule.section) and not _are_among(found, entries_at(before, rule.section), rule):
+    for rule in maintained:
+        found = [*entries_at(plan.content, rule.section), *waiting, *saved]
+        if protected.is_durable(rule.section) and not _are_among(found, entries_at(before, rule.section), rule):
             missing.append(rule.section)
     return tuple(missing)
 
@@ -111,7 +113,7 @@ def _proposals(content: Json, pending: str | None) -> list[dict[str, Json]]:
 
 
 def _without(content: Json, sections: set[str]) -> bytes:
-    """The content with these sections emptied; an absent one is as good as an empty one."""
+    """Return the content with these sections emptied; an absent section equals an empty one."""
     copy = orjson.loads(canonical(content))
     for section in sections:
         *parents, name = pointer(section)
@@ -121,3 +123,90 @@ def _without(content: Json, sections: set[str]) -> bytes:
         if isinstance(holder, dict):
             holder[name] = []
     return canonical(copy)
+
+
+def detail_events(
+    plan: MaintenancePlan,
+    key: DocumentKey,
+    etag: ETag,
+    rules: WriteRules,
+    *,
+    source_type: str,
+    service_id: str,
+    timestamp: str,
+) -> list[Event]:
+    """Return the events that store the removed entries of the version `etag`, written at `timestamp`.
+
+    They depend on the version and the entries alone: a repeated run writes the same events. Each holds its entries as
+    `evidence.entries`; an entry too long for one event is stored in several parts.
+    """
+    texts = {rule.section: rule.text_field for rule in rules.profile.upkeep_rules.get(rules.binding.binding_id, ())}
+    filled = rules.binding.value_in(key)
+    events = []
+    for detail in plan.details:
+        origin = {"namespace": key.namespace, "path": key.path, "etag": etag, "section": detail.section}
+        room = MAX_EVIDENCE_BYTES - len(canonical({**origin, "entries": []}))
+        for text, members in _parts(detail.entries, texts[detail.section], room):
+            seed = canonical([key.blob_name, origin, text, members])
+            events.append(
+                Event(
+                    event_id=f"{RESERVED}{source_type}-{sha256_hex(seed)[:ID_CHARS]}",
+                    service_id=service_id[:MAX_SERVICE_ID],
+                    timestamp=timestamp,
+                    source_type=source_type,
+                    digest=text,
+                    project_ids=[] if filled is None else [filled],
+                    evidence=Evidence.model_validate({**origin, **members}),
+                )
+            )
+    return events
+
+
+def entries_in(events: Sequence[Event]) -> list[Json]:
+    """Return the entries in the events, with parts joined."""
+    whole: list[Json] = []
+    parts: dict[str, dict[int, str]] = defaultdict(dict)
+    for event in events:
+        members = event.evidence.members() if event.evidence else {}
+        whole += members.get("entries", [])
+        if "entry" in members:
+            parts[members["entry"]][members["part"]] = event.digest
+    texts = {name: "".join(text for _, text in sorted(found.items())) for name, found in parts.items()}
+    return whole + [orjson.loads(text) for name, text in texts.items() if sha256_hex(text.encode()) == name]
+
+
+def _parts(entries: Sequence[Json], text_field: str, room: int) -> Iterator[Part]:
+    texts: list[str] = []
+    held: list[Json] = []
+    for entry in entries:
+        text = _text(entry, text_field)
+        if texts and not _fits([*texts, text], [*held, entry], room):
+            yield _joined(texts), {"entries": held}
+            texts, held = [], []
+        if _fits([text], [entry], room):
+            texts, held = [*texts, text], [*held, entry]
+        else:
+            yield from _slices(entry)
+    if texts:
+        yield _joined(texts), {"entries": held}
+
+
+def _fits(texts: list[str], entries: list[Json], room: int) -> bool:
+    return len(_joined(texts)) <= MAX_DIGEST and len(canonical(entries)) - len(b"[]") <= room
+
+
+def _joined(texts: list[str]) -> str:
+    return "\n".join(texts)
+
+
+def _slices(entry: Json) -> Iterator[Part]:
+    text = canonical(entry).decode()
+    count = -(-len(text) // MAX_DIGEST)
+    for part in range(count):
+        piece = text[part * MAX_DIGEST : (part + 1) * MAX_DIGEST]
+        yield piece, {"entry": sha256_hex(text.encode()), "part": part + 1, "parts": count}
+
+
+def _text(entry: Json, text_field: str) -> str:
+    text = entry.get(text_field) if isinstance(entry, dict) else entry
+    return text if isinstance(text, str) and text.strip() else canonical(entry).decode()

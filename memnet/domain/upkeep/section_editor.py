@@ -1,4 +1,4 @@
-"""The copy of a content on which a plan is worked out; at the end it tells the operations that lead there."""
+"""A copy of a content that a planner edits; it returns the operations that make the same changes."""
 
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -19,7 +19,7 @@ from memnet.domain.upkeep.maintenance import Detail, EntryAction, MaintenancePla
 
 @dataclass(slots=True)
 class SectionEditor:
-    """One section: its entries, which are those in the content itself, and where each stood before (None: nowhere)."""
+    """One section: its entries, shared with the content, and the former index of each (None: it is new)."""
 
     path: str
     entries: list[Json]
@@ -29,7 +29,7 @@ class SectionEditor:
     removed: set[int] = field(default_factory=set)
 
     def ops(self) -> list[Op]:
-        """Replace, then remove from the end, so that no index shifts before it is used, then add."""
+        """Return replacements, then removals from the end, so that no index shifts before its use, then additions."""
         if self.is_new:
             return self.whole() if self.entries else []
         at = f"/{ROOT}{self.path}"
@@ -43,85 +43,87 @@ class SectionEditor:
         return ops + [{"op": "add", "path": f"{at}/-", "value": entry} for origin, entry in placed if origin is None]
 
     def whole(self) -> list[Op]:
-        """The same in one operation."""
+        """Return one operation with all entries."""
         return [{"op": "add" if self.is_new else "replace", "path": f"/{ROOT}{self.path}", "value": self.entries}]
 
 
 class ContentEditor:
-    """A content under upkeep by one profile's rules."""
+    """A content that is maintained by one profile's rules."""
 
-    def __init__(self, content: Json, rules: WriteRules, around: ProtectedSections) -> None:
+    def __init__(self, content: Json, rules: WriteRules, protected: ProtectedSections) -> None:
         """`content` is copied."""
         self.content: Json = orjson.loads(canonical(content))
         self.rules = rules
-        self.around = around
+        self.protected = protected
         binding_id = rules.binding.binding_id
-        self.tended = rules.profile.upkeep_rules.get(binding_id, ())
+        self.maintained = rules.profile.upkeep_rules.get(binding_id, ())
         self.pending = rules.profile.pending_sections.get(binding_id)
         self.limits = rules.profile.array_limits(binding_id)
         self.steps: list[Step] = []
-        self.held = 0
-        self._sheets: dict[str, SectionEditor] = {}
-        self._told: dict[str, list[tuple[int, Json]]] = {}
+        self.kept_for_space = 0
+        self._sections: dict[str, SectionEditor] = {}
+        self._removed: dict[str, list[tuple[int, Json]]] = {}
 
-    def sheet(self, section: str) -> SectionEditor:
-        """The section; one that is not there has no entries."""
-        if section not in self._sheets:
+    def section(self, section: str) -> SectionEditor:
+        """Return the section; a missing one has no entries."""
+        if section not in self._sections:
             entries = entries_at(self.content, section)
-            self._sheets[section] = SectionEditor(section, entries, list(range(len(entries))))
-        return self._sheets[section]
+            self._sections[section] = SectionEditor(section, entries, list(range(len(entries))))
+        return self._sections[section]
 
-    def open(self, section: str) -> SectionEditor | None:
-        """The section to add to, made if it is not there; None if it cannot be."""
+    def ensure(self, section: str) -> SectionEditor | None:
+        """Return the section, created if it is missing; None if it cannot be."""
         name = pointer(section)[-1]
         holder = self._holder(section)
         if not isinstance(holder, dict):
             return None
         if name not in holder:
             holder[name] = []
-            self._sheets[section] = SectionEditor(section, holder[name], [], is_new=True)
-        return self.sheet(section) if isinstance(holder[name], list) else None
+            self._sections[section] = SectionEditor(section, holder[name], [], is_new=True)
+        return self.section(section) if isinstance(holder[name], list) else None
 
     def size(self) -> int:
-        """Characters of the canonical JSON."""
+        """Return the characters of the canonical JSON."""
         return len(canonical(self.content).decode())
 
     def is_sound(self) -> bool:
-        """Whether the content is still one that the schema and `max_chars` admit."""
+        """Return whether the content obeys the schema and `max_chars`."""
         return not self.rules.schema.violations(self.content) and self.size() <= self.rules.binding.max_chars
 
-    def held_entries(self, section: str) -> set[bytes]:
-        """The entries, in canonical form, that stay as they are because a pending item would change or remove them."""
-        items = [item for pending in self.around.pending for item in entries_at(self.content, pending)]
-        return {entry for item in items for entry in _meant(item, section)}
+    def protected_entries(self, section: str) -> set[bytes]:
+        """Return the entries, in canonical form, that a pending item would change or remove; they stay unchanged."""
+        items = [item for pending in self.protected.pending for item in entries_at(self.content, pending)]
+        return {entry for item in items for entry in _touched(item, section)}
 
-    def remove(self, section: str, position: int, fate: EntryAction, *, into: Json = None, tell: bool = True) -> None:
-        """Take an entry out; `tell`: its detail goes to an event."""
-        sheet = self.sheet(section)
-        entry, origin = sheet.entries.pop(position), sheet.origins.pop(position)
+    def remove(self, section: str, position: int, action: EntryAction, *, into: Json = None, save: bool = True) -> None:
+        """Remove an entry; `save`: it is written to an event."""
+        editor = self.section(section)
+        entry, origin = editor.entries.pop(position), editor.origins.pop(position)
         if origin is not None:
-            sheet.removed.add(origin)
-        self.steps.append(Step(section, fate, entry, into))
-        if tell:
-            self._told.setdefault(section, []).append((origin or 0, entry))
+            editor.removed.add(origin)
+        self.steps.append(Step(section, action, entry, into))
+        if save:
+            self._removed.setdefault(section, []).append((origin or 0, entry))
 
     def replace(self, section: str, position: int, value: Json) -> None:
-        """Put another entry in the place of one."""
-        sheet = self.sheet(section)
-        sheet.entries[position] = value
-        origin = sheet.origins[position]
+        """Replace an entry."""
+        editor = self.section(section)
+        editor.entries[position] = value
+        origin = editor.origins[position]
         if origin is not None:
-            sheet.replaced.add(origin)
+            editor.replaced.add(origin)
 
     def expire(self, now: datetime) -> None:
-        """Remove what says that its time has passed."""
-        for rule in self.tended:
-            entries = self.sheet(rule.section).entries
-            held = self.held_entries(rule.section)
-            gone = [
-                i for i, entry in enumerate(entries) if is_expired(entry, rule, now) and canonical(entry) not in held
+        """Remove expired entries."""
+        for rule in self.maintained:
+            entries = self.section(rule.section).entries
+            protected = self.protected_entries(rule.section)
+            expired = [
+                i
+                for i, entry in enumerate(entries)
+                if is_expired(entry, rule, now) and canonical(entry) not in protected
             ]
-            for position in reversed(gone):
+            for position in reversed(expired):
                 self.remove(rule.section, position, EntryAction.EXPIRED)
 
     def _holder(self, section: str) -> Json:
@@ -131,30 +133,30 @@ class ContentEditor:
         return holder
 
     def plan(self) -> MaintenancePlan:
-        """The operations, at most as many as the profile lets a patch have if it has that many sections."""
-        for unused in [path for path, sheet in self._sheets.items() if sheet.is_new and not sheet.entries]:
-            del self._holder(unused)[pointer(unused)[-1]], self._sheets[unused]
-        changes = {path: sheet.ops() for path, sheet in self._sheets.items()}
+        """Return the plan. Sections are replaced as a whole where the profile's `max_ops` would be exceeded."""
+        for unused in [path for path, editor in self._sections.items() if editor.is_new and not editor.entries]:
+            del self._holder(unused)[pointer(unused)[-1]], self._sections[unused]
+        changes = {path: editor.ops() for path, editor in self._sections.items()}
         while sum(map(len, changes.values())) > self.rules.profile.max_ops:
             longest = max(changes, key=lambda path: len(changes[path]))
             if len(changes[longest]) == 1:
                 break
-            changes[longest] = self._sheets[longest].whole()
-        told = [
+            changes[longest] = self._sections[longest].whole()
+        details = [
             Detail(section, tuple(entry for _, entry in sorted(rows, key=itemgetter(0))))
-            for section, rows in self._told.items()
+            for section, rows in self._removed.items()
         ]
         return MaintenancePlan(
             ops=[op for ops in changes.values() for op in ops],
             steps=tuple(self.steps),
-            details=tuple(told),
-            held=self.held,
+            details=tuple(details),
+            kept_for_space=self.kept_for_space,
             content=self.content,
         )
 
 
-def _meant(item: Json, section: str) -> list[bytes]:
-    """The entries of the section that the item's operation changes or removes, as they were when it was proposed."""
+def _touched(item: Json, section: str) -> list[bytes]:
+    """Return the section's entries that a pending item's operation changes or removes, from its base version."""
     target, base = (item.get("target"), item.get("base")) if isinstance(item, dict) else (None, None)
     if not isinstance(target, dict):
         return []

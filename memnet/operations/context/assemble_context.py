@@ -1,4 +1,4 @@
-"""Give an agent the documents its profile shows it, for one user and one conversation."""
+"""Assemble the context of an agent: the documents of its profile, and events, for one user and conversation."""
 
 import asyncio
 from collections.abc import Sequence
@@ -18,20 +18,21 @@ from memnet.service import Service
 from memnet.stores import DocumentStore, Search
 
 EVENTS_SECONDS = 5.0
-"""How long the documents wait for the events that go with them."""
+"""How long the documents wait for the events."""
 EVENTS_TEXT = 1_000
-"""Characters of the conversation's text that events are looked for by, from its beginning."""
+"""The characters of the conversation's text that are searched for, from its beginning."""
 
 
 async def assemble_context(command: AssembleContext, service: Service, *, as_stored: bool = False) -> AssembledContext:
-    """Fetch the profile's documents in one parallel wave, a second one for what the first one routes to, and pack them.
+    """Read the profile's documents in parallel, then the routed ones, and return those that fit.
 
-    Each document is as an agent is shown it, or with `as_stored` as it is stored, which a replay needs.
+    Documents have no expired entries and no guidance, except with `as_stored`, which a replay needs. Events, if
+    requested, are searched together with the second read; a failed search is reported in the result. An unreadable
+    document is dropped, with its reason.
 
-    Events, if the command includes them and `search` is given, are fetched along with the second wave. If that fails
-    the answer says so; the documents are answered all the same. A document whose stored bytes cannot be read is left
-    out, with its reason.
-    Raises ProfileNotFound, ProfileForbidden, InvalidIdentifier for an explicit id, Unavailable.
+    Raises:
+        InvalidIdentifier: An explicit id is invalid.
+        ProfileNotFound, ProfileForbidden, Unavailable.
     """
     profile = service.catalog.profile(command.profile_id)
     if not profile.admits(command.actor.principal):
@@ -63,11 +64,11 @@ async def assemble_context(command: AssembleContext, service: Service, *, as_sto
 
 
 async def _find_events(
-    command: AssembleContext, selected: dict[str, str], search: Search | None
+    command: AssembleContext, selected: dict[str, str], search: Search
 ) -> Sequence[FoundEvent] | MemnetError:
-    """The events the conversation has to do with, best first; or why none can be had."""
+    """Return the related events, best first; or the error of the search."""
     wish = command.include_events
-    if wish is None or search is None:
+    if wish is None:
         return ()
     query = EventQuery(
         scope=command.scope,
@@ -97,7 +98,7 @@ def _pack_events(
 
 
 def _explicit(command: AssembleContext, bindings: Sequence[Binding]) -> dict[str, str]:
-    """The given ids that fill a variable of the profile; what else the orchestrator hints at is not for us."""
+    """Return the given ids of the profile's variables; other ids are ignored."""
     variables = {b.variable() for b in bindings}
     return {n: check_identifier(n, value) for n, value in command.explicit_ids.items() if n in variables}
 

@@ -18,12 +18,12 @@ from memnet.domain.replay import conflict as conflicts
 from memnet.domain.replay import replay as replays
 from memnet.domain.replay import snapshot as snapshots
 from memnet.domain.replay.conflict import Conflict, ConflictStatus
-from memnet.domain.replay.replay import Replay, ReplayStatus, failed, new_replay, replay_key
+from memnet.domain.replay.replay import Replay, ReplayStatus, new_replay, replay_key
 from memnet.domain.replay.snapshot import replay_id_of
 from memnet.operations.events.read_events import read_events
 from memnet.operations.events.unindex_events import unindex_events
 from memnet.operations.governance.retention_run import RetentionRun, delete_expired
-from memnet.operations.replay.unmark_job import unmark_job
+from memnet.operations.replay.jobs import unmark_job
 from memnet.operations.sealing.key_ring import KeyRing
 from memnet.paging import bounded, pages
 from memnet.ports import StoreConflict
@@ -107,7 +107,7 @@ async def _adopt(key: ItemKey, run: RetentionRun) -> None:
         return
     run.report.tallies["snapshots"].blocked += 1
     if not run.dry_run:
-        replay = failed(new_replay(snapshot, service.clock.now()), ABANDONED, service.clock.now())
+        replay = new_replay(snapshot, service.clock.now()).fail(ABANDONED, service.clock.now())
         with suppress(StoreConflict):
             await service.records.write(replay.key, replays.dump(replay), replaces=None)
 

@@ -1,12 +1,28 @@
-"""What fits into a context: the most important first, and an account of the rest."""
+"""What fits into a context: documents by priority, then events."""
 
 from typing import Any
 
+import orjson
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from memnet.domain.catalog.profile import Binding, Profile
-from memnet.domain.context.context import Candidate, ContextDocument, by_priority, not_routed, pack, routed_variable
-from memnet.domain.core.scope import ETag
+from memnet.domain.context.context import (
+    Candidate,
+    ContextDocument,
+    ContextEvents,
+    IncludeEvents,
+    by_priority,
+    cite,
+    not_routed,
+    pack,
+    pack_events,
+    routed_variable,
+)
+from memnet.domain.core.canonical_json import canonical
+from memnet.domain.core.scope import DocumentKey, ETag
+from memnet.domain.events.event_search import FoundEvent
 from tests.domain.samples import CATALOG, SCOPE
 
 
@@ -79,3 +95,115 @@ def test_the_variable_that_routing_fills() -> None:
 
 def test_an_unrouted_binding_has_no_path_to_tell() -> None:
     assert not_routed(binding("a")) == {"binding_id": "a", "namespace": "n", "reason": "not_routed"}
+
+
+BINDING = Binding(
+    binding_id="b", namespace="n", path="p", schema_id="s", schema_version="1", max_chars=99, read_priority=1
+)
+
+
+def found(event_id: str, digest: str = "ä" * 100, score: float = 1.0, **members: Any) -> FoundEvent:
+    event = {"event_id": event_id, "tenant_id": "t1", "user_id": "u1", "timestamp": "T", "digest": digest}
+    return FoundEvent(canonical({**event, **members}), score)
+
+
+def document(size: int) -> Candidate:
+    """A document whose content has so many characters."""
+    content = {"a": "x" * (size - 8)}
+    key = DocumentKey(SCOPE, "n", "p")
+    return Candidate(BINDING, key, ContextDocument("b", "n", "p", ETag('"1"'), b"{}"), content)
+
+
+def ids(events: ContextEvents) -> list[str]:
+    return [orjson.loads(text)["event_id"] for text in events.cited]
+
+
+SIZE = len(cite(found("e1")).decode())
+
+
+def test_a_citation_leads_to_the_source_and_repeats_no_owner() -> None:
+    evidence = {"message_ids": ["m1"], "span": {"start": 1, "end": 2}}
+    words = {"keywords": ["k"], "entities": ["E"], "project_ids": ["p"]}
+    event = found("e1", "Said so.", 0.25, snapshot_uri="blob://s", evidence=evidence, **words)
+    assert orjson.loads(cite(event)) == {
+        "event_id": "e1",
+        "timestamp": "T",
+        "digest": "Said so.",
+        **words,
+        "snapshot_uri": "blob://s",
+        "evidence": evidence,
+        "untrusted_quotation": True,
+        "score": 0.25,
+    }
+
+
+@pytest.mark.parametrize(
+    ("members", "quotes"),
+    [
+        ({"snapshot_uri": "blob://s"}, True),
+        ({"evidence": {"conversation_id": "c1"}}, True),
+        ({"evidence": {"message_ids": ["m1"]}}, True),
+        ({"evidence": {"namespace": "user"}}, False),
+        ({"source_type": "compaction"}, False),
+    ],
+)
+def test_what_was_written_from_a_conversation_is_an_untrusted_quotation(members: dict[str, Any], quotes: bool) -> None:
+    assert orjson.loads(cite(found("e1", **members)))["untrusted_quotation"] is quotes
+
+
+def test_without_limits_top_k_are_in_it_in_their_order() -> None:
+    events = [found("e1"), found("e2"), found("e3")]
+    packed = pack_events(events, IncludeEvents(top_k=2), documents=[document(50)], max_chars_total=None)
+    assert (ids(packed), packed.dropped, packed.error) == (["e1", "e2"], [], None)
+
+
+@pytest.mark.parametrize(("spare", "fits"), [(SIZE - 1, []), (SIZE, ["e1"]), (2 * SIZE, ["e1", "e2"])])
+def test_documents_come_first_and_events_share_what_is_left(spare: int, fits: list[str]) -> None:
+    events = [found("e1"), found("e2")]
+    packed = pack_events(
+        events, IncludeEvents(top_k=9), documents=[document(50), document(30)], max_chars_total=80 + spare
+    )
+    assert ids(packed) == fits
+    assert packed.dropped == [
+        {"event_id": name, "reason": "max_chars_total", "size": SIZE} for name in ("e1", "e2") if name not in fits
+    ]
+
+
+def test_the_tighter_limit_of_the_events_is_the_reason() -> None:
+    wish = IncludeEvents(top_k=9, max_chars=SIZE)
+    packed = pack_events([found("e1"), found("e2")], wish, documents=[], max_chars_total=SIZE * 2)
+    assert ids(packed) == ["e1"]
+    assert packed.dropped == [{"event_id": "e2", "reason": "max_chars", "size": SIZE}]
+
+
+def test_a_shorter_event_fits_after_one_that_does_not() -> None:
+    events = [found("e1"), found("long", "x" * 500), found("e2")]
+    packed = pack_events(events, IncludeEvents(top_k=9, max_chars=2 * SIZE), documents=[], max_chars_total=None)
+    assert ids(packed) == ["e1", "e2"]
+    assert [row["event_id"] for row in packed.dropped] == ["long"]
+
+
+@given(
+    lengths=st.lists(st.integers(0, 300), max_size=12),
+    documents=st.lists(st.integers(8, 300), max_size=3),
+    total=st.none() | st.integers(300, 2000),
+    own=st.none() | st.integers(1, 2000),
+)
+def test_nothing_is_cut_lost_or_over_the_budget(
+    lengths: list[int], documents: list[int], total: int | None, own: int | None
+) -> None:
+    events = [found(f"e{n}", "x" * length) for n, length in enumerate(lengths)]
+    packed = pack_events(
+        events,
+        IncludeEvents(top_k=50, max_chars=own),
+        documents=[document(size) for size in documents],
+        max_chars_total=total,
+    )
+    assert sorted([*ids(packed), *(row["event_id"] for row in packed.dropped)]) == sorted(
+        f"e{n}" for n in range(len(events))
+    )
+    assert set(packed.cited) <= {cite(event) for event in events}
+    used = sum(len(text.decode()) for text in packed.cited)
+    assert used <= (own if own is not None else used)
+    if total is not None and used:
+        assert used + sum(documents) <= total

@@ -31,7 +31,7 @@ def test_expired_entries_are_left_out_and_named_by_their_stored_places() -> None
     assert content == {"facts": [OVER, NEW, OVER]}
 
 
-def test_guidance_stands_apart_with_its_place() -> None:
+def test_guidance_is_separated_with_its_pointer() -> None:
     found = shown({"facts": [NEW], "wishes": ["Be brief."], "style": {"tone": "dry", "font": "x"}})
 
     assert found.facts == {"facts": [NEW], "style": {"font": "x"}}

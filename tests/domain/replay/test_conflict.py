@@ -18,87 +18,82 @@ from memnet.domain.replay.conflict import (
     ConflictStatus,
     Decision,
     Versions,
-    asked_for,
-    discarded,
     new_conflict,
-    resolved,
-    sending,
-    still_open,
 )
 from memnet.domain.replay.proposal import Request
-from tests.domain.replay_samples import BASE, FIRST, OPS, SCOPE, dispute, proposal
+from tests.domain.replay_samples import BASE, FIRST, OPS, SCOPE, details, proposal
 
 NOW = datetime(2026, 2, 14, 20, tzinfo=UTC)
 RETRY = Decision(Asked.RETRY, "carol", "2026-02-14T20:00:00.000000Z")
 
 
-def opened() -> Conflict:
-    return new_conflict(proposal(), dispute(), 1, NOW)
+def created() -> Conflict:
+    return new_conflict(proposal(), details(), 1, NOW)
 
 
-def test_a_new_conflict_is_tried_again_soon() -> None:
-    conflict = opened()
+def test_a_new_conflict_is_scheduled() -> None:
+    conflict = created()
     assert (conflict.status, conflict.reason, conflict.attempts) == (ConflictStatus.OPEN, "changed", 0)
     assert from_text(conflict.next_attempt_at or "") == NOW + BACKOFF[0]
     assert conflict.job == Job(JobKind.CONFLICT, "t1", "u1", conflict.conflict_id)
     assert conflict.conflict_id == "cfl-rpl-1-1"
 
 
-def test_each_retry_in_vain_waits_longer_until_it_rests() -> None:
+def test_each_failed_retry_is_followed_by_a_longer_delay_until_the_last() -> None:
     assert list(BACKOFF) == sorted(BACKOFF)
-    conflict = opened()
+    conflict = created()
     for attempt, pause in enumerate(BACKOFF[1:], start=1):
-        conflict = still_open(conflict, "gone", NOW, attempt=attempt)
+        conflict = conflict.keep_open("gone", NOW, attempt=attempt)
         assert from_text(conflict.next_attempt_at or "") == NOW + pause
-        assert (conflict.scheduled, conflict.reason) == (attempt + 1, "gone")
-    conflict = still_open(conflict, "gone", NOW, attempt=len(BACKOFF))
+        assert (conflict.retry_number, conflict.reason) == (attempt + 1, "gone")
+    conflict = conflict.keep_open("gone", NOW, attempt=len(BACKOFF))
     assert (conflict.next_attempt_at, conflict.attempts) == (None, len(BACKOFF))
 
 
 @pytest.mark.parametrize("attempt", [None, 0, 2])
-def test_a_try_that_is_not_the_scheduled_one_leaves_the_schedule(attempt: Any) -> None:
-    conflict = still_open(opened(), "gone", NOW + timedelta(hours=1), attempt=attempt)
-    assert (conflict.attempts, conflict.scheduled, conflict.next_attempt_at) == (1, 1, opened().next_attempt_at)
+def test_an_attempt_that_is_not_scheduled_leaves_the_schedule(attempt: Any) -> None:
+    conflict = created().keep_open("gone", NOW + timedelta(hours=1), attempt=attempt)
+    assert (conflict.attempts, conflict.retry_number, conflict.next_attempt_at) == (1, 1, created().next_attempt_at)
 
 
-def test_what_is_closed_is_not_tried_again() -> None:
-    done = resolved(opened(), "change-1", NOW, redirected=True)
+def test_a_closed_conflict_has_no_next_attempt() -> None:
+    done = created().resolve("change-1", NOW, redirected=True)
     assert (done.status, done.change_id, done.redirected, done.next_attempt_at) == (
         ConflictStatus.RESOLVED,
         "change-1",
         True,
         None,
     )
-    gone = discarded(opened(), Decision(Asked.DISCARD, "carol", RETRY.at, "no"))
+    gone = created().discard(Decision(Asked.DISCARD, "carol", RETRY.at, "no"))
     assert (gone.status, gone.next_attempt_at) == (ConflictStatus.DISCARDED, None)
     assert gone.members()["decisions"] == [{"asked": "discard", "by": "carol", "at": RETRY.at, "note": "no"}]
 
 
 def test_the_newest_decisions_are_kept() -> None:
-    conflict = opened()
+    conflict = created()
     for number in range(MAX_DECISIONS + 5):
-        conflict = asked_for(conflict, Decision(Asked.RETRY, f"user-{number}", RETRY.at))
+        conflict = conflict.note(Decision(Asked.RETRY, f"user-{number}", RETRY.at))
     assert len(conflict.decisions) == MAX_DECISIONS
     assert conflict.decisions[-1].by == f"user-{MAX_DECISIONS + 4}"
 
 
-def test_the_record_is_read_as_it_was_written() -> None:
-    conflict = asked_for(sending(opened(), Request(2, FIRST, OPS), NOW), RETRY)
+def test_a_stored_record_is_read_back() -> None:
+    conflict = created().send(Request(2, FIRST, OPS), NOW).note(RETRY)
     assert conflict.rebases == 2
     assert conflicts.load(conflicts.dump(conflict)) == conflict
     assert "sealed" not in conflict.members()
 
 
 @pytest.mark.parametrize("request_", [None, Request(2, FIRST, OPS)])
-def test_the_versions_are_read_as_they_were_written(request_: Any) -> None:
-    versions = Versions(proposal(), dispute(), request_)
+def test_stored_versions_are_read_back(request_: Any) -> None:
+    versions = Versions(proposal(), details(), request_)
     assert conflicts.load_versions(SCOPE, versions.dump()) == versions
-    told = versions.members()
-    assert (told["base"], told["ours"]) == ({"etag": FIRST, "content": BASE}, {"ops": OPS})
-    assert told["theirs"]["content"]["summary"] == "Another"
+    members = versions.members()
+    assert (members["base"], members["ours"]) == ({"etag": FIRST, "content": BASE}, {"ops": OPS})
+    assert members["theirs"]["content"]["summary"] == "Another"
 
 
-@pytest.mark.parametrize("data", [b"", b"[]", b"{}", b'{"proposal":{},"dispute":{},"request":null}'])
+@pytest.mark.parametrize("data", [b"", b"[]", b"{}", b'{"proposal":{},"details":{},"request":null}'])
 def test_other_bytes_are_refused(data: Any) -> None:
     with pytest.raises(HistoryCorrupt):
         conflicts.load(data)
@@ -106,8 +101,8 @@ def test_other_bytes_are_refused(data: Any) -> None:
         conflicts.load_versions(SCOPE, data)
 
 
-def test_altered_members_are_refused() -> None:
-    members = orjson.loads(conflicts.dump(opened()))
-    for change in ({"status": "asleep"}, {"user_id": ".."}, {"decisions": [{}]}, {"more": 1}):
-        with pytest.raises(HistoryCorrupt):
-            conflicts.load(orjson.dumps({**members, **change}))
+@pytest.mark.parametrize(("name", "value"), [("status", "asleep"), ("user_id", ".."), ("decisions", [{}]), ("more", 1)])
+def test_altered_members_are_refused(name: str, value: object) -> None:
+    members = orjson.loads(conflicts.dump(created()))
+    with pytest.raises(HistoryCorrupt):
+        conflicts.load(orjson.dumps({**members, name: value}))

@@ -167,7 +167,7 @@ def test_the_write_judges_what_is_proposed_for_a_version_that_is_not_known_here(
     content = {**CONTENTS["user_dynamic"], "later": "a member that only the other release knows"}
     subject = subject_of(*SAID, user_dynamic=content)
     schemas = {"user_dynamic": ("memory.user.dynamic", version)}
-    shown = [replace(document, schema=schemas.get(document.binding_id)) for document in subject.shown]
-    judgement = judged(replace(subject, shown=shown), dynamic(PREFERENCE))
+    shown = [replace(document, schema=schemas.get(document.binding_id)) for document in subject.sources]
+    judgement = judged(replace(subject, sources=shown), dynamic(PREFERENCE))
     assert [rejected.code for rejected in judgement.rejected] == codes
     assert len(judgement.patches) == 1 - len(codes)

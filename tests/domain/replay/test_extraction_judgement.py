@@ -76,7 +76,7 @@ def test_the_same_extraction_makes_the_same_entries_and_another_replay_others() 
     assert made("c1").startswith("mem-")
 
 
-def test_an_entry_is_said_anew_under_its_id_and_keeps_what_is_not_about_its_origin() -> None:
+def test_a_replaced_entry_keeps_its_id_and_the_members_that_are_not_its_origin() -> None:
     (patch,) = judged(subject_of(*SAID), dynamic(set_to("/content/durable_facts/0", "Her deputy is Tomas."))).patches
 
     assert patch.ops == [
@@ -95,13 +95,13 @@ def test_an_entry_is_said_anew_under_its_id_and_keeps_what_is_not_about_its_orig
     ]
 
 
-def test_an_entry_that_was_a_text_becomes_an_object_when_it_is_said_anew() -> None:
+def test_a_text_entry_becomes_an_object_when_it_is_replaced() -> None:
     (patch,) = judged(subject_of(*SAID), project(set_to("/content/recent_notes/0", "The launch moved."))).patches
 
     assert patch.ops[0]["value"]["text"] == "The launch moved."
 
 
-def test_the_text_of_an_entry_can_be_said_anew_alone() -> None:
+def test_the_text_of_an_entry_can_be_replaced_alone() -> None:
     (patch,) = judged(subject_of(*SAID), project(set_to("/content/recent_notes/1/text", "The launch moved."))).patches
 
     assert patch.ops == [{"op": "replace", "path": "/content/recent_notes/1/text", "value": "The launch moved."}]
@@ -122,7 +122,7 @@ def test_a_member_that_is_there_is_replaced_and_one_that_is_not_is_added() -> No
     ]
 
 
-def test_what_is_known_is_left_out_and_the_rest_goes_on() -> None:
+def test_known_operations_are_omitted_and_the_others_are_kept() -> None:
     (patch,) = judged(subject_of(*SAID), dynamic(add("/content/preferences/-", "Write in English"), PREFERENCE)).patches
 
     assert [made["value"] for made in patch.ops] == ["Prefers tables over prose."]
@@ -180,12 +180,13 @@ def test_words_of_scripts_without_spaces_are_borne_out_too() -> None:
     subject = subject_of("user: 私は短い答えを好みます。", "user: ありがとう")
     said = op("add", "/content/preferences/-", "短い答えを好む")
 
-    near, far = judged(subject, dynamic(said)).patches + judged(subject, dynamic(said, message_ids=["m2"])).patches
+    (near,) = judged(subject, dynamic(said)).patches
+    (far,) = judged(subject, dynamic(said, message_ids=["m2"])).patches
 
     assert (near.confidence, far.confidence) == (0.75, 0.69)
 
 
-def test_no_more_patches_than_the_profile_allows_and_few_refusals_are_told() -> None:
+def test_patches_are_limited_by_the_profile_and_the_reported_rejections_are_bounded() -> None:
     patches = [dynamic(op("add", "/content/preferences/-", f"tables {number}")) for number in range(100)]
 
     judgement = judged(subject_of(*SAID), *patches)
@@ -336,7 +337,7 @@ def test_whatever_is_proposed_stays_in_its_place_takes_nothing_away_and_obeys_th
             assert any(lies_within(place, rule) for rule in rules)
             assert not lies_within(place, content_pointer(f"/content{pending}"))
         before = CONTENTS[patch.binding_id]
-        (document,) = [d for d in subject.shown if d.key == patch.key]
+        (document,) = [d for d in subject.sources if d.key == patch.key]
         after = apply({ROOT: document.content}, list(patch.ops))[ROOT]
         assert keeps(before, after), canonical(after)
         assert not CATALOG.schema(binding.schema_id, binding.schema_version).violations(after)

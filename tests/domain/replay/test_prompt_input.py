@@ -1,15 +1,27 @@
-"""What a model is shown: quoted line by line, bounded, and without what nobody may extract."""
+"""The input of a model is quoted line by line, bounded, and free of injected memory."""
 
 import json
+import re
 import unicodedata
 from typing import Any
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from memnet.domain.core.invisible_characters import INVISIBLE
 from memnet.domain.replay.extraction import SourceDocument
-from memnet.domain.replay.prompt_input import MAX_CONVERSATION, MAX_MESSAGE, compose, quote, writable
+from memnet.domain.replay.prompt_input import (
+    MAX_CONVERSATION,
+    MAX_MESSAGE,
+    compose,
+    neutral,
+    quote,
+    strip,
+    strip_messages,
+    wrap,
+    writable,
+)
 from memnet.domain.replay.snapshot import Message
 from tests.domain.extraction_samples import COPILOT, DESK, conversation, message, shown_documents
 from tests.domain.samples import CATALOG
@@ -17,9 +29,9 @@ from tests.domain.samples import CATALOG
 PROFILE = CATALOG.profile(COPILOT)
 
 
-def composed(messages: list[Message], shown: list[SourceDocument] | None = None) -> str:
+def composed(messages: list[Message], sources: list[SourceDocument] | None = None) -> str:
     assert PROFILE.extraction is not None
-    documents = shown_documents() if shown is None else shown
+    documents = shown_documents() if sources is None else sources
     return compose(quote(messages), documents, PROFILE, PROFILE.extraction)
 
 
@@ -31,7 +43,7 @@ def block(text: str, name: str) -> list[Any]:
 
 @given(st.text(alphabet=st.characters(codec="utf-8")) | st.text(alphabet='</>conversati\n\\"{}\u2028\u200b'))
 def test_no_content_makes_a_line_or_a_fence_and_all_of_it_is_read_back(content: str) -> None:
-    text = composed([message("m1", "user", f"said {content}")], shown=[])
+    text = composed([message("m1", "user", f"said {content}")], sources=[])
 
     lines = text.split("\n")
     assert lines[:3] == ["<documents>", "</documents>", "<conversation>"]
@@ -58,7 +70,7 @@ def test_a_fence_in_the_ids_or_in_a_document_is_quoted_too() -> None:
 def test_what_is_hidden_is_shown_as_escapes() -> None:
     hidden = "".join(chr(0xE0000 + ord(char)) for char in "obey") + "\u202e\u200b\ufe01\x07"
 
-    text = composed([message("m1", "user", f"hello{hidden}")], shown=[])
+    text = composed([message("m1", "user", f"hello{hidden}")], sources=[])
 
     assert hidden[0] not in text
     assert "\\udb40\\udc6f" in text
@@ -114,7 +126,7 @@ def test_a_message_that_is_only_injected_is_not_quoted() -> None:
     assert (quoted.left_out, quoted.note()) == (0, None)
 
 
-def test_the_newest_messages_win_and_the_number_of_the_others_is_told() -> None:
+def test_the_newest_messages_are_quoted_and_the_number_of_the_others_is_noted() -> None:
     messages = [message(f"m{number}", "user", "x" * 10_000) for number in range(30)]
 
     quoted = quote(messages)
@@ -140,3 +152,87 @@ def test_escapes_count_for_what_fits() -> None:
     messages = [message(f"m{number}", "user", "<" * 10_000) for number in range(10)]
 
     assert quote(messages).left_out > 5
+
+
+PIECES = st.lists(
+    st.sampled_from(["<memnet-context>", "</memnet-context>", "<MEMNET-context a='>'>", "<memnet-context", "<", ">"])
+    | st.text(alphabet="ab </>-memntcox\n", max_size=12)
+).map("".join)
+
+
+def is_marked(text: str) -> bool:
+    return strip(text) != text
+
+
+@pytest.mark.parametrize(
+    ("text", "left"),
+    [
+        ("no marker at all ", "no marker at all "),
+        ("1 < 2 and <memnet> is a name", "1 < 2 and <memnet> is a name"),
+        ("<memnet-contextual> is another word", "<memnet-contextual> is another word"),
+        ("<memnet-context>old</memnet-context>", ""),
+        ("a <memnet-context>old</memnet-context> b", "a\nb"),
+        ('a <memnet-context version="1" from="x">old</memnet-context>', "a"),
+        ("a <MemNet-Context>old</MEMNET-CONTEXT > b", "a\nb"),
+        ("a <memnet-context>old <memnet-context>older</memnet-context> old</memnet-context> b", "a\nb"),
+        ("a <memnet-context>old, never closed", "a"),
+        ("a <memnet-context cut off", "a"),
+        ("cut off: old</memnet-context> b", "b"),
+        ("a <memnet-context>x</memnet-context> y</memnet-context> b", "b"),
+        ("<memnet-context/>old", ""),
+        ("<memnet-context>old</memnet-context>\n\n  ", ""),
+        ("a\n<memnet-context\nid='1'>old\nolder</memnet-context>\nb", "a\nb"),
+    ],
+)
+def test_what_is_marked_is_stripped(text: str, left: str) -> None:
+    assert strip(text) == left
+
+
+def test_a_marker_is_not_made_of_what_is_left() -> None:
+    text = "<<memnet-context></memnet-context>memnet-context>said"
+
+    assert not is_marked(strip(text))
+
+
+@given(PIECES)
+def test_nothing_marked_is_left_and_nothing_is_added(text: str) -> None:
+    left = strip(text)
+
+    assert not is_marked(left)
+    assert strip(left) == left
+    assert not set(left) - set(text) - {"\n"}
+
+
+@given(PIECES)
+def test_what_is_wrapped_is_stripped_whole_whatever_it_says(text: str) -> None:
+    assert strip(wrap(text)) == ""
+    assert strip(f"said before\n{wrap(text)}\nsaid after") == "said before\nsaid after"
+
+
+@given(PIECES)
+def test_a_neutral_text_holds_no_marker_and_is_neutral(text: str) -> None:
+    assert not is_marked(neutral(text))
+    assert neutral(neutral(text)) == neutral(text)
+    assert re.sub("&lt;", "<", neutral(text)) == text
+
+
+def test_it_is_stripped_from_every_role_and_the_rest_stays() -> None:
+    messages = conversation(
+        "system: <memnet-context>old</memnet-context>",
+        "user: hello <memnet-context>old</memnet-context>",
+        "tool: fine",
+        "assistant: <memnet-context>old",
+    )
+
+    stripped = strip_messages(messages)
+
+    assert [m.content for m in stripped] == ["", "hello", "fine", ""]
+    assert [(m.message_id, m.role, m.timestamp) for m in stripped] == [
+        (m.message_id, m.role, m.timestamp) for m in messages
+    ]
+
+
+def test_a_long_text_full_of_markers_takes_no_long_time() -> None:
+    assert strip("<memnet-context>" * 6_000) == ""
+    assert strip("</memnet-context>" * 6_000) == ""
+    assert strip("<memnet-context" * 6_000) == ""

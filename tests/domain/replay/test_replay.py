@@ -16,36 +16,29 @@ NOW = datetime(2026, 2, 14, 20, tzinfo=UTC)
 LATER = NOW + timedelta(seconds=1)
 
 
-def fate(number: int, status: PatchStatus = PatchStatus.APPLIED) -> PatchResult:
+def result(index: int, status: PatchStatus = PatchStatus.APPLIED) -> PatchResult:
     return PatchResult(
-        number=number, binding_id="b", namespace="n", path="d.json", status=status, message_ids=("m1",), confidence=0.5
+        index=index, binding_id="b", namespace="n", path="d.json", status=status, message_ids=("m1",), confidence=0.5
     )
 
 
 def running() -> Replay:
-    return replays.started(new_replay(snapshot(), NOW), NOW)
-
-
-def test_a_new_replay_waits() -> None:
-    replay = new_replay(snapshot(), NOW)
-    assert (replay.status, replay.attempts, replay.patches) == (ReplayStatus.QUEUED, 0, ())
-    assert replay.replay_id == snapshot().replay_id
-    assert replay.snapshot_uri == snapshot().uri
-    assert not replay.finished
+    return new_replay(snapshot(), NOW).start(NOW)
 
 
 def test_each_start_counts() -> None:
-    replay = replays.started(running(), LATER)
+    new = new_replay(snapshot(), NOW)
+    assert (new.status, new.attempts, new.finished) == (ReplayStatus.QUEUED, 0, False)
+    replay = running().start(LATER)
     assert (replay.status, replay.attempts) == (ReplayStatus.RUNNING, 2)
     assert replay.updated_at > replay.created_at
 
 
-def test_fates_are_kept_in_the_order_of_the_plan() -> None:
-    replay = replays.planned(
-        running(), extraction={}, event_id=None, settled=[fate(3, PatchStatus.REJECTED)], sealed={"sealed": 1}, now=NOW
-    )
-    replay = replays.decided(replays.decided(replay, fate(1), NOW), fate(2), NOW)
-    assert [one.number for one in replay.patches] == [1, 2, 3]
+def test_results_are_in_the_order_of_the_plan() -> None:
+    settled = [result(3, PatchStatus.REJECTED)]
+    replay = running().with_plan({"sealed": 1}, NOW, extraction={}, event_id=None, settled=settled)
+    replay = replay.decide(result(1), NOW).decide(result(2), NOW)
+    assert [one.index for one in replay.patches] == [1, 2, 3]
 
 
 @pytest.mark.parametrize(
@@ -57,12 +50,12 @@ def test_fates_are_kept_in_the_order_of_the_plan() -> None:
         ([PatchStatus.CONFLICT], ReplayStatus.PARTIAL),
     ],
 )
-def test_what_was_rejected_or_is_in_conflict_makes_it_partial(statuses: Any, expected: Any) -> None:
+def test_a_rejection_or_a_conflict_makes_a_replay_partial(statuses: Any, expected: Any) -> None:
     replay = running()
-    for number, status in enumerate(statuses, start=1):
-        replay = replays.decided(replay, fate(number, status), NOW)
-    ended = replays.ended(replay, LATER)
-    assert (ended.status, ended.finished) == (expected, True)
+    for index, status in enumerate(statuses, start=1):
+        replay = replay.decide(result(index, status), NOW)
+    replay = replay.finish(LATER)
+    assert (replay.status, replay.finished) == (expected, True)
 
 
 @pytest.mark.parametrize(
@@ -77,35 +70,31 @@ def test_what_was_rejected_or_is_in_conflict_makes_it_partial(statuses: Any, exp
     ],
 )
 def test_each_patch_has_one_outcome(status: Any, known: Any, outcome: Any) -> None:
-    assert replace(fate(1, status), **known).outcome == outcome
+    assert replace(result(1, status), **known).outcome == outcome
 
 
 @pytest.mark.parametrize(("seconds", "punctuality"), [(0, "in_time"), (300, "in_time"), (300.001, "late")])
 def test_a_replay_is_in_time_within_five_minutes_of_its_snapshot(seconds: Any, punctuality: Any) -> None:
     end = NOW + timedelta(seconds=seconds)
-    ended = replays.ended(running(), end)
-    assert (ended.duration, ended.punctuality) == (timedelta(seconds=seconds), punctuality)
-    assert replays.failed(running(), "UNAVAILABLE", end).punctuality == "failed"
+    replay = running().finish(end)
+    assert (replay.duration, replay.punctuality) == (timedelta(seconds=seconds), punctuality)
+    assert running().fail("UNAVAILABLE", end).punctuality == "failed"
 
 
-def test_a_failed_one_says_why_and_keeps_what_was_decided_when_it_is_asked_for_again() -> None:
-    replay = replays.failed(replays.decided(running(), fate(1), NOW), "UNAVAILABLE", LATER)
+def test_a_failed_replay_has_a_reason_and_keeps_its_results_when_it_is_retried() -> None:
+    replay = running().decide(result(1), NOW).fail("UNAVAILABLE", LATER)
     assert (replay.finished, replay.reason) == (True, "UNAVAILABLE")
-    again = replays.requeued(replay, LATER)
+    again = replay.requeue(LATER)
     assert (again.status, again.reason, len(again.patches)) == (ReplayStatus.QUEUED, None, 1)
+    assert again.attempts_before_retry == again.attempts == 1
 
 
-def test_the_record_is_read_as_it_was_written() -> None:
-    replay = replays.decided(running(), fate(1, PatchStatus.CONFLICT), NOW)
-    replay = replays.prepared(replay, {"sealed": 1, "ciphertext": "x"}, LATER)
-    replay = replays.decided(replay, replace(fate(2), rebased=True), LATER)
+def test_a_stored_record_is_read_back_and_the_api_hides_its_sealed_part() -> None:
+    replay = running().decide(result(1, PatchStatus.CONFLICT), NOW)
+    replay = replay.with_changed_plan({"sealed": 1, "ciphertext": "x"}, LATER)
+    replay = replay.decide(replace(result(2), rebased=True), LATER)
     assert replays.load(replays.dump(replay)) == replay
-
-
-def test_what_is_sealed_is_not_told() -> None:
-    replay = replays.prepared(running(), {"sealed": 1}, NOW)
     assert "sealed" not in replay.members()
-    assert orjson.loads(replays.dump(replay))["sealed"] == {"sealed": 1}
 
 
 @pytest.mark.parametrize("data", [b"", b"[]", b"{}", b'{"tenant_id":1}'])

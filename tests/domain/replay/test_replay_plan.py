@@ -1,4 +1,4 @@
-"""The plan of a replay."""
+"""The plan of a replay: proposals, their requests, and the event."""
 
 from dataclasses import replace
 from typing import Any
@@ -10,7 +10,11 @@ from memnet.domain.catalog.upkeep_rules import SectionUpkeep
 from memnet.domain.core.canonical_json import canonical
 from memnet.domain.core.errors import DecryptionFailed
 from memnet.domain.core.evidence import MAX_EVIDENCE_BYTES
-from memnet.domain.core.scope import DocumentKey
+from memnet.domain.core.reason import Reason
+from memnet.domain.core.scope import Actor, DocumentKey, ETag
+from memnet.domain.documents.audit_record import lineage
+from memnet.domain.documents.commands import IfAbsent, IfMatch
+from memnet.domain.documents.rebase import rebase
 from memnet.domain.events.event import Event
 from memnet.domain.replay import replay_plan
 from memnet.domain.replay.extraction import (
@@ -22,11 +26,67 @@ from memnet.domain.replay.extraction import (
     RejectedPatch,
     SourceDocument,
 )
-from memnet.domain.replay.injected_context import wrap
-from memnet.domain.replay.proposal import ALREADY_THERE, Request
+from memnet.domain.replay.prompt_input import wrap
+from memnet.domain.replay.proposal import (
+    ALREADY_THERE,
+    ConflictDetails,
+    RebaseResult,
+    Request,
+    command,
+    load_proposal,
+    next_attempt,
+)
 from memnet.domain.replay.replay import PatchStatus
-from memnet.domain.replay.replay_plan import ReplayPlan, make_plan, settled_fates
-from tests.domain.replay_samples import ALPHA, BASE, FIRST, OPS, SCOPE, dispute, snapshot
+from memnet.domain.replay.replay_plan import ReplayPlan, make_plan, settled_results
+from tests.domain.replay_samples import ALPHA, BASE, FIRST, OPS, SCOPE, details, proposal, snapshot
+
+WORKER = Actor("memnet-worker", frozenset())
+SECOND = ETag('"2-0123456789abcdef"')
+
+
+def carried(theirs: object) -> RebaseResult:
+    return RebaseResult(SECOND, theirs, rebase(OPS, BASE, theirs))
+
+
+def test_a_request_repeats_its_key_and_a_rebased_one_has_its_lineage() -> None:
+    first, third = Request(0, FIRST, OPS), Request(3, SECOND, OPS)
+    assert first.idempotency_key(proposal()) == "rpl-1-1"
+    assert third.idempotency_key(proposal()) == "rpl-1-1#rebase-3"
+    assert lineage(third.idempotency_key(proposal())) == first.idempotency_key(proposal())
+    assert lineage(first.idempotency_key(proposal())) is None
+
+
+def test_the_patch_names_the_version_the_reason_and_the_evidence() -> None:
+    made = command(proposal(source_time="2026-02-14T20:00:00.000000Z"), Request(0, FIRST, OPS), WORKER)
+    assert (made.precondition, made.reason, made.actor) == (IfMatch(FIRST), Reason.REPLAY_UPDATE, WORKER)
+    assert (made.evidence, made.confidence) == (proposal().evidence, 0.75)
+    assert made.source_time == "2026-02-14T20:00:00.000000Z"
+    assert command(proposal(), Request(0, None, OPS), WORKER).precondition == IfAbsent()
+
+
+def test_a_version_that_parted_elsewhere_takes_the_next_request() -> None:
+    assert next_attempt(carried({**BASE, "facets": {"x": 1}}), 1, max_rebases=1) == Request(1, SECOND, OPS)
+
+
+def test_a_changed_target_is_a_dispute_that_says_where() -> None:
+    found = next_attempt(carried({**BASE, "summary": "Another"}), 1, max_rebases=1)
+    assert isinstance(found, ConflictDetails)
+    assert (found.reason, found.etag, found.diverged_at["path"]) == ("changed", SECOND, "/content/summary")
+
+
+def test_one_rebase_too_many_is_a_dispute_with_the_code() -> None:
+    found = next_attempt(carried({**BASE, "facets": {"x": 1}}), 2, max_rebases=1, lost="ETAG_MISMATCH")
+    assert isinstance(found, ConflictDetails)
+    assert (found.reason, found.diverged_at) == ("ETAG_MISMATCH", None)
+
+
+def test_equal_content_needs_no_request() -> None:
+    assert next_attempt(carried({**BASE, "summary": OPS[0]["value"]}), 9, max_rebases=1, lost="ETAG_MISMATCH") is None
+
+
+def test_a_stored_proposal_is_read_back() -> None:
+    assert load_proposal(SCOPE, proposal().members(), BASE) == proposal()
+
 
 BETA = DocumentKey(SCOPE, "projects", "beta.json")
 SHOWN = [SourceDocument("project_doc", ALPHA, FIRST, BASE), SourceDocument("project_doc", BETA, None, BASE)]
@@ -49,7 +109,7 @@ def plan(*patches: ProposedPatch, digest: Digest | None = DIGEST) -> ReplayPlan:
 
 def test_patches_are_numbered_and_the_first_of_each_document_is_ready() -> None:
     made = plan(patch(), patch(BETA), patch())
-    assert [one.proposal.number for one in made.patches] == [1, 2, 3]
+    assert [one.proposal.index for one in made.patches] == [1, 2, 3]
     assert [one.request for one in made.patches] == [Request(0, FIRST, OPS), Request(0, None, OPS), None]
 
 
@@ -94,8 +154,8 @@ def test_a_message_of_injected_context_alone_is_no_evidence_of_the_event() -> No
 
 def test_what_is_said_there_already_is_no_refusal() -> None:
     known = KnownPatch("project_doc", ALPHA, FIRST, ["/content/recent_notes/0"], 0.75, ["m1"])
-    fate, refused = settled_fates(replace(extraction(patch()), known=[known]), {"project_doc": "projects"})
-    assert (fate.number, refused.number) == (2, 3)
+    fate, refused = settled_results(replace(extraction(patch()), known=[known]), {"project_doc": "projects"})
+    assert (fate.index, refused.index) == (2, 3)
     assert (fate.status, fate.reason, fate.change_id) == (PatchStatus.APPLIED, ALREADY_THERE, None)
     assert (fate.namespace, fate.path, fate.message_ids) == ("projects", "alpha.json", ("m1",))
     assert (fate.supports, fate.etag) == (("/content/recent_notes/0",), FIRST)
@@ -116,21 +176,13 @@ def test_the_evidence_of_what_is_there_joins_it_on_the_version_that_was_shown() 
     assert made.request is None
 
 
-def test_it_is_read_as_it_was_written() -> None:
-    made = plan(patch(), patch(BETA), patch()).changed(1, request=Request(1, FIRST, OPS)).changed(2, dispute=dispute())
+def test_a_stored_plan_is_read_back() -> None:
+    made = plan(patch(), patch(BETA), patch()).change(1, request=Request(1, FIRST, OPS)).change(2, conflict=details())
     assert replay_plan.load(SCOPE, made.dump()) == made
 
 
-def test_a_document_of_several_patches_stands_in_it_once() -> None:
-    assert plan(patch(), patch()).dump().count(b"Search as it was") == 1
-
-
-def test_what_was_refused_before_is_numbered_behind() -> None:
-    (fate,) = settled_fates(extraction(patch(), patch(BETA)), {"project_doc": "projects"})
-    assert (fate.number, fate.status, fate.namespace) == (3, PatchStatus.REJECTED, "projects")
-    assert fate.reason == "PATH_NOT_WRITABLE: not there"
-    (fate,) = settled_fates(extraction(), {})
-    assert fate.namespace == ""
+def test_the_base_of_several_patches_is_stored_once() -> None:
+    assert plan(patch(), patch()).dump().count(b"The current search") == 1
 
 
 @pytest.mark.parametrize("data", [b"", b"{}", b'{"event":null,"bases":{},"patches":[{}]}'])

@@ -15,7 +15,7 @@ from memnet.domain.core.scope import Json
 from memnet.domain.documents.entry import confidence_of, entry_identity
 from memnet.domain.documents.protected_sections import ProtectedSections
 from memnet.domain.upkeep.compaction import plan_compaction
-from memnet.domain.upkeep.maintenance import EntryAction, MaintenancePlan, lost
+from memnet.domain.upkeep.maintenance import EntryAction, MaintenancePlan, find_lost
 from tests.domain.upkeep_samples import FACTS, LIKES, NOTES, NOW, SCHEMA, ago, applied, around, fact, proposal, rules
 
 
@@ -28,7 +28,7 @@ def compact(content: Json, *sections: dict[str, Any], by: WriteRules | None = No
     assert applied(content, plan) == plan.content
     assert plan_compaction(plan.content, governance, around(governance), NOW).ops == []
     told = [entry for detail in plan.details for entry in detail.entries]
-    assert lost(content, plan, governance, around(governance), told=told) == ()
+    assert find_lost(content, plan, governance, around(governance), saved=told) == ()
     return plan
 
 
@@ -60,7 +60,7 @@ def told(plan: MaintenancePlan) -> dict[str, list[Json]]:
 def test_entries_that_say_the_same_become_one(entries: Any, left: Any) -> None:
     plan = compact({"notes": entries}, NOTES)
     assert plan.content == {"notes": left}
-    assert {step.fate for step in plan.steps} <= {EntryAction.MERGED}
+    assert {step.action for step in plan.steps} <= {EntryAction.MERGED}
     assert told(plan) == {}
 
 
@@ -101,7 +101,7 @@ def test_entries_of_one_class_become_one_that_expires_last() -> None:
         assert compact({"facts": [first, second]}, section).content["facts"] == left
 
 
-def test_evidence_is_gathered_and_told_once() -> None:
+def test_evidence_is_merged_without_duplicates() -> None:
     first, second, third = ({"conversation_id": f"c{n}"} for n in range(3))
     entries = [
         fact("x", confidence=0.95, evidence={**first, "also": [second]}),
@@ -182,12 +182,12 @@ def test_a_proposal_has_the_sources_of_those_that_are_merged_into_it() -> None:
     [(ago(1), True), (ago(0), True), (ago(-1), False), ("2026-05-31", True), ("2026-06-01", False), ("soon", False),
      (None, False), (5, False), ("9999-12-31", False)],
 )  # fmt: skip
-def test_what_has_expired_goes_and_is_told(expires_at: Any, gone: Any) -> None:
+def test_expired_entries_are_removed_and_saved(expires_at: Any, gone: Any) -> None:
     entry = fact("x", expires_at=expires_at)
     plan = compact({"facts": [entry]}, FACTS)
     assert plan.content["facts"] == ([] if gone else [entry])
     assert told(plan) == ({"/facts": [entry]} if gone else {})
-    assert [step.fate for step in plan.steps] == [EntryAction.EXPIRED] * gone
+    assert [step.action for step in plan.steps] == [EntryAction.EXPIRED] * gone
 
 
 # Giving way.
@@ -237,7 +237,7 @@ def test_the_least_sure_of_durable_entries_goes_first() -> None:
     assert compact({"facts": entries}, rule, max_chars=10).content == {"facts": [entries[0], entries[3]]}
 
 
-def test_trimmed_detail_is_told_in_its_order() -> None:
+def test_trimmed_entries_are_saved_in_their_order() -> None:
     plan = compact({"notes": list("abcdef")}, NOTES, max_chars=10)
     assert told(plan) == {"/notes": list("abcd")}
 
@@ -353,7 +353,7 @@ orders = st.permutations(
 ).flatmap(lambda sections: st.integers(0, 4).map(lambda count: sections[:count]))
 
 
-@settings(max_examples=300)
+@settings(max_examples=100)
 @given(
     contents,
     orders,
@@ -368,14 +368,14 @@ def test_any_content_is_compacted_in_one_go_and_loses_nothing_durable(
                    compaction_rules={"b": {"max_notes": 4, "max_facts": 6}})  # fmt: skip
     assert len(plan.ops) <= max_ops
     sure = {canonical(f) for f in content.get("facts", ()) if f.get("confidence", 0) > 0.8}
-    trimmed = {canonical(step.entry) for step in plan.steps if step.fate is EntryAction.TRIMMED}
+    trimmed = {canonical(step.entry) for step in plan.steps if step.action is EntryAction.TRIMMED}
     assert not sure & trimmed
     gone = [entry for detail in plan.details for entry in detail.entries]
     said = {entry_identity(entry, BARE) for entry in [*plan.content.get("facts", ()), *gone]}
     assert {entry_identity(entry, BARE) for entry in content.get("facts", ())} <= said
 
 
-@settings(max_examples=150)
+@settings(max_examples=60)
 @given(contents.filter(lambda content: "waiting" not in content), st.sampled_from([20, 150, 400]))
 def test_afterwards_a_document_is_within_its_limits_or_every_section_is_down_to_what_it_keeps(
     content: Any, max_chars: Any

@@ -24,7 +24,7 @@ INDEX = [
 
 
 class Similarities:
-    """Gives the scores it was told to give."""
+    """A router with fixed scores."""
 
     def __init__(self, *scores: float) -> None:
         self.scores = scores
@@ -52,9 +52,15 @@ async def filled(service: Any) -> Any:
 async def assemble(
     service: Service, text: str = "", *, router: Any = None, catalog: Catalog = CATALOG, **members: Any
 ) -> Any:
-    chosen = {"scope": SCOPE, "actor": ALICE, "profile_id": PROFILE, "text": text, "explicit_ids": {}} | members
+    chosen: dict[str, Any] = {
+        "scope": SCOPE,
+        "actor": ALICE,
+        "profile_id": PROFILE,
+        "text": text,
+        "explicit_ids": {},
+    } | members
     return await assemble_context(
-        AssembleContext(**chosen),
+        AssembleContext(**chosen | members),
         service_of(documents=service.documents, catalog=catalog, semantic_router=router or NoSemanticRouter()),
     )
 
@@ -198,7 +204,7 @@ async def test_hints_that_are_no_variable_are_not_for_us(filled: Any) -> None:
 
 async def test_the_profile_must_exist_and_admit(filled: Any) -> None:
     with pytest.raises(ProfileNotFound):
-        await assemble(filled, profile_id="nobody")
+        await assemble(filled, profile_id="unknown")
     closed = CATALOG.profile(PROFILE).model_copy(update={"allowed_principals": ("svc-bob",)})
     catalog = Catalog({PROFILE: closed}, CATALOG.schemas)
     with pytest.raises(ProfileForbidden):

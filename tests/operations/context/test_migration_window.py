@@ -60,7 +60,7 @@ async def test_the_old_document_takes_no_patch_under_the_profile_of_the_window(w
 
 
 async def test_what_a_product_on_the_old_profile_writes_is_migrated_again(world: Migrating) -> None:
-    """During the window, a product that has not moved yet goes on writing the old document."""
+    """During the window, a product that has not moved yet continues to write the old document."""
     await world.put()
     await world.run()
     await world.prefer("Newer.", GLOBAL)

@@ -11,11 +11,10 @@ from memnet.domain.core.user_item import ItemKey, ItemKind, dated_key
 from memnet.domain.replay import conflict as conflicts
 from memnet.domain.replay import replay as replays
 from memnet.domain.replay.replay import ReplayStatus, replay_key
-from memnet.operations.replay.create_conflict import create_conflict
-from memnet.operations.replay.discard_conflict import discard_conflict
-from memnet.operations.replay.fail_replay import fail_replay
-from memnet.operations.replay.replay_snapshot import replay_snapshot
-from tests.domain.replay_samples import dispute, proposal
+from memnet.operations.replay.conflicts import discard_conflict
+from memnet.operations.replay.jobs import fail_replay
+from memnet.operations.replay.replays import create_conflict, replay_snapshot
+from tests.domain.replay_samples import details, proposal
 from tests.operations.retention_scenario import DAY, LEGAL, SCOPE, Between, RetentionWorld, StopsAt, key_of
 from tests.services import service_of
 
@@ -23,7 +22,7 @@ from tests.services import service_of
 async def conflict(world: RetentionWorld, replay_id: str = "rpl-1", *, closed: bool = True) -> str:
     made = proposal(replay_id=replay_id)
     await create_conflict(
-        made, dispute(), service_of(vault=world.vault, marks=world.marks, queue=world.queue), rebases=1
+        made, details(), service_of(vault=world.vault, marks=world.marks, queue=world.queue), rebases=1
     )
     name = conflicts.conflict_id(made)
     if closed:

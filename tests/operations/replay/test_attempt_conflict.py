@@ -2,29 +2,26 @@
 
 import asyncio
 from dataclasses import replace
-from datetime import timedelta
 from types import MappingProxyType
 from typing import Any
 
 import pytest
 
-from memnet.domain.core.errors import ConflictNotFound, ErasureRunning, Unavailable
-from memnet.domain.core.job import Job, JobKind
+from memnet.domain.core.errors import ErasureRunning, Unavailable
+from memnet.domain.core.job import JobKind
 from memnet.domain.core.timestamps import from_text
 from memnet.domain.replay import conflict as conflicts
-from memnet.domain.replay.conflict import BACKOFF, Asked, ConflictStatus, Decision, discarded
-from memnet.operations.replay.attempt_conflict import attempt_conflict
+from memnet.domain.replay.conflict import BACKOFF, Asked, ConflictStatus, Decision
+from memnet.operations.replay.conflicts import attempt_conflict
 from memnet.stores import ErasureStore
 from tests.domain.samples import CATALOG
 from tests.operations.replay_scenario import ALPHA, PROFILE, Call, DownQueue, World, add, disputed_world, proposed, put
 from tests.services import service_of
 
-NOBODY = Job(JobKind.CONFLICT, "t1", "u1", "cfl-none")
-
 
 async def test_a_conflict_whose_ground_is_given_back_is_resolved() -> None:
     world, conflict = await disputed_world()
-    await world.live(ALPHA, put("/summary", "Search as it was"))
+    await world.live(ALPHA, put("/summary", "The current search"))
     found = await world.retry(conflict.job, 1)
     assert found.status is ConflictStatus.RESOLVED
     assert (found.attempts, found.rebases, found.next_attempt_at) == (1, 2, None)
@@ -50,14 +47,14 @@ async def test_a_conflict_that_somebody_settled_the_same_way_is_resolved_without
 
 async def test_a_retry_in_vain_shows_the_newest_version_and_is_scheduled_again() -> None:
     world, conflict = await disputed_world()
-    await world.live(ALPHA, put("/summary", "Changed once more"))
+    await world.live(ALPHA, put("/summary", "Changed again"))
     found = await world.retry(conflict.job, 1)
-    assert (found.status, found.reason, found.scheduled) == (ConflictStatus.OPEN, "changed", 2)
+    assert (found.status, found.reason, found.retry_number) == (ConflictStatus.OPEN, "changed", 2)
     assert from_text(found.next_attempt_at or "") == world.clock.now() + BACKOFF[1]
     assert world.queue.sent[-1] == (conflict.job, 2, world.clock.now() + BACKOFF[1])
     ((_, versions),) = await world.conflicts()
-    assert versions.dispute.content["summary"] == "Changed once more"
-    assert versions.proposal.base["summary"] == "Search as it was"
+    assert versions.details.content["summary"] == "Changed again"
+    assert versions.proposal.base["summary"] == "The current search"
 
 
 async def test_after_the_last_scheduled_retry_it_rests_without_a_mark() -> None:
@@ -72,10 +69,10 @@ async def test_after_the_last_scheduled_retry_it_rests_without_a_mark() -> None:
     assert sent == list(range(1, len(BACKOFF) + 1))
 
 
-async def test_a_scheduled_retry_whose_turn_is_over_does_nothing() -> None:
+async def test_a_scheduled_retry_that_comes_twice_does_nothing() -> None:
     world, conflict = await disputed_world()
     first = await world.retry(conflict.job, 1)
-    await world.live(ALPHA, put("/summary", "Search as it was"))
+    await world.live(ALPHA, put("/summary", "The current search"))
     again = await world.retry(conflict.job, 1)
     assert (again.status, again.attempts) == (first.status, first.attempts)
     assert (await world.retry(conflict.job, 2)).status is ConflictStatus.RESOLVED
@@ -84,13 +81,13 @@ async def test_a_scheduled_retry_whose_turn_is_over_does_nothing() -> None:
 async def test_a_retry_that_somebody_asked_for_leaves_the_schedule_alone() -> None:
     world, conflict = await disputed_world()
     found = await world.retry(conflict.job, None)
-    assert (found.attempts, found.scheduled, found.next_attempt_at) == (1, 1, conflict.next_attempt_at)
+    assert (found.attempts, found.retry_number, found.next_attempt_at) == (1, 1, conflict.next_attempt_at)
     assert len([job for job, _, _ in world.queue.sent if job.kind is JobKind.CONFLICT]) == 1
 
 
 async def test_a_closed_conflict_is_left_alone_and_its_mark_taken_away() -> None:
     world, conflict = await disputed_world()
-    await world.live(ALPHA, put("/summary", "Search as it was"))
+    await world.live(ALPHA, put("/summary", "The current search"))
     resolved = await world.retry(conflict.job, None)
     await world.marks.mark(conflict.job)
     again = await world.retry(conflict.job, 1)
@@ -101,7 +98,7 @@ async def test_a_closed_conflict_is_left_alone_and_its_mark_taken_away() -> None
 
 async def test_racing_retries_apply_it_once() -> None:
     world, conflict = await disputed_world()
-    await world.live(ALPHA, put("/summary", "Search as it was"))
+    await world.live(ALPHA, put("/summary", "The current search"))
     found = await asyncio.gather(*(world.retry(conflict.job, attempt) for attempt in (1, 1, None, None)))
     assert {one.status for one in found} == {ConflictStatus.RESOLVED}
     assert len({one.change_id for one in found}) == 1
@@ -124,11 +121,11 @@ async def test_what_the_document_refuses_keeps_it_open_with_the_code() -> None:
 
 async def test_a_profile_that_admits_the_worker_no_more_keeps_it_open_with_the_reason() -> None:
     world, conflict = await disputed_world()
-    await world.live(ALPHA, put("/summary", "Search as it was"))
+    await world.live(ALPHA, put("/summary", "The current search"))
     profile = CATALOG.profile(PROFILE).model_copy(update={"allowed_principals": ()})
     closed = replace(CATALOG, profiles=MappingProxyType({PROFILE: profile}))
     found = await world.retry(conflict.job, 1, catalog=closed)
-    assert (found.status, found.scheduled) == (ConflictStatus.OPEN, 2)
+    assert (found.status, found.retry_number) == (ConflictStatus.OPEN, 2)
     assert found.reason.startswith("PROFILE_FORBIDDEN: ")
     assert (await world.retry(conflict.job, 2)).status is ConflictStatus.RESOLVED
 
@@ -140,7 +137,7 @@ async def test_what_does_not_open_rests_in_the_end() -> None:
     altered = replace(conflict, sealed={**conflict.sealed, "nonce": "AAAAAAAAAAAAAAAA"})
     await world.records.write(conflict.key, conflicts.dump(altered), replaces=stored.storage_etag)
     found = await world.retry(conflict.job, 1)
-    assert (found.status, found.scheduled) == (ConflictStatus.OPEN, 2)
+    assert (found.status, found.retry_number) == (ConflictStatus.OPEN, 2)
     assert found.reason.startswith("DECRYPTION_FAILED: ")
 
 
@@ -152,9 +149,9 @@ async def test_a_defect_of_ours_counts_as_a_try_so_that_the_schedule_ends(caplog
             raise AssertionError("a defect")
 
     found = await world.retry(conflict.job, 1, documents=Broken())
-    assert (found.status, found.scheduled, found.attempts) == (ConflictStatus.OPEN, 2, 1)
+    assert (found.status, found.retry_number, found.attempts) == (ConflictStatus.OPEN, 2, 1)
     assert found.reason.startswith("INTERNAL: ")
-    assert "could not be tried" in caplog.text
+    assert "could not be attempted" in caplog.text
 
 
 async def test_a_mark_that_was_lost_is_put_back_when_the_broker_does_not_take_the_next_retry() -> None:
@@ -164,9 +161,9 @@ async def test_a_mark_that_was_lost_is_put_back_when_the_broker_does_not_take_th
     assert await world.marked() == [conflict.job]
 
 
-async def test_what_was_applied_is_told_although_it_was_discarded_meanwhile() -> None:
+async def test_an_applied_conflict_is_resolved_although_it_was_discarded_meanwhile() -> None:
     world, conflict = await disputed_world()
-    await world.live(ALPHA, put("/summary", "Search as it was"))
+    await world.live(ALPHA, put("/summary", "The current search"))
 
     async def discard_beside(name: str, call: Call) -> Any:
         found = await call()
@@ -174,7 +171,7 @@ async def test_what_was_applied_is_told_although_it_was_discarded_meanwhile() ->
             stored = await world.records.read(conflict.key)
             assert stored is not None
             decision = Decision(Asked.DISCARD, "admin", "2026-01-01T00:00:00.000000Z")
-            closed = discarded(conflicts.load(stored.data), decision)
+            closed = conflicts.load(stored.data).discard(decision)
             await world.records.write(conflict.key, conflicts.dump(closed), replaces=stored.storage_etag)
         return found
 
@@ -185,18 +182,9 @@ async def test_what_was_applied_is_told_although_it_was_discarded_meanwhile() ->
     assert stored_now.change_id == found.change_id is not None
 
 
-async def test_without_a_broker_the_next_retry_is_left_to_the_mark() -> None:
-    world, conflict = await disputed_world()
-    found = await world.retry(conflict.job, 1, queue=DownQueue())
-    assert found.scheduled == 2
-    world.clock.advance(BACKOFF[1] + timedelta(minutes=6))
-    assert (await world.requeue()).sent == 1
-    assert world.queue.sent[-1] == (conflict.job, 2, None)
-
-
 async def test_the_store_being_down_goes_up() -> None:
     world, conflict = await disputed_world()
-    await world.live(ALPHA, put("/summary", "Search as it was"))
+    await world.live(ALPHA, put("/summary", "The current search"))
 
     async def down(name: str, call: Call) -> Any:
         if name == "documents.get":
@@ -206,12 +194,6 @@ async def test_the_store_being_down_goes_up() -> None:
     with pytest.raises(Unavailable):
         await attempt_conflict(conflict.job, service_of(**world.conflict_ports(down)), attempt=1)
     assert (await world.retry(conflict.job, 1)).status is ConflictStatus.RESOLVED
-
-
-async def test_unknown_conflicts_are_refused() -> None:
-    world, _ = await disputed_world()
-    with pytest.raises(ConflictNotFound):
-        await world.retry(NOBODY, 1)
 
 
 def outrun(world: World) -> Any:
@@ -239,7 +221,7 @@ async def test_while_the_user_is_erased_nothing_is_written_and_nothing_sent() ->
 async def test_a_fence_that_is_met_by_the_document_alone_counts_as_no_attempt() -> None:
     """The erasure ends between the two, as it does when it finds a legal hold."""
     world, conflict = await disputed_world()
-    await world.live(ALPHA, put("/summary", "Search as it was"))
+    await world.live(ALPHA, put("/summary", "The current search"))
     before = await world.conflicts()
 
     async def watch(name: str, call: Call) -> object:

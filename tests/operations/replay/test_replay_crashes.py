@@ -14,8 +14,8 @@ from memnet.adapters.memory.models import ScriptedModels
 from memnet.adapters.process.background import BackgroundTasks
 from memnet.domain.core.errors import Unavailable
 from memnet.domain.core.user_item import ItemKind
-from memnet.operations.replay.attempt_conflict import attempt_conflict
-from memnet.operations.replay.replay_snapshot import replay_snapshot
+from memnet.operations.replay.conflicts import attempt_conflict
+from memnet.operations.replay.replays import replay_snapshot
 from memnet.ports import StoreConflict
 from tests.operations.replay_scenario import (
     ALPHA,
@@ -123,7 +123,7 @@ async def retried(failure: FallsAt) -> Any:
 
     meddler = Meddler(world, ItemKind.REPLAYS, is_planned, contradict)
     await replay_snapshot(job, service_of(**world.ports(meddler.beside(unwatched))))
-    await world.live(ALPHA, put("/summary", "Search as it was"))
+    await world.live(ALPHA, put("/summary", "The current search"))
     ((conflict, _),) = await world.conflicts()
 
     async def interfere() -> None:
@@ -131,12 +131,12 @@ async def retried(failure: FallsAt) -> Any:
 
     racer = Meddler(world, ItemKind.CONFLICTS, is_sent, interfere)
     for attempt in (1, 2):
-        await persist(
-            lambda watch, background, attempt=attempt: attempt_conflict(
-                conflict.job, service_of(**world.conflict_ports(racer.beside(watch), background)), attempt=attempt
-            ),
-            failure,
-        )
+
+        async def work(watch: Watch, background: BackgroundTasks, attempt: int = attempt) -> Any:
+            ports = world.conflict_ports(racer.beside(watch), background)
+            return await attempt_conflict(conflict.job, service_of(**ports), attempt=attempt)
+
+        await persist(work, failure)
     # A mark that could not be taken away is left to this.
     world.clock.advance(timedelta(hours=1))
     await world.requeue()
@@ -147,9 +147,9 @@ async def outcome_of_retries(failure: FallsAt) -> Any:
     """A retry after a crash settles the one before it as well, so that fewer of them may be needed."""
     found = await retried(failure)
     for conflict, versions, _ in found["conflicts"]:
-        for name in ("attempts", "scheduled", "reason"):
+        for name in ("attempts", "retry_number", "reason"):
             del conflict[name]
-        del versions["theirs"], versions["place"]
+        del versions["theirs"], versions["diverged_at"]
     return found
 
 

@@ -1,0 +1,253 @@
+"""Maintain documents by the upkeep rules of profiles: compact them, and keep them fresh.
+
+Plan, prove that nothing durable is lost, write the events, then change the document in one audited patch.
+"""
+
+import logging
+from collections import Counter
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass, field
+from enum import StrEnum
+from functools import partial
+
+from memnet.domain.catalog.write_rules import WriteRules
+from memnet.domain.core.canonical_json import canonical, sha256_hex
+from memnet.domain.core.errors import (
+    CatalogConflict,
+    DocumentNotFound,
+    ErasureRunning,
+    ETagMismatch,
+    HistoryCorrupt,
+    IdempotencyKeyReused,
+    MemnetError,
+    ProfileForbidden,
+    Unavailable,
+    VaultUnavailable,
+)
+from memnet.domain.core.reason import Reason
+from memnet.domain.core.scope import Actor, DocumentKey
+from memnet.domain.documents import envelope
+from memnet.domain.documents.commands import IfMatch, PatchDocument
+from memnet.domain.documents.envelope import Envelope
+from memnet.domain.documents.protected_sections import protected_sections
+from memnet.domain.documents.write_decision import Decision, decide_maintenance
+from memnet.domain.upkeep.compaction import plan_compaction
+from memnet.domain.upkeep.freshness import plan_freshness
+from memnet.domain.upkeep.maintenance import (
+    MaintenancePlan,
+    Planner,
+    detail_events,
+    entries_in,
+    find_lost,
+    profiles_maintaining,
+)
+from memnet.operations.documents.write import commit_change
+from memnet.operations.events.write_event import write_event
+from memnet.paging import bounded, pages
+from memnet.service import Service
+
+KEY_HASH_CHARS = 16
+log = logging.getLogger(__name__)
+
+
+class Outcome(StrEnum):
+    """The outcome for one document and one profile."""
+
+    UNTOUCHED = "untouched"
+    CHANGED = "changed"
+    POSTPONED = "postponed"
+    REFUSED = "refused"
+
+
+@dataclass(frozen=True, slots=True)
+class MaintenanceResult:
+    """The outcome, and the plan if there is one; `problem` says why it was refused, without content."""
+
+    profile_id: str
+    binding_id: str
+    outcome: Outcome
+    plan: MaintenancePlan | None = None
+    problem: str | None = None
+
+
+@dataclass(slots=True)
+class UpkeepReport:
+    """The counts of one run: the listed documents, and the outcomes by document and profile.
+
+    `entries` counts entries by action, `kept_for_space` the stale entries that the pending section has no room for,
+    `unreadable` the documents that cannot be read.
+    """
+
+    listed: int = 0
+    untouched: int = 0
+    changed: int = 0
+    postponed: int = 0
+    refused: int = 0
+    unreadable: int = 0
+    kept_for_space: int = 0
+    entries: Counter[str] = field(default_factory=Counter)
+
+    def add(self, result: MaintenanceResult) -> None:
+        """Count one outcome."""
+        self.untouched += result.outcome is Outcome.UNTOUCHED
+        self.changed += result.outcome is Outcome.CHANGED
+        self.postponed += result.outcome is Outcome.POSTPONED
+        self.refused += result.outcome is Outcome.REFUSED
+        if result.plan is not None:
+            self.kept_for_space += result.plan.kept_for_space
+            if result.outcome is Outcome.CHANGED:
+                self.entries.update(result.plan.counts())
+
+
+Maintain = Callable[[DocumentKey], Awaitable[Sequence[MaintenanceResult]]]
+
+
+async def compact_documents(service: Service, *, actor: Actor) -> UpkeepReport:
+    """Compact the documents of all tenants. Safe with concurrent writers and runs. Raises Unavailable."""
+    return await maintain_documents(partial(compact_document, service=service, actor=actor), service)
+
+
+async def refresh_documents(service: Service, *, actor: Actor) -> UpkeepReport:
+    """Refresh the documents of all tenants. Safe with concurrent writers and runs. Raises Unavailable."""
+    return await maintain_documents(partial(refresh_document, service=service, actor=actor), service)
+
+
+async def compact_document(
+    key: DocumentKey, service: Service, *, actor: Actor, dry_run: bool = False
+) -> Sequence[MaintenanceResult]:
+    """Merge equal entries, remove expired ones and trim sections, by the rules of each profile in order of ids.
+
+    Raises:
+        HistoryCorrupt, VaultUnavailable, CatalogConflict, Unavailable.
+    """
+    return [
+        await maintain_document(key, rules, plan_compaction, service, Reason.COMPACTION, actor=actor, dry_run=dry_run)
+        for rules in profiles_maintaining(service.catalog, key)
+    ]
+
+
+async def refresh_document(
+    key: DocumentKey, service: Service, *, actor: Actor, dry_run: bool = False
+) -> Sequence[MaintenanceResult]:
+    """Remove expired entries and return stale ones for confirmation, by the rules of each profile in order of ids.
+
+    Raises:
+        HistoryCorrupt, VaultUnavailable, CatalogConflict, Unavailable.
+    """
+    planner = partial(plan_freshness, proposer=actor.principal)
+    return [
+        await maintain_document(key, rules, planner, service, Reason.FRESHNESS, actor=actor, dry_run=dry_run)
+        for rules in profiles_maintaining(service.catalog, key)
+    ]
+
+
+async def maintain_documents(maintain: Maintain, service: Service) -> UpkeepReport:
+    """Call `maintain` with every document that has upkeep rules; a failure does not stop the others.
+
+    Raises:
+        Unavailable: The listing failed.
+    """
+    report = UpkeepReport()
+
+    async def one(key: DocumentKey) -> None:
+        try:
+            for result in await maintain(key):
+                report.add(result)
+        except (Unavailable, VaultUnavailable):
+            report.postponed += 1
+        except HistoryCorrupt:
+            log.exception("a stored document cannot be read", extra={"document": key.blob_name})
+            report.unreadable += 1
+
+    async for page in pages(service.documents.list_all):
+        report.listed += len(page)
+        keys = [row.key for row in page if not row.summary.deleted]
+        await bounded(one, [key for key in keys if profiles_maintaining(service.catalog, key)])
+    return report
+
+
+async def maintain_document(
+    key: DocumentKey,
+    rules: WriteRules,
+    planner: Planner,
+    service: Service,
+    reason: Reason,
+    *,
+    actor: Actor,
+    dry_run: bool,
+) -> MaintenanceResult:
+    """Apply the plan for the current version, once per version, however many runs there are.
+
+    A faster writer or an erasure postpones it to the next run. It is refused and logged, and the document unchanged, if
+    a durable entry would be lost or a check of the write fails. A dry run writes nothing; CHANGED then means that it
+    would be changed.
+
+    Raises:
+        HistoryCorrupt, VaultUnavailable, CatalogConflict, Unavailable.
+    """
+    names = (rules.profile.profile_id, rules.binding.binding_id)
+    stored = await service.documents.get(key)
+    current = envelope.load(stored.data) if stored else None
+    if current is None or current.deleted:
+        return MaintenanceResult(*names, Outcome.UNTOUCHED)
+    # A document with an unknown schema version is planned as well, and the write refuses it.
+    rules = rules.at(current.schema_id, current.schema_version) or rules
+    protected = protected_sections(service.catalog, key, current.commit.etag)
+    plan = planner(current.content, rules, protected, service.clock.now())
+    if not plan.ops:
+        return MaintenanceResult(*names, Outcome.UNTOUCHED, plan)
+    etag, source, service_id = current.commit.etag, reason.value, actor.principal
+    events = detail_events(
+        plan, key, etag, rules, source_type=source, service_id=service_id, timestamp=current.updated_at
+    )
+    lost = find_lost(current.content, plan, rules, protected, saved=entries_in(events))
+    if lost:
+        problem = f"would lose durable content of {', '.join(part or 'the rest of the document' for part in lost)}"
+        return _refused(key, names, plan, problem)
+    command = PatchDocument(
+        key=key,
+        actor=actor,
+        precondition=IfMatch(etag),
+        idempotency_key=_idempotency_key(reason, current, rules),
+        profile_id=names[0],
+        binding_id=names[1],
+        ops=plan.ops,
+        reason=reason,
+        evidence={"event_ids": [event.event_id for event in events], "entries": plan.counts()},
+        dry_run=dry_run,
+    )
+
+    def decide(newest: Envelope | None) -> Decision:
+        return decide_maintenance(command, rules, newest)
+
+    try:
+        # The patch is checked before an event is written.
+        _check_admitted(rules, actor)
+        decide(current)
+        for event in () if dry_run else events:
+            await write_event(key.scope, event, service)
+        await commit_change(command, decide, service)
+    except (ETagMismatch, DocumentNotFound, IdempotencyKeyReused, ErasureRunning):
+        # The key is reused only if another run planned this version at another time.
+        return MaintenanceResult(*names, Outcome.POSTPONED, plan)
+    except (Unavailable, VaultUnavailable, HistoryCorrupt, CatalogConflict):
+        raise
+    except MemnetError as error:
+        return _refused(key, names, plan, error.code.value)
+    return MaintenanceResult(*names, Outcome.CHANGED, plan)
+
+
+def _check_admitted(rules: WriteRules, actor: Actor) -> None:
+    if not rules.profile.admits(actor.principal):
+        raise ProfileForbidden
+
+
+def _idempotency_key(reason: Reason, current: Envelope, rules: WriteRules) -> str:
+    """Return the key of this version and profile."""
+    seed = canonical([current.commit.etag, rules.profile.profile_id, rules.binding.binding_id])
+    return f"{reason}-{current.commit.sequence}-{sha256_hex(seed)[:KEY_HASH_CHARS]}"
+
+
+def _refused(key: DocumentKey, names: tuple[str, str], plan: MaintenancePlan, problem: str) -> MaintenanceResult:
+    log.error("upkeep refused: %s", problem, extra={"document": key.blob_name, "profile_id": names[0]})
+    return MaintenanceResult(*names, Outcome.REFUSED, plan, problem)
