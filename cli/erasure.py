@@ -13,8 +13,12 @@ from memnet.domain.core.identifiers import check_identifier
 from memnet.domain.core.scope import Actor, UserScope
 from memnet.domain.core.signature import by_id, from_pem
 from memnet.domain.governance import tenant_erasure
-from memnet.domain.governance.erasure import Erasure
-from memnet.domain.governance.erasure_receipt import Receipt, Status, is_signed, read_receipt
+from memnet.domain.governance.erasure import Erasure, Status
+from memnet.domain.governance.erasure_receipt import (
+    Receipt,
+    is_signed,
+    read_receipt,
+)
 from memnet.domain.governance.tenant_erasure import TenantErasure
 from memnet.operations.governance.erase_tenant import erase_tenants, get_tenant_erasure, request_tenant_erasure
 from memnet.operations.governance.erase_user import erase_users
@@ -106,7 +110,7 @@ def tenant(tenant: str, confirm: str | None, actor: str | None) -> None:
 
 
 async def _members(found: Awaitable[TenantErasure], service: Service) -> dict[str, Any]:
-    return (await found).members(service.erasure_quiescence)
+    return (await found).to_json(service.erasure_quiescence)
 
 
 @erasure.command()

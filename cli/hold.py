@@ -35,7 +35,7 @@ def list_(tenant: str) -> None:
 
     found = storage.run(operation)
     for change in found:
-        user = change.key.place.user_id
+        user = change.key.target.user_id
         # As JSON: a reason may hold any characters, and each hold stays one line.
         reason = canonical(change.reason).decode()
         click.echo(f"{'tenant' if user is None else f'user {user}'}  {change.at}  {change.actor}  {reason}")

@@ -168,7 +168,7 @@ def _run(
             known = ", ".join(sorted(service.catalog.migrations)) or "none"
             raise click.UsageError(f"there is no migration {name}; known: {known}")
         try:
-            units = await find_migration_units(migration, tenant_id=tenant, user_id=user, documents=service.documents)
+            units = await find_migration_units(migration, service, tenant_id=tenant, user_id=user)
         except InvalidIdentifier as error:
             raise click.UsageError(error.message) from error
         return await operation(service, migration, units)
@@ -182,7 +182,7 @@ def _migrate(name: str, tenant: str | None, user: str | None, actor: str | None,
         counts = Counter[MigrationAction]()
         for unit in units:
             for decision in await _decisions(service, migration, unit, actor, dry_run):
-                counts[decision.standing] += 1
+                counts[decision.action] += 1
                 _show(decision, dry_run)
         click.echo(", ".join(f"{counts[standing]} {standing.value}" for standing in MigrationAction))
         return not any(counts[standing] for standing in BAD)
@@ -201,11 +201,11 @@ async def _decisions(
 
 
 def _show(decision: MigrationDecision, dry_run: bool) -> None:
-    if decision.standing not in (*WRITTEN, *BAD):
+    if decision.action not in (*WRITTEN, *BAD):
         return
     problem = f": {decision.problem}" if decision.problem else ""
-    click.echo(f"{_name(decision.key)}: {decision.standing.value}{problem}")
-    if dry_run and decision.standing in WRITTEN:
+    click.echo(f"{_name(decision.key)}: {decision.action.value}{problem}")
+    if dry_run and decision.action in WRITTEN:
         for op in difference(decision):
             click.echo(f"  {canonical(op).decode()}")
 

@@ -20,7 +20,7 @@ from memnet.domain.events.index_layout import (
 )
 from memnet.operations.events.count_indexed import count_indexed
 from memnet.operations.governance import erase_user as module
-from memnet.operations.governance.erase_user import LOOKS, erase_index
+from memnet.operations.governance.erase_user import MAX_STALE_READS, erase_index
 from tests.domain.event_samples import SCOPE, stored_event
 from tests.operations.event_scenario import TroubledIndex, World
 
@@ -133,7 +133,7 @@ async def test_an_index_that_is_gone_holds_nothing() -> None:
 
 async def test_a_removal_that_does_not_show_yet_is_waited_for() -> None:
     index = SlowIndex()
-    index.shown_for = LOOKS - 1
+    index.shown_for = MAX_STALE_READS - 1
     world = made(index)
     await filled(world)
     assert await erase_index(SCOPE, search=world.search) == 5

@@ -8,8 +8,7 @@ import pytest
 
 from memnet.domain.core.errors import Unavailable
 from memnet.domain.core.scope import UserScope
-from memnet.domain.governance.erasure import Found
-from memnet.domain.governance.erasure_receipt import Status
+from memnet.domain.governance.erasure import Found, Status
 from memnet.operations.governance.erase_user import Erased, erase_user
 from memnet.ports import Page
 from memnet.stores import UserStorage

@@ -10,9 +10,14 @@ from memnet.domain.core.errors import TenantEnded, Unavailable, VaultUnavailable
 from memnet.domain.core.job import Job, JobKind
 from memnet.domain.core.scope import UserScope
 from memnet.domain.documents.commands import IfMatch
-from memnet.domain.governance.erasure import TenantScope, is_of
+from memnet.domain.governance.erasure import Status, TenantScope, is_of
 from memnet.domain.governance.legal_hold import HoldTarget
-from memnet.domain.governance.tenant_erasure import TenantErasure, TenantStatus, holds_back, is_signed, look_every
+from memnet.domain.governance.tenant_erasure import (
+    TenantErasure,
+    holds_back,
+    is_signed,
+    look_every,
+)
 from memnet.operations.events.reindex_events import reindex_events
 from memnet.operations.governance.erase_tenant import erase_tenant, get_tenant_erasure, request_tenant_erasure
 from memnet.operations.governance.erase_user import Erased, erase_users
@@ -58,7 +63,7 @@ class TenantWorld(ErasureWorld):
         for _ in range(8):
             await self.timer()
             self.advance()
-            if (found := await self.told()).status is not TenantStatus.RUNNING:
+            if (found := await self.told()).status is not Status.RUNNING:
                 return found
         raise AssertionError(f"the erasure of the tenant does not end: {await self.told()}")
 
@@ -86,9 +91,9 @@ async def test_nothing_is_left_of_the_tenant_and_its_receipt_says_so(world: Any)
     await queue.send(Job(JobKind.REINDEX, "t10", None, "j2"))
     await world.hold(ON_T1)
     await world.release(ON_T1)
-    assert (await world.end()).status is TenantStatus.RUNNING
+    assert (await world.end()).status is Status.RUNNING
     found = await world.finish()
-    assert (found.status, found.users, found.starting) == (TenantStatus.COMPLETE, 2, ())
+    assert (found.status, found.users, found.starting) == (Status.COMPLETE, 2, ())
     assert world.names() == []
     assert [await world.indexed(scope) for scope in (U1, U10, OTHER)] == [0, 0, 5]
     assert [job.tenant_id for job in [m.job for m in queue._messages]] == ["t10", "t10"]
@@ -106,7 +111,7 @@ async def test_a_user_under_a_hold_is_left_and_named_and_goes_after_the_release(
     before = world.stored(U1)
     await world.end()
     found = await world.finish()
-    assert (found.status, found.users) == (TenantStatus.PARTIAL, 1)
+    assert (found.status, found.users) == (Status.PARTIAL, 1)
     assert found.receipt is not None
     assert len(found.receipt["users_held"]) == 1
     assert holds_back(found.receipt, U1)
@@ -116,9 +121,9 @@ async def test_a_user_under_a_hold_is_left_and_named_and_goes_after_the_release(
     assert all(is_of(U1, name) for name in world.names())
     await world.release()
     again = await world.end()
-    assert (again.status, again.erasure_id) == (TenantStatus.RUNNING, found.erasure_id)
+    assert (again.status, again.erasure_id) == (Status.RUNNING, found.erasure_id)
     done = await world.finish()
-    assert (done.status, done.users) == (TenantStatus.COMPLETE, 2)
+    assert (done.status, done.users) == (Status.COMPLETE, 2)
     assert world.names() == []
 
 
@@ -138,12 +143,12 @@ async def test_from_its_request_on_nothing_is_written_for_the_tenant_for_good(wo
 
     await world.end()
     await refused()
-    assert (await world.finish()).status is TenantStatus.PARTIAL
+    assert (await world.finish()).status is Status.PARTIAL
     await refused()
     await world.patch(UserScope("t10", "new"), "first")
     await world.release(HoldTarget("t1", "held"))
     await world.end()
-    assert (await world.finish()).status is TenantStatus.COMPLETE
+    assert (await world.finish()).status is Status.COMPLETE
     await refused()
     assert world.names() == []
 
@@ -175,7 +180,7 @@ async def test_a_late_arrival_is_removed_before_it_ends(world: Any) -> None:
     await world.almost()
     await arrive()
     found = await world.finish()
-    assert (found.status, world.names()) == (TenantStatus.COMPLETE, [])
+    assert (found.status, world.names()) == (Status.COMPLETE, [])
 
 
 async def test_a_hold_on_the_tenant_pauses_it(world: Any) -> None:
@@ -187,7 +192,7 @@ async def test_a_hold_on_the_tenant_pauses_it(world: Any) -> None:
     assert (await world.told()).failing == {"legal_hold": "TENANT_HELD"}
     assert world.names() == before
     await world.release(ON_T1)
-    assert (await world.finish()).status is TenantStatus.COMPLETE
+    assert (await world.finish()).status is Status.COMPLETE
 
 
 @pytest.mark.parametrize(
@@ -279,7 +284,7 @@ async def test_it_may_be_killed_at_every_call_and_counts_every_user_once(applied
         with pytest.raises(StopsAt):
             await _runs(world, watch)
         found = await world.finish()
-        assert (found.status, found.users) == (TenantStatus.PARTIAL, 2), watch.calls[-1]
+        assert (found.status, found.users) == (Status.PARTIAL, 2), watch.calls[-1]
         assert found.receipt is not None
         assert len(found.receipt["users_held"]) == 1
         assert all("/held/" in name for name in world.names()), watch.calls[-1]

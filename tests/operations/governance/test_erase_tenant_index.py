@@ -4,7 +4,7 @@ import pytest
 
 from memnet.domain.core.errors import Unavailable
 from memnet.domain.core.scope import UserScope
-from memnet.domain.governance.tenant_erasure import TenantStatus
+from memnet.domain.governance.erasure import Status
 from memnet.operations.governance import erase_tenant as module
 from memnet.operations.governance.erase_tenant import (
     erase_tenant_index,
@@ -55,5 +55,5 @@ async def test_one_that_cannot_be_read_stops_no_other_and_an_ended_one_is_not_lo
         world.advance()
         found = await erase_tenants(erasing)
     assert found == {Erased.FAILING: 1, Erased.FINISHED: 1}
-    assert (await get_tenant_erasure("t1", erasing)).status is TenantStatus.COMPLETE
+    assert (await get_tenant_erasure("t1", erasing)).status is Status.COMPLETE
     assert await erase_tenants(erasing) == {Erased.FAILING: 1}

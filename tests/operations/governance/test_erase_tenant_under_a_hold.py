@@ -6,7 +6,7 @@ import pytest
 
 from memnet.domain.core.errors import TenantEnded
 from memnet.domain.core.job import Job, JobKind
-from memnet.domain.governance.tenant_erasure import TenantStatus
+from memnet.domain.governance.erasure import Status
 from memnet.operations.governance.erase_user import Erased
 from memnet.operations.history.sign_checkpoints import sign_checkpoints
 from tests.memory_blobs import unfenced
@@ -39,14 +39,14 @@ async def test_a_held_user_of_an_ended_tenant_who_was_tampered_with_is_broken(wo
 async def test_once_the_receipt_is_complete_no_hold_is_placed(world: Any) -> None:
     await world.hold()
     await world.end()
-    assert (await world.finish()).status is TenantStatus.PARTIAL
+    assert (await world.finish()).status is Status.PARTIAL
     await world.hold(ON_T1)
     await world.release(ON_T1)
     await world.release()
     await world.end()
     await world.hold()
     await world.release()
-    assert (await world.finish()).status is TenantStatus.COMPLETE
+    assert (await world.finish()).status is Status.COMPLETE
     with pytest.raises(TenantEnded):
         await world.hold()
     with pytest.raises(TenantEnded):
@@ -67,10 +67,10 @@ async def test_a_hold_placed_while_a_run_is_under_way_pauses_it_and_stays(world:
     await world.almost()
     assert await world.tenant(Between(call, place, number)) is Erased.FAILING
     found = await world.told()
-    assert (found.status, found.failing) == (TenantStatus.RUNNING, {"legal_hold": "TENANT_HELD"})
+    assert (found.status, found.failing) == (Status.RUNNING, {"legal_hold": "TENANT_HELD"})
     assert await world.is_held(ON_T1)
     await world.release(ON_T1)
-    assert (await world.finish()).status is TenantStatus.COMPLETE
+    assert (await world.finish()).status is Status.COMPLETE
     assert world.names() == []
 
 

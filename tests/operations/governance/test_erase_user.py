@@ -12,7 +12,12 @@ from memnet.domain.core.errors import ErasureRunning, Unavailable, VaultUnavaila
 from memnet.domain.core.scope import UserScope
 from memnet.domain.core.user_item import ItemKey, ItemKind
 from memnet.domain.governance import erasure as erasures
-from memnet.domain.governance.erasure_receipt import Receipt, Status, is_signed, read_receipt
+from memnet.domain.governance.erasure import Status
+from memnet.domain.governance.erasure_receipt import (
+    Receipt,
+    is_signed,
+    read_receipt,
+)
 from memnet.domain.history.checkpoint import checkpoint_key
 from memnet.operations.governance.erase_user import Erased
 from memnet.operations.history.list_audit import list_audit

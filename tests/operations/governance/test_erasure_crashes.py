@@ -5,8 +5,7 @@ from typing import Any
 import pytest
 
 from memnet.domain.core.errors import ErasureRunning
-from memnet.domain.governance.erasure import INDEXED, MESSAGES
-from memnet.domain.governance.erasure_receipt import Status
+from memnet.domain.governance.erasure import INDEXED, MESSAGES, Status
 from memnet.operations.governance.erase_user import Erased
 from tests.operations.erasure_scenario import OTHER, U1, U10, ErasureWorld
 from tests.operations.retention_scenario import Between, FallsAt, StopsAt

@@ -12,8 +12,13 @@ from memnet.domain.core.timestamps import to_text
 from memnet.domain.documents import envelope
 from memnet.domain.documents.commands import IfAbsent, IfMatch
 from memnet.domain.documents.envelope import Envelope
-from memnet.domain.governance.erasure import INDEXED
-from memnet.domain.governance.erasure_receipt import LATE, Remainder, Status, is_signed, read_receipt
+from memnet.domain.governance.erasure import INDEXED, Status
+from memnet.domain.governance.erasure_receipt import (
+    LATE,
+    Remainder,
+    is_signed,
+    read_receipt,
+)
 from memnet.operations.governance.erase_user import Erased
 from memnet.operations.governance.erasure_request import count_remaining, request_erasure, sign_erasure
 from memnet.stores import Blobs, DocumentStore
@@ -268,10 +273,12 @@ async def test_it_is_counted_by_kind_and_the_index_too() -> None:
 
 
 async def test_where_nothing_is_something_may_still_arrive() -> None:
-    assert await count_remaining(OTHER, "user", ErasureWorld().erasing()) == [Remainder(LATE, 0, "legal_hold", "user")]
+    assert await count_remaining(OTHER, "user", ErasureWorld().erasing()) == [
+        Remainder(kind=LATE, count=0, reason="legal_hold", covers="user", until=None)
+    ]
 
 
-HELD = Remainder("audit", 1, "legal_hold", "user")
+HELD = Remainder(kind="audit", count=1, reason="legal_hold", covers="user", until=None)
 
 
 async def test_the_receipt_stands_signed() -> None:

@@ -24,6 +24,7 @@ from memnet.ports import StoredDocument
 from tests.operations.erasure_scenario import ADMIN, OTHER, U1, U10, ErasureWorld, alpha
 from tests.operations.replay_scenario import Call, Watch, Watched
 from tests.operations.retention_scenario import Between, FallsAt, StopsAt
+from tests.services import service_of
 
 FENCE = b"{}"
 SECRET = "the-very-private-summary"
@@ -45,7 +46,7 @@ async def fence(world: ErasureWorld, watch: Watch | None = None) -> None:
     documents: Any = (
         world.services.documents if watch is None else Watched("documents", world.services.documents, watch)
     )
-    await fence_documents(U1, known_at=world.services.clock.now(), documents=documents)
+    await fence_documents(U1, service_of(documents=documents), known_at=world.services.clock.now())
 
 
 async def stored(world: ErasureWorld, key: DocumentKey) -> StoredDocument:
@@ -232,7 +233,7 @@ async def test_a_writer_that_has_read_before_and_writes_after_loses(world: Any) 
 
     async def watch(name: str, call: Call) -> Any:
         if name == "documents.put":
-            await fence_documents(U1, known_at=world.services.clock.now(), documents=documents)
+            await fence_documents(U1, service_of(documents=documents), known_at=world.services.clock.now())
         return await call()
 
     object.__setattr__(world.services, "documents", Watched("documents", documents, watch))

@@ -10,8 +10,12 @@ from memnet.domain.core.canonical_json import canonical
 from memnet.domain.core.errors import ErasureNotFound, HistoryCorrupt, InvalidIdentifier, Unavailable
 from memnet.domain.core.scope import UserScope
 from memnet.domain.governance import erasure as erasures
-from memnet.domain.governance.erasure import Erasure
-from memnet.domain.governance.erasure_receipt import Status, is_signed, read_receipt, receipt_name
+from memnet.domain.governance.erasure import Erasure, Status
+from memnet.domain.governance.erasure_receipt import (
+    is_signed,
+    read_receipt,
+    receipt_name,
+)
 from memnet.operations.governance.erase_user import Erased
 from memnet.operations.governance.erasure_request import get_erasure
 from tests.operations.erasure_scenario import OTHER, SETTLE, U1, U10, ErasureWorld

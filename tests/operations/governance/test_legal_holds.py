@@ -14,12 +14,13 @@ from memnet.operations.governance.legal_holds import holds_covering
 from tests.memory_blobs import storage_of
 from tests.operations.hold_scenario import ON_TENANT, ON_USER, OTHER, HoldWorld, told
 from tests.operations.retention_scenario import DAY, RetentionWorld
+from tests.services import service_of
 
 U1 = UserScope("t1", "u1")
 
 
 async def covering(world: HoldWorld, scope: UserScope = U1) -> list[tuple[str, str]]:
-    return [(change.covers, change.reason) for change in await holds_covering(scope, holds=world.holds)]
+    return [(change.covers, change.reason) for change in await holds_covering(scope, service_of(holds=world.holds))]
 
 
 async def filled(changes: int = 5, place: HoldTarget = ON_USER) -> HoldWorld:
@@ -36,7 +37,7 @@ async def test_a_hold_says_who_placed_it_when_and_why(place: Any) -> None:
     status = await world.place("case 1", place)
     entry = {"reason": "case 1", "actor": "svc-legal"}
     at = "2026-01-01T00:00:00.000000Z"
-    assert status.members() == {
+    assert status.to_json() == {
         "held": True,
         "holds": [{"covers": "user" if place == ON_USER else "tenant", **entry, "since": at}],
         "changes": [{"action": "placed", **entry, "at": at}],
@@ -48,14 +49,14 @@ async def test_a_hold_says_who_placed_it_when_and_why(place: Any) -> None:
 
 async def test_a_release_stays_on_record_and_is_recorded_once() -> None:
     world = HoldWorld()
-    assert (await world.release("nothing")).members() == {"held": False, "holds": [], "changes": []}
+    assert (await world.release("nothing")).to_json() == {"held": False, "holds": [], "changes": []}
     await world.place("case 1")
     status = await world.release("settled")
     assert (status.covering, told(status)) == ([], [("placed", "case 1"), ("released", "settled")])
     assert told(await world.release("again")) == told(status)
     status = await world.place("case 1")
     assert told(status) == [("placed", "case 1"), ("released", "settled"), ("placed", "case 1")]
-    assert status.members()["held"]
+    assert status.to_json()["held"]
 
 
 async def test_a_user_is_covered_by_its_own_hold_and_its_tenant_s() -> None:
@@ -75,7 +76,7 @@ async def test_a_user_is_covered_by_its_own_hold_and_its_tenant_s() -> None:
 async def test_a_hold_on_a_user_is_none_on_the_tenant_and_stays_when_the_tenant_s_goes() -> None:
     world = HoldWorld()
     await world.place("case 1")
-    assert not (await world.get(ON_TENANT)).members()["held"]
+    assert not (await world.get(ON_TENANT)).to_json()["held"]
     await world.place("audit", ON_TENANT)
     status = await world.release("over", ON_TENANT)
     assert (status.covering, told(status)) == ([], [("placed", "audit"), ("released", "over")])
@@ -101,7 +102,7 @@ async def test_a_list_has_those_in_force_of_one_tenant(monkeypatch: pytest.Monke
     await world.release("settled", HoldTarget("t1", "u2"))
     await world.place("audit", ON_TENANT)
     await world.place("elsewhere", HoldTarget("t2", "u1"))
-    assert [(change.key.place.user_id, change.reason) for change in await world.list()] == [
+    assert [(change.key.target.user_id, change.reason) for change in await world.list()] == [
         (None, "audit"),
         ("u1", "case of u1"),
         ("u3", "case of u3"),

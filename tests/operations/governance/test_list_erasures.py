@@ -8,7 +8,7 @@ import pytest
 
 from memnet.domain.core.errors import HistoryCorrupt, InvalidIdentifier, Unavailable
 from memnet.domain.core.scope import UserScope
-from memnet.domain.governance.erasure_receipt import Status
+from memnet.domain.governance.erasure import Status
 from memnet.operations.governance.erasure_request import list_erasures
 from tests.operations.erasure_scenario import OTHER, ErasureWorld
 from tests.operations.retention_scenario import Between

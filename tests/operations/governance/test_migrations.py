@@ -26,6 +26,7 @@ from tests.operations.migration_scenario import (
     with_profile,
 )
 from tests.operations.service_scenario import DYNAMIC, SCOPE, STATIC, CountingDocuments, Service, note
+from tests.services import service_of
 
 NO_FACTS = {**CONTENT, "facts": []}
 
@@ -37,7 +38,7 @@ async def world(service: Service) -> Migrating:
 
 async def test_one_document_becomes_two(world: Migrating) -> None:
     await world.put()
-    assert await world.standings() == ["create", "create"]
+    assert await world.actions() == ["create", "create"]
     assert await world.content(STATIC) == STATIC_MADE
     made = await world.content(DYNAMIC)
     (fact,) = made.pop("durable_facts")
@@ -70,7 +71,7 @@ async def test_a_second_run_writes_nothing(world: Migrating) -> None:
     await world.put()
     await world.run()
     puts = world.service.documents.calls["put"]
-    assert await world.standings() == ["done", "done"]
+    assert await world.actions() == ["done", "done"]
     assert world.service.documents.calls["put"] == puts
 
 
@@ -78,7 +79,7 @@ async def test_a_dry_run_shows_the_difference_and_writes_nothing(world: Migratin
     await world.put(NO_FACTS)
     static, dynamic = await world.run(dry_run=True)
     assert difference(static) == [{"op": "add", "path": "/content", "value": STATIC_MADE}]
-    assert dynamic.standing == "create"
+    assert dynamic.action == "create"
     assert await world.content(STATIC) is None
 
 
@@ -89,11 +90,11 @@ async def test_a_user_without_the_old_document_is_left_alone(world: Migrating) -
 async def test_if_one_target_cannot_be_made_none_is(world: Migrating) -> None:
     await world.put({**CONTENT, "profile": {"locale": "not a locale"}})
     static, dynamic = await world.run()
-    assert static.standing == "failed"
+    assert static.action == "failed"
     assert static.problem is not None
     assert "SCHEMA_VIOLATION" in static.problem
     assert "/content/profile/locale" in static.problem
-    assert (dynamic.standing, dynamic.problem) == ("failed", "another of its targets cannot be made")
+    assert (dynamic.action, dynamic.problem) == ("failed", "another of its targets cannot be made")
     assert await world.content(DYNAMIC) is None
 
 
@@ -137,7 +138,7 @@ async def test_what_is_there_and_was_not_made_by_it_is_not_overwritten(world: Mi
         {"op": "add", "path": "/content/preferences/-", "value": "Mine."}, key=DYNAMIC, binding_id="user_dynamic"
     )
     _, dynamic = await world.run()
-    assert (dynamic.standing, dynamic.problem) == ("failed", "it exists, and was not made by the migration")
+    assert (dynamic.action, dynamic.problem) == ("failed", "it exists, and was not made by the migration")
     assert (await world.content(DYNAMIC))["preferences"] == ["Mine."]
 
 
@@ -151,7 +152,7 @@ async def test_what_is_there_and_says_the_same_is_done(world: Migrating) -> None
         confidence=1.0,
         evidence={"conversation_id": "c1"},
     )
-    assert await world.standings() == ["create", "done"]
+    assert await world.actions() == ["create", "done"]
 
 
 # What happens after.
@@ -161,7 +162,7 @@ async def test_a_source_that_changed_since_is_migrated_again(world: Migrating) -
     etag = await world.put()
     await world.run()
     await world.put({**CONTENT, "preferences": ["Long answers."]}, over=etag)
-    assert await world.standings() == ["done", "replace"]
+    assert await world.actions() == ["done", "replace"]
     assert (await world.content(DYNAMIC))["preferences"] == ["Long answers."]
     assert await world.verify() == [(STATIC.path, None, False), (DYNAMIC.path, None, False)]
 
@@ -170,7 +171,7 @@ async def test_what_others_changed_since_stays(world: Migrating) -> None:
     await world.put()
     await world.run()
     await world.prefer("Use tables.")
-    assert await world.standings() == ["done", "changed_since"]
+    assert await world.actions() == ["done", "changed_since"]
     assert (await world.content(DYNAMIC))["preferences"] == ["Short answers.", "Use tables."]
 
 
@@ -178,7 +179,7 @@ async def test_a_deletion_since_stays(world: Migrating) -> None:
     await world.put()
     await world.run()
     await world.service.delete(over=(await world.head(STATIC)).commit.etag, key=STATIC)
-    assert await world.standings() == ["changed_since", "done"]
+    assert await world.actions() == ["changed_since", "done"]
     assert await world.content(STATIC) is None
 
 
@@ -188,7 +189,7 @@ async def test_where_both_changed_somebody_must_decide(world: Migrating) -> None
     await world.prefer("Use tables.")
     await world.put({**CONTENT, "preferences": ["Long answers."]}, over=etag)
     static, dynamic = await world.run()
-    assert static.standing == "done"
+    assert static.action == "done"
     assert dynamic.problem == "both it and its source were changed since it was migrated"
 
 
@@ -198,20 +199,20 @@ async def test_where_both_changed_somebody_must_decide(world: Migrating) -> None
 async def test_versions_chain(world: Migrating) -> None:
     await world.put(OLDEST, version="0.8.0")
     before = await world.view(GLOBAL)
-    assert await world.standings(TO_10) == ["replace"]
+    assert await world.actions(TO_10) == ["replace"]
     head = await world.head(GLOBAL)
     assert (head.schema_version, head.content) == (
         "1.0.0",
         {"profile": {"display_name": "Ada"}, "preferences": ["tea"]},
     )
-    assert await world.standings(TO_10) == ["done"]
-    assert await world.standings(TO_09) == ["done"]
+    assert await world.actions(TO_10) == ["done"]
+    assert await world.actions(TO_09) == ["done"]
     assert await world.view(GLOBAL, head.change_id(1)) == before
 
 
 async def test_a_split_takes_older_versions_too(world: Migrating) -> None:
     await world.put(OLDEST, version="0.8.0")
-    assert await world.standings() == ["create", "create"]
+    assert await world.actions() == ["create", "create"]
     assert (await world.content(DYNAMIC))["preferences"] == ["tea"]
 
 
@@ -227,7 +228,7 @@ async def test_a_profile_that_still_binds_the_old_version_refuses_the_new_one(wo
     await world.put(OLDEST, version="0.8.0")
     (decision,) = await world.run(TO_10)
     assert "BINDING_MISMATCH" in (decision.problem or "")
-    assert await world.standings(TO_09) == ["replace"]
+    assert await world.actions(TO_09) == ["replace"]
 
 
 async def test_a_version_that_nothing_leads_from_fails(world: Migrating) -> None:
@@ -265,7 +266,7 @@ async def test_a_live_writer_who_is_faster_has_the_newer_version_migrated() -> N
         await world.put({**CONTENT, "preferences": ["Newer."]}, over=etag)
 
     documents.meddle = live
-    assert await world.standings() == ["create", "replace"]
+    assert await world.actions() == ["create", "replace"]
     assert (await world.content(DYNAMIC))["preferences"] == ["Newer."]
     await world.check_histories()
 
@@ -279,7 +280,7 @@ async def test_in_place_a_live_writer_who_is_faster_is_not_overwritten() -> None
         await world.put({"name": "Ada", "likes": "coffee"}, over=etag, version="0.8.0")
 
     documents.meddle = live
-    assert await world.standings(TO_10) == ["replace"]
+    assert await world.actions(TO_10) == ["replace"]
     assert (await world.content(GLOBAL))["preferences"] == ["coffee"]
 
 
@@ -294,14 +295,14 @@ async def test_a_writer_who_is_faster_every_time_postpones_it() -> None:
         documents.meddle = live
 
     documents.meddle = live
-    assert await world.standings(TO_10) == ["postponed"]
+    assert await world.actions(TO_10) == ["postponed"]
     documents.meddle = None
 
 
 async def test_any_number_of_runs_at_once_write_once(world: Migrating) -> None:
     await world.put()
     runs = await asyncio.gather(*(world.run() for _ in range(8)))
-    assert {d.standing.value for run in runs for d in run} <= {"create", "done"}
+    assert {d.action.value for run in runs for d in run} <= {"create", "done"}
     for key in (STATIC, DYNAMIC):
         assert (await world.head(key)).commit.sequence == 1
     await world.check_histories()
@@ -321,21 +322,21 @@ async def test_users_are_found_by_their_documents(service: Service) -> None:
     for scope in (SCOPE, OTHER, ELSEWHERE):
         await world.put(scope=scope)
     found = world.migration()
-    ports = {"documents": service.documents}
-    assert await find_migration_units(found, tenant_id=None, user_id=None, **ports) == [
+    ports = service_of(documents=service.documents)
+    assert await find_migration_units(found, ports, tenant_id=None, user_id=None) == [
         Unit(SCOPE),
         Unit(OTHER),
         Unit(ELSEWHERE),
     ]
-    assert await find_migration_units(found, tenant_id="t1", user_id=None, **ports) == [Unit(SCOPE), Unit(OTHER)]
-    assert await find_migration_units(found, tenant_id="t1", user_id="u2", **ports) == [Unit(OTHER)]
-    assert await find_migration_units(found, tenant_id="t1", user_id="u3", **ports) == []
+    assert await find_migration_units(found, ports, tenant_id="t1", user_id=None) == [Unit(SCOPE), Unit(OTHER)]
+    assert await find_migration_units(found, ports, tenant_id="t1", user_id="u2") == [Unit(OTHER)]
+    assert await find_migration_units(found, ports, tenant_id="t1", user_id="u3") == []
 
 
 async def test_each_member_of_a_family_is_a_unit(service: Service) -> None:
     for name in ("alpha", "beta"):
         await service.patch(note("s"), key=DocumentKey(SCOPE, "projects", f"{name}.json"))
-    found = await find_migration_units(FAMILY, tenant_id="t1", user_id="u1", documents=service.documents)
+    found = await find_migration_units(FAMILY, service_of(documents=service.documents), tenant_id="t1", user_id="u1")
     assert found == [Unit(SCOPE, "alpha"), Unit(SCOPE, "beta")]
     assert found[0].key(FAMILY.sources["old"]) == DocumentKey(SCOPE, "old", "alpha.json")
 
@@ -344,6 +345,6 @@ async def test_a_user_with_deleted_documents_is_found(service: Service) -> None:
     world = Migrating(service)
     etag = await world.put()
     await service.delete(over=etag, key=GLOBAL)
-    assert await find_migration_units(world.migration(), tenant_id="t1", user_id="u1", documents=service.documents) == [
-        Unit(STATIC.scope)
-    ]
+    assert await find_migration_units(
+        world.migration(), service_of(documents=service.documents), tenant_id="t1", user_id="u1"
+    ) == [Unit(STATIC.scope)]

@@ -113,7 +113,7 @@ async def test_what_was_not_there_is_deleted_and_can_be_made_again(world: Migrat
     assert await world.content(STATIC) is None
     assert await world.content(DYNAMIC) is None
     assert await world.view(GLOBAL) == before
-    assert await world.standings() == ["create", "create"]
+    assert await world.actions() == ["create", "create"]
     assert await world.content(DYNAMIC) == made
     assert await world.verify() == AS_MADE
     await world.check_histories()
@@ -129,7 +129,7 @@ async def test_in_place_the_old_version_is_there_again_byte_for_byte(world: Migr
     assert (record["reason"], record["note"]) == ("admin_migration", f"rollback of migration {TO_10}")
     assert record["evidence"]["restores"] == head.change_id(1)
     assert (record["profile_id"], record["binding_id"]) == ("legacy-v1", "global")
-    assert await world.standings(TO_10) == ["replace"]
+    assert await world.actions(TO_10) == ["replace"]
     await world.check_histories()
 
 
@@ -208,7 +208,7 @@ async def test_a_verified_source_is_deleted(world: Migrating) -> None:
     assert await world.content(GLOBAL) is None
     assert (await world.record(GLOBAL, 2))["note"] == f"decommission by migration {SPLIT}"
     assert await world.verify() == AS_MADE
-    assert await world.standings() == []
+    assert await world.actions() == []
     await world.check_histories()
 
 

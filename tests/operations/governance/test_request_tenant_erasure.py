@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from memnet.domain.core.errors import ErasureNotFound, HistoryCorrupt, InvalidIdentifier, TenantEnded, TenantHeld
-from memnet.domain.governance.tenant_erasure import TenantStatus
+from memnet.domain.governance.erasure import Status
 from memnet.operations.governance.erase_tenant import get_tenant_erasure, request_tenant_erasure
 from tests.operations.erasure_scenario import ADMIN, ON_T1, SETTLE, ErasureWorld
 from tests.operations.replay_scenario import Watched
@@ -21,7 +21,7 @@ def world() -> ErasureWorld:
 async def test_the_same_request_again_is_the_same_erasure(world: Any) -> None:
     erasing = world.services
     first = await request_tenant_erasure("t1", erasing, actor=ADMIN)
-    assert (first.status, first.requested_by) == (TenantStatus.RUNNING, ADMIN.principal)
+    assert (first.status, first.requested_by) == (Status.RUNNING, ADMIN.principal)
     assert await request_tenant_erasure("t1", erasing, actor=ADMIN) == first
     with pytest.raises(TenantEnded):
         await erasing.erasures.check_tenant("t1")
@@ -63,7 +63,7 @@ async def test_it_is_told_once_it_was_asked_for() -> None:
     asked = await request_tenant_erasure("t1", erasing, actor=ADMIN)
     found = await get_tenant_erasure("t1", erasing)
     assert found == asked
-    assert found.members(SETTLE) == {
+    assert found.to_json(SETTLE) == {
         "erasure_id": asked.erasure_id,
         "status": "running",
         "accepted_at": asked.accepted_at,

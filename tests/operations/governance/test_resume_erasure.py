@@ -14,7 +14,8 @@ from memnet.operations.governance.erase_user import Erased
 from memnet.operations.governance.erasure_request import ErasureJournal, resume_erasure
 from memnet.paging import rows
 from memnet.ports import StoreConflict
-from tests.operations.erasure_scenario import SETTLE, U1, U10, ErasureWorld, alpha
+from tests.domain.erasure_samples import erasure
+from tests.operations.erasure_scenario import U1, U10, ErasureWorld, alpha
 from tests.operations.retention_scenario import Between
 
 
@@ -37,15 +38,7 @@ async def test_without_a_fence_there_is_nothing_to_take_up(world: Any) -> None:
 
 async def test_whoever_sees_the_fence_first_notes_when(world: Any) -> None:
     """Its writer may have been killed, or never have had an answer, and the time that it named be long ago."""
-    asked = erasures.begun(
-        U1,
-        "e-1",
-        by="svc",
-        at=world.services.clock.now(),
-        stores=(),
-        settle=SETTLE,
-        last_head_sha256=None,
-    )
+    asked = erasure(U1, started_at=None)
     await world.services.erasures.write(U1, erasures.dump(asked), replaces=None)
     world.advance()
     seen = to_text(world.services.clock.now())

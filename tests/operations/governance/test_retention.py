@@ -85,17 +85,17 @@ async def test_what_is_counted_is_what_is_done_and_a_dry_run_does_nothing(world:
     dry = await world.retain(dry_run=True)
     assert await world.everything() == before
     applied = await world.retain()
-    assert dry.members() | {"dry_run": False} == applied.members()
+    assert dry.to_json() | {"dry_run": False} == applied.to_json()
     after = await world.everything()
 
     def lost(folder: str) -> int:
         return sum(f"/{folder}/" in name for name in before) - sum(f"/{folder}/" in name for name in after)
 
-    counts = applied.members()["counts"]
+    counts = applied.to_json()["counts"]
     assert {name: count["removed"] for name, count in counts.items()} == {name: lost(name) for name in counts}
     lived = counts.keys() - {"conflicts", "imports"}
     assert all(counts[name]["removed"] and counts[name]["retained"] for name in lived)
-    assert applied.members()["baselines"] == len([name for name in after if "/baselines/" in name]) == 2
+    assert applied.to_json()["baselines"] == len([name for name in after if "/baselines/" in name]) == 2
     again = await world.retain()
     assert all(not tally.removed for tally in again.report.tallies.values())
     assert await world.everything() == after
@@ -370,7 +370,7 @@ async def test_a_hold_keeps_everything_and_says_so(world: Any) -> None:
     await world.hold("Litigation 17")
     applied = await world.retain()
     assert await world.everything() == before
-    told = applied.members()
+    told = applied.to_json()
     assert (told["on_hold"], told["holds"]) == (
         True,
         [{"covers": "user", "reason": "Litigation 17", "actor": "svc-legal", "since": to_text(world.clock.now())}],
@@ -379,10 +379,10 @@ async def test_a_hold_keeps_everything_and_says_so(world: Any) -> None:
         assert tally.removed == 0
         # What waits for something that would have gone in the same run, waits for what is held.
         assert tally.on_hold + tally.blocked == due.report.tallies[name].removed
-    assert (await world.retain(dry_run=True)).members() == told | {"dry_run": True}
+    assert (await world.retain(dry_run=True)).to_json() == told | {"dry_run": True}
 
     await world.release()
-    assert (await world.retain()).members() == due.members() | {"dry_run": False}
+    assert (await world.retain()).to_json() == due.to_json() | {"dry_run": False}
 
 
 @pytest.mark.parametrize("call", ["records.delete", "events.delete", "audit.delete"])
@@ -391,7 +391,7 @@ async def test_a_hold_that_comes_meanwhile_stops_it(world: Any, call: Any, monke
 
     monkeypatch.setitem(delete_expired.__globals__, "BATCH", 2)
     applied = await world.retain(**world.retention_ports(Between(call, world.hold)))
-    assert applied.members()["on_hold"]
+    assert applied.to_json()["on_hold"]
     kind = {"records.delete": "snapshots", "events.delete": "events", "audit.delete": "audit"}[call]
     assert applied.report.tallies[kind].removed == 2
     assert applied.report.tallies[kind].on_hold > 0

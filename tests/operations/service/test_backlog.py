@@ -27,8 +27,8 @@ class World:
         self.marks, self.events = JobMarks(blobs), EventStore(blobs)
 
     async def told(self, most: int | None = 100) -> Any:
-        found = await get_statistics(service_of(marks=self.marks, events=self.events, clock=self.clock), most=most)
-        return found.members()
+        found = await get_statistics(service_of(marks=self.marks, events=self.events, clock=self.clock), limit=most)
+        return found.to_json()
 
     async def job(self, kind: JobKind, job_id: str, user_id: str | None = "u1") -> None:
         await self.marks.mark(Job(kind, "t1", user_id, job_id))

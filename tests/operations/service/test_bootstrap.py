@@ -120,7 +120,7 @@ async def test_an_index_that_is_gone_is_not_made_empty(world: World) -> None:
     await serve(world, IndexVersion("events-1"))
     assert await world.standing(INDEX) == (
         PrerequisiteStatus.WRONG,
-        "the serving index is gone: run memnet search reindex",
+        "the serving index does not exist: run memnet search reindex",
     )
     report = await world.run(apply=True)
     assert (report.ready, report.created) == (False, ("container",))
@@ -131,7 +131,7 @@ async def test_an_index_of_another_definition_is_told(world: World) -> None:
     await serve(world, IndexVersion("events-1"))
     standing, detail = await world.standing(INDEX)
     assert standing is PrerequisiteStatus.WRONG
-    assert "events-1 is not as this version makes it" in detail
+    assert "events-1 has an outdated definition" in detail
 
 
 async def test_an_index_for_other_embeddings_is_told(world: World) -> None:
@@ -157,7 +157,7 @@ async def test_an_index_that_cannot_be_asked_is_unknown(
         monkeypatch.setattr(world.index, "matches", failing(0))
     else:
         monkeypatch.setattr(world.register, "recent", failing(0))
-    assert await world.standing(INDEX) == (PrerequisiteStatus.UNKNOWN, f"the {told} has to answer first")
+    assert await world.standing(INDEX) == (PrerequisiteStatus.UNKNOWN, f"the {told} must respond first")
     assert not (await world.run(apply=True)).ready
 
 

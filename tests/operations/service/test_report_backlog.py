@@ -13,7 +13,7 @@ from memnet.domain.events.event import EventKey
 from memnet.domain.governance import tenant_erasure
 from memnet.domain.governance.erasure import Erasure, Store, dump
 from memnet.domain.governance.tenant_erasure import TenantErasure
-from memnet.operations.service.backlog import MOST, UNREADABLE_AGE, Backlog, report_backlog
+from memnet.operations.service.backlog import MAX_MARKERS, UNREADABLE_AGE, Backlog, report_backlog
 from memnet.stores import ErasureStore, EventStore, JobMarks
 from tests.memory_blobs import memory_blobs
 from tests.services import service_of
@@ -116,6 +116,6 @@ async def test_the_oldest_may_stand_behind_more_than_a_reader_is_told_of(
 ) -> None:
     await world.mark(JobKind.REPLAY, "rpl-z")
     world.clock.advance(MINUTE)
-    for number in range(MOST + 1):
+    for number in range(MAX_MARKERS + 1):
         await world.mark(JobKind.REPLAY, f"rpl-{number}")
     assert await world.tell() == Backlog(60.0, 0.0, 0.0)

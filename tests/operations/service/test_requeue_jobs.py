@@ -9,7 +9,7 @@ from memnet.domain.core.errors import Unavailable
 from memnet.domain.core.job import Job, JobKind
 from memnet.domain.replay.conflict import BACKOFF
 from memnet.domain.replay.replay import replay_key
-from memnet.operations.service.backlog import GRACE, MOST_FAILURES, RequeueReport, requeue_jobs
+from memnet.operations.service.backlog import GRACE, MAX_FAILURES, RequeueReport, requeue_jobs
 from tests.operations.replay_scenario import PREFERENCE, SCOPE, DownQueue, World, answer, disputed_world
 from tests.services import service_of
 
@@ -96,22 +96,22 @@ async def test_a_broker_that_is_down_is_not_asked_for_every_job() -> None:
 
     report = await requeue_jobs(service_of(records=world.records, marks=world.marks, queue=Down(), clock=world.clock))
     assert report == RequeueReport(sent=0, unmarked=0, waiting=10)
-    assert len(asked) == MOST_FAILURES
+    assert len(asked) == MAX_FAILURES
 
 
 async def test_records_that_cannot_be_read_keep_no_other_job_from_being_sent(caplog: pytest.LogCaptureFixture) -> None:
     """However many they are: nothing is wrong with the broker."""
     world = World()
-    for number in range(2 * MOST_FAILURES):
+    for number in range(2 * MAX_FAILURES):
         await world.records.write(replay_key(SCOPE, f"rpl-{number}"), b"[]", replaces=None)
         await world.marks.mark(Job(JobKind.REPLAY, "t1", "u1", f"rpl-{number}"))
     await world.marks.mark(Job(JobKind.REPLAY, "t1", None, "rpl-x"))
     job = await world.store()
     world.queue.sent.clear()
     world.clock.advance(LATER)
-    assert await world.requeue() == RequeueReport(sent=1, unmarked=0, waiting=0, broken=2 * MOST_FAILURES + 1)
+    assert await world.requeue() == RequeueReport(sent=1, unmarked=0, waiting=0, broken=2 * MAX_FAILURES + 1)
     assert world.queue.sent == [(job, 0, None)]
-    assert "cannot be looked up" in caplog.text
+    assert "job_unreadable" in caplog.text
 
 
 async def test_all_pages_are_gone_through() -> None:
