@@ -173,7 +173,7 @@ def prefixes_of(scope: Whose) -> Sequence[str]:
 
 
 def is_of(scope: Whose, name: str) -> bool:
-    """Return whether the blob is the user's or tenant's. A name with "." or ".." segments never is: a URL changes it."""
+    """Return whether the blob is the user's or tenant's. No name with "." or ".." segments is."""
     is_below = any(name.startswith(one) if one.endswith("/") else name == one for one in prefixes_of(scope))
     return is_below and not {".", ".."} & set(name.split("/"))
 

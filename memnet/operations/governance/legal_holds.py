@@ -1,7 +1,7 @@
 """Place, release, get and list legal holds on users and tenants, and find those that cover a user.
 
-A hold and an erasure of the same user exclude each other (docs/decisions/0044). Each writes before it reads: the hold is
-recorded before the erasure's fence is read, and the fence is written before the holds are read.
+A hold and an erasure of the same user exclude each other (docs/decisions/0044). Each writes before it reads: the hold
+is recorded before the erasure's fence is read, and the fence is written before the holds are read.
 """
 
 from collections.abc import Sequence

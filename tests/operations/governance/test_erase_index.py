@@ -1,6 +1,5 @@
 """A user's documents leave every index, and nothing is claimed that was not seen."""
 
-import asyncio
 from collections.abc import Sequence
 
 import pytest
@@ -162,25 +161,3 @@ async def test_what_cannot_be_removed_is_not_claimed_and_the_next_call_goes_on()
     index.undeletable = frozenset()
     assert await erase_index(SCOPE, search=world.search) == 1
     assert await left(world) == [5, 5, 5]
-
-
-async def test_an_index_that_is_down_is_not_claimed_to_be_empty() -> None:
-    index = SlowIndex()
-    world = made(index)
-    await filled(world)
-    index.down = True
-    with pytest.raises(Unavailable):
-        await erase_index(SCOPE, search=world.search)
-
-
-async def test_what_is_indexed_meanwhile_goes_too() -> None:
-    index = SlowIndex()
-    index.shown_for = 3
-    world = made(index)
-    await filled(world)
-    erasing = asyncio.create_task(erase_index(SCOPE, search=world.search))
-    late = asyncio.create_task(world.write("late"))
-    await late
-    assert await erasing in (5, 6)
-    await erase_index(SCOPE, search=world.search)
-    assert await count_indexed(SCOPE, search=world.search) == 0

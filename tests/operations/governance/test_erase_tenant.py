@@ -6,7 +6,15 @@ from typing import Any
 
 import pytest
 
-from memnet.domain.core.errors import TenantEnded, Unavailable, VaultUnavailable
+from memnet.domain.core.errors import (
+    ErasureNotFound,
+    HistoryCorrupt,
+    InvalidIdentifier,
+    TenantEnded,
+    TenantHeld,
+    Unavailable,
+    VaultUnavailable,
+)
 from memnet.domain.core.job import Job, JobKind
 from memnet.domain.core.scope import UserScope
 from memnet.domain.documents.commands import IfMatch
@@ -19,7 +27,14 @@ from memnet.domain.governance.tenant_erasure import (
     look_every,
 )
 from memnet.operations.events.reindex_events import reindex_events
-from memnet.operations.governance.erase_tenant import erase_tenant, get_tenant_erasure, request_tenant_erasure
+from memnet.operations.governance import erase_tenant as module
+from memnet.operations.governance.erase_tenant import (
+    erase_tenant,
+    erase_tenant_index,
+    erase_tenants,
+    get_tenant_erasure,
+    request_tenant_erasure,
+)
 from memnet.operations.governance.erase_user import Erased, erase_users
 from tests.memory_blobs import storage_of, unfenced
 from tests.operations.erasure_scenario import ADMIN, ON_T1, OTHER, SETTLE, U1, U10, ErasureWorld
@@ -288,3 +303,103 @@ async def test_it_may_be_killed_at_every_call_and_counts_every_user_once(applied
         assert found.receipt is not None
         assert len(found.receipt["users_held"]) == 1
         assert all("/held/" in name for name in world.names()), watch.calls[-1]
+
+
+@pytest.fixture
+def empty() -> ErasureWorld:
+    return ErasureWorld()
+
+
+async def test_the_same_request_again_is_the_same_erasure(empty: Any) -> None:
+    erasing = empty.services
+    first = await request_tenant_erasure("t1", erasing, actor=ADMIN)
+    assert (first.status, first.requested_by) == (Status.RUNNING, ADMIN.principal)
+    assert await request_tenant_erasure("t1", erasing, actor=ADMIN) == first
+    with pytest.raises(TenantEnded):
+        await erasing.erasures.check_tenant("t1")
+    await erasing.erasures.check_tenant("t10")
+
+
+async def test_of_two_at_once_one_stands(empty: Any) -> None:
+    erasing = empty.services
+    found = []
+
+    async def other() -> None:
+        found.append(await request_tenant_erasure("t1", erasing, actor=ADMIN))
+
+    watched = replace(erasing, erasures=Watched("erasures", erasing.erasures, Between("erasures.write_end", other)))
+    assert [await request_tenant_erasure("t1", watched, actor=ADMIN)] == found
+
+
+async def test_a_hold_on_the_tenant_refuses_it_and_nothing_is_fenced(empty: Any) -> None:
+    services = empty.services
+    await empty.hold(ON_T1)
+    with pytest.raises(TenantHeld):
+        await request_tenant_erasure("t1", services, actor=ADMIN)
+    await services.erasures.check_tenant("t1")
+
+
+async def test_nothing_is_accepted_that_could_not_be_signed_or_read(empty: Any) -> None:
+    erasing = empty.services
+    with pytest.raises(InvalidIdentifier):
+        await request_tenant_erasure("t/1", erasing, actor=ADMIN)
+    await erasing.erasures.write_end("t2", b"{}", replaces=None, runs=True)
+    with pytest.raises(HistoryCorrupt):
+        await request_tenant_erasure("t2", erasing, actor=ADMIN)
+
+
+async def test_it_is_told_once_it_was_asked_for() -> None:
+    erasing = ErasureWorld().services
+    with pytest.raises(ErasureNotFound):
+        await get_tenant_erasure("t1", erasing)
+    asked = await request_tenant_erasure("t1", erasing, actor=ADMIN)
+    found = await get_tenant_erasure("t1", erasing)
+    assert found == asked
+    assert found.to_json(SETTLE) == {
+        "erasure_id": asked.erasure_id,
+        "status": "running",
+        "accepted_at": asked.accepted_at,
+        "users": 0,
+        "failing": {},
+        "settled_at": None,
+        "receipt": None,
+    }
+
+
+async def test_it_removes_everything_but_the_held_users_over_many_pages(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "INDEX_PAGE", 2)
+    world = ErasureWorld()
+    for scope in (U1, U10, OTHER, UserScope("t1", "u2")):
+        await world.live(scope)
+    search = world.services.search
+    assert await erase_tenant_index("t1", [U10], search=search) == 10
+    assert [await world.indexed(scope) for scope in (U1, U10, OTHER)] == [0, 5, 5]
+    assert await erase_tenant_index("t1", [U10], search=search) == 0
+
+
+async def test_what_cannot_be_removed_is_a_failure(monkeypatch: pytest.MonkeyPatch) -> None:
+    world = ErasureWorld()
+    await world.live(U1)
+    search = world.services.search
+
+    async def refuses(name: str, keys: list[str]) -> frozenset[str]:
+        return frozenset(keys)
+
+    monkeypatch.setattr(search.index, "delete", refuses)
+    with pytest.raises(Unavailable):
+        await erase_tenant_index("t1", [], search=search)
+
+
+async def test_one_that_cannot_be_read_stops_no_other_and_an_ended_one_is_not_looked_at() -> None:
+    world = ErasureWorld()
+    erasing = world.services
+    assert await erase_tenants(erasing) == {}
+    await erasing.erasures.write_end("t0", b"{", replaces=None, runs=True)
+    await request_tenant_erasure("t1", erasing, actor=ADMIN)
+    assert await erase_tenants(erasing) == {Erased.FAILING: 1, Erased.WAITING: 1}
+    for _ in range(2):
+        world.advance()
+        found = await erase_tenants(erasing)
+    assert found == {Erased.FAILING: 1, Erased.FINISHED: 1}
+    assert (await get_tenant_erasure("t1", erasing)).status is Status.COMPLETE
+    assert await erase_tenants(erasing) == {Erased.FAILING: 1}

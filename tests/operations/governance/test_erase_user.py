@@ -1,25 +1,18 @@
 """The erasure of a user: complete, counted, proven, and nobody else's."""
 
+import logging
 from collections import Counter
 from datetime import timedelta
 from typing import Any
 
 import pytest
 
-from memnet.domain.core import signature
-from memnet.domain.core.canonical_json import sha256_hex
 from memnet.domain.core.errors import ErasureRunning, Unavailable, VaultUnavailable
 from memnet.domain.core.scope import UserScope
 from memnet.domain.core.user_item import ItemKey, ItemKind
 from memnet.domain.governance import erasure as erasures
 from memnet.domain.governance.erasure import Status
-from memnet.domain.governance.erasure_receipt import (
-    Receipt,
-    is_signed,
-    read_receipt,
-)
-from memnet.domain.history.checkpoint import checkpoint_key
-from memnet.operations.governance.erase_user import Erased
+from memnet.operations.governance.erase_user import Erased, erase_users
 from memnet.operations.history.list_audit import list_audit
 from memnet.operations.history.rebuild_documents import rebuild_documents
 from tests.memory_blobs import unfenced
@@ -33,12 +26,6 @@ async def world() -> ErasureWorld:
     for scope in (U1, U10, OTHER):
         await made.live(scope)
     return made
-
-
-async def receipt_of(world: ErasureWorld, erasure_id: str) -> Receipt:
-    data = await world.services.erasures.read_receipt(U1.tenant_id, erasure_id)
-    assert data is not None
-    return read_receipt(data)
 
 
 async def test_everything_goes_and_is_counted_and_nobody_elses(world: Any) -> None:
@@ -71,26 +58,6 @@ async def test_everything_goes_and_is_counted_and_nobody_elses(world: Any) -> No
     assert (world.stored(U10), world.stored(OTHER)) == others
     assert await world.indexed(U10) == 5
     assert await world.indexed(OTHER) == 5
-
-
-async def test_the_receipt_is_signed_and_tells_no_more_than_it_must(world: Any) -> None:
-    heads = await world.services.records.read(checkpoint_key(U1, 1))
-    erasure_id = (await world.request()).erasure_id
-    await world.run()
-    await world.finish()
-
-    receipt = await receipt_of(world, erasure_id)
-    assert heads is not None
-    (key,) = await world.services.signing.public_keys()
-    assert is_signed(receipt, key)
-    assert not signature.holds(key, "memnet-head-1", receipt.data, b"")
-    assert receipt.is_of(U1)
-    assert not receipt.is_of(U10)
-    assert not receipt.is_of(OTHER)
-    assert receipt.members["last_head_sha256"] == sha256_hex(heads.data)
-    assert receipt.members["clean_scans"] == 2
-    assert receipt.members["remaining"] == []
-    assert b"u1" not in receipt.data.replace(receipt.members["salt"].encode(), b"")
 
 
 async def test_nothing_is_claimed_before_what_was_begun_earlier_can_have_arrived(world: Any) -> None:
@@ -174,19 +141,6 @@ async def test_a_fresh_start_brings_nothing_back(world: Any) -> None:
     assert await world.services.documents.get(alpha(U1)) is not None
 
 
-async def test_a_new_request_erases_what_is_new(world: Any) -> None:
-    first = (await world.request()).erasure_id
-    await world.run()
-    await world.finish()
-    await world.patch(U1, "afresh")
-    second = (await world.request("forget-2")).erasure_id
-    await world.run()
-    await world.finish()
-    assert first != second
-    assert (await world.status(second)).removed["documents"] == 1
-    assert (await world.status(first)).status is Status.COMPLETE
-
-
 # Stores that fail.
 
 
@@ -227,19 +181,6 @@ async def test_a_store_that_fails_is_named_and_keeps_it_from_ending(
     assert status.failing == {}
 
 
-async def test_a_record_that_cannot_be_written_is_told(world: Any) -> None:
-    await world.request()
-
-    async def fails(name: str, inner: Any) -> Any:
-        if name == "erasures.write":
-            raise Unavailable(dependency="blob_storage")
-        return await inner()
-
-    with pytest.raises(Unavailable):
-        await world.run(watch=fails)
-    await world.finish()
-
-
 async def test_what_nobody_thought_of_is_named_too_and_does_not_stop_the_others(world: Any) -> None:
     """As what a client library raises for a request that the service calls wrong."""
     erasure_id = (await world.request()).erasure_id
@@ -266,19 +207,6 @@ async def test_a_document_that_cannot_be_read_is_removed_like_any_other(world: A
     assert world.stored(U1) == {}
 
 
-async def test_a_store_that_fails_does_not_stop_the_others(world: Any) -> None:
-    await world.request()
-
-    async def fails(name: str, inner: Any) -> Any:
-        if name.startswith("index."):
-            raise Unavailable(dependency="search")
-        return await inner()
-
-    assert await world.run(watch=fails) is Erased.FAILING
-    assert world.stored(U1) == {}
-    assert await world.indexed(U1) == 5
-
-
 async def test_of_a_user_without_a_fence_nothing_is_touched(world: Any) -> None:
     before = world.stored(U10)
     assert await world.run(U10) is Erased.NOTHING
@@ -293,3 +221,47 @@ async def test_a_user_of_whom_nothing_is_stored_gets_a_receipt_too(world: Any) -
     told = await world.status(erasure_id, nobody)
     assert told.status is Status.COMPLETE
     assert told.removed == {}
+
+
+@pytest.fixture
+async def requested() -> ErasureWorld:
+    made = ErasureWorld()
+    for scope in (U1, U10, OTHER):
+        await made.live(scope)
+        await made.request(scope=scope)
+    return made
+
+
+async def test_all_that_run_go_on_until_they_are_over(requested: Any) -> None:
+    assert await erase_users(None, requested.services) == Counter({Erased.WAITING: 3})
+    requested.advance()
+    assert await erase_users(None, requested.services) == Counter({Erased.FINISHED: 3})
+    assert await erase_users(None, requested.services) == Counter()
+
+
+async def test_of_one_tenant_only_its_own(requested: Any) -> None:
+    assert await erase_users("t1", requested.services) == Counter({Erased.WAITING: 2})
+    assert requested.stored(OTHER) != {}
+
+
+async def test_one_that_cannot_be_read_does_not_stop_the_others_and_is_not_named(
+    requested: Any, caplog: pytest.LogCaptureFixture
+) -> None:
+    stored = await requested.services.erasures.read(U1)
+    await requested.services.erasures.write(U1, b"{}", replaces=stored.storage_etag)
+    with caplog.at_level(logging.ERROR):
+        found = await erase_users(None, requested.services)
+    assert found == Counter({Erased.WAITING: 2, Erased.FAILING: 1})
+    assert "HISTORY_CORRUPT" in caplog.text
+    assert "u1" not in caplog.text
+
+
+async def test_a_defect_does_not_stop_the_others_either(requested: Any) -> None:
+    async def fails(name: str, call: Any) -> Any:
+        if name == "queue.purge" and await requested.services.erasures.erasing("t10"):
+            raise ZeroDivisionError
+        return await call()
+
+    found = await erase_users(None, requested.erasing(fails))
+    assert found == Counter({Erased.FAILING: 3})
+    assert requested.stored(U1) == requested.stored(OTHER) == {}

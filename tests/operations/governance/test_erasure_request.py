@@ -6,26 +6,19 @@ from typing import Any
 
 import pytest
 
-from memnet.domain.core.errors import DecryptionFailed, ErasureRunning, Unavailable
+from memnet.domain.core.errors import DecryptionFailed, ErasureRunning
 from memnet.domain.core.scope import UserScope
 from memnet.domain.core.timestamps import to_text
 from memnet.domain.documents import envelope
 from memnet.domain.documents.commands import IfAbsent, IfMatch
 from memnet.domain.documents.envelope import Envelope
-from memnet.domain.governance.erasure import INDEXED, Status
-from memnet.domain.governance.erasure_receipt import (
-    LATE,
-    Remainder,
-    is_signed,
-    read_receipt,
-)
+from memnet.domain.governance.erasure import Status
 from memnet.operations.governance.erase_user import Erased
-from memnet.operations.governance.erasure_request import count_remaining, request_erasure, sign_erasure
+from memnet.operations.governance.erasure_request import request_erasure
 from memnet.stores import Blobs, DocumentStore
 from memnet.wiring import in_memory
-from tests.domain.erasure_samples import erasure
 from tests.domain.samples import CATALOG
-from tests.operations.erasure_scenario import ADMIN, OTHER, SETTINGS, SETTLE, U1, U10, ErasureWorld, alpha
+from tests.operations.erasure_scenario import ADMIN, SETTINGS, SETTLE, U1, U10, ErasureWorld, alpha
 from tests.operations.retention_scenario import Between, FallsAt, StopsAt
 
 
@@ -49,23 +42,6 @@ async def test_from_the_answer_on_every_write_is_refused(world: Any) -> None:
     assert (await world.patch(U10, "another user's")).created
 
 
-async def test_when_everything_is_removed_writes_are_still_refused_as_such(world: Any) -> None:
-    stored = await world.services.documents.get(alpha(U1))
-    await world.request()
-    assert await world.run() is Erased.WAITING
-    with pytest.raises(ErasureRunning):
-        await world.patch(U1, "again", IfMatch(stored.view.etag))
-
-
-async def test_the_documents_are_empty_before_it_is_answered(world: Any) -> None:
-    await world.request()
-    stored = await world.services.documents.get(alpha(U1))
-    assert stored is not None
-    assert stored.view is None
-    assert b"second" not in stored.data
-    assert b"svc-live" not in stored.data
-
-
 async def test_the_same_request_is_the_same_erasure(world: Any) -> None:
     first = await world.request()
     again = await world.request()
@@ -86,13 +62,6 @@ async def test_another_request_while_one_runs_is_refused_and_told_which(world: A
     assert (await world.services.documents.get(alpha(U1))).view is not None
 
 
-async def test_the_id_does_not_tell_whose_it_is(world: Any) -> None:
-    first = await world.request("forget-1")
-    second = await world.request("forget-1", scope=U10)
-    assert first.erasure_id != second.erasure_id
-    assert "u1" not in first.erasure_id
-
-
 async def test_without_a_key_to_sign_with_nothing_is_begun(world: Any) -> None:
     erasing = replace(world.services, signing=_Broken())
     with pytest.raises(DecryptionFailed):
@@ -106,23 +75,6 @@ async def test_without_a_key_to_sign_with_nothing_is_begun(world: Any) -> None:
 class _Broken:
     async def newest(self) -> None:
         raise DecryptionFailed
-
-
-async def test_under_a_hold_no_document_is_emptied(world: Any) -> None:
-    await world.hold()
-    before = world.stored(U1)
-    status = await world.request()
-    assert status.status is Status.PARTIAL
-    assert world.stored(U1) == before
-    stored = await world.services.documents.get(alpha(U1))
-    assert stored is not None
-    assert stored.view is not None
-    assert await world.run() is Erased.NOTHING
-    # Nothing is refused, and nothing that is acknowledged goes when the hold is released.
-    await world.patch(U1, "goes on", IfMatch(stored.view.etag))
-    await world.release()
-    assert (await world.request()).receipt == status.receipt
-    assert (await world.services.documents.get(alpha(U1))).view is not None
 
 
 async def test_no_tombstone_is_written_by_who_was_slower_than_a_hold(world: Any) -> None:
@@ -215,17 +167,6 @@ async def test_an_erasure_that_ends_meanwhile_is_not_begun_again(world: Any) -> 
     assert await world.services.erasures.read(U1) is None
 
 
-async def test_a_storage_that_does_not_answer_is_told(world: Any) -> None:
-    async def fails(name: str, call: Any) -> Any:
-        if name == "documents.put":
-            raise Unavailable(dependency="blob_storage")
-        return await call()
-
-    with pytest.raises(Unavailable):
-        await world.request(watch=fails)
-    assert (await world.request()).status is Status.RUNNING
-
-
 async def head_of(world: ErasureWorld) -> Envelope:
     stored = await world.services.documents.get(alpha(U1))
     assert stored is not None
@@ -262,38 +203,3 @@ async def test_a_document_that_was_under_way_at_the_acceptance_takes_no_change()
         await world.patch(U1, "again", IfMatch(there.commit.etag))
     assert (await head_of(world)).commit.etag == there.commit.etag
     await world.services.background.drain()
-
-
-async def test_it_is_counted_by_kind_and_the_index_too() -> None:
-    world = ErasureWorld()
-    await world.live(U1)
-    remains = await count_remaining(U1, "tenant", world.erasing())
-    assert {one.kind: one.count for one in remains} == world.stored(U1) | {INDEXED: 5}
-    assert {(one.reason, one.covers) for one in remains} == {("legal_hold", "tenant")}
-
-
-async def test_where_nothing_is_something_may_still_arrive() -> None:
-    assert await count_remaining(OTHER, "user", ErasureWorld().erasing()) == [
-        Remainder(kind=LATE, count=0, reason="legal_hold", covers="user", until=None)
-    ]
-
-
-HELD = Remainder(kind="audit", count=1, reason="legal_hold", covers="user", until=None)
-
-
-async def test_the_receipt_stands_signed() -> None:
-    world = ErasureWorld()
-    receipt = await sign_erasure(erasure(U1), [HELD], world.erasing())
-    (key,) = await world.services.signing.public_keys()
-    assert is_signed(receipt, key)
-    assert receipt.status is Status.PARTIAL
-    stored = await world.services.erasures.read_receipt(U1.tenant_id, receipt.members["erasure_id"])
-    assert stored is not None
-    assert read_receipt(stored) == receipt
-
-
-async def test_the_first_one_counts() -> None:
-    world = ErasureWorld()
-    first = await sign_erasure(erasure(U1), [], world.erasing())
-    assert await sign_erasure(erasure(U1), [HELD], world.erasing()) == first
-    assert first.status is Status.COMPLETE

@@ -31,14 +31,13 @@ from tests.operations.archive_scenario import (
 )
 from tests.operations.baseline_scenario import retain
 from tests.operations.replay_scenario import ALPHA, DYNAMIC, MESSAGES, SCOPE, World, put
-from tests.services import service_of
 
 
 async def test_it_holds_every_document_as_clients_see_it() -> None:
     world = await filled_world()
     archive, report = await exported(world)
     assert [f"{row.namespace}/{row.path}" for row in report.manifest.documents] == PLACES
-    view = await get_document(ALPHA, service_of(documents=world.documents, audit=world.audit))
+    view = await get_document(ALPHA, world.service)
     found = orjson.loads(files(archive)[document_file(doc_id(archive, "projects/alpha.json"))])
     assert canonical(found["document"]) == view.document
     assert found["etag"] == view.etag

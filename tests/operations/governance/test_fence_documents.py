@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from memnet.domain.core.errors import ErasureRunning, HistoryCorrupt, MemnetError, Unavailable
+from memnet.domain.core.errors import ErasureRunning, HistoryCorrupt, MemnetError
 from memnet.domain.core.scope import DocumentKey, ETag, UserScope
 from memnet.domain.documents import envelope
 from memnet.domain.documents.commands import (
@@ -19,11 +19,11 @@ from memnet.domain.documents.commands import (
 )
 from memnet.domain.documents.envelope import Envelope
 from memnet.operations.documents.write import delete_document, replace_document
-from memnet.operations.governance.erasure_request import FENCE_ATTEMPTS, fence_documents
+from memnet.operations.governance.erasure_request import fence_documents
 from memnet.ports import StoredDocument
 from tests.operations.erasure_scenario import ADMIN, OTHER, U1, U10, ErasureWorld, alpha
 from tests.operations.replay_scenario import Call, Watch, Watched
-from tests.operations.retention_scenario import Between, FallsAt, StopsAt
+from tests.operations.retention_scenario import Between, FallsAt
 from tests.services import service_of
 
 FENCE = b"{}"
@@ -157,10 +157,6 @@ async def snapshots(world: ErasureWorld, scope: UserScope) -> dict[str, bytes]:
     return {row.key.path: (await stored(world, row.key)).data for row in rows}
 
 
-async def test_a_user_without_documents_is_fenced_at_once(world: Any) -> None:
-    await fence(world)
-
-
 # Writers.
 
 
@@ -289,24 +285,6 @@ async def test_writers_that_do_not_stop_are_stopped(world: Any) -> None:
     assert (await head(world)).erased
 
 
-async def test_who_loses_every_race_tells_so(world: Any) -> None:
-    made = await world.patch(U1, "first")
-    etag, lost = made.etag, 0
-
-    async def watch(name: str, call: Call) -> Any:
-        nonlocal etag, lost
-        if name == "documents.put":
-            etag, lost = (await world.patch(U1, f"{lost}", IfMatch(etag))).etag, lost + 1
-        return await call()
-
-    with pytest.raises(Unavailable):
-        await fence(world, watch)
-    assert lost == FENCE_ATTEMPTS
-    await put_up(world)
-    await fence(world)
-    assert (await head(world)).erased
-
-
 async def test_one_that_cannot_be_read_is_left_for_no_writer_can_read_it_either(world: Any) -> None:
     made = await world.patch(U1, "first")
     await copy(world, U1, "beta.json")
@@ -320,48 +298,3 @@ async def test_one_that_cannot_be_read_is_left_for_no_writer_can_read_it_either(
     assert (await head(world, DocumentKey(U1, "projects", "beta.json"))).erased
     with pytest.raises(HistoryCorrupt):
         await world.patch(U1, "again", IfMatch(made.etag))
-
-
-async def test_no_tombstone_is_under_way_any_more_when_one_has_failed(world: Any) -> None:
-    await world.patch(U1, "first")
-    for number in range(5):
-        await copy(world, U1, f"copy-{number}.json")
-    await put_up(world)
-    begun: list[str] = []
-    ended: list[str] = []
-
-    async def watch(name: str, call: Call) -> Any:
-        if name != "documents.put":
-            return await call()
-        begun.append(name)
-        if len(begun) == 1:
-            ended.append(name)
-            raise Unavailable(dependency="blob_storage")
-        for _ in range(20):
-            await asyncio.sleep(0)
-        found = await call()
-        ended.append(name)
-        return found
-
-    with pytest.raises(Unavailable):
-        await fence(world, watch)
-    assert len(ended) == len(begun) == 6
-
-
-async def test_it_may_be_killed_at_every_call(world: Any) -> None:
-    await world.live(U1)
-    for number in range(5):
-        await copy(world, U1, f"copy-{number}.json")
-    counter = FallsAt(0, applied=False)
-    await fence(world, counter)
-    for applied in (False, True):
-        for number in range(1, len(counter.calls) + 1):
-            fresh = ErasureWorld()
-            await fresh.live(U1)
-            for copied in range(5):
-                await copy(fresh, U1, f"copy-{copied}.json")
-            with pytest.raises(StopsAt):
-                await fence(fresh, FallsAt(number, applied=applied))
-            await fence(fresh)
-            assert all(envelope.load(data).erased for data in (await snapshots(fresh, U1)).values())
-            await fresh.services.background.drain()

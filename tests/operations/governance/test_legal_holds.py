@@ -13,7 +13,6 @@ from memnet.operations.governance import legal_holds
 from memnet.operations.governance.legal_holds import holds_covering
 from tests.memory_blobs import storage_of
 from tests.operations.hold_scenario import ON_TENANT, ON_USER, OTHER, HoldWorld, told
-from tests.operations.retention_scenario import DAY, RetentionWorld
 from tests.services import service_of
 
 U1 = UserScope("t1", "u1")
@@ -205,18 +204,6 @@ async def test_those_that_an_erasure_removes_between_the_list_and_the_reading(go
     else:
         with pytest.raises(HistoryCorrupt):
             await world.get()
-
-
-async def test_a_row_that_does_not_hold_stops_every_removal() -> None:
-    world = RetentionWorld()
-    await world.event("evt-1")
-    for reason in ("case 1", "case 2", "case 3"):
-        await world.hold(reason)
-    storage_of(world.holds).drop(HoldKey(ON_USER, 2).blob_name)
-    world.clock.advance(1000 * DAY)
-    with pytest.raises(HistoryCorrupt):
-        await world.retain()
-    assert await world.event_ids() == ["evt-1"]
 
 
 async def test_the_newest_cut_off_leaves_a_row_that_holds() -> None:

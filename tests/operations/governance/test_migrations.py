@@ -98,14 +98,6 @@ async def test_if_one_target_cannot_be_made_none_is(world: Migrating) -> None:
     assert await world.content(DYNAMIC) is None
 
 
-async def test_what_a_profile_denies_is_not_written(world: Migrating) -> None:
-    await world.put({**CONTENT, "profile": {"password": "hunter2"}})
-    static, _ = await world.run()
-    assert static.problem is not None
-    assert "FIELD_DENIED" in static.problem
-    assert "hunter2" not in static.problem
-
-
 async def test_every_profile_that_covers_a_target_must_take_it(world: Migrating) -> None:
     other = example().profile("project-copilot-v1")
     strict = tuple(b.model_copy(update={"max_chars": 20}) for b in other.document_bindings)
@@ -269,19 +261,6 @@ async def test_a_live_writer_who_is_faster_has_the_newer_version_migrated() -> N
     assert await world.actions() == ["create", "replace"]
     assert (await world.content(DYNAMIC))["preferences"] == ["Newer."]
     await world.check_histories()
-
-
-async def test_in_place_a_live_writer_who_is_faster_is_not_overwritten() -> None:
-    documents = Meddling()
-    world = Migrating(Service(documents=documents))
-    etag = await world.put(OLDEST, version="0.8.0")
-
-    async def live() -> None:
-        await world.put({"name": "Ada", "likes": "coffee"}, over=etag, version="0.8.0")
-
-    documents.meddle = live
-    assert await world.actions(TO_10) == ["replace"]
-    assert (await world.content(GLOBAL))["preferences"] == ["coffee"]
 
 
 async def test_a_writer_who_is_faster_every_time_postpones_it() -> None:

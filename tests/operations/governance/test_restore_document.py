@@ -13,7 +13,7 @@ from memnet.domain.core.errors import ArchiveInvalid, HistoryCorrupt, Unavailabl
 from memnet.domain.core.user_item import ItemKey, ItemKind
 from memnet.domain.documents.audit_record import record_bytes, record_hash
 from memnet.domain.documents.audit_values import AuditRecordLocation, seal
-from memnet.domain.events.event import Event, StoredEvent, place
+from memnet.domain.events.event import Event, place
 from memnet.domain.governance.archive import ArchivedDocument, EntryKind
 from memnet.domain.governance.archive_entry import Entry, StoredRecord, read_entry
 from memnet.domain.governance.archive_import import ImportOutcome
@@ -57,12 +57,6 @@ async def test_nobody_sees_any_of_it_before_all_its_records_stand() -> None:
     assert await restored(copy, archive, watch=watch) is ImportOutcome.CREATED
     assert calls == ["documents.get", *["audit.append"] * 21, "documents.put", "documents.check"]
     assert storage_of(copy.records).names(f"{SCOPE.prefix}keys/") == [data_keys_key(SCOPE).blob_name]
-
-
-async def test_a_dry_run_reads_the_document_and_writes_nothing() -> None:
-    archive, copy = (await exported(await filled_world(2)))[0], World()
-    assert await restored(copy, archive, dry_run=True) is ImportOutcome.CREATED
-    assert storage_of(copy.audit).names() == []
 
 
 async def test_its_own_write_that_is_reported_as_refused_is_found() -> None:
@@ -309,7 +303,3 @@ async def test_a_conflict_that_is_open_is_left_out_for_its_versions_are_not_in_t
     ):
         entry = read_entry(EntryKind.CONFLICTS, SCOPE, canonical({**found, "status": status}))
         assert await put_back(World(), entry) is fate
-
-
-def test_these_are_the_entries_there_are() -> None:
-    assert Entry == StoredEvent | Snapshot | StoredRecord

@@ -6,7 +6,7 @@ from typing import Any
 import orjson
 import pytest
 
-from memnet.domain.catalog.retention_policy import Ceilings, Tally
+from memnet.domain.catalog.retention_policy import Tally
 from memnet.domain.core.errors import ErasureRunning
 from memnet.domain.core.reason import Reason
 from memnet.domain.documents.commands import IfAbsent, IfMatch, PatchDocument
@@ -134,16 +134,6 @@ async def test_a_document_of_one_change_keeps_its_record_and_needs_no_baseline()
     await world.retain()
     assert await of_alpha(world) == ([1], [])
     assert (await world.rebuilt())[ALPHA].fault is None
-
-
-async def test_a_tenants_own_floor_keeps_more() -> None:
-    world = RetentionWorld()
-    tenants = {"t1": Ceilings(audit_min_days=1000)}
-    world.catalog = replace(world.catalog, ceilings=Ceilings(tenants=tenants))
-    await four_changes(world)
-    world.clock.advance(500 * DAY)
-    applied = await world.retain()
-    assert applied.report.tallies["audit"].removed == 0
 
 
 async def test_what_an_interrupted_run_has_left_goes_though_nothing_else_is_due() -> None:

@@ -11,13 +11,10 @@ from memnet.domain.events.event import EventKey
 from memnet.operations.events.rebuild_index import rebuild_index
 from memnet.operations.events.reconcile_events import reconcile_events
 from tests.operations.retention_scenario import DAY, SCOPE, Between, RetentionWorld
-from tests.services import service_of
 
 
 async def reconcile(world: RetentionWorld) -> Any:
-    return await reconcile_events(
-        service_of(events=world.events, search=world.search, clock=world.clock, ids=world.ids)
-    )
+    return await reconcile_events(world.service)
 
 
 async def marks(world: RetentionWorld) -> list[EventKey]:
@@ -95,7 +92,7 @@ async def test_who_indexes_an_event_that_it_read_before_it_went_is_corrected() -
         return data
 
     world.events.get = read_then_gone
-    await rebuild_index(service_of(events=world.events, search=world.search, clock=world.clock, ids=world.ids))
+    await rebuild_index(world.service)
     assert (await world.event_ids(), await world.indexed()) == ([], ["e1"])
     world.clock.advance(timedelta(hours=2))
     await reconcile(world)
@@ -115,7 +112,7 @@ async def test_an_index_that_is_being_built_is_cleaned_as_well() -> None:
         return await switched(name, data, replaces=replaces)
 
     world.register.write = before_the_switch
-    await rebuild_index(service_of(events=world.events, search=world.search, clock=world.clock, ids=world.ids))
+    await rebuild_index(world.service)
     assert await world.indexed() == []
 
 

@@ -17,7 +17,6 @@ from memnet.domain.documents.commands import DeleteDocument, IfMatch
 from memnet.operations.documents.read import get_document
 from memnet.operations.documents.write import delete_document, patch_document
 from memnet.operations.events.reconcile_events import reconcile_events
-from memnet.operations.history.list_audit import list_audit
 from tests.memory_blobs import storage_of
 from tests.operations.replay_scenario import LIVE
 from tests.operations.retention_scenario import (
@@ -112,15 +111,6 @@ async def test_as_of_looks_from_another_time(world: Any) -> None:
         await world.retain(as_of=world.clock.now() + timedelta(microseconds=1))
 
 
-async def test_a_rule_ends_to_the_microsecond() -> None:
-    world = RetentionWorld()
-    await world.event("evt-1")
-    world.clock.advance(365 * DAY - timedelta(microseconds=1))
-    assert (await world.retain()).report.tallies["events"].retained == 1
-    world.clock.advance(timedelta(microseconds=1))
-    assert (await world.retain()).report.tallies["events"].removed == 1
-
-
 # What is kept of the documents still holds.
 
 
@@ -137,13 +127,11 @@ async def check_window(world: RetentionWorld, days: int = 40) -> None:
             if until is not None and until <= begin:
                 assert seen.change_id not in by_id
                 with pytest.raises(VersionNotFound):
-                    await get_document(
-                        key, service_of(documents=world.documents, audit=world.audit), as_of=seen.change_id
-                    )
+                    await get_document(key, world.service, as_of=seen.change_id)
                 continue
             assert canonical(by_id[seen.change_id].document) == seen.data
             for as_of in (seen.change_id, max(to_text(seen.at), begin)):
-                view = await get_document(key, service_of(documents=world.documents, audit=world.audit), as_of=as_of)
+                view = await get_document(key, world.service, as_of=as_of)
                 if as_of == seen.change_id:
                     assert (view.etag, view.document) == (seen.etag, seen.data)
                 else:
@@ -178,10 +166,8 @@ async def test_everything_over_leaves_the_document_its_newest_record_and_its_bas
     rebuilt = await world.rebuilt()
     assert [(one.fault, one.changes) for one in rebuilt.values()] == [(None, 1)] * 3
     assert await world.changes() == sorted(one.versions[-1].change_id for one in rebuilt.values())
-    head = await get_document(ALPHA, service_of(documents=world.documents, audit=world.audit))
-    view = await get_document(
-        ALPHA, service_of(documents=world.documents, audit=world.audit), as_of=to_text(world.clock.now())
-    )
+    head = await get_document(ALPHA, world.service)
+    view = await get_document(ALPHA, world.service, as_of=to_text(world.clock.now()))
     assert view == head
     await world.change(ALPHA, put("/summary", "after the silence"))
     rebuilt = await world.rebuilt()
@@ -199,25 +185,6 @@ async def test_records_that_still_wait_in_the_document_go_as_well() -> None:
     await world.change(ALPHA, put("/summary", "now"))
     assert [change[-1] for change in await world.changes()] == ["1", "2", "3"]
     assert (await world.rebuilt())[ALPHA].fault is None
-
-
-async def test_the_list_of_records_begins_where_the_history_does(world: Any) -> None:
-    await world.retain()
-    told, cursor = [], None
-    while True:
-        page = await list_audit(
-            SCOPE,
-            service_of(documents=world.documents, audit=world.audit),
-            namespace=None,
-            path=None,
-            limit=7,
-            cursor=cursor,
-        )
-        told += page.items
-        cursor = page.next_cursor
-        if cursor is None:
-            break
-    assert len(told) == len(await world.changes())
 
 
 async def test_a_request_whose_record_is_gone_is_too_late_and_no_failure(world: Any) -> None:
@@ -283,7 +250,7 @@ async def test_interrupted_at_any_call_and_run_again_the_end_is_the_same(applied
                 continue
             break
         world.clock.advance(timedelta(hours=2))
-        await reconcile_events(service_of(events=world.events, search=world.search, clock=world.clock, ids=world.ids))
+        await reconcile_events(world.service)
         await world.requeue()
         assert all(one.fault is None for one in (await world.rebuilt()).values())
         return await world.everything()
@@ -316,33 +283,6 @@ async def test_a_live_writer_beside_it_loses_nothing(world: Any, call: Any) -> N
     )
     await world.retain()
     await check_window(world)
-
-
-async def test_readers_meanwhile_see_no_fault(world: Any) -> None:
-    """Rebuilt, listed and read between any two calls."""
-    calls = 0
-
-    async def read(name: str, call: Any) -> Any:
-        nonlocal calls
-        found = await call()
-        if name in ("audit.append_baseline", "audit.delete"):
-            calls += 1
-            assert all(one.fault is None for one in (await world.rebuilt()).values())
-            await get_document(
-                ALPHA, service_of(documents=world.documents, audit=world.audit), as_of=to_text(world.clock.now() - DAY)
-            )
-            await list_audit(
-                SCOPE,
-                service_of(documents=world.documents, audit=world.audit),
-                namespace=None,
-                path=None,
-                limit=9,
-                cursor=None,
-            )
-        return found
-
-    await world.retain(**world.retention_ports(read))
-    assert calls > 5
 
 
 @pytest.mark.parametrize(

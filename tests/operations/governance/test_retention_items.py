@@ -6,8 +6,8 @@ from typing import Any
 import pytest
 
 from memnet.domain.catalog.retention_policy import Tally
-from memnet.domain.core.errors import Unavailable, VaultUnavailable
-from memnet.domain.core.user_item import ItemKey, ItemKind, dated_key
+from memnet.domain.core.errors import VaultUnavailable
+from memnet.domain.core.user_item import ItemKey, ItemKind
 from memnet.domain.replay import conflict as conflicts
 from memnet.domain.replay import replay as replays
 from memnet.domain.replay.replay import ReplayStatus, replay_key
@@ -67,7 +67,7 @@ async def test_an_open_conflict_waits_for_who_settles_it_and_a_closed_one_goes()
 async def test_a_closed_conflict_waits_for_a_replay_that_can_go_on_and_would_open_it_again() -> None:
     world = RetentionWorld()
     job = await world.store("s1")
-    await fail_replay(job, "DECRYPTION_FAILED", service_of(records=world.records, marks=world.marks, clock=world.clock))
+    await fail_replay(job, "DECRYPTION_FAILED", world.service)
     world.clock.advance(30 * DAY)
     await conflict(world, job.job_id)
     world.clock.advance(100 * DAY)
@@ -107,19 +107,6 @@ async def test_an_access_says_in_its_name_how_old_it_is() -> None:
     assert await world.names(ItemKind.ACCESSES) == ["no-time"]
 
 
-async def test_the_record_of_an_import_expires_by_the_time_in_its_name() -> None:
-    world = RetentionWorld()
-    run = dated_key(SCOPE, ItemKind.IMPORTS, world.clock.now(), "run-1")
-    for key in (run, ItemKey(SCOPE, ItemKind.IMPORTS, "no-time")):
-        await world.records.write(key, b"{}", replaces=None)
-    world.clock.advance(100 * DAY - timedelta(seconds=1))
-    assert (await world.retain()).report.tallies["imports"] == Tally(retained=1)
-    world.clock.advance(timedelta(seconds=1))
-    applied = await world.retain()
-    assert (applied.report.tallies["imports"], applied.report.unreadable["imports"]) == (Tally(removed=1), 1)
-    assert await world.names(ItemKind.IMPORTS) == ["no-time"]
-
-
 async def test_unreadable_jobs_stay_and_are_counted() -> None:
     world = RetentionWorld()
     for kind in (ItemKind.REPLAYS, ItemKind.CONFLICTS):
@@ -128,22 +115,8 @@ async def test_unreadable_jobs_stay_and_are_counted() -> None:
     assert (await world.retain()).report.unreadable == {"replays": 1, "conflicts": 1}
 
 
-async def test_without_a_rule_and_a_ceiling_nothing_goes() -> None:
-    from memnet.domain.catalog.retention_policy import Ceilings
-    from tests.domain.samples import CATALOG
-
-    world = RetentionWorld(catalog=CATALOG)
-    assert CATALOG.ceilings == Ceilings()
-    await world.converse("s1")
-    await world.read_back("s1")
-    await conflict(world)
-    world.clock.advance(10_000 * DAY)
-    tallies = (await world.retain()).report.tallies
-    assert (tallies["replays"], tallies["conflicts"], tallies["accesses"]) == (Tally(retained=1),) * 3
-
-
 async def fail(world: RetentionWorld, job: Any) -> None:
-    await fail_replay(job, "DECRYPTION_FAILED", service_of(records=world.records, marks=world.marks, clock=world.clock))
+    await fail_replay(job, "DECRYPTION_FAILED", world.service)
 
 
 async def status(world: RetentionWorld, job: Any) -> ReplayStatus:
@@ -289,19 +262,6 @@ async def test_an_unreadable_snapshot_stays_and_is_counted() -> None:
     applied = await world.retain()
     assert applied.report.unreadable["snapshots"] == 2
     assert await world.names(ItemKind.SNAPSHOTS) == ["c1/s1", "c1/s2"]
-
-
-async def test_a_store_that_fails_is_told() -> None:
-    world = RetentionWorld()
-    await world.converse("s1")
-    world.clock.advance(100 * DAY)
-
-    async def down(*_: Any, **__: Any) -> None:
-        raise Unavailable()
-
-    world.records.delete = down
-    with pytest.raises(Unavailable):
-        await world.retain()
 
 
 async def test_the_worker_that_runs_meanwhile_finds_its_snapshot() -> None:

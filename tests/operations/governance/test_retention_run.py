@@ -7,14 +7,18 @@ from typing import Any
 import pytest
 
 from memnet.domain.catalog.retention_policy import Limits, RetentionPolicy, Tally
-from memnet.domain.core.errors import HistoryCorrupt
+from memnet.domain.core.errors import HistoryCorrupt, InvalidIdentifier, MalformedRequest, Unavailable
+from memnet.domain.core.scope import UserScope
+from memnet.domain.core.user_item import ItemKey, ItemKind, dated_key
 from memnet.domain.governance.legal_hold import HoldKey, HoldTarget
+from memnet.operations.governance.retention import RetentionsReport, apply_retention, apply_retentions
 from memnet.operations.governance.retention_run import BATCH, RetentionRun, delete_expired
 from memnet.stores import HoldStore
-from tests.domain.samples import SCOPE
+from tests.domain.event_samples import stored_event
 from tests.memory_blobs import memory_blobs
 from tests.operations.hold_scenario import HoldWorld
-from tests.services import service_of
+from tests.operations.retention_scenario import ALPHA, DAY, SCOPE, Between, RetentionWorld, StopsAt, put
+from tests.services import arguments, service_of
 
 
 def a_run(holds: HoldStore, *, dry_run: bool = False) -> RetentionRun:
@@ -92,3 +96,132 @@ async def test_a_hold_that_cannot_be_read_stops_everything() -> None:
     await holds.create(HoldKey(HoldTarget("t1"), 1), b"?")
     with pytest.raises(HistoryCorrupt):
         await delete_expired([1], all_of, Tally(), run=a_run(holds))
+
+
+async def test_every_removal_is() -> None:
+    world = RetentionWorld()
+    await world.create_project()
+    await world.change(ALPHA, put("/summary", "second"))
+    await world.sweep()
+    await interrupted(world)
+    await world.converse("s1")
+    await world.read_back("s1")
+    await world.event("evt-1")
+    run = dated_key(SCOPE, ItemKind.IMPORTS, world.clock.now(), "run-1")
+    await world.records.write(run, b"{}", replaces=None)
+    world.clock.advance(400 * DAY)
+
+    calls, looks, removed = 0, list[datetime](), set[str]()
+
+    async def watch(name: str, call: Any) -> Any:
+        nonlocal calls
+        if name == "holds.list":
+            # One look asks about two places, the user and the tenant.
+            if calls % 2 == 0:
+                looks.append(world.clock.now())
+                world.clock.advance(timedelta(minutes=1))
+            calls += 1
+        return await call()
+
+    def dated(store: Any, name: str) -> None:
+        inner = getattr(store, name)
+
+        async def delete(*given: Any, known_at: datetime | None = None, **named: Any) -> Any:
+            assert known_at == looks[-1]
+            kind = given[0].kind.value if isinstance(given[0], ItemKey) else type(store).__name__
+            removed.add(f"{kind}.{name}")
+            return await inner(*given, known_at=known_at, **named)
+
+        setattr(store, name, delete)
+
+    for store in (world.audit, world.records, world.events):
+        dated(store, "delete")
+    dated(world.audit, "delete_baseline")
+    await apply_retention(SCOPE, service_of(**world.retention_ports(watch)), as_of=None, dry_run=False)
+    assert removed == {
+        "AuditLog.delete",
+        "AuditLog.delete_baseline",
+        "EventStore.delete",
+        *(f"{kind}.delete" for kind in ("accesses", "imports", "replays", "snapshots")),
+    }
+
+
+async def interrupted(world: RetentionWorld) -> None:
+    """A run that has put a baseline in place and ended there."""
+
+    async def end() -> None:
+        raise StopsAt
+
+    world.clock.advance(366 * DAY)
+    try:
+        await world.retain(**world.retention_ports(Between("audit.delete", end)))
+    except StopsAt:
+        await world.change(ALPHA, put("/summary", "third"))
+        await world.sweep()
+
+
+OTHERS = [UserScope("t1", "u2"), UserScope("t1", "u3"), UserScope("t2", "u1")]
+
+
+async def aged() -> RetentionWorld:
+    """Four users in two tenants, each with an event that is over."""
+    world = RetentionWorld()
+    for scope in (SCOPE, *OTHERS):
+        stored = stored_event("old", scope=scope, timestamp=world.clock.now().isoformat())
+        await world.events.create(stored.key, stored.data)
+    world.clock.advance(400 * DAY)
+    return world
+
+
+async def apply(world: RetentionWorld, tenant_id: str | None, **members: Any) -> RetentionsReport:
+    chosen = {"as_of": None, "dry_run": False, "users": world.users()}
+    return await apply_retentions(tenant_id, **arguments(**world.retention_ports() | chosen | members))
+
+
+async def left(world: RetentionWorld) -> list[UserScope]:
+    return [key.scope for key in (await world.events.list(None, limit=100, cursor=None)).items]
+
+
+async def test_of_one_tenant_or_of_all(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(apply_retentions.__globals__, "PAGE", 1)
+    world = await aged()
+    dry = await apply(world, "t1", dry_run=True)
+    assert (dry.users, dry.report.tallies["events"].removed, len(await left(world))) == (3, 3, 4)
+    found = await apply(world, "t1")
+    assert (found.users, found.report.tallies["events"].removed) == (3, 3)
+    assert await left(world) == [UserScope("t2", "u1")]
+    assert (await apply(world, None)).users == 1
+    assert await left(world) == []
+
+
+async def test_one_that_fails_is_counted_and_the_others_go_on() -> None:
+    world = await aged()
+    delete = world.events.delete
+
+    async def fails(key: Any, **named: Any) -> None:
+        if key.scope == SCOPE:
+            raise Unavailable()
+        await delete(key, **named)
+
+    world.events.delete = fails
+    found = await apply(world, None)
+    assert (found.users, found.failed, found.report.tallies["events"].removed) == (4, 1, 3)
+    assert await left(world) == [SCOPE]
+    world.events.delete = delete
+    assert (await apply(world, None)).failed == 0
+    assert await left(world) == []
+
+
+async def test_those_under_a_hold_are_counted() -> None:
+    world = await aged()
+    await world.hold()
+    found = await apply(world, None)
+    assert (found.on_hold, found.report.tallies["events"].on_hold, found.report.tallies["events"].removed) == (1, 1, 3)
+
+
+async def test_what_is_asked_wrongly_is_refused() -> None:
+    world = await aged()
+    with pytest.raises(InvalidIdentifier):
+        await apply(world, "../t1")
+    with pytest.raises(MalformedRequest):
+        await apply(world, None, as_of=world.clock.now() + DAY)

@@ -7,18 +7,18 @@ from typing import Any
 import pytest
 
 from memnet.domain.core.canonical_json import canonical
-from memnet.domain.core.errors import ErasureNotFound, HistoryCorrupt, InvalidIdentifier, Unavailable
+from memnet.domain.core.errors import ErasureNotFound, HistoryCorrupt, InvalidIdentifier
 from memnet.domain.core.scope import UserScope
 from memnet.domain.governance import erasure as erasures
-from memnet.domain.governance.erasure import Erasure, Status
+from memnet.domain.governance.erasure import Status
 from memnet.domain.governance.erasure_receipt import (
     is_signed,
     read_receipt,
     receipt_name,
 )
 from memnet.operations.governance.erase_user import Erased
-from memnet.operations.governance.erasure_request import get_erasure
-from tests.operations.erasure_scenario import OTHER, SETTLE, U1, U10, ErasureWorld
+from memnet.operations.governance.erasure_request import list_erasures
+from tests.operations.erasure_scenario import OTHER, U1, U10, ErasureWorld
 from tests.operations.retention_scenario import Between
 
 THEN = "2026-01-01T00:00:00.000000Z"
@@ -50,18 +50,6 @@ async def test_one_that_runs_is_told_as_its_record_has_it(world: Any) -> None:
     stored = await world.services.erasures.read(U1)
     assert told.removed == erasures.load(U1, stored.data).removed
     assert told.removed["keys"] == 1
-
-
-async def test_what_keeps_it_from_going_on_is_told(world: Any) -> None:
-    asked = await world.request()
-
-    async def fails(name: str, call: Any) -> Any:
-        if name == "queue.purge":
-            raise Unavailable(dependency="service_bus")
-        return await call()
-
-    assert await world.run(watch=fails) is Erased.FAILING
-    assert (await world.status(asked.erasure_id)).failing == {"queues": "UNAVAILABLE"}
 
 
 async def test_one_that_is_over_is_told_with_the_receipt_to_verify(world: Any) -> None:
@@ -137,18 +125,57 @@ async def test_a_receipt_that_cannot_be_read_is_told(world: Any) -> None:
     assert receipt_name("t1", "e1") == "erasures/t1/e1.json"
 
 
-async def test_a_storage_that_does_not_answer_is_told(world: Any) -> None:
-    async def fails(name: str, call: Any) -> None:
-        raise Unavailable(dependency="blob_storage")
-
-    with pytest.raises(Unavailable):
-        await get_erasure(U1, "e1", world.erasing(fails))
+USERS = [UserScope("t1", f"user-{number}") for number in range(4)]
 
 
-async def test_nothing_is_changed_by_asking(world: Any) -> None:
-    asked = await world.request()
-    before = await world.services.erasures.read(U1)
-    await world.status(asked.erasure_id)
-    assert await world.services.erasures.read(U1) == before
-    assert isinstance(erasures.load(U1, before.data), Erasure)
-    assert timedelta(seconds=world.services.settings.erasure_quiescence_seconds) == SETTLE
+@pytest.fixture
+async def empty() -> AsyncIterator[ErasureWorld]:
+    made = ErasureWorld()
+    yield made
+    await made.services.background.drain()
+
+
+async def listed(empty: ErasureWorld, tenant_id: str = "t1") -> tuple[list[str], list[str]]:
+    running, over = await list_erasures(tenant_id, empty.services)
+    return [one.erasure_id for one in running], [receipt.members["erasure_id"] for receipt in over]
+
+
+async def test_the_oldest_runs_first_and_the_newest_is_over_first(empty: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("memnet.operations.governance.erasure_request.PAGE", 2)
+    ids = []
+    for scope in reversed(USERS):
+        ids.append((await empty.request(scope=scope)).erasure_id)
+        empty.advance(timedelta(seconds=1))
+    await empty.request(scope=OTHER)
+    assert await listed(empty) == (ids, [])
+    empty.advance()
+    for scope in reversed(USERS[1:]):
+        await empty.run(scope)
+        empty.advance(timedelta(seconds=1))
+    assert await listed(empty) == (ids[3:], list(reversed(ids[:3])))
+    running, over = await list_erasures("t1", empty.services)
+    assert [one.scope for one in running] == [USERS[0]]
+    assert [receipt.is_of(scope) for receipt, scope in zip(over, USERS[1:], strict=True)] == [True] * 3
+    assert {receipt.status for receipt in over} == {Status.COMPLETE}
+
+
+async def test_one_that_ends_while_they_are_listed_is_told_as_over(empty: Any) -> None:
+    erasure_id = (await empty.request(scope=USERS[0])).erasure_id
+    empty.advance()
+
+    async def end() -> None:
+        await empty.run(USERS[0])
+
+    running, over = await list_erasures("t1", empty.erasing(Between("erasures.read", end)))
+    assert running == []
+    assert [receipt.members["erasure_id"] for receipt in over] == [erasure_id]
+
+
+async def test_one_that_cannot_be_read_is_told(empty: Any) -> None:
+    tag = await empty.services.erasures.write(USERS[0], b"{}", replaces=None)
+    with pytest.raises(HistoryCorrupt):
+        await listed(empty)
+    await empty.services.erasures.lift(USERS[0], tag=tag)
+    await empty.services.erasures.create_receipt("t1", "e1", b"{}")
+    with pytest.raises(HistoryCorrupt):
+        await listed(empty)
