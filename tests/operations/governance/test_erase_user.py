@@ -124,7 +124,7 @@ async def test_a_fresh_start_brings_nothing_back(world: Any) -> None:
     await world.finish()
 
     first = await world.patch(U1, "afresh")
-    await world.services.background.drain()
+    await world.drain()
     assert first.sequence == 1
     assert old is not None
     assert old.view is not None

@@ -202,4 +202,4 @@ async def test_a_document_that_was_under_way_at_the_acceptance_takes_no_change()
     with pytest.raises(ErasureRunning):
         await world.patch(U1, "again", IfMatch(there.commit.etag))
     assert (await head_of(world)).commit.etag == there.commit.etag
-    await world.services.background.drain()
+    await world.drain()

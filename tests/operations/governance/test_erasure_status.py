@@ -29,7 +29,7 @@ async def world() -> AsyncIterator[ErasureWorld]:
     made = ErasureWorld()
     await made.live(U1)
     yield made
-    await made.services.background.drain()
+    await made.drain()
 
 
 async def over(world: ErasureWorld, key: str = "forget-1", scope: UserScope = U1) -> str:
@@ -132,7 +132,7 @@ USERS = [UserScope("t1", f"user-{number}") for number in range(4)]
 async def empty() -> AsyncIterator[ErasureWorld]:
     made = ErasureWorld()
     yield made
-    await made.services.background.drain()
+    await made.drain()
 
 
 async def listed(empty: ErasureWorld, tenant_id: str = "t1") -> tuple[list[str], list[str]]:

@@ -34,7 +34,7 @@ SECRET = "the-very-private-summary"
 async def world() -> AsyncIterator[ErasureWorld]:
     made = ErasureWorld()
     yield made
-    await made.services.background.drain()
+    await made.drain()
 
 
 async def put_up(world: ErasureWorld, scope: UserScope = U1) -> None:

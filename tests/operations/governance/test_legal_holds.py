@@ -13,13 +13,12 @@ from memnet.operations.governance import legal_holds
 from memnet.operations.governance.legal_holds import holds_covering
 from tests.memory_blobs import storage_of
 from tests.operations.hold_scenario import ON_TENANT, ON_USER, OTHER, HoldWorld, told
-from tests.services import service_of
 
 U1 = UserScope("t1", "u1")
 
 
 async def covering(world: HoldWorld, scope: UserScope = U1) -> list[tuple[str, str]]:
-    return [(change.covers, change.reason) for change in await holds_covering(scope, service_of(holds=world.holds))]
+    return [(change.covers, change.reason) for change in await holds_covering(scope, world.service)]
 
 
 async def filled(changes: int = 5, place: HoldTarget = ON_USER) -> HoldWorld:
