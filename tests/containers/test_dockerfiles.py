@@ -16,7 +16,8 @@ FILES = {path.name.partition(".")[0]: Dockerfile(path) for path in sorted((ROOT 
 PINNED = re.compile(r"[\w./-]+:[\w.-]*\d[\w.-]*@sha256:[0-9a-f]{64}")
 TOOLS = re.compile(r"apt-get|apk |gcc|g\+\+|build-essential|curl [^\"]*\| ?sh|npm |git clone")
 PIN = re.compile(r"([\w.-]+)==([\w.+!]+)(?: ; [^\\]+?)?((?: --hash=sha256:[0-9a-f]{64})+)")
-LINUX = default_environment() | {
+LINUX: dict[str, str] = {
+    **{name: str(value) for name, value in default_environment().items()},
     "implementation_name": "cpython",
     "os_name": "posix",
     "platform_machine": "x86_64",

@@ -157,7 +157,7 @@ def test_the_workers_are_indexed_as_azure_s_host_does(tmp_path: Path) -> None:
     assert Path(place) == workers.place
     # It refuses to be asked twice in one process.
     functions.functions_bindings = {}
-    assert names.split() == sorted(function.get_function_name() for function in functions.get_functions())
+    assert names.split() == sorted(str(function.get_function_name()) for function in functions.get_functions())
 
 
 @pytest.mark.parametrize("service", ["issuer", "search", "vault"])
