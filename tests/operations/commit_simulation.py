@@ -244,9 +244,10 @@ class Simulation:
             return decide_patch(command, self.rules, head, proposed_at="2026-02-14T20:00:00Z", proposal_id="")
 
         ports: Any = process
-        return self.commit_change(
+        change: Coroutine[Any, Any, Any] = self.commit_change(
             command, decide, service_of(documents=ports, audit=ports, clock=ports, ids=ports, background=ports)
         )
+        return change
 
     async def ask(self, request: Callable[[Process], Coroutine[Any, Any, Any]]) -> Any:
         process = self.random.choice(self.processes)

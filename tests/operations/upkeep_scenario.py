@@ -18,7 +18,7 @@ from tests.domain.samples import CATALOG
 from tests.operations.service_scenario import ALPHA, DYNAMIC, Service
 
 WORKER = Actor("memnet-worker", frozenset())
-EMPTY = {"preferences": [], "durable_facts": [], "pending_confirmations": []}
+EMPTY: dict[str, Any] = {"preferences": [], "durable_facts": [], "pending_confirmations": []}
 
 
 class CrashingEvents(EventStore):
@@ -54,7 +54,7 @@ class Upkeep:
 
     async def put_user(self, **sections: Any) -> WriteResult:
         """Put the user's document, new."""
-        schema = {"binding_id": "user_dynamic", "schema_id": "memory.user.dynamic", "key": DYNAMIC}
+        schema: dict[str, Any] = {"binding_id": "user_dynamic", "schema_id": "memory.user.dynamic", "key": DYNAMIC}
         return await self.service.replace({**EMPTY, **sections}, **schema)
 
     async def put_project(self, notes: list[Any], key: DocumentKey = ALPHA) -> WriteResult:

@@ -49,7 +49,7 @@ class SlowIndex(TroubledIndex):
         await self._hide(name)
         return frozenset(refused)
 
-    async def list_of_user(self, name: str, scope: UserScope, *, limit: int, after: str | None) -> Sequence[str]:
+    async def list_of_user(self, name: str, scope: UserScope, *, limit: int, after: str | None = None) -> Sequence[str]:
         await self._fail()
         self.looks += 1
         found = await super().list_of_user(name, scope, limit=limit, after=after)

@@ -73,7 +73,7 @@ class TenantWorld(ErasureWorld):
             await self.timer()
             self.advance()
 
-    async def finish(self) -> TenantErasure:
+    async def finish_tenant(self) -> TenantErasure:
         """Whatever happened before: time passes, and the timer comes by until it is over."""
         for _ in range(8):
             await self.timer()
@@ -107,7 +107,7 @@ async def test_nothing_is_left_of_the_tenant_and_its_receipt_says_so(world: Any)
     await world.hold(ON_T1)
     await world.release(ON_T1)
     assert (await world.end()).status is Status.RUNNING
-    found = await world.finish()
+    found = await world.finish_tenant()
     assert (found.status, found.users, found.starting) == (Status.COMPLETE, 2, ())
     assert world.names() == []
     assert [await world.indexed(scope) for scope in (U1, U10, OTHER)] == [0, 0, 5]
@@ -125,7 +125,7 @@ async def test_a_user_under_a_hold_is_left_and_named_and_goes_after_the_release(
     await world.hold()
     before = world.stored(U1)
     await world.end()
-    found = await world.finish()
+    found = await world.finish_tenant()
     assert (found.status, found.users) == (Status.PARTIAL, 1)
     assert found.receipt is not None
     assert len(found.receipt["users_held"]) == 1
@@ -137,7 +137,7 @@ async def test_a_user_under_a_hold_is_left_and_named_and_goes_after_the_release(
     await world.release()
     again = await world.end()
     assert (again.status, again.erasure_id) == (Status.RUNNING, found.erasure_id)
-    done = await world.finish()
+    done = await world.finish_tenant()
     assert (done.status, done.users) == (Status.COMPLETE, 2)
     assert world.names() == []
 
@@ -158,12 +158,12 @@ async def test_from_its_request_on_nothing_is_written_for_the_tenant_for_good(wo
 
     await world.end()
     await refused()
-    assert (await world.finish()).status is Status.PARTIAL
+    assert (await world.finish_tenant()).status is Status.PARTIAL
     await refused()
     await world.patch(UserScope("t10", "new"), "first")
     await world.release(HoldTarget("t1", "held"))
     await world.end()
-    assert (await world.finish()).status is Status.COMPLETE
+    assert (await world.finish_tenant()).status is Status.COMPLETE
     await refused()
     assert world.names() == []
 
@@ -194,7 +194,7 @@ async def test_a_late_arrival_is_removed_before_it_ends(world: Any) -> None:
 
     await world.almost()
     await arrive()
-    found = await world.finish()
+    found = await world.finish_tenant()
     assert (found.status, world.names()) == (Status.COMPLETE, [])
 
 
@@ -207,7 +207,7 @@ async def test_a_hold_on_the_tenant_pauses_it(world: Any) -> None:
     assert (await world.told()).failing == {"legal_hold": "TENANT_HELD"}
     assert world.names() == before
     await world.release(ON_T1)
-    assert (await world.finish()).status is Status.COMPLETE
+    assert (await world.finish_tenant()).status is Status.COMPLETE
 
 
 @pytest.mark.parametrize(
@@ -247,13 +247,13 @@ async def test_a_user_whose_erasure_cannot_begin_stops_no_other(world: Any) -> N
     assert await world.tenant(fails) is Erased.FAILING
     assert (await world.told()).failing == {"users": "VAULT_UNAVAILABLE"}
     assert await world.services.erasures.erasing("t1") == {U10}
-    assert (await world.finish()).users == 2
+    assert (await world.finish_tenant()).users == 2
 
 
 async def test_of_an_ended_tenant_and_of_another_nothing_is_touched(world: Any) -> None:
     assert await world.tenant() is Erased.NOTHING
     await world.end()
-    found = await world.finish()
+    found = await world.finish_tenant()
     assert await world.tenant() is Erased.NOTHING
     assert await world.end() == found
 
@@ -267,7 +267,7 @@ async def test_two_processes_at_it_count_each_user_once(world: Any) -> None:
         await world.tenant()
 
     assert await world.tenant(Between("erasures.write_end", other)) is Erased.TAKEN_OVER
-    assert (await world.finish()).users == 2
+    assert (await world.finish_tenant()).users == 2
 
 
 async def _runs(world: TenantWorld, watch: FallsAt) -> None:
@@ -298,7 +298,7 @@ async def test_it_may_be_killed_at_every_call_and_counts_every_user_once(applied
         watch = FallsAt(number, applied=applied)
         with pytest.raises(StopsAt):
             await _runs(world, watch)
-        found = await world.finish()
+        found = await world.finish_tenant()
         assert (found.status, found.users) == (Status.PARTIAL, 2), watch.calls[-1]
         assert found.receipt is not None
         assert len(found.receipt["users_held"]) == 1

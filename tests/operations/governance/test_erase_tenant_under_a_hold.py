@@ -27,7 +27,7 @@ async def test_a_held_user_of_an_ended_tenant_who_was_tampered_with_is_broken(wo
     services = world.services
     await world.hold()
     await world.end()
-    await world.finish()
+    await world.finish_tenant()
     names = ("users", "documents", "audit", "records", "clock", "erasures")
     ports = {name: getattr(services, name) for name in names} | {"keys": services.signing}
     assert (await sign_checkpoints(service_of(**ports))).broken == 0
@@ -39,14 +39,14 @@ async def test_a_held_user_of_an_ended_tenant_who_was_tampered_with_is_broken(wo
 async def test_once_the_receipt_is_complete_no_hold_is_placed(world: Any) -> None:
     await world.hold()
     await world.end()
-    assert (await world.finish()).status is Status.PARTIAL
+    assert (await world.finish_tenant()).status is Status.PARTIAL
     await world.hold(ON_T1)
     await world.release(ON_T1)
     await world.release()
     await world.end()
     await world.hold()
     await world.release()
-    assert (await world.finish()).status is Status.COMPLETE
+    assert (await world.finish_tenant()).status is Status.COMPLETE
     with pytest.raises(TenantEnded):
         await world.hold()
     with pytest.raises(TenantEnded):
@@ -70,7 +70,7 @@ async def test_a_hold_placed_while_a_run_is_under_way_pauses_it_and_stays(world:
     assert (found.status, found.failing) == (Status.RUNNING, {"legal_hold": "TENANT_HELD"})
     assert await world.is_held(ON_T1)
     await world.release(ON_T1)
-    assert (await world.finish()).status is Status.COMPLETE
+    assert (await world.finish_tenant()).status is Status.COMPLETE
     assert world.names() == []
 
 

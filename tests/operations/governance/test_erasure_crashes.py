@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from memnet.domain.core.errors import ErasureRunning
-from memnet.domain.core.scope import UserScope
+from memnet.domain.core.scope import StorageETag, UserScope
 from memnet.domain.core.timestamps import to_text
 from memnet.domain.governance import erasure as erasures
 from memnet.domain.governance.erasure import INDEXED, MESSAGES, Found, Status, kind_of
@@ -160,7 +160,7 @@ async def test_what_has_become_something_else_is_left_and_not_counted(world: Any
     await world.request()
     journal = await resumed_journal(world)
     there = [found async for found in rows(partial(world.services.user_storage.list, U1))]
-    altered = [Found(one.name, '"another"') if kind_of(U1, one.name) == "audit" else one for one in there]
+    altered = [Found(one.name, StorageETag('"another"')) if kind_of(U1, one.name) == "audit" else one for one in there]
     await journal.remove(altered)
     assert world.stored(U1) == {"audit": 2}
     assert "audit" not in journal.erasure.removed

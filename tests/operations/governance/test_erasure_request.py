@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from memnet.domain.core.errors import DecryptionFailed, ErasureRunning
-from memnet.domain.core.scope import UserScope
+from memnet.domain.core.scope import ETag, UserScope
 from memnet.domain.core.timestamps import to_text
 from memnet.domain.documents import envelope
 from memnet.domain.documents.commands import IfAbsent, IfMatch
@@ -32,7 +32,7 @@ async def world() -> ErasureWorld:
 async def test_from_the_answer_on_every_write_is_refused(world: Any) -> None:
     stored = await world.services.documents.get(alpha(U1))
     await world.request()
-    for over in (IfAbsent(), IfMatch(stored.view.etag), IfMatch('"9-0000000000000000"')):
+    for over in (IfAbsent(), IfMatch(stored.view.etag), IfMatch(ETag('"9-0000000000000000"'))):
         with pytest.raises(ErasureRunning):
             await world.patch(U1, "again", over)
     with pytest.raises(ErasureRunning):

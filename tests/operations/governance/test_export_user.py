@@ -89,7 +89,12 @@ async def test_the_same_memory_makes_the_same_bytes() -> None:
 
 async def test_another_users_memory_is_not_in_it() -> None:
     world = await filled_world(3)
-    event = {"event_id": "e1", "service_id": "s", "timestamp": "2026-01-01T00:00:00Z", "source_type": "x"}
+    event: dict[str, Any] = {
+        "event_id": "e1",
+        "service_id": "s",
+        "timestamp": "2026-01-01T00:00:00Z",
+        "source_type": "x",
+    }
     stray = place(Event(**event, digest="somebody else's"), UserScope("t1", "u10"))
     await world.events.create(stray.key, stray.data)
     archive, _ = await exported(world)

@@ -166,7 +166,7 @@ async def test_no_writer_gets_past_it_whatever_it_says_it_read(world: Any) -> No
     await put_up(world)
     await fence(world)
     fenced = (await stored(world, alpha(U1))).data
-    conditions = [
+    conditions: list[Precondition] = [
         IfAbsent(),
         *(IfMatch(etag) for etag in (first.etag, last.etag, (await head(world)).commit.etag)),
         *(IfMatch(ETag(f'"{n}-0000000000000000"')) for n in (0, 1, 2, 3, 999)),

@@ -228,7 +228,9 @@ async def test_a_hold_on_the_tenant_stops_an_erasure_that_has_not_started() -> N
     await world.hold(ON_T1)
     assert await world.run() is Erased.NOTHING
     assert (await world.request()).status is Status.PARTIAL
-    assert (await world.services.documents.get(alpha(U1))).view is not None
+    stored = await world.services.documents.get(alpha(U1))
+    assert stored is not None
+    assert stored.view is not None
 
 
 async def test_under_a_hold_nothing_goes_and_the_receipt_says_what_remains() -> None:
@@ -245,6 +247,8 @@ async def test_under_a_hold_nothing_goes_and_the_receipt_says_what_remains() -> 
     assert await world.run() is Erased.NOTHING
     assert world.stored(U1) == before
     stored = await world.services.documents.get(alpha(U1))
+    assert stored is not None
+    assert stored.view is not None
     assert (await world.patch(U1, "continues", IfMatch(stored.view.etag))).sequence == 3
 
 

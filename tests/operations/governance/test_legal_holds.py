@@ -173,7 +173,8 @@ async def test_one_that_cannot_be_read_or_vanishes_is_no_absence() -> None:
     async def nothing(_: Any) -> None:
         return None
 
-    world.holds.read = nothing
+    holds: Any = world.holds
+    holds.read = nothing
     with pytest.raises(HistoryCorrupt):
         await covering(world)
 
@@ -197,7 +198,8 @@ async def test_those_that_an_erasure_removes_between_the_list_and_the_reading(go
     async def read(key: Any) -> Any:
         return None if key.number <= gone else await inner(key)
 
-    world.holds.read = read
+    holds: Any = world.holds
+    holds.read = read
     if gone < 4:
         assert [change.key.number for change in (await world.get()).changes] == list(range(gone + 1, 5))
     else:

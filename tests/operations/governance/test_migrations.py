@@ -1,6 +1,7 @@
 """Migrating the documents of one user: what is written, what is refused, and who wins a race."""
 
 import asyncio
+from datetime import datetime
 from typing import Any
 
 import pytest
@@ -241,12 +242,18 @@ class Meddling(CountingDocuments):
     meddle: Any = None
 
     async def put(
-        self, key: DocumentKey, data: bytes, summary: DocumentSummary, *, replaces: StorageETag | None
+        self,
+        key: DocumentKey,
+        data: bytes,
+        summary: DocumentSummary,
+        *,
+        replaces: StorageETag | None,
+        known_at: datetime | None = None,
     ) -> None:
         if self.meddle is not None:
             meddle, self.meddle = self.meddle, None
             await meddle()
-        await super().put(key, data, summary, replaces=replaces)
+        await super().put(key, data, summary, replaces=replaces, known_at=known_at)
 
 
 async def test_a_live_writer_who_is_faster_has_the_newer_version_migrated() -> None:

@@ -187,7 +187,13 @@ async def sealed_records(world: World) -> dict[str, Any]:
     return found
 
 
-BODY = {"event_id": "e1", "service_id": "s", "timestamp": "2026-01-01T00:00:00Z", "source_type": "x", "digest": "d"}
+BODY: dict[str, Any] = {
+    "event_id": "e1",
+    "service_id": "s",
+    "timestamp": "2026-01-01T00:00:00Z",
+    "source_type": "x",
+    "digest": "d",
+}
 EVENT = place(Event(**BODY), SCOPE)
 RECORD = StoredRecord(ItemKey(SCOPE, ItemKind.ACCESSES, "a"), b"{}")
 

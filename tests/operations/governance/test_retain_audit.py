@@ -69,7 +69,7 @@ async def test_a_baseline_says_whose_document_it_is_and_what_it_held() -> None:
     seen = world.seen[0]
     world.clock.advance(165 * DAY)
     await world.retain()
-    members = orjson.loads(await world.audit.read_baseline(SCOPE, seen.change_id))
+    members = orjson.loads(await world.audit.read_baseline(SCOPE, seen.change_id) or b"")
     assert (members["tenant_id"], members["user_id"], members["namespace"], members["path"]) == (
         "t1",
         "u1",
@@ -78,6 +78,7 @@ async def test_a_baseline_says_whose_document_it_is_and_what_it_held() -> None:
     )
     served = orjson.loads(seen.data)
     found = await read_baseline(SCOPE, seen.change_id.rpartition("-")[0], audit=world.audit)
+    assert found is not None
     assert found.content == served["content"]
     assert (members["etag"], members["timestamp"], members["actor"], members["profile_id"]) == (
         seen.etag,
@@ -105,7 +106,7 @@ async def test_one_that_has_to_stay_keeps_all_after_it() -> None:
         command = PatchDocument(
             key=ALPHA,
             actor=LIVE,
-            precondition=IfMatch(head.view.etag) if head else IfAbsent(),
+            precondition=IfMatch(head.view.etag) if head and head.view else IfAbsent(),
             idempotency_key=f"k{number}",
             profile_id=profile_id,
             binding_id="project_doc",
@@ -156,7 +157,7 @@ async def test_a_record_that_a_late_flush_brings_back_goes_again() -> None:
     world = RetentionWorld()
     await four_changes(world)
     first, *_ = [change for change in await world.changes() if change.startswith((await world.rebuilt())[ALPHA].doc_id)]
-    data = await world.audit.read(SCOPE, first)
+    data = await world.audit.read(SCOPE, first) or b""
     world.clock.advance(165 * DAY)
     await world.retain()
     await world.audit.append(SCOPE, first, data)
@@ -201,6 +202,7 @@ async def test_behind_a_forged_baseline_nothing_goes(forge: Any) -> None:
     await twin.retain()
     ((change,),) = [[name for name in (await twin.rebuilt())[ALPHA].versions[:1]]]
     made = await read_baseline(SCOPE, change.change_id.rpartition("-")[0], audit=twin.audit)
+    assert made is not None
     forged = forge(orjson.loads(baselines.dump(made)))
     if "content" in forged:
         fields = {name: forged[name] for name in ("content", "record_hash", "etag")}

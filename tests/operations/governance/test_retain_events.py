@@ -68,13 +68,14 @@ async def test_an_index_that_does_not_answer_holds_nothing_up() -> None:
     async def down(*_: Any) -> None:
         raise Unavailable(dependency="search")
 
-    delete, world.index.delete = world.index.delete, down
+    index: Any = world.index
+    delete, index.delete = index.delete, down
     assert (await world.retain()).report.tallies["events"] == Tally(removed=1)
     assert (await world.event_ids(), await world.indexed()) == ([], ["e1"])
     world.clock.advance(timedelta(hours=2))
     assert (await reconcile(world)).postponed == 1
     assert await marks(world) == [EventKey(SCOPE, "e1")]
-    world.index.delete = delete
+    index.delete = delete
     assert (await reconcile(world)).dropped == 1
     assert (await world.indexed(), await marks(world)) == ([], [])
 
@@ -83,15 +84,16 @@ async def test_who_indexes_an_event_that_it_read_before_it_went_is_corrected() -
     world = RetentionWorld()
     await world.event("e1")
     world.clock.advance(365 * DAY)
-    read = world.events.get
+    events: Any = world.events
+    read = events.get
 
     async def read_then_gone(key: Any) -> Any:
         data = await read(key)
-        world.events.get = read
+        events.get = read
         await world.retain()
         return data
 
-    world.events.get = read_then_gone
+    events.get = read_then_gone
     await rebuild_index(world.service)
     assert (await world.event_ids(), await world.indexed()) == ([], ["e1"])
     world.clock.advance(timedelta(hours=2))
@@ -103,15 +105,16 @@ async def test_an_index_that_is_being_built_is_cleaned_as_well() -> None:
     world = RetentionWorld()
     await world.event("e1")
     world.clock.advance(365 * DAY)
-    switched = world.register.write
+    register: Any = world.register
+    switched = register.write
 
     async def before_the_switch(name: str, data: Any, *, replaces: Any) -> Any:
         if b'"phase":"switched"' in data:
-            world.register.write = switched
+            register.write = switched
             await world.retain()
         return await switched(name, data, replaces=replaces)
 
-    world.register.write = before_the_switch
+    register.write = before_the_switch
     await rebuild_index(world.service)
     assert await world.indexed() == []
 

@@ -4,13 +4,13 @@ Most tests take 60 days under rules that are as much shorter; one takes 400 unde
 """
 
 from datetime import timedelta
-from itertools import pairwise
 from typing import Any
 
 import pytest
 
 from memnet.domain.core.canonical_json import canonical
 from memnet.domain.core.errors import ETagMismatch, MalformedRequest, Unavailable, VersionNotFound
+from memnet.domain.core.scope import ETag
 from memnet.domain.core.timestamps import to_text
 from memnet.domain.core.user_item import ItemKind
 from memnet.domain.documents.commands import DeleteDocument, IfMatch
@@ -122,7 +122,7 @@ async def check_window(world: RetentionWorld, days: int = 40) -> None:
     for key in (ALPHA, DYNAMIC):
         own = [seen for seen in world.seen if seen.key == key]
         by_id = {version.change_id: version for version in rebuilt[key].versions}
-        for seen, following in pairwise([*own, None]):
+        for seen, following in zip(own, [*own[1:], None], strict=True):
             until = None if following is None else to_text(following.at)
             if until is not None and until <= begin:
                 assert seen.change_id not in by_id
@@ -199,7 +199,7 @@ async def test_a_deleted_document_goes_by_the_rule_of_the_change_before() -> Non
     world = RetentionWorld()
     await world.create_project()
     seen = await world.change(ALPHA, put("/summary", "short-lived"))
-    command = DeleteDocument(key=ALPHA, actor=LIVE, precondition=IfMatch(seen.etag), idempotency_key="gone")
+    command = DeleteDocument(key=ALPHA, actor=LIVE, precondition=IfMatch(ETag(seen.etag)), idempotency_key="gone")
     writing = {name: port for name, port in world.writing().items() if name != "catalog"}
     deleted = await delete_document(command, service_of(**writing))
     await world.background.drain()

@@ -121,6 +121,7 @@ async def fail(world: RetentionWorld, job: Any) -> None:
 
 async def status(world: RetentionWorld, job: Any) -> ReplayStatus:
     stored = await world.records.read(replay_key(SCOPE, job.job_id))
+    assert stored is not None
     return replays.load(stored.data).status
 
 
@@ -181,20 +182,21 @@ async def test_retention_between_any_two_steps_of_sending_again_loses_nothing(nu
     await fail(world, job)
     world.clock.advance(61 * DAY)
     calls = 0
-    inner_read, inner_write = world.records.read, world.records.write
+    records: Any = world.records
+    inner_read, inner_write = records.read, records.write
 
     async def before(inner: Any, *arguments: Any, **named: Any) -> Any:
         nonlocal calls
         calls += 1
         if calls == number:
-            world.records.read, world.records.write = inner_read, inner_write
+            records.read, records.write = inner_read, inner_write
             await world.retain()
         return await inner(*arguments, **named)
 
-    world.records.read = lambda *a, **n: before(inner_read, *a, **n)
-    world.records.write = lambda *a, **n: before(inner_write, *a, **n)
+    records.read = lambda *a, **n: before(inner_read, *a, **n)
+    records.write = lambda *a, **n: before(inner_write, *a, **n)
     again = await world.store("s1")
-    world.records.read, world.records.write = inner_read, inner_write
+    records.read, records.write = inner_read, inner_write
     assert again == job
     assert await status(world, job) is ReplayStatus.QUEUED
     assert (await world.replay(job, models=None)).status is ReplayStatus.SUCCEEDED
@@ -202,17 +204,18 @@ async def test_retention_between_any_two_steps_of_sending_again_loses_nothing(nu
 
 async def orphan(world: RetentionWorld) -> None:
     """The process that stored it ended before it wrote the replay's record."""
-    write = world.records.write
+    records: Any = world.records
+    write = records.write
 
     async def end_at_the_replay(key: Any, data: Any, *, replaces: Any) -> Any:
         if key.kind is ItemKind.REPLAYS:
             raise StopsAt
         return await write(key, data, replaces=replaces)
 
-    world.records.write = end_at_the_replay
+    records.write = end_at_the_replay
     with pytest.raises(StopsAt):
         await world.store("s1")
-    world.records.write = write
+    records.write = write
 
 
 async def test_one_of_a_request_that_never_ended_has_its_days_begin_and_goes_then() -> None:
@@ -245,7 +248,8 @@ async def test_while_the_vault_is_down_one_that_nothing_tells_of_waits() -> None
     async def down(*_: Any) -> None:
         raise VaultUnavailable()
 
-    world.keys.version = down
+    keys: Any = world.keys
+    keys.version = down
     assert (await world.retain()).report.tallies["snapshots"] == Tally(blocked=1)
     assert await world.names(ItemKind.REPLAYS) == []
 
@@ -254,9 +258,11 @@ async def test_an_unreadable_snapshot_stays_and_is_counted() -> None:
     world = RetentionWorld()
     await orphan(world)
     stored = await world.records.read(key_of("s1"))
+    assert stored is not None
     await world.records.write(key_of("s1"), b"{}", replaces=stored.storage_etag)
     job = await world.store("s2")
     replay = await world.records.read(replay_key(SCOPE, job.job_id))
+    assert replay is not None
     await world.records.write(replay_key(SCOPE, job.job_id), b"{}", replaces=replay.storage_etag)
     world.clock.advance(400 * DAY)
     applied = await world.retain()

@@ -75,7 +75,8 @@ async def test_a_removal_is_dated_before_the_holds_are_asked() -> None:
 
     class Slow(HoldStore):
         async def list(self, *given: Any, **named: Any) -> Any:
-            run.service.clock.advance(timedelta(minutes=7))
+            clock: Any = run.service.clock
+            clock.advance(timedelta(minutes=7))
             return await super().list(*given, **named)
 
     async def remove(batch: Sequence[int], known_at: datetime) -> Sequence[int]:
@@ -196,18 +197,19 @@ async def test_of_one_tenant_or_of_all(monkeypatch: pytest.MonkeyPatch) -> None:
 
 async def test_one_that_fails_is_counted_and_the_others_go_on() -> None:
     world = await aged()
-    delete = world.events.delete
+    events: Any = world.events
+    delete = events.delete
 
     async def fails(key: Any, **named: Any) -> None:
         if key.scope == SCOPE:
             raise Unavailable()
         await delete(key, **named)
 
-    world.events.delete = fails
+    events.delete = fails
     found = await apply(world, None)
     assert (found.users, found.failed, found.report.tallies["events"].removed) == (4, 1, 3)
     assert await left(world) == [SCOPE]
-    world.events.delete = delete
+    events.delete = delete
     assert (await apply(world, None)).failed == 0
     assert await left(world) == []
 

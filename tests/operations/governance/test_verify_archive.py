@@ -22,7 +22,6 @@ from tests.memory_blobs import storage_of
 from tests.operations.archive_scenario import (
     OPERATOR,
     OTHER,
-    SCOPE,
     Files,
     doc_id,
     exported,
@@ -32,7 +31,7 @@ from tests.operations.archive_scenario import (
     imported,
     zipped,
 )
-from tests.operations.replay_scenario import World
+from tests.operations.replay_scenario import SCOPE, World
 
 ALPHA, STATIC = "projects/alpha.json", "user/user_static.json"
 Change = Callable[[Files, Any], None]
@@ -62,7 +61,7 @@ async def refused(archive: bytes) -> str:
 
 
 def id_of(manifest: Any, place: str) -> str:
-    return next(row["doc_id"] for row in manifest["documents"] if f"{row['namespace']}/{row['path']}" == place)
+    return str(row_of(manifest, place)["doc_id"])
 
 
 def row_of(manifest: Any, place: str) -> Any:
