@@ -243,8 +243,21 @@ class FallsAt:
         raise self.error
 
 
+class Fails:
+    """Raises an error instead of each call whose name has this start, or of the first `times` calls."""
+
+    def __init__(self, name: str, error: Exception, times: int = 1_000) -> None:
+        self.name, self.error, self.times = name, error, times
+
+    async def __call__(self, name: str, call: Call) -> Any:
+        if name.startswith(self.name) and self.times > 0:
+            self.times -= 1
+            raise self.error
+        return await call()
+
+
 class Between:
-    """Does something once, before the first call of a name."""
+    """Does something once, before a call of a name; by default before the first."""
 
     def __init__(self, name: str, do: Callable[[], Awaitable[Any]], number: int = 1) -> None:
         self.name, self.do, self.number, self.count = name, do, number, 0
@@ -266,6 +279,7 @@ __all__ = [
     "SCOPE",
     "STATIC",
     "Between",
+    "Fails",
     "FallsAt",
     "RetentionWorld",
     "Seen",

@@ -38,8 +38,8 @@ from memnet.operations.governance.erase_tenant import (
 from memnet.operations.governance.erase_user import Erased, erase_users
 from tests.memory_blobs import storage_of, unfenced
 from tests.operations.erasure_scenario import ADMIN, ON_T1, OTHER, SETTLE, U1, U10, ErasureWorld
-from tests.operations.replay_scenario import Watch, Watched
-from tests.operations.retention_scenario import Between, FallsAt, StopsAt
+from tests.operations.replay_scenario import Watch
+from tests.operations.retention_scenario import Between, Fails, FallsAt, StopsAt
 
 T1 = TenantScope("t1")
 LOOK = look_every(SETTLE)
@@ -56,11 +56,7 @@ class TenantWorld(ErasureWorld):
         return await request_tenant_erasure("t1", self.services, actor=ADMIN)
 
     async def tenant(self, watch: Watch | None = None) -> Erased:
-        erasing = self.erasing(watch)
-        if watch is not None:
-            users: Any = Watched("users", erasing.users, watch)
-            erasing = replace(erasing, users=users)
-        return await erase_tenant("t1", erasing)
+        return await erase_tenant("t1", self.erasing(watch))
 
     async def timer(self) -> None:
         await self.tenant()
@@ -222,11 +218,7 @@ async def test_a_hold_on_the_tenant_pauses_it(world: Any) -> None:
 async def test_what_fails_is_named_and_keeps_it_from_ending(world: Any, call: Any, error: Any, told: Any) -> None:
     await world.almost()
 
-    async def fails(name: str, inner: Any) -> Any:
-        if name == call:
-            raise error
-        return await inner()
-
+    fails = Fails(call, error)
     assert await world.tenant(fails) is Erased.FAILING
     assert (await world.told()).failing == told
     assert await world.tenant() is Erased.FINISHED
@@ -237,14 +229,7 @@ async def test_a_user_whose_erasure_cannot_begin_stops_no_other(world: Any) -> N
     await world.tenant()
     world.advance()
 
-    async def fails(name: str, inner: Any) -> Any:
-        if name == "signing.newest" and not failed:
-            failed.append(name)
-            raise VaultUnavailable()
-        return await inner()
-
-    failed: list[str] = []
-    assert await world.tenant(fails) is Erased.FAILING
+    assert await world.tenant(Fails("signing.newest", VaultUnavailable(), times=1)) is Erased.FAILING
     assert (await world.told()).failing == {"users": "VAULT_UNAVAILABLE"}
     assert await world.services.erasures.erasing("t1") == {U10}
     assert (await world.finish_tenant()).users == 2
@@ -277,8 +262,7 @@ async def _runs(world: TenantWorld, watch: FallsAt) -> None:
         world.advance()
 
 
-@pytest.mark.parametrize("applied", [False, True])
-async def test_it_may_be_killed_at_every_call_and_counts_every_user_once(applied: Any) -> None:
+async def test_it_may_be_killed_after_every_call_and_counts_every_user_once() -> None:
     async def made() -> TenantWorld:
         world = TenantWorld()
         for scope in (U1, U10, UserScope("t1", "held")):
@@ -295,7 +279,7 @@ async def test_it_may_be_killed_at_every_call_and_counts_every_user_once(applied
     assert len(counter.calls) > 50
     for number in range(1, len(counter.calls) + 1):
         world = await made()
-        watch = FallsAt(number, applied=applied)
+        watch = FallsAt(number, applied=True)
         with pytest.raises(StopsAt):
             await _runs(world, watch)
         found = await world.finish_tenant()
@@ -327,7 +311,7 @@ async def test_of_two_at_once_one_stands(empty: Any) -> None:
     async def other() -> None:
         found.append(await request_tenant_erasure("t1", erasing, actor=ADMIN))
 
-    watched = replace(erasing, erasures=Watched("erasures", erasing.erasures, Between("erasures.write_end", other)))
+    watched = empty.watched(Between("erasures.write_end", other), "erasures")
     assert [await request_tenant_erasure("t1", watched, actor=ADMIN)] == found
 
 
@@ -352,18 +336,9 @@ async def test_it_is_told_once_it_was_asked_for() -> None:
     erasing = ErasureWorld().services
     with pytest.raises(ErasureNotFound):
         await get_tenant_erasure("t1", erasing)
-    asked = await request_tenant_erasure("t1", erasing, actor=ADMIN)
-    found = await get_tenant_erasure("t1", erasing)
-    assert found == asked
-    assert found.to_json(SETTLE) == {
-        "erasure_id": asked.erasure_id,
-        "status": "running",
-        "accepted_at": asked.accepted_at,
-        "users": 0,
-        "failing": {},
-        "settled_at": None,
-        "receipt": None,
-    }
+    requested = await request_tenant_erasure("t1", erasing, actor=ADMIN)
+    assert await get_tenant_erasure("t1", erasing) == requested
+    assert requested.to_json(SETTLE)["status"] == "running"
 
 
 async def test_it_removes_everything_but_the_held_users_over_many_pages(monkeypatch: pytest.MonkeyPatch) -> None:

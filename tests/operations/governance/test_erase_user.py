@@ -17,7 +17,7 @@ from memnet.operations.history.list_audit import list_audit
 from memnet.operations.history.rebuild_documents import rebuild_documents
 from tests.memory_blobs import unfenced
 from tests.operations.erasure_scenario import OTHER, SETTLE, U1, U10, ErasureWorld, alpha
-from tests.operations.retention_scenario import Between
+from tests.operations.retention_scenario import Between, Fails
 
 
 @pytest.fixture
@@ -161,11 +161,7 @@ async def test_a_store_that_fails_is_named_and_keeps_it_from_ending(
 ) -> None:
     erasure_id = (await world.request()).erasure_id
 
-    async def fails(name: str, inner: Any) -> Any:
-        if name == call:
-            raise error
-        return await inner()
-
+    fails = Fails(call, error)
     world.advance()
     for _ in range(3):
         assert await world.run(watch=fails) is Erased.FAILING
@@ -185,11 +181,7 @@ async def test_what_nobody_thought_of_is_named_too_and_does_not_stop_the_others(
     """As what a client library raises for a request that the service calls wrong."""
     erasure_id = (await world.request()).erasure_id
 
-    async def fails(name: str, inner: Any) -> Any:
-        if name.startswith("index."):
-            raise ValueError("the very private reason")
-        return await inner()
-
+    fails = Fails("index.", ValueError("the very private reason"))
     assert await world.run(watch=fails) is Erased.FAILING
     assert (await world.status(erasure_id)).failing == {"index": "INTERNAL"}
     assert await world.services.queue.purge(U1) == 0
@@ -257,11 +249,7 @@ async def test_one_that_cannot_be_read_does_not_stop_the_others_and_is_not_named
 
 
 async def test_a_defect_does_not_stop_the_others_either(requested: Any) -> None:
-    async def fails(name: str, call: Any) -> Any:
-        if name == "queue.purge" and await requested.services.erasures.erasing("t10"):
-            raise ZeroDivisionError
-        return await call()
-
+    fails = Fails("queue.purge", ZeroDivisionError())
     found = await erase_users(None, requested.erasing(fails))
     assert found == Counter({Erased.FAILING: 3})
     assert requested.stored(U1) == requested.stored(OTHER) == {}

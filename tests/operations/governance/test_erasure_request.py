@@ -14,12 +14,11 @@ from memnet.domain.documents.commands import IfAbsent, IfMatch
 from memnet.domain.documents.envelope import Envelope
 from memnet.domain.governance.erasure import Status
 from memnet.operations.governance.erase_user import Erased
-from memnet.operations.governance.erasure_request import request_erasure
 from memnet.stores import Blobs, DocumentStore
 from memnet.wiring import in_memory
 from tests.domain.samples import CATALOG
-from tests.operations.erasure_scenario import ADMIN, SETTINGS, SETTLE, U1, U10, ErasureWorld, alpha
-from tests.operations.retention_scenario import Between, FallsAt, StopsAt
+from tests.operations.erasure_scenario import SETTINGS, SETTLE, U1, U10, ErasureWorld, alpha
+from tests.operations.retention_scenario import Between, Fails, FallsAt, StopsAt
 
 
 @pytest.fixture
@@ -63,18 +62,12 @@ async def test_another_request_while_one_runs_is_refused_and_told_which(world: A
 
 
 async def test_without_a_key_to_sign_with_nothing_is_begun(world: Any) -> None:
-    erasing = replace(world.services, signing=_Broken())
     with pytest.raises(DecryptionFailed):
-        await request_erasure(U1, erasing, idempotency_key="k", actor=ADMIN)
+        await world.request(watch=Fails("signing.newest", DecryptionFailed()))
     assert await world.services.erasures.read(U1) is None
     stored = await world.services.documents.get(alpha(U1))
     assert stored is not None
     assert stored.view is not None
-
-
-class _Broken:
-    async def newest(self) -> None:
-        raise DecryptionFailed
 
 
 async def test_no_tombstone_is_written_by_who_was_slower_than_a_hold(world: Any) -> None:
@@ -113,18 +106,17 @@ async def test_the_time_to_wait_begins_when_the_fence_stands(world: Any) -> None
 async def test_a_request_that_was_interrupted_anywhere_goes_on(world: Any) -> None:
     counter = FallsAt(0, applied=False)
     await ErasureWorld().request(watch=counter)
-    for applied in (False, True):
-        for number in range(1, len(counter.calls) + 1):
-            fresh = ErasureWorld()
-            await fresh.live(U1)
-            with pytest.raises(StopsAt):
-                await fresh.request(watch=FallsAt(number, applied=applied))
-            status = await fresh.request()
-            with pytest.raises(ErasureRunning):
-                await fresh.patch(U1, "again")
-            fresh.advance()
-            assert await fresh.run() is Erased.FINISHED
-            assert (await fresh.status(status.erasure_id)).status is Status.COMPLETE
+    for number in range(1, len(counter.calls) + 1):
+        fresh = ErasureWorld()
+        await fresh.live(U1)
+        with pytest.raises(StopsAt):
+            await fresh.request(watch=FallsAt(number, applied=True))
+        status = await fresh.request()
+        with pytest.raises(ErasureRunning):
+            await fresh.patch(U1, "again")
+        fresh.advance()
+        assert await fresh.run() is Erased.FINISHED
+        assert (await fresh.status(status.erasure_id)).status is Status.COMPLETE
 
 
 async def test_of_two_requests_at_once_one_puts_the_fence_up(world: Any) -> None:

@@ -6,14 +6,11 @@ from typing import Any
 
 import pytest
 
-from memnet.domain.core.canonical_json import canonical
 from memnet.domain.core.errors import ErasureNotFound, HistoryCorrupt, InvalidIdentifier
 from memnet.domain.core.scope import UserScope
 from memnet.domain.governance import erasure as erasures
 from memnet.domain.governance.erasure import Status
 from memnet.domain.governance.erasure_receipt import (
-    is_signed,
-    read_receipt,
     receipt_name,
 )
 from memnet.operations.governance.erase_user import Erased
@@ -50,18 +47,6 @@ async def test_one_that_runs_is_told_as_its_record_has_it(world: Any) -> None:
     stored = await world.services.erasures.read(U1)
     assert told.removed == erasures.load(U1, stored.data).removed
     assert told.removed["keys"] == 1
-
-
-async def test_one_that_is_over_is_told_with_the_receipt_to_verify(world: Any) -> None:
-    erasure_id = await over(world)
-    told = await world.status(erasure_id)
-    assert (told.status, told.erasure_id, told.accepted_at) == (Status.COMPLETE, erasure_id, THEN)
-    assert (told.failing, told.settled_at) == ({}, None)
-    receipt = read_receipt(canonical(told.receipt))
-    assert told.removed == receipt.members["removed"]
-    assert receipt.is_of(U1)
-    (key,) = await world.services.signing.public_keys()
-    assert is_signed(receipt, key)
 
 
 async def test_one_whose_receipt_stands_is_running_until_the_fence_is_down(world: Any) -> None:

@@ -17,7 +17,6 @@ from memnet.domain.governance.archive import MANIFEST, MAX_DOCUMENTS, audit_file
 from memnet.operations.documents.read import get_document
 from memnet.operations.governance import export_user as module
 from tests.domain.samples import CATALOG
-from tests.memory_blobs import storage_of
 from tests.operations.archive_scenario import (
     OPERATOR,
     PLACES,
@@ -26,7 +25,6 @@ from tests.operations.archive_scenario import (
     files,
     filled_world,
     imported,
-    marked,
     stored,
 )
 from tests.operations.baseline_scenario import retain
@@ -147,24 +145,6 @@ async def test_a_writer_beside_it_goes_on_and_every_document_is_one_version() ->
     assert (await copy.content(DYNAMIC))["preferences"] != (await world.content(DYNAMIC))["preferences"]
 
 
-async def test_a_document_that_comes_meanwhile_is_told() -> None:
-    world = await filled_world(3)
-    await world.background.drain()
-    empty = World()
-    seen = 0
-
-    async def write(name: str, call: Any) -> Any:
-        nonlocal seen
-        found = await call()
-        if name == "documents.list" and not seen:
-            seen += 1
-            await empty.create_project()
-        return found
-
-    _, report = await exported(empty, watch=write)
-    assert (report.manifest.counts["documents"], report.manifest.changed_meanwhile) == (0, 2)
-
-
 async def test_a_broken_history_is_not_exported() -> None:
     world = await filled_world(3)
     stored = await world.documents.get(DYNAMIC)
@@ -185,17 +165,20 @@ async def test_records_that_have_gone_are_stood_for_by_their_baseline() -> None:
     assert len(rest) == 71 - 50
 
 
-async def test_retention_that_comes_between_is_no_broken_history() -> None:
+@pytest.mark.parametrize("after", ["audit.list_baselines", "documents.get"])
+async def test_retention_during_an_export_makes_it_unavailable(after: str) -> None:
     world = await filled_world()
+    await world.background.drain()
     done = False
 
     async def retaining(name: str, call: Any) -> Any:
         nonlocal done
         found = await call()
-        if name == "audit.list_baselines" and not done:
+        if name == after and not done:
             done = True
+            await world.live(ALPHA, put("/summary", "newer"))
             await world.background.drain()
-            await retain(world, ALPHA, 2)
+            await retain(world, ALPHA, 2 if after == "audit.list_baselines" else 5)
         return found
 
     with pytest.raises(Unavailable):
@@ -208,33 +191,6 @@ async def test_more_than_can_be_imported_is_not_exported(monkeypatch: pytest.Mon
     monkeypatch.setattr(module, "MAX_DOCUMENTS", 3)
     with pytest.raises(LimitExceeded):
         await exported(await filled_world(1))
-
-
-async def test_an_export_changes_nothing() -> None:
-    world = await filled_world(3)
-    before = await marked(world), storage_of(world.audit).names()
-    await exported(world)
-    assert (await marked(world), storage_of(world.audit).names()) == before
-
-
-async def test_a_version_older_than_what_is_kept_is_not_exported_as_if_it_were_whole() -> None:
-    world = await filled_world()
-    await world.background.drain()
-    done = False
-
-    async def retaining(name: str, call: Any) -> Any:
-        nonlocal done
-        found = await call()
-        if name == "documents.get" and not done:
-            done = True
-            await world.live(ALPHA, put("/summary", "newer"))
-            await world.background.drain()
-            await retain(world, ALPHA, 5)
-        return found
-
-    with pytest.raises(Unavailable):
-        await exported(world, watch=retaining)
-    await exported(world)
 
 
 async def test_two_documents_of_one_id_are_no_memory_that_can_be_told_apart() -> None:

@@ -22,9 +22,8 @@ from memnet.operations.documents.write import delete_document, replace_document
 from memnet.operations.governance.erasure_request import fence_documents
 from memnet.ports import StoredDocument
 from tests.operations.erasure_scenario import ADMIN, OTHER, U1, U10, ErasureWorld, alpha
-from tests.operations.replay_scenario import Call, Watch, Watched
+from tests.operations.replay_scenario import Watch
 from tests.operations.retention_scenario import Between, FallsAt
-from tests.services import service_of
 
 FENCE = b"{}"
 SECRET = "the-very-private-summary"
@@ -43,10 +42,8 @@ async def put_up(world: ErasureWorld, scope: UserScope = U1) -> None:
 
 async def fence(world: ErasureWorld, watch: Watch | None = None) -> None:
     """Run it; with `watch` as a process whose calls are watched."""
-    documents: Any = (
-        world.services.documents if watch is None else Watched("documents", world.services.documents, watch)
-    )
-    await fence_documents(U1, service_of(documents=documents), known_at=world.services.clock.now())
+    service = world.services if watch is None else world.watched(watch, "documents")
+    await fence_documents(U1, service, known_at=world.services.clock.now())
 
 
 async def stored(world: ErasureWorld, key: DocumentKey) -> StoredDocument:
@@ -59,31 +56,24 @@ async def head(world: ErasureWorld, key: DocumentKey | None = None) -> Envelope:
     return envelope.load((await stored(world, key or alpha(U1))).data)
 
 
-async def replace_(world: ErasureWorld, over: Precondition, key: str = "put-1") -> None:
-    services = world.services
+async def replace_(world: ErasureWorld, over: Precondition) -> None:
     command = ReplaceDocument(
         key=alpha(U1),
         actor=ADMIN,
         precondition=over,
-        idempotency_key=key,
+        idempotency_key="put-1",
         profile_id="project-copilot-v1",
         binding_id="project_doc",
         schema_id="memory.project",
         schema_version="1.0.0",
         content={"summary": SECRET, "facets": {}, "recent_notes": []},
-        note=None,
-        evidence=None,
-        dry_run=False,
     )
-    await replace_document(command, services)
+    await replace_document(command, world.services)
 
 
-async def delete(world: ErasureWorld, over: Precondition, key: str = "delete-1") -> None:
-    services = world.services
-    command = DeleteDocument(
-        key=alpha(U1), actor=ADMIN, precondition=over, idempotency_key=key, note=None, dry_run=False
-    )
-    await delete_document(command, services)
+async def delete(world: ErasureWorld, over: Precondition) -> None:
+    command = DeleteDocument(key=alpha(U1), actor=ADMIN, precondition=over, idempotency_key="delete-1")
+    await delete_document(command, world.services)
 
 
 async def test_nothing_of_what_a_document_held_is_left_in_it(world: Any) -> None:
@@ -114,18 +104,6 @@ async def test_the_same_again_changes_nothing(world: Any) -> None:
     await fence(world, watch)
     assert "documents.put" not in watch.calls
     assert (await stored(world, alpha(U1))).storage_etag == first.storage_etag
-
-
-async def test_a_document_that_was_deleted_is_fenced_too(world: Any) -> None:
-    made = await world.patch(U1, SECRET)
-    await delete(world, IfMatch(made.etag))
-    ended = await head(world)
-    assert (ended.deleted, ended.erased) == (True, False)
-    await put_up(world)
-    await fence(world)
-    assert (await head(world)).erased
-    with pytest.raises(ErasureRunning):
-        await world.patch(U1, "anew")
 
 
 async def test_every_document_is_fenced_and_nobody_else_s(world: Any, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -169,7 +147,7 @@ async def test_no_writer_gets_past_it_whatever_it_says_it_read(world: Any) -> No
     conditions: list[Precondition] = [
         IfAbsent(),
         *(IfMatch(etag) for etag in (first.etag, last.etag, (await head(world)).commit.etag)),
-        *(IfMatch(ETag(f'"{n}-0000000000000000"')) for n in (0, 1, 2, 3, 999)),
+        *(IfMatch(ETag(f'"{n}-0000000000000000"')) for n in (0, 2, 999)),
         IfMatch(ETag('"*"')),
         IfMatch(ETag("*")),
     ]
@@ -190,16 +168,6 @@ async def refused_all(world: ErasureWorld, conditions: list[Precondition]) -> No
         if isinstance(over, IfMatch):
             with pytest.raises(ErasureRunning):
                 await delete(world, over)
-
-
-async def test_a_request_that_was_applied_before_is_not_answered_again(world: Any) -> None:
-    """Its answer stood in the document."""
-    await replace_(world, IfAbsent())
-    await replace_(world, IfAbsent())
-    await put_up(world)
-    await fence(world)
-    with pytest.raises(ErasureRunning):
-        await replace_(world, IfAbsent())
 
 
 async def changed_once(world: ErasureWorld) -> WriteResult:
@@ -225,17 +193,11 @@ async def test_a_writer_that_has_read_before_and_writes_after_loses(world: Any) 
     """Between its look at the document and its write the tombstone comes."""
     made = await changed_once(world)
     await put_up(world)
-    documents = world.services.documents
-
-    async def watch(name: str, call: Call) -> Any:
-        if name == "documents.put":
-            await fence_documents(U1, service_of(documents=documents), known_at=world.services.clock.now())
-        return await call()
-
-    object.__setattr__(world.services, "documents", Watched("documents", documents, watch))
+    services = world.services
+    world.services = world.watched(Between("documents.put", lambda: fence(ErasureWorld(services))), "documents")
     with pytest.raises(ErasureRunning):
         await world.patch(U1, SECRET, IfMatch(made.etag))
-    object.__setattr__(world.services, "documents", documents)
+    world.services = services
     assert (await head(world)).erased
 
 
@@ -271,7 +233,7 @@ async def test_writers_that_do_not_stop_are_stopped(world: Any) -> None:
                 if fenced:
                     late.append(result.sequence)
 
-    writers = [asyncio.create_task(write()) for _ in range(16)]
+    writers = [asyncio.create_task(write()) for _ in range(8)]
     for _ in range(200):
         await asyncio.sleep(0)
     assert (await head(world)).commit.sequence > 1
@@ -280,7 +242,7 @@ async def test_writers_that_do_not_stop_are_stopped(world: Any) -> None:
     fenced = True
     async with asyncio.timeout(60):
         await asyncio.gather(*writers)
-    assert refusals == [ErasureRunning] * 16
+    assert refusals == [ErasureRunning] * 8
     assert late == []
     assert (await head(world)).erased
 

@@ -34,7 +34,7 @@ from tests.operations.archive_scenario import (
     stored,
 )
 from tests.operations.baseline_scenario import retain
-from tests.operations.replay_scenario import ALPHA, DYNAMIC, LIVE, SCOPE, STATIC, World, put
+from tests.operations.replay_scenario import ALPHA, DYNAMIC, SCOPE, STATIC, World, put
 from tests.services import service_of
 
 
@@ -302,13 +302,3 @@ async def test_a_writer_who_is_faster_keeps_the_place() -> None:
     report = await imported(copy, archive, watch=watch)
     assert fates(report)["projects/alpha.json"] == "kept"
     assert (await copy.content(ALPHA))["summary"] == "faster"
-
-
-async def test_a_live_profile_needs_to_admit_whoever_takes_over() -> None:
-    world, copy = await filled_world(3), World()
-    archive, _ = await exported(world)
-    profile = copy.catalog.profile("project-copilot-v1").model_copy(update={"allowed_principals": (LIVE.principal,)})
-    catalog = replace(copy.catalog, profiles={**copy.catalog.profiles, profile.profile_id: profile})
-    with pytest.raises(Exception, match="allowed_principals"):
-        await imported(copy, archive, OTHER, catalog=catalog)
-    assert (await imported(copy, archive, OTHER, catalog=catalog, actor=LIVE)).complete

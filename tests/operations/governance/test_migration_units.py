@@ -20,7 +20,6 @@ from tests.operations.migration_scenario import (
     GLOBAL,
     OLDEST,
     SPLIT,
-    TO_09,
     TO_10,
     UNIT,
     Migrating,
@@ -41,12 +40,6 @@ async def traced(world: Migrating, depth: Depth = Depth.FIRST) -> list[int | Non
     )
     trace = gathered.targets[1].trace
     return [None if record is None else record["sequence"] for record in (trace.first, trace.newest)]
-
-
-async def test_nothing_is_traced_where_nothing_was_migrated(world: Migrating) -> None:
-    assert await traced(world) == [None, None]
-    await world.put()
-    assert await traced(world) == [None, None]
 
 
 async def test_the_first_and_the_newest_change_are_found(world: Migrating) -> None:
@@ -272,10 +265,6 @@ async def test_what_was_not_made_is_missing(world: Migrating) -> None:
     assert await world.verify() == [(STATIC.path, "is missing", False), (DYNAMIC.path, "is missing", False)]
 
 
-async def test_without_a_source_there_is_nothing_to_say(world: Migrating) -> None:
-    assert await world.verify() == []
-
-
 async def test_audited_changes_since_pass(world: Migrating) -> None:
     await world.put()
     await world.run()
@@ -379,12 +368,6 @@ async def test_in_place_the_version_before_is_rebuilt(world: Migrating) -> None:
     assert await world.verify(TO_10) == [(GLOBAL.path, None, False)]
     await world.prefer("More.", GLOBAL)
     assert await world.verify(TO_10) == [(GLOBAL.path, None, True)]
-
-
-async def test_what_has_gone_past_a_version_is_no_difference(world: Migrating) -> None:
-    await world.put(OLDEST, version="0.8.0")
-    await world.run(TO_10)
-    assert await world.verify(TO_09) == [(GLOBAL.path, None, False)]
 
 
 async def test_a_document_of_the_new_version_needs_no_migration(world: Migrating) -> None:

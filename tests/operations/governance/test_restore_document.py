@@ -167,16 +167,6 @@ async def test_another_record_in_its_place_is_not_taken_for_it(sealed: bool) -> 
     assert await copy.documents.get(DYNAMIC) is None
 
 
-async def test_a_record_whose_key_is_gone_is_not_taken_for_it() -> None:
-    world, copy = await filled_world(2), elsewhere()
-    archive, _ = await exported(world)
-    for name, record in (await sealed_records(world)).items():
-        # As if the user's keys had been destroyed, and the records had not.
-        await copy.audit.append(SCOPE, name, record_bytes(record))
-    with pytest.raises(HistoryCorrupt):
-        await restored(copy, archive)
-
-
 async def sealed_records(world: World) -> dict[str, Any]:
     """The dynamic document's records as they stand in audit/."""
     found = {}

@@ -40,7 +40,7 @@ async def of_alpha(world: RetentionWorld) -> tuple[list[int], list[int]]:
 
 @pytest.mark.parametrize(
     ("days", "left"),
-    [(0, [1, 2, 3, 4]), (65, [2, 3, 4]), (165, [3, 4]), (264, [3, 4]), (265, [4]), (365, [4]), (999, [4])],
+    [(0, [1, 2, 3, 4]), (65, [2, 3, 4]), (264, [3, 4]), (265, [4]), (999, [4])],
 )
 async def test_so_much_of_it_stays_and_always_the_newest_record(days: Any, left: Any) -> None:
     world = RetentionWorld()
@@ -236,7 +236,7 @@ async def test_a_history_that_an_erasure_takes_apart_is_no_fault(caplog: pytest.
     assert caplog.records == []
 
 
-@pytest.mark.parametrize("number", range(1, 9))
+@pytest.mark.parametrize("number", [1, 4, 8])
 async def test_another_run_that_is_faster_is_no_fault(number: Any) -> None:
     world = RetentionWorld()
     await four_changes(world)

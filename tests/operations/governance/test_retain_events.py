@@ -128,17 +128,6 @@ async def test_what_is_no_event_stays_and_is_counted() -> None:
     assert await world.event_ids() == ["e1"]
 
 
-async def test_the_same_event_written_again_afterwards_is_a_new_one() -> None:
-    world = RetentionWorld()
-    await world.event("e1")
-    world.clock.advance(365 * DAY)
-    await world.retain()
-    await world.event("e1")
-    world.clock.advance(timedelta(hours=2))
-    await reconcile(world)
-    assert (await world.event_ids(), await world.indexed(), await marks(world)) == (["e1"], ["e1"], [])
-
-
 async def test_written_again_meanwhile_it_is_there_or_gone_but_never_half() -> None:
     for call in ("events.mark", "events.delete", "index.delete"):
         world = RetentionWorld()

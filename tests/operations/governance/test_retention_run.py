@@ -184,7 +184,6 @@ async def left(world: RetentionWorld) -> list[UserScope]:
 
 
 async def test_of_one_tenant_or_of_all(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(apply_retentions.__globals__, "PAGE", 1)
     world = await aged()
     dry = await apply(world, "t1", dry_run=True)
     assert (dry.users, dry.report.tallies["events"].removed, len(await left(world))) == (3, 3, 4)

@@ -77,7 +77,7 @@ async def test_archives_are_rebuilt_by_these_tests_as_memnet_writes_them(archive
     assert files(forged(archive, lambda contents, manifest: None)) == files(archive)
 
 
-@pytest.mark.parametrize("share", [0.05, 0.3, 0.5, 0.7, 0.9, 0.99])
+@pytest.mark.parametrize("share", [0.05, 0.5, 0.99])
 async def test_a_flipped_byte_is_found(archive: bytes, share: float) -> None:
     contents = files(archive)
     for name in contents:
@@ -101,14 +101,7 @@ async def test_a_file_that_is_cut_short_or_added_to_is_found(archive: bytes) -> 
     assert await refused(b"PK" * 400)
 
 
-HOSTILE_NAMES = [
-    "/etc/passwd",
-    "../../etc/passwd",
-    "documents/../../x.json",
-    "documents\\x.json",
-    "C:\\x",
-    "\x1b[2J.json",
-]
+HOSTILE_NAMES = ["../../etc/passwd", "documents/../../x.json", "\x1b[2J.json"]
 
 
 @pytest.mark.parametrize("name", HOSTILE_NAMES)
@@ -123,25 +116,6 @@ async def test_a_name_that_leads_elsewhere_is_no_file_of_an_archive(archive: byt
         contents[name] = b"{}\n"
 
     assert "not those of its documents" in await refused(forged(archive, list_it))
-
-
-async def test_a_document_cannot_name_its_own_file(archive: bytes) -> None:
-    for hostile in ("../../x", "a/b", "", "a" * 101, ".."):
-
-        def rename(contents: Files, manifest: Any, hostile: str = hostile) -> None:
-            row = row_of(manifest, STATIC)
-            for file in (document_file, audit_file):
-                contents[file(hostile)] = contents.pop(file(row["doc_id"]))
-            row["doc_id"] = hostile
-
-        assert "its manifest is wrong at documents" in await refused(forged(archive, rename))
-
-
-async def test_a_file_twice_is_refused(archive: bytes) -> None:
-    made = io.BytesIO(archive)
-    with pytest.warns(UserWarning, match="Duplicate"), zipfile.ZipFile(made, "a") as appended:
-        appended.writestr(zipfile.ZipInfo("events.jsonl"), b"")
-    assert await refused(made.getvalue()) == "it has a file twice"
 
 
 async def test_what_inflates_is_refused_unread(archive: bytes) -> None:
@@ -163,9 +137,6 @@ async def test_a_missing_file_or_manifest_is_refused(archive: bytes) -> None:
     [
         ({"format": "somebody-elses"}, "not an export of memnet"),
         ({"format_version": 3}, "format version is unknown"),
-        ({"format_version": 0}, "format version is unknown"),
-        ({"format_version": "1"}, "format version is unknown"),
-        ({"format_version": 1}, "format version is unknown"),
         ({"more": 1}, "wrong at more"),
         ({"source": {"tenant_id": "..", "user_id": "u1"}}, "wrong at source/tenant_id"),
         ({"started_at": "yesterday"}, "a time is not written"),
@@ -189,16 +160,6 @@ async def test_a_manifest_in_another_form_is_refused(archive: bytes) -> None:
         assert await refused(zipped({**contents, MANIFEST: data}))
     manifest["files_sha256"] = "0" * 64
     assert "does not have the hash" in await refused(zipped({**contents, MANIFEST: canonical(manifest)}))
-
-
-async def test_an_immoderate_manifest_is_refused_unread(archive: bytes, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(archives, "MAX_MANIFEST_BYTES", 100)
-    assert "longer than" in await refused(archive)
-
-
-async def test_an_immoderate_line_is_refused(archive: bytes, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("memnet.domain.governance.archive_entry.MAX_ENTRY_BYTES", 1000)
-    assert "a line is longer" in await refused(archive)
 
 
 async def test_more_documents_than_there_can_be_are_refused(archive: bytes, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -275,27 +236,16 @@ async def test_a_content_that_its_records_do_not_give_is_refused(archive: bytes)
     assert await refused(forged(archive, _content)) == "the content of a document differs from its records"
 
 
-async def test_records_of_another_document_are_refused(archive: bytes) -> None:
-    def exchange(contents: Files, manifest: Any) -> None:
-        one, two = (audit_file(id_of(manifest, place)) for place in (ALPHA, STATIC))
-        contents[one], contents[two] = contents[two], contents[one]
-
-    assert "is of another document" in await refused(forged(archive, exchange))
-
-
 @pytest.mark.parametrize(
     "members",
     [
         {"etag": '"1-0000000000000000"'},
-        {"etag": "forged"},
         {"sequence": 9},
         {"record_hash": "0" * 64},
         {"deleted": True},
         {"updated_at": "2026-01-01T00:00:00.000001Z"},
-        {"binding_id": None},
         {"profile_id": "support-desk-v1"},
         {"schema_id": "memory.project"},
-        {"path": "other.json"},
         {"path": "../../u2/x"},
     ],
 )
