@@ -166,7 +166,7 @@ def test_a_planted_mistake_is_found(mistake: Mistake) -> None:
     check_that_it_is_found(mistake)
 
 
-def test_what_is_shipped_has_no_finding() -> None:
+def test_the_shipped_templates_have_no_finding() -> None:
     assert check(Tree()) == []
 
 

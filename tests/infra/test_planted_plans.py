@@ -110,7 +110,7 @@ def test_a_planted_mistake_is_found(mistake: Mistake) -> None:
     check_that_it_is_found(mistake)
 
 
-def test_a_role_that_the_workers_need_is_missed_though_the_page_does_not_name_it_either() -> None:
+def test_a_missing_role_is_found_even_if_the_page_omits_it() -> None:
     mistake = MISTAKES["the workers may not take dead letters out"]
     both = "Azure Service Bus Data Sender, Azure Service Bus Data Receiver | the queue of dead letters"
     edit = (PAGE, both, "Azure Service Bus Data Sender | the queue of dead letters")

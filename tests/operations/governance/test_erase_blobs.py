@@ -38,7 +38,7 @@ async def journal_of(world: ErasureWorld, watch: Any = None) -> ErasureJournal:
     return journal
 
 
-async def test_all_is_removed_over_many_batches_and_counted(world: Any) -> None:
+async def test_all_blobs_are_deleted_and_counted_over_many_batches(world: Any) -> None:
     before, other = world.stored(U1), world.stored(U10)
     journal = await journal_of(world)
     assert await erase_blobs(journal) == sum(before.values())
@@ -49,7 +49,7 @@ async def test_all_is_removed_over_many_batches_and_counted(world: Any) -> None:
     assert await erase_blobs(journal) == 0
 
 
-async def test_the_keys_go_before_anything_else(world: Any) -> None:
+async def test_the_keys_are_deleted_first(world: Any) -> None:
     removed: list[str] = []
 
     async def watch(name: str, call: Any) -> Any:
@@ -62,7 +62,7 @@ async def test_the_keys_go_before_anything_else(world: Any) -> None:
     assert len(removed) <= module.BATCH
 
 
-async def test_nothing_goes_before_it_is_written_down(world: Any) -> None:
+async def test_each_batch_is_recorded_before_it_is_deleted(world: Any) -> None:
     async def watch(name: str, call: Any) -> Any:
         if name == "storage.delete":
             stored = await world.services.erasures.read(U1)
@@ -79,7 +79,7 @@ async def test_nothing_goes_before_it_is_written_down(world: Any) -> None:
     await erase_blobs(journal=await journal_of(world, watch))
 
 
-async def test_who_was_overtaken_removes_no_further_batch(world: Any) -> None:
+async def test_a_superseded_process_deletes_no_further_batch(world: Any) -> None:
     journal = await journal_of(world)
     other = await journal_of(world)
     await other.note(erasures.counted(other.erasure, {"messages": 1}))
@@ -89,7 +89,7 @@ async def test_who_was_overtaken_removes_no_further_batch(world: Any) -> None:
     assert world.stored(U1) == before
 
 
-async def test_what_comes_while_it_is_listed_is_found(world: Any) -> None:
+async def test_a_blob_created_during_the_listing_is_deleted(world: Any) -> None:
     async def arrive() -> None:
         records = unfenced(world.services.records)
         await records.write(ItemKey(U1, ItemKind.REPLAYS, "late"), b"{}", replaces=None)
@@ -142,7 +142,7 @@ async def run_twice(filled: ErasureWorld, **changed: Any) -> Erased:
     return await erase_user(U1, erasing)
 
 
-async def test_versions_go_too_before_it_says_complete(filled: Any) -> None:
+async def test_versions_are_deleted_before_it_is_complete(filled: Any) -> None:
     before = filled.stored(U1)
     erasure_id = (await filled.request()).erasure_id
     storage = KeepingStorage(filled.services.user_storage)
@@ -154,7 +154,7 @@ async def test_versions_go_too_before_it_says_complete(filled: Any) -> None:
     assert status.removed["copies"] == sum(before.values())
 
 
-async def test_without_the_right_to_remove_versions_it_does_not_end_and_what_is_current_is_gone(filled: Any) -> None:
+async def test_without_permission_to_delete_versions_only_current_blobs_are_deleted(filled: Any) -> None:
     erasure_id = (await filled.request()).erasure_id
     storage = KeepingStorage(filled.services.user_storage, may_delete_versions=False)
     assert await run_twice(filled, user_storage=storage) is Erased.FAILING
@@ -163,7 +163,7 @@ async def test_without_the_right_to_remove_versions_it_does_not_end_and_what_is_
     assert (status.status, dict(status.failing)) == (Status.RUNNING, {"blobs": "UNAVAILABLE"})
 
 
-async def test_what_soft_delete_keeps_makes_it_partial_until_then(filled: Any) -> None:
+async def test_soft_deleted_blobs_make_it_partial(filled: Any) -> None:
     erasure_id = (await filled.request()).erasure_id
     storage = KeepingStorage(filled.services.user_storage, days=7)
     assert await run_twice(filled, user_storage=storage) is Erased.FINISHED

@@ -87,7 +87,7 @@ async def left(world: World) -> list[int]:
     return [await count_indexed(scope, search=world.search) for scope in OTHERS]
 
 
-async def test_all_of_the_users_documents_go_and_nobody_elses() -> None:
+async def test_only_the_users_documents_are_deleted() -> None:
     world = made()
     await filled(world)
     assert await erase_index(SCOPE, search=world.search) == 5
@@ -95,7 +95,7 @@ async def test_all_of_the_users_documents_go_and_nobody_elses() -> None:
     assert await erase_index(SCOPE, search=world.search) == 0
 
 
-async def test_there_is_nothing_before_the_first_event() -> None:
+async def test_without_an_index_nothing_is_deleted() -> None:
     assert await erase_index(SCOPE, search=made().search) == 0
 
 
@@ -123,14 +123,14 @@ async def test_every_index_of_a_rebuild_is_emptied_and_an_event_counted_once(pha
     assert [len(index) for index in world.index._indexes.values()] == [0, 0, 0]
 
 
-async def test_an_index_that_is_gone_holds_nothing() -> None:
+async def test_a_missing_index_is_skipped() -> None:
     world = made()
     await filled(world)
     await world.index.drop((await world.layout()).serving.name)
     assert await erase_index(SCOPE, search=world.search) == 0
 
 
-async def test_a_removal_that_does_not_show_yet_is_waited_for() -> None:
+async def test_a_deletion_that_is_not_visible_yet_is_awaited() -> None:
     index = SlowIndex()
     index.shown_for = MAX_STALE_READS - 1
     world = made(index)
@@ -139,7 +139,7 @@ async def test_a_removal_that_does_not_show_yet_is_waited_for() -> None:
     assert len(index.deletions) == 1
 
 
-async def test_a_removal_that_never_shows_is_not_claimed() -> None:
+async def test_a_deletion_that_never_becomes_visible_is_a_failure() -> None:
     index = SlowIndex()
     index.shown_for = 10_000
     world = made(index)
@@ -148,7 +148,7 @@ async def test_a_removal_that_never_shows_is_not_claimed() -> None:
         await erase_index(SCOPE, search=world.search)
 
 
-async def test_what_cannot_be_removed_is_not_claimed_and_the_next_call_goes_on() -> None:
+async def test_a_failed_deletion_is_reported_and_the_next_call_continues() -> None:
     index = SlowIndex()
     index.undeletable = frozenset({stored_event("e3").key.index_key})
     world = made(index)

@@ -93,7 +93,7 @@ async def world() -> TenantWorld:
     return made
 
 
-async def test_nothing_is_left_of_the_tenant_and_its_receipt_says_so(world: Any) -> None:
+async def test_all_data_of_the_tenant_is_deleted_and_the_receipt_is_complete(world: Any) -> None:
     services = world.services
     queue, other = services.queue, world.stored(OTHER)
     await reindex_events("t1", replace(services, queue=queue))
@@ -117,7 +117,7 @@ async def test_nothing_is_left_of_the_tenant_and_its_receipt_says_so(world: Any)
     assert found.receipt["stores"] == ["blobs", "index", "queues"]
 
 
-async def test_a_user_under_a_hold_is_left_and_named_and_goes_after_the_release(world: Any) -> None:
+async def test_a_user_on_hold_is_kept_named_and_erased_after_the_release(world: Any) -> None:
     await world.hold()
     before = world.stored(U1)
     await world.end()
@@ -138,7 +138,7 @@ async def test_a_user_under_a_hold_is_left_and_named_and_goes_after_the_release(
     assert world.names() == []
 
 
-async def test_from_its_request_on_nothing_is_written_for_the_tenant_for_good(world: Any) -> None:
+async def test_after_the_request_no_write_for_the_tenant_is_accepted(world: Any) -> None:
     held = UserScope("t1", "held")
     created = await world.patch(held, "first")
     await world.hold(HoldTarget("t1", "held"))
@@ -164,7 +164,7 @@ async def test_from_its_request_on_nothing_is_written_for_the_tenant_for_good(wo
     assert world.names() == []
 
 
-async def test_no_user_begins_before_every_process_has_seen_the_fence_and_it_ends_settled(world: Any) -> None:
+async def test_users_are_erased_after_every_process_has_read_the_fence(world: Any) -> None:
     await world.end()
     assert await world.tenant() is Erased.WAITING
     world.advance(LOOK - timedelta(seconds=1))
@@ -183,7 +183,7 @@ async def test_no_user_begins_before_every_process_has_seen_the_fence_and_it_end
     assert (await world.told()).clean_scans == 0
 
 
-async def test_a_late_arrival_is_removed_before_it_ends(world: Any) -> None:
+async def test_a_late_write_is_deleted_before_it_ends(world: Any) -> None:
     async def arrive() -> None:
         mark = Job(JobKind.REPLAY, "t1", "late", "r1")
         await unfenced(world.services.marks).mark(mark)
@@ -215,7 +215,7 @@ async def test_a_hold_on_the_tenant_pauses_it(world: Any) -> None:
         ("signing.newest", VaultUnavailable(), {"vault": "VAULT_UNAVAILABLE"}),
     ],
 )
-async def test_what_fails_is_named_and_keeps_it_from_ending(world: Any, call: Any, error: Any, told: Any) -> None:
+async def test_a_failing_part_is_named_and_keeps_it_from_ending(world: Any, call: Any, error: Any, told: Any) -> None:
     await world.almost()
 
     fails = Fails(call, error)
@@ -224,7 +224,7 @@ async def test_what_fails_is_named_and_keeps_it_from_ending(world: Any, call: An
     assert await world.tenant() is Erased.FINISHED
 
 
-async def test_a_user_whose_erasure_cannot_begin_stops_no_other(world: Any) -> None:
+async def test_a_user_whose_erasure_fails_to_start_does_not_stop_the_others(world: Any) -> None:
     await world.end()
     await world.tenant()
     world.advance()
@@ -235,7 +235,7 @@ async def test_a_user_whose_erasure_cannot_begin_stops_no_other(world: Any) -> N
     assert (await world.finish_tenant()).users == 2
 
 
-async def test_of_an_ended_tenant_and_of_another_nothing_is_touched(world: Any) -> None:
+async def test_a_finished_erasure_is_not_run_again(world: Any) -> None:
     assert await world.tenant() is Erased.NOTHING
     await world.end()
     found = await world.finish_tenant()
@@ -243,7 +243,7 @@ async def test_of_an_ended_tenant_and_of_another_nothing_is_touched(world: Any) 
     assert await world.end() == found
 
 
-async def test_two_processes_at_it_count_each_user_once(world: Any) -> None:
+async def test_two_concurrent_processes_count_each_user_once(world: Any) -> None:
     await world.end()
     await world.tenant()
     world.advance()
@@ -262,7 +262,7 @@ async def _runs(world: TenantWorld, watch: FallsAt) -> None:
         world.advance()
 
 
-async def test_it_may_be_killed_after_every_call_and_counts_every_user_once() -> None:
+async def test_killed_after_any_call_it_ends_and_counts_every_user_once() -> None:
     async def made() -> TenantWorld:
         world = TenantWorld()
         for scope in (U1, U10, UserScope("t1", "held")):
@@ -294,7 +294,7 @@ def empty() -> ErasureWorld:
     return ErasureWorld()
 
 
-async def test_the_same_request_again_is_the_same_erasure(empty: Any) -> None:
+async def test_a_repeated_request_returns_the_same_erasure(empty: Any) -> None:
     erasing = empty.services
     first = await request_tenant_erasure("t1", erasing, actor=ADMIN)
     assert (first.status, first.requested_by) == (Status.RUNNING, ADMIN.principal)
@@ -304,7 +304,7 @@ async def test_the_same_request_again_is_the_same_erasure(empty: Any) -> None:
     await erasing.erasures.check_tenant("t10")
 
 
-async def test_of_two_at_once_one_stands(empty: Any) -> None:
+async def test_concurrent_requests_create_one_erasure(empty: Any) -> None:
     erasing = empty.services
     found = []
 
@@ -315,7 +315,7 @@ async def test_of_two_at_once_one_stands(empty: Any) -> None:
     assert [await request_tenant_erasure("t1", watched, actor=ADMIN)] == found
 
 
-async def test_a_hold_on_the_tenant_refuses_it_and_nothing_is_fenced(empty: Any) -> None:
+async def test_a_hold_on_the_tenant_refuses_the_request(empty: Any) -> None:
     services = empty.services
     await empty.hold(ON_T1)
     with pytest.raises(TenantHeld):
@@ -323,7 +323,7 @@ async def test_a_hold_on_the_tenant_refuses_it_and_nothing_is_fenced(empty: Any)
     await services.erasures.check_tenant("t1")
 
 
-async def test_nothing_is_accepted_that_could_not_be_signed_or_read(empty: Any) -> None:
+async def test_an_invalid_tenant_and_a_corrupt_record_are_refused(empty: Any) -> None:
     erasing = empty.services
     with pytest.raises(InvalidIdentifier):
         await request_tenant_erasure("t/1", erasing, actor=ADMIN)
@@ -332,7 +332,7 @@ async def test_nothing_is_accepted_that_could_not_be_signed_or_read(empty: Any) 
         await request_tenant_erasure("t2", erasing, actor=ADMIN)
 
 
-async def test_it_is_told_once_it_was_asked_for() -> None:
+async def test_it_is_found_after_its_request() -> None:
     erasing = ErasureWorld().services
     with pytest.raises(ErasureNotFound):
         await get_tenant_erasure("t1", erasing)
@@ -341,7 +341,7 @@ async def test_it_is_told_once_it_was_asked_for() -> None:
     assert requested.to_json(SETTLE)["status"] == "running"
 
 
-async def test_it_removes_everything_but_the_held_users_over_many_pages(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_index_documents_are_deleted_except_those_of_users_on_hold(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "INDEX_PAGE", 2)
     world = ErasureWorld()
     for scope in (U1, U10, OTHER, UserScope("t1", "u2")):
@@ -352,7 +352,7 @@ async def test_it_removes_everything_but_the_held_users_over_many_pages(monkeypa
     assert await erase_tenant_index("t1", [U10], search=search) == 0
 
 
-async def test_what_cannot_be_removed_is_a_failure(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_failed_deletion_from_the_index_is_reported(monkeypatch: pytest.MonkeyPatch) -> None:
     world = ErasureWorld()
     await world.live(U1)
     search = world.services.search
@@ -365,7 +365,7 @@ async def test_what_cannot_be_removed_is_a_failure(monkeypatch: pytest.MonkeyPat
         await erase_tenant_index("t1", [], search=search)
 
 
-async def test_one_that_cannot_be_read_stops_no_other_and_an_ended_one_is_not_looked_at() -> None:
+async def test_a_corrupt_erasure_does_not_stop_the_others() -> None:
     world = ErasureWorld()
     erasing = world.services
     assert await erase_tenants(erasing) == {}

@@ -23,7 +23,7 @@ async def world() -> TenantWorld:
     return made
 
 
-async def test_a_held_user_of_an_ended_tenant_who_was_tampered_with_is_broken(world: Any) -> None:
+async def test_tampering_with_a_user_on_hold_of_an_ended_tenant_is_detected(world: Any) -> None:
     services = world.services
     await world.hold()
     await world.end()
@@ -36,7 +36,7 @@ async def test_a_held_user_of_an_ended_tenant_who_was_tampered_with_is_broken(wo
     assert (report.broken, report.postponed) == (1, 0)
 
 
-async def test_once_the_receipt_is_complete_no_hold_is_placed(world: Any) -> None:
+async def test_no_hold_is_placed_after_a_complete_receipt(world: Any) -> None:
     await world.hold()
     await world.end()
     assert (await world.finish_tenant()).status is Status.PARTIAL
@@ -60,7 +60,7 @@ async def test_once_the_receipt_is_complete_no_hold_is_placed(world: Any) -> Non
     ("call", "number"),
     [("users.list_users", 1), ("storage.list", 1), ("storage.list", 2), ("queue.purge", 1), ("signing.newest", 1)],
 )
-async def test_a_hold_placed_while_a_run_is_under_way_pauses_it_and_stays(world: Any, call: Any, number: Any) -> None:
+async def test_a_hold_on_the_tenant_placed_during_a_run_pauses_it(world: Any, call: Any, number: Any) -> None:
     async def place() -> None:
         await world.hold(ON_T1)
 
@@ -74,9 +74,7 @@ async def test_a_hold_placed_while_a_run_is_under_way_pauses_it_and_stays(world:
     assert world.names() == []
 
 
-async def test_a_hold_placed_on_a_user_while_a_run_is_under_way_stays(
-    world: Any, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_a_hold_on_a_user_placed_during_a_run_stays_in_force(world: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     services = world.services
     monkeypatch.setattr("memnet.operations.governance.erase_tenant.PAGE", 1)
     await world.almost()

@@ -28,7 +28,7 @@ async def world() -> ErasureWorld:
     return made
 
 
-async def test_everything_goes_and_is_counted_and_nobody_elses(world: Any) -> None:
+async def test_all_data_of_the_user_is_deleted_and_counted(world: Any) -> None:
     before = await world.expected()
     others = world.stored(U10), world.stored(OTHER)
     assert set(before) >= {
@@ -60,7 +60,7 @@ async def test_everything_goes_and_is_counted_and_nobody_elses(world: Any) -> No
     assert await world.indexed(OTHER) == 5
 
 
-async def test_nothing_is_claimed_before_what_was_begun_earlier_can_have_arrived(world: Any) -> None:
+async def test_it_does_not_end_while_earlier_writes_may_arrive(world: Any) -> None:
     erasure_id = (await world.request()).erasure_id
     world.advance(SETTLE - timedelta(seconds=1))
     assert await world.run() is Erased.WAITING
@@ -73,7 +73,7 @@ async def test_nothing_is_claimed_before_what_was_begun_earlier_can_have_arrived
     assert (await world.patch(U1, "afresh")).sequence == 1
 
 
-async def test_a_pass_that_was_begun_before_the_time_was_over_proves_nothing(world: Any) -> None:
+async def test_a_pass_that_started_before_the_settle_time_proves_nothing(world: Any) -> None:
     """What it had looked through already may have been written to until then."""
     erasure_id = (await world.request()).erasure_id
     await world.run()
@@ -90,7 +90,7 @@ async def test_a_pass_that_was_begun_before_the_time_was_over_proves_nothing(wor
     assert (await world.status(erasure_id)).status is Status.COMPLETE
 
 
-async def test_what_arrives_late_is_removed_and_begins_the_proof_anew(world: Any) -> None:
+async def test_a_late_write_is_deleted_and_restarts_the_proof(world: Any) -> None:
     erasure_id = (await world.request()).erasure_id
     await world.run()
     late = ItemKey(U1, ItemKind.REPLAYS, "late")
@@ -117,7 +117,7 @@ async def test_what_arrives_late_is_removed_and_begins_the_proof_anew(world: Any
     assert dict((await world.status(erasure_id)).removed) == removed | {"replays": removed["replays"] + 1}
 
 
-async def test_a_fresh_start_brings_nothing_back(world: Any) -> None:
+async def test_new_data_after_an_erasure_starts_from_scratch(world: Any) -> None:
     old = await world.services.documents.get(alpha(U1))
     erasure_id = (await world.request()).erasure_id
     await world.run()
@@ -156,9 +156,7 @@ async def test_a_fresh_start_brings_nothing_back(world: Any) -> None:
         ("signing.newest", VaultUnavailable(), "vault"),
     ],
 )
-async def test_a_store_that_fails_is_named_and_keeps_it_from_ending(
-    world: Any, call: Any, error: Any, store: Any
-) -> None:
+async def test_a_failing_store_is_named_and_keeps_it_from_ending(world: Any, call: Any, error: Any, store: Any) -> None:
     erasure_id = (await world.request()).erasure_id
 
     fails = Fails(call, error)
@@ -177,7 +175,7 @@ async def test_a_store_that_fails_is_named_and_keeps_it_from_ending(
     assert status.failing == {}
 
 
-async def test_what_nobody_thought_of_is_named_too_and_does_not_stop_the_others(world: Any) -> None:
+async def test_an_unexpected_error_is_named_and_does_not_stop_the_other_stores(world: Any) -> None:
     """As what a client library raises for a request that the service calls wrong."""
     erasure_id = (await world.request()).erasure_id
 
@@ -188,7 +186,7 @@ async def test_what_nobody_thought_of_is_named_too_and_does_not_stop_the_others(
     assert world.stored(U1) == {}
 
 
-async def test_a_document_that_cannot_be_read_is_removed_like_any_other(world: Any) -> None:
+async def test_an_unreadable_document_is_deleted(world: Any) -> None:
     stored = await world.services.documents.get(alpha(U1))
     rows = await world.services.documents.list(U1, "", limit=9, cursor=None)
     await world.services.documents.put(alpha(U1), b"{", rows.items[0].summary, replaces=stored.storage_etag)
@@ -199,13 +197,13 @@ async def test_a_document_that_cannot_be_read_is_removed_like_any_other(world: A
     assert world.stored(U1) == {}
 
 
-async def test_of_a_user_without_a_fence_nothing_is_touched(world: Any) -> None:
+async def test_without_a_fence_nothing_is_deleted(world: Any) -> None:
     before = world.stored(U10)
     assert await world.run(U10) is Erased.NOTHING
     assert world.stored(U10) == before
 
 
-async def test_a_user_of_whom_nothing_is_stored_gets_a_receipt_too(world: Any) -> None:
+async def test_a_user_without_data_gets_a_receipt(world: Any) -> None:
     nobody = UserScope("t1", "nobody")
     erasure_id = (await world.request(scope=nobody)).erasure_id
     world.advance()
@@ -224,19 +222,19 @@ async def requested() -> ErasureWorld:
     return made
 
 
-async def test_all_that_run_go_on_until_they_are_over(requested: Any) -> None:
+async def test_every_running_erasure_is_continued_until_it_ends(requested: Any) -> None:
     assert await erase_users(None, requested.services) == Counter({Erased.WAITING: 3})
     requested.advance()
     assert await erase_users(None, requested.services) == Counter({Erased.FINISHED: 3})
     assert await erase_users(None, requested.services) == Counter()
 
 
-async def test_of_one_tenant_only_its_own(requested: Any) -> None:
+async def test_only_the_erasures_of_the_given_tenant_are_run(requested: Any) -> None:
     assert await erase_users("t1", requested.services) == Counter({Erased.WAITING: 2})
     assert requested.stored(OTHER) != {}
 
 
-async def test_one_that_cannot_be_read_does_not_stop_the_others_and_is_not_named(
+async def test_a_corrupt_record_does_not_stop_the_others_and_its_user_is_not_logged(
     requested: Any, caplog: pytest.LogCaptureFixture
 ) -> None:
     stored = await requested.services.erasures.read(U1)
@@ -248,7 +246,7 @@ async def test_one_that_cannot_be_read_does_not_stop_the_others_and_is_not_named
     assert "u1" not in caplog.text
 
 
-async def test_a_defect_does_not_stop_the_others_either(requested: Any) -> None:
+async def test_an_unexpected_error_does_not_stop_the_other_erasures(requested: Any) -> None:
     fails = Fails("queue.purge", ZeroDivisionError())
     found = await erase_users(None, requested.erasing(fails))
     assert found == Counter({Erased.FAILING: 3})

@@ -43,7 +43,7 @@ async def _both_runs(world: ErasureWorld, watch: FallsAt) -> None:
 
 
 @pytest.mark.parametrize("applied", [False, True])
-async def test_it_may_be_killed_at_every_call_and_counts_everything_once(applied: Any) -> None:
+async def test_killed_at_any_call_it_ends_and_counts_everything_once(applied: Any) -> None:
     steps = await _steps()
     assert steps > 40
     for number in range(1, steps + 1):
@@ -64,7 +64,7 @@ async def test_it_may_be_killed_at_every_call_and_counts_everything_once(applied
         assert status.removed.get(INDEXED, 0) <= before[INDEXED]
 
 
-async def test_two_processes_at_it_at_once_count_once(world: Any) -> None:
+async def test_two_concurrent_processes_count_everything_once(world: Any) -> None:
     before = await world.expected()
     erasure_id = (await world.request()).erasure_id
     second: list[Erased] = []
@@ -78,7 +78,7 @@ async def test_two_processes_at_it_at_once_count_once(world: Any) -> None:
     assert dict((await world.status(erasure_id)).removed) == before
 
 
-async def test_of_two_that_end_it_at_once_one_receipt_stands(world: Any) -> None:
+async def test_two_processes_that_end_it_create_one_receipt(world: Any) -> None:
     erasure_id = (await world.request()).erasure_id
     await world.run()
     world.advance()
@@ -92,7 +92,7 @@ async def test_of_two_that_end_it_at_once_one_receipt_stands(world: Any) -> None
     assert found == [await world.services.erasures.read_receipt(U1.tenant_id, erasure_id)]
 
 
-async def test_an_erasure_begun_anew_is_not_ended_by_one_that_was_late(world: Any) -> None:
+async def test_a_late_process_does_not_end_a_newer_erasure(world: Any) -> None:
     """A process that stood still before its last step finds another fence, which is not its own to take down."""
     await world.request()
     await world.run()
@@ -115,11 +115,11 @@ async def resumed_journal(world: ErasureWorld) -> ErasureJournal:
     return journal
 
 
-async def test_without_a_fence_there_is_nothing_to_take_up(world: Any) -> None:
+async def test_without_a_fence_there_is_nothing_to_resume(world: Any) -> None:
     assert await resume_erasure(U10, world.erasing()) is None
 
 
-async def test_whoever_sees_the_fence_first_notes_when(world: Any) -> None:
+async def test_the_first_process_that_reads_the_fence_records_the_time(world: Any) -> None:
     """Its writer may have been killed, or never have had an answer, and the time that it named be long ago."""
     asked = erasure(U1, started_at=None)
     await world.services.erasures.write(U1, erasures.dump(asked), replaces=None)
@@ -134,7 +134,7 @@ async def test_whoever_sees_the_fence_first_notes_when(world: Any) -> None:
     assert (erasures.load(U1, stored.data), stored.storage_etag) == (journal.erasure, journal.tag)
 
 
-async def test_what_is_removed_is_dated_when_the_record_was_last_known(world: Any) -> None:
+async def test_deletions_are_dated_before_the_last_read_of_the_record(world: Any) -> None:
     await world.request()
     journal = await resumed_journal(world)
     assert journal.known_at == world.services.clock.now()
@@ -156,7 +156,7 @@ async def test_what_is_removed_is_dated_when_the_record_was_last_known(world: An
     assert journal.known_at > noted
 
 
-async def test_what_has_become_something_else_is_left_and_not_counted(world: Any) -> None:
+async def test_a_changed_blob_is_kept_and_not_counted(world: Any) -> None:
     await world.request()
     journal = await resumed_journal(world)
     there = [found async for found in rows(partial(world.services.user_storage.list, U1))]
@@ -168,7 +168,7 @@ async def test_what_has_become_something_else_is_left_and_not_counted(world: Any
     assert journal.erasure.batch == ()
 
 
-async def test_a_process_that_stood_still_removes_nothing_of_the_fresh_start(world: Any) -> None:
+async def test_a_suspended_process_deletes_no_newer_data(world: Any) -> None:
     """It has written down what it is going to remove; when it wakes up, all of it is somebody's new memory."""
     await world.request()
     fresh: dict[str, int] = {}

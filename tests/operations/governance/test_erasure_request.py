@@ -28,7 +28,7 @@ async def world() -> ErasureWorld:
     return made
 
 
-async def test_from_the_answer_on_every_write_is_refused(world: Any) -> None:
+async def test_after_the_response_every_write_is_refused(world: Any) -> None:
     stored = await world.services.documents.get(alpha(U1))
     await world.request()
     for over in (IfAbsent(), IfMatch(stored.view.etag), IfMatch(ETag('"9-0000000000000000"'))):
@@ -41,7 +41,7 @@ async def test_from_the_answer_on_every_write_is_refused(world: Any) -> None:
     assert (await world.patch(U10, "another user's")).created
 
 
-async def test_the_same_request_is_the_same_erasure(world: Any) -> None:
+async def test_a_repeated_request_is_the_same_erasure(world: Any) -> None:
     first = await world.request()
     again = await world.request()
     assert first.erasure_id == again.erasure_id
@@ -49,7 +49,7 @@ async def test_the_same_request_is_the_same_erasure(world: Any) -> None:
     assert first.settled_at == again.settled_at
 
 
-async def test_another_request_while_one_runs_is_refused_and_told_which(world: Any) -> None:
+async def test_another_request_during_an_erasure_is_refused_with_its_id(world: Any) -> None:
     """Were it answered with the other one, its own repetition would erase what the user has stored since."""
     first = await world.request()
     with pytest.raises(ErasureRunning) as refused:
@@ -61,7 +61,7 @@ async def test_another_request_while_one_runs_is_refused_and_told_which(world: A
     assert (await world.services.documents.get(alpha(U1))).view is not None
 
 
-async def test_without_a_key_to_sign_with_nothing_is_begun(world: Any) -> None:
+async def test_without_a_signing_key_nothing_is_started(world: Any) -> None:
     with pytest.raises(DecryptionFailed):
         await world.request(watch=Fails("signing.newest", DecryptionFailed()))
     assert await world.services.erasures.read(U1) is None
@@ -70,7 +70,7 @@ async def test_without_a_key_to_sign_with_nothing_is_begun(world: Any) -> None:
     assert stored.view is not None
 
 
-async def test_no_tombstone_is_written_by_who_was_slower_than_a_hold(world: Any) -> None:
+async def test_tombstones_are_dated_when_the_fence_was_read(world: Any) -> None:
     """It is dated when the fence was known to stand: what would arrive after the end is refused for its age."""
     then = world.services.clock.now()
     dates: list[object] = []
@@ -89,7 +89,7 @@ async def test_no_tombstone_is_written_by_who_was_slower_than_a_hold(world: Any)
     assert dates == [then]
 
 
-async def test_the_time_to_wait_begins_when_the_fence_stands(world: Any) -> None:
+async def test_the_settle_time_starts_when_the_fence_exists(world: Any) -> None:
     """However long its writer stood still, or the storage kept it, after it had named the time."""
 
     async def stands_still() -> None:
@@ -103,7 +103,7 @@ async def test_the_time_to_wait_begins_when_the_fence_stands(world: Any) -> None
         await world.patch(U1, "again")
 
 
-async def test_a_request_that_was_interrupted_anywhere_goes_on(world: Any) -> None:
+async def test_a_request_interrupted_at_any_call_can_be_repeated(world: Any) -> None:
     counter = FallsAt(0, applied=False)
     await ErasureWorld().request(watch=counter)
     for number in range(1, len(counter.calls) + 1):
@@ -119,7 +119,7 @@ async def test_a_request_that_was_interrupted_anywhere_goes_on(world: Any) -> No
         assert (await fresh.status(status.erasure_id)).status is Status.COMPLETE
 
 
-async def test_of_two_requests_at_once_one_puts_the_fence_up(world: Any) -> None:
+async def test_concurrent_requests_create_one_fence(world: Any) -> None:
     ids = list[str]()
 
     async def other() -> None:
@@ -135,7 +135,7 @@ async def test_of_two_requests_at_once_one_puts_the_fence_up(world: Any) -> None
         await world.request("forget-3", scope=U10, watch=Between("erasures.write", third))
 
 
-async def test_an_erasure_that_ends_meanwhile_is_not_begun_again(world: Any) -> None:
+async def test_an_erasure_that_ends_meanwhile_is_not_started_again(world: Any) -> None:
     """The receipt is looked for, is not there yet, and stands when the fence is put up."""
     first = (await world.request()).erasure_id
     await world.run()
@@ -178,7 +178,7 @@ class Underway(Blobs):
         await self.released.wait()
 
 
-async def test_a_document_that_was_under_way_at_the_acceptance_takes_no_change() -> None:
+async def test_a_document_created_during_the_request_accepts_no_change() -> None:
     """Its creation is not answered as one, and whoever reads it before it is removed cannot write over it."""
     services = in_memory(SETTINGS, CATALOG)
     underway = Underway(services.documents._blobs)

@@ -37,7 +37,7 @@ async def over(world: ErasureWorld, key: str = "forget-1", scope: UserScope = U1
     return erasure_id
 
 
-async def test_one_that_runs_is_told_as_its_record_has_it(world: Any) -> None:
+async def test_the_status_of_a_running_erasure(world: Any) -> None:
     asked = await world.request()
     assert await world.status(asked.erasure_id) == asked
     await world.run()
@@ -49,7 +49,7 @@ async def test_one_that_runs_is_told_as_its_record_has_it(world: Any) -> None:
     assert told.removed["keys"] == 1
 
 
-async def test_one_whose_receipt_stands_is_running_until_the_fence_is_down(world: Any) -> None:
+async def test_it_is_running_until_the_fence_is_deleted(world: Any) -> None:
     """Who is told that it is over may write."""
     erasure_id = (await world.request()).erasure_id
     world.advance()
@@ -64,7 +64,7 @@ async def test_one_whose_receipt_stands_is_running_until_the_fence_is_down(world
     assert (await world.status(erasure_id)).status is Status.COMPLETE
 
 
-async def test_an_older_one_is_told_while_a_newer_one_runs(world: Any) -> None:
+async def test_an_older_erasure_is_found_while_a_newer_one_runs(world: Any) -> None:
     first = await over(world)
     await world.patch(U1, "afresh")
     second = (await world.request("forget-2")).erasure_id
@@ -72,7 +72,7 @@ async def test_an_older_one_is_told_while_a_newer_one_runs(world: Any) -> None:
     assert (await world.status(second)).status is Status.RUNNING
 
 
-async def test_another_user_s_is_not_found_whether_it_runs_or_is_over(world: Any) -> None:
+async def test_an_erasure_of_another_user_is_not_found(world: Any) -> None:
     running = (await world.request(scope=U10)).erasure_id
     ended = await over(world, scope=U1)
     for scope, erasure_id in (
@@ -90,12 +90,12 @@ async def test_another_user_s_is_not_found_whether_it_runs_or_is_over(world: Any
 
 
 @pytest.mark.parametrize("erasure_id", ["", "..", "../t1/x", "a/b", "x" * 129, "-"])
-async def test_an_id_is_an_identifier(world: Any, erasure_id: Any) -> None:
+async def test_an_invalid_id_is_refused(world: Any, erasure_id: Any) -> None:
     with pytest.raises(InvalidIdentifier):
         await world.status(erasure_id)
 
 
-async def test_a_record_that_cannot_be_read_is_told(world: Any) -> None:
+async def test_a_corrupt_record_is_reported(world: Any) -> None:
     asked = await world.request()
     stored = await world.services.erasures.read(U1)
     await world.services.erasures.write(U1, b"{}", replaces=stored.storage_etag)
@@ -103,7 +103,7 @@ async def test_a_record_that_cannot_be_read_is_told(world: Any) -> None:
         await world.status(asked.erasure_id)
 
 
-async def test_a_receipt_that_cannot_be_read_is_told(world: Any) -> None:
+async def test_a_corrupt_receipt_is_reported(world: Any) -> None:
     await world.services.erasures.create_receipt("t1", "e1", b"{}")
     with pytest.raises(HistoryCorrupt):
         await world.status("e1")
@@ -125,7 +125,9 @@ async def listed(empty: ErasureWorld, tenant_id: str = "t1") -> tuple[list[str],
     return [one.erasure_id for one in running], [receipt.members["erasure_id"] for receipt in over]
 
 
-async def test_the_oldest_runs_first_and_the_newest_is_over_first(empty: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_running_erasures_are_listed_oldest_first_and_receipts_newest_first(
+    empty: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr("memnet.operations.governance.erasure_request.PAGE", 2)
     ids = []
     for scope in reversed(USERS):
@@ -144,7 +146,7 @@ async def test_the_oldest_runs_first_and_the_newest_is_over_first(empty: Any, mo
     assert {receipt.status for receipt in over} == {Status.COMPLETE}
 
 
-async def test_one_that_ends_while_they_are_listed_is_told_as_over(empty: Any) -> None:
+async def test_an_erasure_that_ends_during_the_listing_is_listed_once(empty: Any) -> None:
     erasure_id = (await empty.request(scope=USERS[0])).erasure_id
     empty.advance()
 
@@ -156,7 +158,7 @@ async def test_one_that_ends_while_they_are_listed_is_told_as_over(empty: Any) -
     assert [receipt.members["erasure_id"] for receipt in over] == [erasure_id]
 
 
-async def test_one_that_cannot_be_read_is_told(empty: Any) -> None:
+async def test_a_corrupt_erasure_makes_the_list_fail(empty: Any) -> None:
     tag = await empty.services.erasures.write(USERS[0], b"{}", replaces=None)
     with pytest.raises(HistoryCorrupt):
         await listed(empty)

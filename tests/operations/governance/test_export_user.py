@@ -31,7 +31,7 @@ from tests.operations.baseline_scenario import retain
 from tests.operations.replay_scenario import ALPHA, DYNAMIC, MESSAGES, SCOPE, World, put
 
 
-async def test_it_holds_every_document_as_clients_see_it() -> None:
+async def test_it_contains_every_document_as_clients_see_it() -> None:
     world = await filled_world()
     archive, report = await exported(world)
     assert [f"{row.namespace}/{row.path}" for row in report.manifest.documents] == PLACES
@@ -43,7 +43,7 @@ async def test_it_holds_every_document_as_clients_see_it() -> None:
     assert (deleted["document"], deleted["sequence"]) == (None, 2)
 
 
-async def test_it_holds_every_record_opened_whether_in_audit_or_still_in_the_document() -> None:
+async def test_it_contains_every_record_unsealed_from_audit_and_outbox() -> None:
     world = await filled_world()
     archive, report = await exported(world)
     lines = [line for name, data in files(archive).items() if name.startswith("audit/") for line in data.splitlines()]
@@ -59,7 +59,7 @@ async def test_it_holds_every_record_opened_whether_in_audit_or_still_in_the_doc
     assert report.manifest.counts["records"] == len(lines)
 
 
-async def test_the_manifest_says_what_it_is_of_and_hashes_the_rest() -> None:
+async def test_the_manifest_names_the_user_and_hashes_every_file() -> None:
     world = await filled_world(3)
     archive, report = await exported(world)
     contents = files(archive)
@@ -80,12 +80,12 @@ async def test_the_manifest_says_what_it_is_of_and_hashes_the_rest() -> None:
     assert profile["sha256"] == CATALOG.profile(profile["profile_id"]).sha256
 
 
-async def test_the_same_memory_makes_the_same_bytes() -> None:
+async def test_two_exports_of_the_same_memory_are_identical() -> None:
     world = await filled_world(3)
     assert (await exported(world))[0] == (await exported(world))[0]
 
 
-async def test_another_users_memory_is_not_in_it() -> None:
+async def test_it_contains_no_data_of_other_users() -> None:
     world = await filled_world(3)
     event: dict[str, Any] = {
         "event_id": "e1",
@@ -100,7 +100,7 @@ async def test_another_users_memory_is_not_in_it() -> None:
     assert (await exported(world, UserScope("t1", "u10")))[1].manifest.counts["events"] == 1
 
 
-async def test_sealed_parts_and_conversations_are_left_out_unless_somebody_answers_for_it() -> None:
+async def test_without_a_reader_no_conversation_is_exported() -> None:
     world = await filled_world(3)
     archive, report = await exported(world)
     assert "snapshots.jsonl" not in files(archive)
@@ -109,7 +109,7 @@ async def test_sealed_parts_and_conversations_are_left_out_unless_somebody_answe
     assert report.manifest.actor is None
 
 
-async def test_reading_the_conversations_leaves_a_record_each_which_is_in_the_archive() -> None:
+async def test_each_exported_conversation_leaves_an_access_record() -> None:
     world = await filled_world(3)
     before = (await world.records.list(SCOPE, ItemKind.ACCESSES, limit=10, cursor=None)).items
     archive, report = await exported(world, reader=OPERATOR)
@@ -123,7 +123,7 @@ async def test_reading_the_conversations_leaves_a_record_each_which_is_in_the_ar
     assert report.manifest.actor == OPERATOR.principal
 
 
-async def test_a_writer_beside_it_goes_on_and_every_document_is_one_version() -> None:
+async def test_with_a_concurrent_writer_every_document_is_one_version() -> None:
     world = await filled_world(3)
     writes = 0
 
@@ -145,7 +145,7 @@ async def test_a_writer_beside_it_goes_on_and_every_document_is_one_version() ->
     assert (await copy.content(DYNAMIC))["preferences"] != (await world.content(DYNAMIC))["preferences"]
 
 
-async def test_a_broken_history_is_not_exported() -> None:
+async def test_a_corrupt_history_is_not_exported() -> None:
     world = await filled_world(3)
     stored = await world.documents.get(DYNAMIC)
     assert stored is not None
@@ -156,7 +156,7 @@ async def test_a_broken_history_is_not_exported() -> None:
     assert caught.value.details["change_id"] == first
 
 
-async def test_records_that_have_gone_are_stood_for_by_their_baseline() -> None:
+async def test_a_baseline_replaces_deleted_records() -> None:
     world = await filled_world()
     await retain(world, DYNAMIC, 50)
     archive, _ = await exported(world)
@@ -186,14 +186,14 @@ async def test_retention_during_an_export_makes_it_unavailable(after: str) -> No
     await exported(world)
 
 
-async def test_more_than_can_be_imported_is_not_exported(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_more_documents_than_an_import_accepts_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     assert MAX_DOCUMENTS > 1000
     monkeypatch.setattr(module, "MAX_DOCUMENTS", 3)
     with pytest.raises(LimitExceeded):
         await exported(await filled_world(1))
 
 
-async def test_two_documents_of_one_id_are_no_memory_that_can_be_told_apart() -> None:
+async def test_two_documents_with_one_id_are_refused() -> None:
     world = await filled_world(1)
     stored = await world.documents.get(ALPHA)
     assert stored is not None

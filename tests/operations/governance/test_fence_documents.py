@@ -76,7 +76,7 @@ async def delete(world: ErasureWorld, over: Precondition) -> None:
     await delete_document(command, world.services)
 
 
-async def test_nothing_of_what_a_document_held_is_left_in_it(world: Any) -> None:
+async def test_a_tombstone_contains_nothing_of_the_document(world: Any) -> None:
     first = await world.patch(U1, SECRET)
     last = await world.patch(U1, f"{SECRET} 2", IfMatch(first.etag))
     before = await head(world)
@@ -95,7 +95,7 @@ async def test_nothing_of_what_a_document_held_is_left_in_it(world: Any) -> None
     assert (row.summary.deleted, row.summary.outbox, row.summary.size) == (True, 0, 0)
 
 
-async def test_the_same_again_changes_nothing(world: Any) -> None:
+async def test_a_repeated_fence_changes_nothing(world: Any) -> None:
     await world.patch(U1, SECRET)
     await put_up(world)
     await fence(world)
@@ -106,7 +106,7 @@ async def test_the_same_again_changes_nothing(world: Any) -> None:
     assert (await stored(world, alpha(U1))).storage_etag == first.storage_etag
 
 
-async def test_every_document_is_fenced_and_nobody_else_s(world: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_every_document_of_the_user_is_fenced(world: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("memnet.operations.governance.erasure_request.PAGE", 2)
     for scope in (U1, U10, OTHER):
         await world.live(scope)
@@ -138,7 +138,7 @@ async def snapshots(world: ErasureWorld, scope: UserScope) -> dict[str, bytes]:
 # Writers.
 
 
-async def test_no_writer_gets_past_it_whatever_it_says_it_read(world: Any) -> None:
+async def test_every_write_is_refused_under_any_condition(world: Any) -> None:
     first = await world.patch(U1, SECRET)
     last = await world.patch(U1, SECRET, IfMatch(first.etag))
     await put_up(world)
@@ -175,7 +175,7 @@ async def changed_once(world: ErasureWorld) -> WriteResult:
     return await world.patch(U1, "second", IfMatch(made.etag))
 
 
-async def test_a_writer_that_commits_between_read_and_tombstone_is_overwritten_too(world: Any) -> None:
+async def test_a_commit_between_read_and_tombstone_is_overwritten(world: Any) -> None:
     made = await changed_once(world)
     await put_up(world)
 
@@ -189,7 +189,7 @@ async def test_a_writer_that_commits_between_read_and_tombstone_is_overwritten_t
     assert SECRET.encode() not in (await stored(world, alpha(U1))).data
 
 
-async def test_a_writer_that_has_read_before_and_writes_after_loses(world: Any) -> None:
+async def test_a_writer_that_read_before_the_fence_is_refused(world: Any) -> None:
     """Between its look at the document and its write the tombstone comes."""
     made = await changed_once(world)
     await put_up(world)
@@ -201,7 +201,7 @@ async def test_a_writer_that_has_read_before_and_writes_after_loses(world: Any) 
     assert (await head(world)).erased
 
 
-async def test_a_document_that_goes_between_the_listing_and_the_look_is_fine(world: Any) -> None:
+async def test_a_document_deleted_after_the_listing_is_skipped(world: Any) -> None:
     await world.patch(U1, "first")
     await put_up(world)
 
@@ -212,7 +212,7 @@ async def test_a_document_that_goes_between_the_listing_and_the_look_is_fine(wor
     assert await world.services.documents.get(alpha(U1)) is None
 
 
-async def test_writers_that_do_not_stop_are_stopped(world: Any) -> None:
+async def test_concurrent_writers_are_stopped(world: Any) -> None:
     made = await world.patch(U1, "first")
     refusals: list[type[MemnetError]] = []
     late: list[int] = []
@@ -247,7 +247,7 @@ async def test_writers_that_do_not_stop_are_stopped(world: Any) -> None:
     assert (await head(world)).erased
 
 
-async def test_one_that_cannot_be_read_is_left_for_no_writer_can_read_it_either(world: Any) -> None:
+async def test_an_unreadable_document_is_left_unchanged(world: Any) -> None:
     made = await world.patch(U1, "first")
     await copy(world, U1, "beta.json")
     found = await stored(world, alpha(U1))

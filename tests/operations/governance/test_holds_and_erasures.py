@@ -124,7 +124,7 @@ async def check(world: ErasureWorld, has_started: object, accepted: bool) -> Non
 
 
 @pytest.mark.parametrize("act", [request, run])
-async def test_of_a_hold_and_an_erasure_one_is_accepted_in_every_order_of_their_steps(act: Any) -> None:
+async def test_either_the_hold_or_the_erasure_is_accepted_in_every_order_of_steps(act: Any) -> None:
     steps, placing = await calls_of(act), await calls_of(hold)
     assert steps > 5
     assert placing > 5
@@ -140,7 +140,7 @@ async def test_of_a_hold_and_an_erasure_one_is_accepted_in_every_order_of_their_
 
 
 @pytest.mark.parametrize("applied", [False, True])
-async def test_a_hold_whose_request_crashes_is_in_force_or_the_erasure_runs_never_both(applied: Any) -> None:
+async def test_after_a_crash_of_the_hold_request_never_both_are_in_force(applied: Any) -> None:
     """The erasure is requested before any call of the placing, which is killed at that call or a later one."""
     for before in range(1, await calls_of(hold) + 1):
         for fatal in range(before, await calls_of(hold) + 1):
@@ -171,7 +171,7 @@ class _Both:
 
 
 @pytest.mark.parametrize("applied", [False, True])
-async def test_an_erasure_whose_request_crashes_has_started_or_leaves_the_hold_in_force(applied: Any) -> None:
+async def test_after_a_crash_of_the_erasure_request_never_both_are_in_force(applied: Any) -> None:
     """The hold is placed before any call of the request, which is killed at that call or a later one."""
     counter = FallsAt(0, applied=False)
     await (await made(request)).request(watch=counter)
@@ -192,7 +192,7 @@ async def test_an_erasure_whose_request_crashes_has_started_or_leaves_the_hold_i
             await check(world, has_started, accepted[0])
 
 
-async def test_a_refused_hold_is_withdrawn_though_the_erasure_has_removed_everything_before() -> None:
+async def test_a_refused_hold_is_released_after_the_last_scan_of_the_erasure() -> None:
     """The hold is recorded after the last scan and before the fence goes."""
     world = await made(hold)
 
@@ -211,7 +211,7 @@ async def test_a_refused_hold_is_withdrawn_though_the_erasure_has_removed_everyt
     assert not await world.is_held()
 
 
-async def test_a_hold_on_the_tenant_covers_everybody_but_the_user_whose_erasure_has_started() -> None:
+async def test_a_hold_on_the_tenant_does_not_cover_a_user_whose_erasure_has_started() -> None:
     world = ErasureWorld()
     await world.live(U1)
     erasure_id = (await world.request()).erasure_id
@@ -233,7 +233,7 @@ async def test_a_hold_on_the_tenant_stops_an_erasure_that_has_not_started() -> N
     assert stored.view is not None
 
 
-async def test_under_a_hold_nothing_goes_and_the_receipt_says_what_remains() -> None:
+async def test_under_a_hold_nothing_is_deleted_and_the_receipt_lists_what_remains() -> None:
     world = ErasureWorld()
     await world.live(U1)
     await world.hold()
@@ -267,7 +267,7 @@ async def test_after_the_release_a_request_with_a_new_key_completes() -> None:
     assert world.stored(U1) == {}
 
 
-async def test_a_receipt_signed_under_a_hold_does_not_end_a_repetition_that_has_started() -> None:
+async def test_a_receipt_signed_under_a_hold_does_not_end_a_repeated_request() -> None:
     """The first request signs after the hold is released and its repetition runs: everything goes all the same."""
     world = ErasureWorld()
     await world.live(U1)

@@ -53,7 +53,7 @@ async def runs(world: World, scope: Any = SCOPE) -> list[Any]:
     return [orjson.loads(record.data) for record in read if record is not None]
 
 
-async def test_a_round_trip_gives_back_everything() -> None:
+async def test_a_round_trip_restores_everything() -> None:
     world, copy = await filled_world(), World()
     archive, _ = await exported(world, reader=OPERATOR)
     report = await imported(copy, archive)
@@ -73,7 +73,7 @@ async def test_a_round_trip_gives_back_everything() -> None:
     assert await marked(copy) == await marked(world)
 
 
-async def test_what_had_ended_is_told_as_before_and_what_had_not_is_left_out() -> None:
+async def test_finished_replays_are_restored_and_open_conflicts_left_out() -> None:
     world, copy = await filled_world(3), World()
     archive, _ = await exported(world)
     report = await imported(copy, archive)
@@ -83,7 +83,7 @@ async def test_what_had_ended_is_told_as_before_and_what_had_not_is_left_out() -
     assert told["status"] == before["status"] == "partial"
 
 
-async def test_a_request_of_before_is_recognised_after_a_restore() -> None:
+async def test_a_repeated_request_is_recognised_after_a_restore() -> None:
     """Within the ring of receipts, and beyond it."""
     world, copy = await filled_world(0), World()
     head = await get_document(DYNAMIC, world.service)
@@ -98,7 +98,7 @@ async def test_a_request_of_before_is_recognised_after_a_restore() -> None:
         assert (again.replayed, again.etag) == (True, first.etag)
 
 
-async def test_what_is_there_already_is_left_alone_and_told_even_if_it_went_on() -> None:
+async def test_existing_documents_are_left_unchanged_and_reported() -> None:
     world = await filled_world(3)
     archive, _ = await exported(world, reader=OPERATOR)
     await world.live(DYNAMIC, put("/preferences/0", "went on"))
@@ -109,7 +109,7 @@ async def test_what_is_there_already_is_left_alone_and_told_even_if_it_went_on()
     assert await stored(world) == before
 
 
-async def test_only_the_absent_documents_are_restored_beside_others() -> None:
+async def test_only_missing_documents_are_restored() -> None:
     world, other = await filled_world(3), World()
     await other.replace(STATIC, {"profile": {"role": "mine"}, "projects_index": []})
     report = await imported(other, (await exported(world))[0])
@@ -118,7 +118,7 @@ async def test_only_the_absent_documents_are_restored_beside_others() -> None:
     assert (await other.content(STATIC))["profile"] == {"role": "mine"}
 
 
-async def test_a_copy_that_is_older_or_has_parted_is_no_place_to_restore_to() -> None:
+async def test_an_older_or_diverged_document_is_kept() -> None:
     world, older = await filled_world(3), World()
     await imported(older, (await exported(world))[0])
     await world.live(DYNAMIC, put("/preferences/0", "the archive is newer"))
@@ -129,7 +129,7 @@ async def test_a_copy_that_is_older_or_has_parted_is_no_place_to_restore_to() ->
     assert fates(await imported(older, newer))["user/user_dynamic.json"] == "kept"
 
 
-async def test_a_baseline_comes_back_and_the_history_goes_on_from_it() -> None:
+async def test_a_baseline_is_restored_and_the_history_continues_from_it() -> None:
     world, copy = await filled_world(), World()
     await retain(world, DYNAMIC, 50)
     await retain(world, STATIC, 1)
@@ -191,7 +191,7 @@ def without_binding(profile: Profile, binding_id: str) -> Profile:
     return profile.model_copy(update={"document_bindings": kept})
 
 
-async def test_where_no_record_names_a_binding_the_first_that_fits_is_used() -> None:
+async def test_without_a_named_binding_the_first_that_covers_the_document_is_used() -> None:
     world, copy = await filled_world(0), World()
     await retain(world, STATIC, 1)
     archive, _ = await exported(world)
@@ -203,7 +203,7 @@ async def test_where_no_record_names_a_binding_the_first_that_fits_is_used() -> 
     assert [record["binding_id"] for record in await copy.history(replace(STATIC, scope=OTHER))] == ["user_static"]
 
 
-async def test_events_and_conversations_go_along_and_reports_about_the_old_place_do_not() -> None:
+async def test_events_and_conversations_are_imported_and_replays_are_not() -> None:
     world, copy = await filled_world(3), World()
     archive, _ = await exported(world, reader=OPERATOR)
     told = await imported(copy, archive, OTHER)
@@ -221,7 +221,7 @@ async def test_events_and_conversations_go_along_and_reports_about_the_old_place
     assert left_out == {"replays": 1, "conflicts": 1, "accesses": 2}
 
 
-async def test_a_document_of_the_other_user_is_not_touched() -> None:
+async def test_a_document_of_the_other_user_is_left_unchanged() -> None:
     world, other = await filled_world(3), World()
     archive, _ = await exported(world)
     first = await imported(other, archive, OTHER)
@@ -239,7 +239,7 @@ async def test_a_document_of_the_other_user_is_not_touched() -> None:
     assert not third.complete
 
 
-async def test_what_the_rules_of_the_place_refuse_is_refused_before_anything_is_written() -> None:
+async def test_a_document_that_the_rules_refuse_stops_the_import_before_any_write() -> None:
     world, copy = await filled_world(3), World()
     archive, _ = await exported(world)
     profile = copy.catalog.profile("project-copilot-v1").model_copy(update={"denied_fields": ("recent_notes",)})
@@ -252,7 +252,7 @@ async def test_what_the_rules_of_the_place_refuse_is_refused_before_anything_is_
 
 
 @pytest.mark.parametrize("target", [SCOPE, OTHER])
-async def test_a_dry_run_says_all_of_it_and_writes_nothing(target: Any) -> None:
+async def test_a_dry_run_reports_all_outcomes_and_writes_nothing(target: Any) -> None:
     world, copy = await filled_world(3), World()
     archive, _ = await exported(world, reader=OPERATOR)
     told = await imported(copy, archive, target, dry_run=True)
@@ -264,7 +264,7 @@ async def test_a_dry_run_says_all_of_it_and_writes_nothing(target: Any) -> None:
 
 
 @pytest.mark.parametrize("target", [SCOPE, OTHER])
-async def test_who_imports_is_written_down_every_time_and_first(target: Any) -> None:
+async def test_each_run_is_recorded_before_its_first_write(target: Any) -> None:
     world, copy = await filled_world(3), World()
     archive, report = await exported(world)
     calls: list[str] = []
@@ -287,7 +287,7 @@ async def test_who_imports_is_written_down_every_time_and_first(target: Any) -> 
     assert writes[0] == "records.write"
 
 
-async def test_a_writer_who_is_faster_keeps_the_place() -> None:
+async def test_a_document_created_meanwhile_is_kept() -> None:
     world, copy = await filled_world(3), World()
     archive, _ = await exported(world)
     done = False

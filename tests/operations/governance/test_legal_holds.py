@@ -30,7 +30,7 @@ async def filled(changes: int = 5, place: HoldTarget = ON_USER) -> HoldWorld:
 
 
 @pytest.mark.parametrize("place", [ON_USER, ON_TENANT])
-async def test_a_hold_says_who_placed_it_when_and_why(place: Any) -> None:
+async def test_a_hold_names_its_actor_time_and_reason(place: Any) -> None:
     world = HoldWorld()
     status = await world.place("case 1", place)
     entry = {"reason": "case 1", "actor": "svc-legal"}
@@ -45,7 +45,7 @@ async def test_a_hold_says_who_placed_it_when_and_why(place: Any) -> None:
     assert told(await world.place("case 2", place, OTHER)) == [("placed", "case 1"), ("placed", "case 2")]
 
 
-async def test_a_release_stays_on_record_and_is_recorded_once() -> None:
+async def test_a_release_is_recorded_once_and_stays_in_the_history() -> None:
     world = HoldWorld()
     assert (await world.release("nothing")).to_json() == {"held": False, "holds": [], "changes": []}
     await world.place("case 1")
@@ -71,7 +71,7 @@ async def test_a_user_is_covered_by_its_own_hold_and_its_tenant_s() -> None:
     assert await covering(world) == []
 
 
-async def test_a_hold_on_a_user_is_none_on_the_tenant_and_stays_when_the_tenant_s_goes() -> None:
+async def test_holds_on_a_user_and_its_tenant_are_independent() -> None:
     world = HoldWorld()
     await world.place("case 1")
     assert not (await world.get(ON_TENANT)).to_json()["held"]
@@ -81,7 +81,7 @@ async def test_a_hold_on_a_user_is_none_on_the_tenant_and_stays_when_the_tenant_
     assert await covering(world) == [("user", "case 1")]
 
 
-async def test_neighbours_are_not_covered() -> None:
+async def test_users_with_similar_ids_are_not_covered() -> None:
     world = HoldWorld()
     await world.place("case 1")
     await world.place("audit", HoldTarget("t2"))
@@ -92,7 +92,7 @@ async def test_neighbours_are_not_covered() -> None:
     assert await covering(world, UserScope("t2", "u1")) == [("tenant", "audit")]
 
 
-async def test_a_list_has_those_in_force_of_one_tenant(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_the_list_contains_the_holds_in_force_of_one_tenant(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(legal_holds, "PAGE", 2)
     world = HoldWorld()
     for user in ("u3", "u1", "u2"):
@@ -111,7 +111,7 @@ async def test_a_list_has_those_in_force_of_one_tenant(monkeypatch: pytest.Monke
 
 
 @pytest.mark.parametrize("trouble", ["lost", "unconfirmed", "repeated"])
-async def test_a_change_whose_outcome_is_unknown_is_made_once_when_it_is_repeated(trouble: Any) -> None:
+async def test_a_repeated_change_with_an_unknown_outcome_is_recorded_once(trouble: Any) -> None:
     world = HoldWorld()
     for change, expected in ((world.place, ["placed"]), (world.release, ["placed", "released"])):
         world.holds.trouble = trouble
@@ -122,7 +122,7 @@ async def test_a_change_whose_outcome_is_unknown_is_made_once_when_it_is_repeate
         assert [action for action, _ in told(await world.get())] == expected
 
 
-async def test_racing_changes_are_all_recorded_in_an_order() -> None:
+async def test_concurrent_changes_are_all_recorded_in_order() -> None:
     world = HoldWorld()
     await asyncio.gather(*(world.place(f"case {number}") for number in range(5)))
     status = await world.get()
@@ -134,7 +134,7 @@ async def test_racing_changes_are_all_recorded_in_an_order() -> None:
     assert bool(status.covering) is status.changes[-1].holds
 
 
-async def test_every_change_in_its_order_over_any_number_of_pages(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_changes_are_listed_in_order_over_several_pages(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(legal_holds, "PAGE", 2)
     status = await (await filled()).get()
     assert [(one.key.number, one.holds) for one in status.changes] == [
@@ -163,7 +163,7 @@ async def test_a_change_that_is_missing_or_altered_in_the_middle_is_reported_by_
                     await call
 
 
-async def test_one_that_cannot_be_read_or_vanishes_is_no_absence() -> None:
+async def test_an_unreadable_or_missing_change_is_corrupt() -> None:
     world = HoldWorld()
     await world.holds.create(HoldKey(ON_USER, 1), b"nonsense")
     for call in (world.get(), covering(world), world.place("case"), world.release("case")):
@@ -179,7 +179,7 @@ async def test_one_that_cannot_be_read_or_vanishes_is_no_absence() -> None:
         await covering(world)
 
 
-async def test_the_oldest_may_be_gone_because_an_erasure_removes_them() -> None:
+async def test_the_oldest_changes_may_be_deleted_by_an_erasure() -> None:
     world = await filled(4)
     for number in (1, 2):
         storage_of(world.holds).drop(HoldKey(ON_USER, number).blob_name)
@@ -191,7 +191,7 @@ async def test_the_oldest_may_be_gone_because_an_erasure_removes_them() -> None:
 
 
 @pytest.mark.parametrize("gone", [1, 2, 4])
-async def test_those_that_an_erasure_removes_between_the_list_and_the_reading(gone: Any) -> None:
+async def test_changes_deleted_between_list_and_read_are_skipped_except_the_newest(gone: Any) -> None:
     world = await filled(4)
     inner = world.holds.read
 
@@ -207,7 +207,7 @@ async def test_those_that_an_erasure_removes_between_the_list_and_the_reading(go
             await world.get()
 
 
-async def test_the_newest_cut_off_leaves_a_row_that_holds() -> None:
+async def test_a_deleted_newest_change_is_not_detected() -> None:
     """What docs/security.md says is not stopped, and has the storage itself protect."""
     world = await filled(3)
     storage_of(world.holds).drop(HoldKey(ON_USER, 3).blob_name)

@@ -64,7 +64,7 @@ async def test_a_rollback_ends_the_trace(world: Migrating) -> None:
     assert await traced(world) == [3, 3]
 
 
-async def test_records_that_are_gone_end_the_trace(world: Migrating) -> None:
+async def test_missing_records_end_the_trace(world: Migrating) -> None:
     await world.put({"profile": {}, "preferences": []})
     await world.run()
     for number in range(11):
@@ -75,7 +75,7 @@ async def test_records_that_are_gone_end_the_trace(world: Migrating) -> None:
     assert await traced(world) == [None, None]
 
 
-async def test_another_s_note_is_not_the_migration_s(world: Migrating) -> None:
+async def test_a_similar_note_is_not_the_migrations(world: Migrating) -> None:
     await world.service.replace(
         {"preferences": [], "durable_facts": [], "pending_confirmations": []},
         key=DYNAMIC,
@@ -86,7 +86,7 @@ async def test_another_s_note_is_not_the_migration_s(world: Migrating) -> None:
     assert await traced(world) == [None, None]
 
 
-async def test_a_decommissioned_source_is_told_from_a_deleted_one(world: Migrating) -> None:
+async def test_a_decommissioned_source_is_distinguished_from_a_deleted_one(world: Migrating) -> None:
     async def decommissioned() -> bool:
         gathered = await read_migration_unit(
             UNIT, world.migration(), Depth.NOTHING, service_of(documents=world.documents, audit=world.audit)
@@ -111,7 +111,7 @@ async def test_a_decommissioned_source_is_told_from_a_deleted_one(world: Migrati
     assert not await decommissioned()
 
 
-async def test_what_was_not_there_is_deleted_and_can_be_made_again(world: Migrating) -> None:
+async def test_created_targets_are_deleted_and_can_be_created_again(world: Migrating) -> None:
     await world.put()
     before = await world.view(GLOBAL)
     await world.run()
@@ -127,7 +127,7 @@ async def test_what_was_not_there_is_deleted_and_can_be_made_again(world: Migrat
     await world.check_histories()
 
 
-async def test_in_place_the_old_version_is_there_again_byte_for_byte(world: Migrating) -> None:
+async def test_in_place_the_old_version_is_restored_byte_for_byte(world: Migrating) -> None:
     await world.put(OLDEST, version="0.8.0")
     await world.run(TO_10)
     await world.roll_back(TO_10)
@@ -141,7 +141,7 @@ async def test_in_place_the_old_version_is_there_again_byte_for_byte(world: Migr
     await world.check_histories()
 
 
-async def test_it_goes_back_behind_every_run_since(world: Migrating) -> None:
+async def test_it_restores_the_version_before_the_first_run(world: Migrating) -> None:
     etag = await world.put()
     await world.run()
     await world.put({**CONTENT, "preferences": ["Newer."]}, over=etag)
@@ -150,7 +150,7 @@ async def test_it_goes_back_behind_every_run_since(world: Migrating) -> None:
     assert await world.content(DYNAMIC) is None
 
 
-async def test_what_others_changed_since_stays_and_so_does_the_rest(world: Migrating) -> None:
+async def test_nothing_is_rolled_back_if_others_have_changed_a_target(world: Migrating) -> None:
     await world.put()
     await world.run()
     await world.prefer("Use tables.")
@@ -168,7 +168,7 @@ async def test_force_undoes_what_others_changed(world: Migrating) -> None:
     assert await world.content(GLOBAL) == OLDEST
 
 
-async def test_force_brings_back_what_was_deleted_since(world: Migrating) -> None:
+async def test_force_restores_a_document_deleted_since(world: Migrating) -> None:
     await world.put(OLDEST, version="0.8.0")
     await world.run(TO_10)
     await world.service.delete(over=(await world.head(GLOBAL)).commit.etag, key=GLOBAL)
@@ -176,7 +176,7 @@ async def test_force_brings_back_what_was_deleted_since(world: Migrating) -> Non
     assert await world.content(GLOBAL) == OLDEST
 
 
-async def test_a_decommissioned_source_comes_back_first(world: Migrating) -> None:
+async def test_a_decommissioned_source_is_restored_first(world: Migrating) -> None:
     await world.put()
     await world.run()
     await world.decommission()
@@ -207,7 +207,7 @@ async def test_a_verified_source_is_deleted(world: Migrating) -> None:
     await world.check_histories()
 
 
-async def test_what_does_not_verify_forbids_it(world: Migrating) -> None:
+async def test_a_difference_prevents_the_decommission(world: Migrating) -> None:
     etag = await world.put()
     assert [v.key for v in (await world.decommission()).differences] == [STATIC, DYNAMIC]
     await world.run()
@@ -216,14 +216,14 @@ async def test_what_does_not_verify_forbids_it(world: Migrating) -> None:
     assert await world.content(GLOBAL) is not None
 
 
-async def test_live_changes_of_what_was_made_do_not_forbid_it(world: Migrating) -> None:
+async def test_live_changes_of_a_target_do_not_prevent_it(world: Migrating) -> None:
     await world.put()
     await world.run()
     await world.prefer("Use tables.")
     assert (await world.decommission()).done == [GLOBAL]
 
 
-async def test_in_place_nothing_is_left_over(world: Migrating) -> None:
+async def test_a_migration_in_place_has_nothing_to_decommission(world: Migrating) -> None:
     await world.put(OLDEST, version="0.8.0")
     await world.run(TO_10)
     assert (await world.decommission(TO_10)).done == []
@@ -260,12 +260,12 @@ async def test_a_source_that_changes_while_it_is_verified_is_not_deleted(at: int
     assert (await world.content(GLOBAL))["preferences"] == ["Newer."]
 
 
-async def test_what_was_not_made_is_missing(world: Migrating) -> None:
+async def test_a_target_that_was_not_made_is_missing(world: Migrating) -> None:
     await world.put()
     assert await world.verify() == [(STATIC.path, "is missing", False), (DYNAMIC.path, "is missing", False)]
 
 
-async def test_audited_changes_since_pass(world: Migrating) -> None:
+async def test_audited_changes_since_are_accepted(world: Migrating) -> None:
     await world.put()
     await world.run()
     await world.prefer("Use tables.")
@@ -273,7 +273,7 @@ async def test_audited_changes_since_pass(world: Migrating) -> None:
     assert await world.verify() == [(STATIC.path, None, True), (DYNAMIC.path, None, True)]
 
 
-async def test_a_source_that_changed_since_is_told(world: Migrating) -> None:
+async def test_a_source_changed_since_is_a_difference(world: Migrating) -> None:
     await world.put({"profile": {}, "preferences": ["Be brief."]})
     await world.run()
     await world.prefer("More.", GLOBAL)
@@ -283,7 +283,7 @@ async def test_a_source_that_changed_since_is_told(world: Migrating) -> None:
     ]
 
 
-async def test_a_target_that_somebody_else_created_is_told(world: Migrating) -> None:
+async def test_a_target_created_by_others_is_a_difference(world: Migrating) -> None:
     await world.put({"profile": {}, "preferences": ["Be brief."]})
     await world.service.patch(
         {"op": "add", "path": "/content/preferences/-", "value": "Mine."}, key=DYNAMIC, binding_id="user_dynamic"
@@ -291,7 +291,7 @@ async def test_a_target_that_somebody_else_created_is_told(world: Migrating) -> 
     assert (DYNAMIC.path, "was not made by the migration", False) in await world.verify()
 
 
-async def test_a_change_past_the_records_is_told(world: Migrating) -> None:
+async def test_a_change_without_a_record_is_a_difference(world: Migrating) -> None:
     await world.put()
     await world.run()
     stored = await world.service.documents.get(DYNAMIC)
@@ -308,7 +308,7 @@ async def test_a_change_past_the_records_is_told(world: Migrating) -> None:
     assert difference.startswith("its history is broken")
 
 
-async def test_what_was_made_otherwise_is_told(world: Migrating) -> None:
+async def test_another_result_of_the_migration_is_a_difference(world: Migrating) -> None:
     """As if the definition had been changed after the run."""
     await world.put()
     await world.run()
@@ -330,7 +330,7 @@ async def test_after_a_decommission_the_source_is_rebuilt(world: Migrating) -> N
     assert all("HISTORY_CORRUPT" in (difference or "") for _, difference, _ in found)
 
 
-async def test_a_vault_that_is_down_is_no_difference(world: Migrating) -> None:
+async def test_an_unavailable_vault_is_not_a_difference(world: Migrating) -> None:
     etag = await world.put()
     await world.run()
     await world.service.delete(over=etag, key=GLOBAL)

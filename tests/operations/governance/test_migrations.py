@@ -49,7 +49,7 @@ async def test_one_document_becomes_two(world: Migrating) -> None:
     await world.check_histories()
 
 
-async def test_the_audit_says_who_why_and_of_what_it_was_made(world: Migrating) -> None:
+async def test_the_audit_record_names_actor_reason_and_sources(world: Migrating) -> None:
     etag = await world.put()
     await world.run()
     record = await world.record(DYNAMIC, 1)
@@ -84,11 +84,11 @@ async def test_a_dry_run_shows_the_difference_and_writes_nothing(world: Migratin
     assert await world.content(STATIC) is None
 
 
-async def test_a_user_without_the_old_document_is_left_alone(world: Migrating) -> None:
+async def test_a_user_without_a_source_is_skipped(world: Migrating) -> None:
     assert await world.run() == []
 
 
-async def test_if_one_target_cannot_be_made_none_is(world: Migrating) -> None:
+async def test_if_one_target_fails_none_is_written(world: Migrating) -> None:
     await world.put({**CONTENT, "profile": {"locale": "not a locale"}})
     static, dynamic = await world.run()
     assert static.action == "failed"
@@ -99,7 +99,7 @@ async def test_if_one_target_cannot_be_made_none_is(world: Migrating) -> None:
     assert await world.content(DYNAMIC) is None
 
 
-async def test_every_profile_that_covers_a_target_must_take_it(world: Migrating) -> None:
+async def test_every_profile_that_covers_a_target_must_accept_it(world: Migrating) -> None:
     other = example().profile("project-copilot-v1")
     strict = tuple(b.model_copy(update={"max_chars": 20}) for b in other.document_bindings)
     more = other.model_copy(update={"profile_id": "zz", "document_bindings": strict})
@@ -123,7 +123,7 @@ async def test_the_actor_must_be_admitted(world: Migrating) -> None:
     assert "PROFILE_FORBIDDEN" in ((await world.run())[0].problem or "")
 
 
-async def test_what_is_there_and_was_not_made_by_it_is_not_overwritten(world: Migrating) -> None:
+async def test_an_existing_document_of_others_is_not_overwritten(world: Migrating) -> None:
     await world.put({"profile": {"display_name": "B"}, "preferences": []})
     await world.run()
     await world.roll_back()
@@ -135,7 +135,7 @@ async def test_what_is_there_and_was_not_made_by_it_is_not_overwritten(world: Mi
     assert (await world.content(DYNAMIC))["preferences"] == ["Mine."]
 
 
-async def test_what_is_there_and_says_the_same_is_done(world: Migrating) -> None:
+async def test_an_equal_existing_document_is_done(world: Migrating) -> None:
     await world.put({"profile": {}, "preferences": ["Mine."]})
     await world.service.patch(
         {"op": "add", "path": "/content/preferences/-", "value": "Mine."},
@@ -160,7 +160,7 @@ async def test_a_source_that_changed_since_is_migrated_again(world: Migrating) -
     assert await world.verify() == [(STATIC.path, None, False), (DYNAMIC.path, None, False)]
 
 
-async def test_what_others_changed_since_stays(world: Migrating) -> None:
+async def test_a_target_changed_by_others_is_left_unchanged(world: Migrating) -> None:
     await world.put()
     await world.run()
     await world.prefer("Use tables.")
@@ -168,7 +168,7 @@ async def test_what_others_changed_since_stays(world: Migrating) -> None:
     assert (await world.content(DYNAMIC))["preferences"] == ["Short answers.", "Use tables."]
 
 
-async def test_a_deletion_since_stays(world: Migrating) -> None:
+async def test_a_target_deleted_by_others_stays_deleted(world: Migrating) -> None:
     await world.put()
     await world.run()
     await world.service.delete(over=(await world.head(STATIC)).commit.etag, key=STATIC)
@@ -176,7 +176,7 @@ async def test_a_deletion_since_stays(world: Migrating) -> None:
     assert await world.content(STATIC) is None
 
 
-async def test_where_both_changed_somebody_must_decide(world: Migrating) -> None:
+async def test_if_source_and_target_changed_it_fails(world: Migrating) -> None:
     etag = await world.put()
     await world.run()
     await world.prefer("Use tables.")
@@ -203,13 +203,13 @@ async def test_versions_chain(world: Migrating) -> None:
     assert await world.view(GLOBAL, head.change_id(1)) == before
 
 
-async def test_a_split_takes_older_versions_too(world: Migrating) -> None:
+async def test_a_split_upgrades_older_versions(world: Migrating) -> None:
     await world.put(OLDEST, version="0.8.0")
     assert await world.actions() == ["create", "create"]
     assert (await world.content(DYNAMIC))["preferences"] == ["tea"]
 
 
-async def test_every_version_on_the_way_must_obey_its_schema(world: Migrating) -> None:
+async def test_every_intermediate_version_must_match_its_schema(world: Migrating) -> None:
     await world.put({"name": ""}, version="0.8.0")
     (decision,) = await world.run(TO_10)
     assert "SCHEMA_VIOLATION" in (decision.problem or "")
@@ -224,7 +224,7 @@ async def test_a_profile_that_still_binds_the_old_version_refuses_the_new_one(wo
     assert await world.actions(TO_09) == ["replace"]
 
 
-async def test_a_version_that_nothing_leads_from_fails(world: Migrating) -> None:
+async def test_a_version_without_a_migration_fails(world: Migrating) -> None:
     await world.put(OLDEST, version="0.8.0")
     catalog = example()
     kept = {name: m for name, m in catalog.migrations.items() if name != TO_09}
@@ -256,7 +256,7 @@ class Meddling(CountingDocuments):
         await super().put(key, data, summary, replaces=replaces, known_at=known_at)
 
 
-async def test_a_live_writer_who_is_faster_has_the_newer_version_migrated() -> None:
+async def test_a_version_written_meanwhile_is_migrated() -> None:
     documents = Meddling()
     world = Migrating(Service(documents=documents))
     etag = await world.put()
@@ -270,7 +270,7 @@ async def test_a_live_writer_who_is_faster_has_the_newer_version_migrated() -> N
     await world.check_histories()
 
 
-async def test_a_writer_who_is_faster_every_time_postpones_it() -> None:
+async def test_a_writer_that_is_always_faster_postpones_it() -> None:
     documents = Meddling()
     world = Migrating(Service(documents=documents))
     await world.put(OLDEST, version="0.8.0")
@@ -285,7 +285,7 @@ async def test_a_writer_who_is_faster_every_time_postpones_it() -> None:
     documents.meddle = None
 
 
-async def test_any_number_of_runs_at_once_write_once(world: Migrating) -> None:
+async def test_concurrent_runs_write_once(world: Migrating) -> None:
     await world.put()
     runs = await asyncio.gather(*(world.run() for _ in range(8)))
     assert {d.action.value for run in runs for d in run} <= {"create", "done"}

@@ -42,7 +42,7 @@ async def of_alpha(world: RetentionWorld) -> tuple[list[int], list[int]]:
     ("days", "left"),
     [(0, [1, 2, 3, 4]), (65, [2, 3, 4]), (264, [3, 4]), (265, [4]), (999, [4])],
 )
-async def test_so_much_of_it_stays_and_always_the_newest_record(days: Any, left: Any) -> None:
+async def test_expired_records_are_deleted_except_the_newest(days: Any, left: Any) -> None:
     world = RetentionWorld()
     await four_changes(world)
     world.clock.advance(days * DAY)
@@ -53,7 +53,7 @@ async def test_so_much_of_it_stays_and_always_the_newest_record(days: Any, left:
     assert (await world.rebuilt())[ALPHA].fault is None
 
 
-async def test_every_day_anew_there_is_one_baseline() -> None:
+async def test_repeated_runs_leave_one_baseline() -> None:
     world = RetentionWorld()
     await four_changes(world)
     for gone in range(1, 5):
@@ -63,7 +63,7 @@ async def test_every_day_anew_there_is_one_baseline() -> None:
             assert await of_alpha(world) == (list(range(min(gone + 1, 4), 5)), [gone])
 
 
-async def test_a_baseline_says_whose_document_it_is_and_what_it_held() -> None:
+async def test_a_baseline_names_its_document_and_contains_its_content() -> None:
     world = RetentionWorld()
     await four_changes(world)
     seen = world.seen[0]
@@ -88,7 +88,7 @@ async def test_a_baseline_says_whose_document_it_is_and_what_it_held() -> None:
     )
 
 
-async def test_one_that_has_to_stay_keeps_all_after_it() -> None:
+async def test_a_record_that_stays_keeps_all_after_it() -> None:
     """A chain has no gaps: a longer rule in the middle holds what follows, and nothing outlives the longest."""
     world = RetentionWorld()
     profiles = dict(world.catalog.profiles)
@@ -137,7 +137,7 @@ async def test_a_document_of_one_change_keeps_its_record_and_needs_no_baseline()
     assert (await world.rebuilt())[ALPHA].fault is None
 
 
-async def test_what_an_interrupted_run_has_left_goes_though_nothing_else_is_due() -> None:
+async def test_a_later_run_deletes_what_an_interrupted_one_left() -> None:
     world = RetentionWorld()
     await four_changes(world)
     world.clock.advance(165 * DAY)
@@ -153,7 +153,7 @@ async def test_what_an_interrupted_run_has_left_goes_though_nothing_else_is_due(
     assert await of_alpha(world) == ([3, 4], [2])
 
 
-async def test_a_record_that_a_late_flush_brings_back_goes_again() -> None:
+async def test_a_record_restored_by_a_late_flush_is_deleted_again() -> None:
     world = RetentionWorld()
     await four_changes(world)
     first, *_ = [change for change in await world.changes() if change.startswith((await world.rebuilt())[ALPHA].doc_id)]
@@ -166,7 +166,7 @@ async def test_a_record_that_a_late_flush_brings_back_goes_again() -> None:
     assert await of_alpha(world) == ([3, 4], [2])
 
 
-async def test_a_writer_between_the_look_and_the_trim_puts_it_off() -> None:
+async def test_a_write_during_the_run_defers_it() -> None:
     world = RetentionWorld()
     await world.create_project()
     await world.change(ALPHA, put("/summary", "long ago"))
@@ -193,7 +193,7 @@ async def test_a_writer_between_the_look_and_the_trim_puts_it_off() -> None:
         lambda members: {},
     ],
 )
-async def test_behind_a_forged_baseline_nothing_goes(forge: Any) -> None:
+async def test_behind_a_forged_baseline_nothing_is_deleted(forge: Any) -> None:
     """Whoever can write to the storage must not have retention take the truth away."""
     world = RetentionWorld()
     await four_changes(world)
@@ -221,7 +221,7 @@ async def test_behind_a_forged_baseline_nothing_goes(forge: Any) -> None:
     ]
 
 
-async def test_a_history_that_an_erasure_takes_apart_is_no_fault(caplog: pytest.LogCaptureFixture) -> None:
+async def test_a_history_during_an_erasure_is_not_corrupt(caplog: pytest.LogCaptureFixture) -> None:
     world = RetentionWorld()
     await four_changes(world)
     world.clock.advance(165 * DAY)
@@ -237,7 +237,7 @@ async def test_a_history_that_an_erasure_takes_apart_is_no_fault(caplog: pytest.
 
 
 @pytest.mark.parametrize("number", [1, 4, 8])
-async def test_another_run_that_is_faster_is_no_fault(number: Any) -> None:
+async def test_a_concurrent_run_is_not_a_fault(number: Any) -> None:
     world = RetentionWorld()
     await four_changes(world)
     world.clock.advance(165 * DAY)

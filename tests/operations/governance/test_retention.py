@@ -48,12 +48,12 @@ async def world() -> RetentionWorld:
     return _made[0].twin()
 
 
-async def test_what_the_rules_say_is_removed_and_nothing_else(world: Any) -> None:
+async def test_exactly_the_expired_items_are_deleted(world: Any) -> None:
     await check_removed(world, DAYS, snapshots=12, jobs=15, longest=40)
 
 
 @pytest.mark.slow
-async def test_what_the_shipped_rules_say_is_removed_and_nothing_else() -> None:
+async def test_exactly_the_expired_items_are_deleted_under_the_shipped_rules() -> None:
     await check_removed(await aged(400, CEILINGS), 400, snapshots=60, jobs=100, longest=365)
 
 
@@ -79,7 +79,7 @@ async def check_removed(world: RetentionWorld, days: int, *, snapshots: int, job
     assert (await world.content(ALPHA))["summary"] == f"As of day {(days - 1) // 3 * 3}"
 
 
-async def test_what_is_counted_is_what_is_done_and_a_dry_run_does_nothing(world: Any) -> None:
+async def test_the_counts_match_the_deletions_and_a_dry_run_deletes_nothing(world: Any) -> None:
     before = await world.everything()
     dry = await world.retain(dry_run=True)
     assert await world.everything() == before
@@ -100,7 +100,7 @@ async def test_what_is_counted_is_what_is_done_and_a_dry_run_does_nothing(world:
     assert await world.everything() == after
 
 
-async def test_as_of_looks_from_another_time(world: Any) -> None:
+async def test_as_of_applies_the_rules_at_another_time(world: Any) -> None:
     nothing = await world.retain(as_of=world.clock.now() - DAYS * DAY, dry_run=False)
     assert all(not tally.removed for tally in nothing.report.tallies.values())
     dry = await world.retain(as_of=world.clock.now() + 3000 * DAY, dry_run=True)
@@ -147,7 +147,7 @@ async def test_every_version_in_the_window_is_rebuilt_byte_for_byte(world: Any) 
     await check_window(world)
 
 
-async def test_applied_again_and_again_the_window_moves_along() -> None:
+async def test_repeated_runs_move_the_window() -> None:
     world = await aged(10, SHORT)
     world.clock.advance(6.5 * DAY)
     for _ in range(7):
@@ -159,7 +159,7 @@ async def test_applied_again_and_again_the_window_moves_along() -> None:
     assert len(storage_of(world.audit).names(f"{SCOPE.prefix}baselines/")) == 2
 
 
-async def test_everything_over_leaves_the_document_its_newest_record_and_its_baseline(world: Any) -> None:
+async def test_the_newest_record_and_its_baseline_always_stay(world: Any) -> None:
     world.clock.advance(1000 * DAY)
     await world.sweep()
     await world.retain()
@@ -174,7 +174,7 @@ async def test_everything_over_leaves_the_document_its_newest_record_and_its_bas
     assert (rebuilt[ALPHA].fault, len(rebuilt[ALPHA].versions)) == (None, 2)
 
 
-async def test_records_that_still_wait_in_the_document_go_as_well() -> None:
+async def test_expired_records_in_the_outbox_are_deleted() -> None:
     """No sweeper ever ran, and the newest record stands in the outbox and in audit/."""
     world = RetentionWorld()
     await world.create_project()
@@ -187,7 +187,7 @@ async def test_records_that_still_wait_in_the_document_go_as_well() -> None:
     assert (await world.rebuilt())[ALPHA].fault is None
 
 
-async def test_a_request_whose_record_is_gone_is_too_late_and_no_failure(world: Any) -> None:
+async def test_a_repeated_request_without_its_record_is_stale(world: Any) -> None:
     first = next(seen for seen in world.seen if seen.key == ALPHA)
     command = world.live_command(ALPHA, first.etag, put("/summary", "again"))
     await world.retain()
@@ -195,7 +195,7 @@ async def test_a_request_whose_record_is_gone_is_too_late_and_no_failure(world: 
         await patch_document(command, service_of(**world.writing()))
 
 
-async def test_a_deleted_document_goes_by_the_rule_of_the_change_before() -> None:
+async def test_a_deletion_follows_the_rule_of_the_change_before() -> None:
     world = RetentionWorld()
     await world.create_project()
     seen = await world.change(ALPHA, put("/summary", "short-lived"))
@@ -215,7 +215,7 @@ async def test_a_deleted_document_goes_by_the_rule_of_the_change_before() -> Non
     assert (rebuilt.fault, rebuilt.changes) == (None, 2)
 
 
-async def test_a_history_that_does_not_hold_is_left_alone(world: Any) -> None:
+async def test_a_corrupt_history_is_left_unchanged(world: Any) -> None:
     change = next(change for change in await world.changes() if change.endswith("-000000000002"))
     of = [name for name in await world.changes() if name.startswith(change.rpartition("-")[0])]
     name = f"{SCOPE.prefix}audit/{change}.json"
@@ -232,7 +232,7 @@ async def test_a_history_that_does_not_hold_is_left_alone(world: Any) -> None:
 
 
 @pytest.mark.parametrize(("applied", "error"), [(False, StopsAt), (True, Unavailable)])
-async def test_interrupted_at_any_call_and_run_again_the_end_is_the_same(applied: Any, error: Any) -> None:
+async def test_interrupted_at_any_call_the_next_run_has_the_same_result(applied: Any, error: Any) -> None:
     base = RetentionWorld()
     await live(base, 12)
     base.clock.advance(380 * DAY)
@@ -266,7 +266,7 @@ async def test_interrupted_at_any_call_and_run_again_the_end_is_the_same(applied
 
 
 @pytest.mark.parametrize("call", ["documents.get", "audit.append_baseline", "audit.read"])
-async def test_a_live_writer_beside_it_loses_nothing(world: Any, call: Any) -> None:
+async def test_a_concurrent_writer_loses_nothing(world: Any, call: Any) -> None:
     async def write() -> None:
         for number in range(3):
             await world.change(ALPHA, put("/summary", f"meanwhile {number}"))
@@ -287,7 +287,7 @@ async def test_a_live_writer_beside_it_loses_nothing(world: Any, call: Any) -> N
 @pytest.mark.parametrize(
     "call", ["audit.append_baseline", "audit.delete", "audit.read", "records.delete", "events.delete"]
 )
-async def test_two_runs_at_once_come_to_one_end(world: Any, call: Any) -> None:
+async def test_two_concurrent_runs_have_the_same_result(world: Any, call: Any) -> None:
     alone = world.twin()
     await alone.retain()
 
@@ -303,7 +303,7 @@ async def test_two_runs_at_once_come_to_one_end(world: Any, call: Any) -> None:
     ]
 
 
-async def test_a_hold_keeps_everything_and_says_so(world: Any) -> None:
+async def test_under_a_hold_nothing_is_deleted_and_it_is_reported(world: Any) -> None:
     before = await world.everything()
     due = await world.retain(dry_run=True)
     await world.hold("Litigation 17")
@@ -325,7 +325,7 @@ async def test_a_hold_keeps_everything_and_says_so(world: Any) -> None:
 
 
 @pytest.mark.parametrize("call", ["records.delete", "events.delete", "audit.delete"])
-async def test_a_hold_that_comes_meanwhile_stops_it(world: Any, call: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_hold_placed_meanwhile_stops_the_run(world: Any, call: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("memnet.operations.governance.retention_run.BATCH", 2)
     applied = await world.retain(**world.retention_ports(Between(call, world.hold)))
     assert applied.to_json()["on_hold"]

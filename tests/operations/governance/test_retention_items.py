@@ -34,7 +34,7 @@ async def conflict(world: RetentionWorld, replay_id: str = "rpl-1", *, closed: b
     return name
 
 
-async def test_a_replay_outlives_its_snapshot_for_it_would_be_replayed_again() -> None:
+async def test_a_replay_is_kept_while_its_snapshot_exists() -> None:
     world = RetentionWorld()
     await world.converse("s1")
     world.clock.advance(100 * DAY)
@@ -45,7 +45,7 @@ async def test_a_replay_outlives_its_snapshot_for_it_would_be_replayed_again() -
     assert await world.names(ItemKind.REPLAYS) == []
 
 
-async def test_an_open_conflict_waits_for_who_settles_it_and_a_closed_one_goes() -> None:
+async def test_a_closed_conflict_is_deleted_and_an_open_one_blocked() -> None:
     world = RetentionWorld()
     opened = await conflict(world, "rpl-open", closed=False)
     await conflict(world, "rpl-closed")
@@ -57,7 +57,7 @@ async def test_an_open_conflict_waits_for_who_settles_it_and_a_closed_one_goes()
     assert await world.names(ItemKind.CONFLICTS) == [opened]
 
 
-async def test_a_closed_conflict_waits_for_a_replay_that_can_go_on_and_would_open_it_again() -> None:
+async def test_a_closed_conflict_is_kept_while_its_replay_can_continue() -> None:
     world = RetentionWorld()
     job = await world.store("s1")
     await fail_replay(job, "DECRYPTION_FAILED", world.service)
@@ -76,7 +76,7 @@ async def test_a_closed_conflict_waits_for_a_replay_that_can_go_on_and_would_ope
     )
 
 
-async def test_the_marks_of_what_goes_go_along() -> None:
+async def test_the_markers_of_deleted_items_are_deleted() -> None:
     world = RetentionWorld()
     await conflict(world)
     job = (await world.conflicts())[0][0].job
@@ -99,7 +99,7 @@ async def test_access_and_import_records_expire_by_the_time_in_their_names(kind:
     assert await world.names(kind) == ["no-time"]
 
 
-async def test_unreadable_jobs_stay_and_are_counted() -> None:
+async def test_unreadable_items_are_kept_and_counted() -> None:
     world = RetentionWorld()
     for kind in (ItemKind.REPLAYS, ItemKind.CONFLICTS):
         await world.records.write(ItemKey(SCOPE, kind, "x"), b"{}", replaces=None)
@@ -117,7 +117,7 @@ async def status(world: RetentionWorld, job: Any) -> ReplayStatus:
     return replays.load(stored.data).status
 
 
-async def test_it_goes_with_the_days_of_its_profile() -> None:
+async def test_a_snapshot_expires_by_its_profiles_rule() -> None:
     world = RetentionWorld()
     await world.converse("s1")
     world.clock.advance(60 * DAY - timedelta(seconds=1))
@@ -127,7 +127,7 @@ async def test_it_goes_with_the_days_of_its_profile() -> None:
     assert await world.names(ItemKind.SNAPSHOTS) == []
 
 
-async def test_one_whose_replay_is_not_over_waits() -> None:
+async def test_a_snapshot_is_kept_until_its_replay_has_finished() -> None:
     world = RetentionWorld()
     job = await world.store("s1")
     world.clock.advance(400 * DAY)
@@ -136,7 +136,7 @@ async def test_one_whose_replay_is_not_over_waits() -> None:
     assert (await world.retain()).report.tallies["snapshots"] == Tally(removed=1)
 
 
-async def test_sent_again_after_it_is_gone_it_is_a_new_one() -> None:
+async def test_a_deleted_snapshot_can_be_submitted_again() -> None:
     world = RetentionWorld()
     await world.converse("s1")
     world.clock.advance(200 * DAY)
@@ -148,7 +148,7 @@ async def test_sent_again_after_it_is_gone_it_is_a_new_one() -> None:
 
 @pytest.mark.parametrize("call", ["records.read", "records.delete", "records.list"])
 @pytest.mark.parametrize("number", [1, 3, 5])
-async def test_a_failed_one_that_is_sent_again_meanwhile_is_replayed(call: Any, number: Any) -> None:
+async def test_a_failed_replay_submitted_again_meanwhile_runs(call: Any, number: Any) -> None:
     """Whatever the moment, who was told that it is stored has it replayed."""
     world = RetentionWorld()
     job = await world.store("s1")
@@ -168,7 +168,7 @@ async def test_a_failed_one_that_is_sent_again_meanwhile_is_replayed(call: Any, 
 
 
 @pytest.mark.parametrize("number", [1, 6, 11])
-async def test_retention_between_any_two_steps_of_sending_again_loses_nothing(number: Any) -> None:
+async def test_retention_between_the_steps_of_a_submission_loses_nothing(number: Any) -> None:
     world = RetentionWorld()
     job = await world.store("s1")
     await fail(world, job)
@@ -210,7 +210,7 @@ async def orphan(world: RetentionWorld) -> None:
     records.write = write
 
 
-async def test_one_of_a_request_that_never_ended_has_its_days_begin_and_goes_then() -> None:
+async def test_a_snapshot_without_a_replay_gets_a_failed_one_and_expires() -> None:
     world = RetentionWorld()
     await orphan(world)
     world.clock.advance(400 * DAY)
@@ -223,7 +223,7 @@ async def test_one_of_a_request_that_never_ended_has_its_days_begin_and_goes_the
     assert (await world.retain()).report.tallies["snapshots"] == Tally(removed=1)
 
 
-async def test_the_request_that_ends_it_after_all_has_it_replayed() -> None:
+async def test_a_repeated_submission_replays_a_snapshot_without_a_replay() -> None:
     world = RetentionWorld()
     await orphan(world)
     world.clock.advance(400 * DAY)
@@ -232,7 +232,7 @@ async def test_the_request_that_ends_it_after_all_has_it_replayed() -> None:
     assert (await world.replay(job, models=None)).status is ReplayStatus.SUCCEEDED
 
 
-async def test_while_the_vault_is_down_one_that_nothing_tells_of_waits() -> None:
+async def test_without_the_vault_a_snapshot_without_a_replay_is_blocked() -> None:
     world = RetentionWorld()
     await orphan(world)
     world.clock.advance(400 * DAY)
@@ -246,7 +246,7 @@ async def test_while_the_vault_is_down_one_that_nothing_tells_of_waits() -> None
     assert await world.names(ItemKind.REPLAYS) == []
 
 
-async def test_an_unreadable_snapshot_stays_and_is_counted() -> None:
+async def test_an_unreadable_snapshot_is_kept_and_counted() -> None:
     world = RetentionWorld()
     await orphan(world)
     stored = await world.records.read(key_of("s1"))
@@ -262,7 +262,7 @@ async def test_an_unreadable_snapshot_stays_and_is_counted() -> None:
     assert await world.names(ItemKind.SNAPSHOTS) == ["c1/s1", "c1/s2"]
 
 
-async def test_the_worker_that_runs_meanwhile_finds_its_snapshot() -> None:
+async def test_a_concurrent_worker_finds_its_snapshot() -> None:
     world = RetentionWorld()
     job = await world.store("s1")
     world.clock.advance(400 * DAY)

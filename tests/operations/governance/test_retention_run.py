@@ -32,7 +32,7 @@ async def all_of(batch: Sequence[int], _: datetime) -> Sequence[int]:
     return batch
 
 
-async def test_batches_and_what_is_left_of_them() -> None:
+async def test_items_are_deleted_in_batches_and_the_rest_deferred() -> None:
     seen: list[int] = []
 
     async def even(batch: Sequence[int], _: datetime) -> Sequence[int]:
@@ -46,7 +46,7 @@ async def test_batches_and_what_is_left_of_them() -> None:
     assert tally == Tally(removed=BATCH + 1, deferred=BATCH + 1)
 
 
-async def test_a_dry_run_counts_alone() -> None:
+async def test_a_dry_run_only_counts() -> None:
     async def never(*_: object) -> Sequence[int]:
         raise AssertionError
 
@@ -56,7 +56,7 @@ async def test_a_dry_run_counts_alone() -> None:
 
 
 @pytest.mark.parametrize("dry_run", [False, True])
-async def test_a_hold_is_seen_before_every_batch(dry_run: Any) -> None:
+async def test_holds_are_read_before_every_batch(dry_run: Any) -> None:
     world, tally = HoldWorld(), Tally()
 
     async def place(batch: Sequence[int], _: datetime) -> Sequence[int]:
@@ -70,7 +70,7 @@ async def test_a_hold_is_seen_before_every_batch(dry_run: Any) -> None:
     assert (len(gone), tally) == (BATCH + 5 - held, Tally(removed=BATCH + 5 - held, on_hold=held))
 
 
-async def test_a_removal_is_dated_before_the_holds_are_asked() -> None:
+async def test_a_deletion_is_dated_before_the_holds_are_read() -> None:
     """Who stands still between the answer and the removal removes nothing under a hold that came meanwhile."""
 
     class Slow(HoldStore):
@@ -92,14 +92,14 @@ async def test_a_removal_is_dated_before_the_holds_are_asked() -> None:
     assert dates == [begun, begun + step]
 
 
-async def test_a_hold_that_cannot_be_read_stops_everything() -> None:
+async def test_an_unreadable_hold_stops_every_deletion() -> None:
     holds = HoldStore(memory_blobs())
     await holds.create(HoldKey(HoldTarget("t1"), 1), b"?")
     with pytest.raises(HistoryCorrupt):
         await delete_expired([1], all_of, Tally(), run=a_run(holds))
 
 
-async def test_every_removal_is() -> None:
+async def test_every_deletion_is_dated_before_the_holds_are_read() -> None:
     world = RetentionWorld()
     await world.create_project()
     await world.change(ALPHA, put("/summary", "second"))
@@ -183,7 +183,7 @@ async def left(world: RetentionWorld) -> list[UserScope]:
     return [key.scope for key in (await world.events.list(None, limit=100, cursor=None)).items]
 
 
-async def test_of_one_tenant_or_of_all(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_it_runs_for_one_tenant_or_all(monkeypatch: pytest.MonkeyPatch) -> None:
     world = await aged()
     dry = await apply(world, "t1", dry_run=True)
     assert (dry.users, dry.report.tallies["events"].removed, len(await left(world))) == (3, 3, 4)
@@ -194,7 +194,7 @@ async def test_of_one_tenant_or_of_all(monkeypatch: pytest.MonkeyPatch) -> None:
     assert await left(world) == []
 
 
-async def test_one_that_fails_is_counted_and_the_others_go_on() -> None:
+async def test_a_failing_user_is_counted_and_the_others_continue() -> None:
     world = await aged()
     events: Any = world.events
     delete = events.delete
@@ -213,14 +213,14 @@ async def test_one_that_fails_is_counted_and_the_others_go_on() -> None:
     assert await left(world) == []
 
 
-async def test_those_under_a_hold_are_counted() -> None:
+async def test_users_on_hold_are_counted() -> None:
     world = await aged()
     await world.hold()
     found = await apply(world, None)
     assert (found.on_hold, found.report.tallies["events"].on_hold, found.report.tallies["events"].removed) == (1, 1, 3)
 
 
-async def test_what_is_asked_wrongly_is_refused() -> None:
+async def test_invalid_arguments_are_refused() -> None:
     world = await aged()
     with pytest.raises(InvalidIdentifier):
         await apply(world, "../t1")

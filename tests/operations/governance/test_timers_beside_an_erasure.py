@@ -71,12 +71,12 @@ async def unflushed(world: ErasureWorld, *scopes: UserScope) -> dict[UserScope, 
     return tags
 
 
-async def test_what_was_to_be_flushed_behind_an_answer_is_given_up(world: ErasureWorld) -> None:
+async def test_a_flush_after_the_response_is_skipped(world: ErasureWorld) -> None:
     assert set(await unflushed(world, U1)) == {U1}
     assert "audit" not in world.stored(U1)
 
 
-async def test_the_sweeper_leaves_the_document_alone(world: ErasureWorld) -> None:
+async def test_the_sweeper_skips_the_document(world: ErasureWorld) -> None:
     tags = await unflushed(world, U1, OTHER)
     await world.services.erasures.lift(OTHER, tag=tags[OTHER])
     world.advance(timedelta(minutes=5))
@@ -85,7 +85,7 @@ async def test_the_sweeper_leaves_the_document_alone(world: ErasureWorld) -> Non
     assert ("audit" in world.stored(U1), world.stored(OTHER)["audit"]) == (False, 1)
 
 
-async def test_no_head_is_signed_for_the_user(world: ErasureWorld) -> None:
+async def test_no_checkpoint_is_signed_for_the_user(world: ErasureWorld) -> None:
     for scope in (U1, OTHER):
         await world.patch(scope, "text")
     await world.drain()
@@ -94,7 +94,7 @@ async def test_no_head_is_signed_for_the_user(world: ErasureWorld) -> None:
     assert "heads" not in world.stored(U1)
 
 
-async def test_a_history_that_the_erasure_takes_apart_is_no_alarm(world: ErasureWorld) -> None:
+async def test_a_history_during_an_erasure_raises_no_alarm(world: ErasureWorld) -> None:
     firsts = {scope: await world.patch(scope, "first") for scope in (U1, OTHER)}
     await world.drain()
     await sign_checkpoints(world.services)
@@ -116,7 +116,7 @@ async def test_a_history_that_the_erasure_takes_apart_is_no_alarm(world: Erasure
     assert await sign_checkpoints(world.services) == SignReport(users=2, signed=1, postponed=1)
 
 
-async def test_retention_passes_the_user_over(world: ErasureWorld) -> None:
+async def test_retention_skips_the_user(world: ErasureWorld) -> None:
     await fenced_world(world)
     before = world.stored(U1)
     report = await apply_retentions(None, world.services, as_of=None, dry_run=False)
@@ -126,7 +126,7 @@ async def test_retention_passes_the_user_over(world: ErasureWorld) -> None:
         await apply_retention(U1, world.services, as_of=None, dry_run=False)
 
 
-async def test_the_keys_of_the_user_are_left_to_the_erasure(world: ErasureWorld) -> None:
+async def test_rotation_skips_the_keys_of_the_user(world: ErasureWorld) -> None:
     neighbour = UserScope(U1.tenant_id, "u2")
     for scope in (U1, neighbour):
         await world.live(scope)
@@ -136,7 +136,7 @@ async def test_the_keys_of_the_user_are_left_to_the_erasure(world: ErasureWorld)
     assert (report.users, report.rewrapped, report.postponed) == (2, 1, 1)
 
 
-async def test_a_mark_is_not_put_back_and_the_others_are_sent(world: ErasureWorld) -> None:
+async def test_a_marker_is_not_created_again_and_other_jobs_are_sent(world: ErasureWorld) -> None:
     """The job's record comes between the removal of its mark and the second look at it."""
     for scope in (U1, OTHER):
         await world.snapshot(scope, "s1")
@@ -168,7 +168,7 @@ async def test_a_replay_writes_nothing_for_the_user(world: ErasureWorld) -> None
 
 
 @pytest.mark.parametrize("number", [1, 4, 8, 12])
-async def test_a_replay_under_way_stops_where_the_fence_meets_it(world: ErasureWorld, number: int) -> None:
+async def test_a_running_replay_stops_at_the_fence(world: ErasureWorld, number: int) -> None:
     """Whatever it has read before: from the fence on, nothing new stands of the user."""
     await world.patch(U1, "text")
     await world.snapshot(U1, "s1")

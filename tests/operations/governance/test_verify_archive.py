@@ -68,17 +68,17 @@ def row_of(manifest: Any, place: str) -> Any:
     return next(row for row in manifest["documents"] if f"{row['namespace']}/{row['path']}" == place)
 
 
-async def test_what_was_exported_holds(archive: bytes) -> None:
+async def test_an_export_passes_the_verification(archive: bytes) -> None:
     verified = await verify_archive(ZipArchiveReader(io.BytesIO(archive)), catalog=CATALOG)
     assert verified.sha256 == sha256_hex(files(archive)[MANIFEST])
 
 
-async def test_archives_are_rebuilt_by_these_tests_as_memnet_writes_them(archive: bytes) -> None:
+async def test_forging_without_a_change_gives_the_same_files(archive: bytes) -> None:
     assert files(forged(archive, lambda contents, manifest: None)) == files(archive)
 
 
 @pytest.mark.parametrize("share", [0.05, 0.5, 0.99])
-async def test_a_flipped_byte_is_found(archive: bytes, share: float) -> None:
+async def test_a_flipped_byte_is_detected(archive: bytes, share: float) -> None:
     contents = files(archive)
     for name in contents:
         if not contents[name]:
@@ -89,7 +89,7 @@ async def test_a_flipped_byte_is_found(archive: bytes, share: float) -> None:
         assert await refused(zipped({**contents, name: bytes(flipped)}))
 
 
-async def test_a_file_that_is_cut_short_or_added_to_is_found(archive: bytes) -> None:
+async def test_a_truncated_or_extended_file_is_detected(archive: bytes) -> None:
     contents = files(archive)
     for name, data in contents.items():
         if name != MANIFEST:
@@ -105,7 +105,7 @@ HOSTILE_NAMES = ["../../etc/passwd", "documents/../../x.json", "\x1b[2J.json"]
 
 
 @pytest.mark.parametrize("name", HOSTILE_NAMES)
-async def test_a_name_that_leads_elsewhere_is_no_file_of_an_archive(archive: bytes, name: str) -> None:
+async def test_a_name_outside_of_the_archive_is_refused(archive: bytes, name: str) -> None:
     stray = zipped({**files(archive), name: b"{}\n"})
     assert "is not in the manifest" in await refused(stray)
     with pytest.raises(ArchiveInvalid) as caught:
@@ -118,7 +118,7 @@ async def test_a_name_that_leads_elsewhere_is_no_file_of_an_archive(archive: byt
     assert "not those of its documents" in await refused(forged(archive, list_it))
 
 
-async def test_what_inflates_is_refused_unread(archive: bytes) -> None:
+async def test_compressed_files_are_refused_unread(archive: bytes) -> None:
     contents = files(archive)
     bomb = zipped({**contents, "events.jsonl": b"\0" * 50_000_000}, compression=zipfile.ZIP_DEFLATED)
     assert len(bomb) < 200_000
@@ -147,13 +147,11 @@ async def test_a_missing_file_or_manifest_is_refused(archive: bytes) -> None:
         ({"actor": None}, "not those of its documents"),
     ],
 )
-async def test_a_manifest_that_says_something_else_is_refused(
-    archive: bytes, members: dict[str, Any], reason: str
-) -> None:
+async def test_a_changed_manifest_is_refused(archive: bytes, members: dict[str, Any], reason: str) -> None:
     assert reason in await refused(forged(archive, lambda _, manifest: manifest.update(members)))
 
 
-async def test_a_manifest_in_another_form_is_refused(archive: bytes) -> None:
+async def test_a_manifest_that_is_not_canonical_is_refused(archive: bytes) -> None:
     contents = files(archive)
     manifest = orjson.loads(contents[MANIFEST])
     for data in (b"", b"[]", b"{", b'{"format":1,"format":2}', orjson.dumps(manifest, option=orjson.OPT_INDENT_2)):
@@ -162,7 +160,7 @@ async def test_a_manifest_in_another_form_is_refused(archive: bytes) -> None:
     assert "does not have the hash" in await refused(zipped({**contents, MANIFEST: canonical(manifest)}))
 
 
-async def test_more_documents_than_there_can_be_are_refused(archive: bytes, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_too_many_documents_are_refused(archive: bytes, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(archives, "MAX_DOCUMENTS", 3)
     assert "more than 3 documents" in await refused(archive)
 
@@ -228,11 +226,11 @@ def _emptied(lines: list[bytes], manifest: Any) -> None:
     "change",
     [_removed_last, _removed_first, _swapped, _altered, _spaced, _of_another, _of_another_user, _twice, _emptied],
 )
-async def test_a_history_that_is_no_chain_is_refused_whatever_its_hashes(archive: bytes, change: Any) -> None:
+async def test_a_broken_chain_is_refused_even_with_matching_hashes(archive: bytes, change: Any) -> None:
     assert await refused(forged(archive, _lines(change)))
 
 
-async def test_a_content_that_its_records_do_not_give_is_refused(archive: bytes) -> None:
+async def test_content_that_differs_from_its_records_is_refused(archive: bytes) -> None:
     assert await refused(forged(archive, _content)) == "the content of a document differs from its records"
 
 
@@ -249,11 +247,11 @@ async def test_a_content_that_its_records_do_not_give_is_refused(archive: bytes)
         {"path": "../../u2/x"},
     ],
 )
-async def test_a_row_that_its_records_do_not_give_is_refused(archive: bytes, members: dict[str, Any]) -> None:
+async def test_a_row_that_differs_from_its_records_is_refused(archive: bytes, members: dict[str, Any]) -> None:
     assert await refused(forged(archive, lambda _, manifest: row_of(manifest, STATIC).update(members)))
 
 
-async def test_a_schema_that_is_unknown_or_another_one_is_refused(archive: bytes) -> None:
+async def test_an_unknown_or_different_schema_is_refused(archive: bytes) -> None:
     with_other = forged(archive, lambda _, manifest: manifest["schemas"][0].update(sha256="0" * 64))
     assert await refused(with_other) == "the schema memory.project/1.0.0 is another one here"
     unsaid = forged(archive, lambda _, manifest: manifest["schemas"][0].update(sha256=None))
@@ -264,7 +262,7 @@ async def test_a_schema_that_is_unknown_or_another_one_is_refused(archive: bytes
     assert caught.value.details["reason"] == "the schema memory.project/1.0.0 is not known here"
 
 
-async def test_a_document_of_an_id_that_another_one_has_is_refused(archive: bytes) -> None:
+async def test_two_documents_with_one_id_are_refused(archive: bytes) -> None:
     def same(contents: Files, manifest: Any) -> None:
         row_of(manifest, STATIC)["doc_id"] = doc_id(archive, ALPHA)
 
@@ -292,7 +290,7 @@ async def lines(archive: Chunks, file: ArchivedFile) -> list[bytes]:
 
 
 @pytest.mark.parametrize("chunks", [[], [b""], [b"a\nb\n"], [b"a", b"\n", b"bc\nd", b"e", b"\n"], [b"\n\n"]])
-async def test_lines_are_cut_wherever_the_chunks_end(chunks: list[bytes]) -> None:
+async def test_lines_are_split_across_chunks(chunks: list[bytes]) -> None:
     data = b"".join(chunks)
     assert await lines(Chunks(*chunks), described(data)) == data.split(b"\n")[:-1]
 
@@ -310,7 +308,7 @@ async def test_another_hash_or_size_is_refused() -> None:
         assert caught.value.details["reason"] == "a file does not have the hash that the manifest says"
 
 
-async def test_a_line_that_never_ends_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_line_that_is_too_long_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("memnet.domain.governance.archive_entry.MAX_ENTRY_BYTES", 10)
     assert await lines(Chunks(b"0123456789\n"), described(b"0123456789\n")) == [b"0123456789"]
     with pytest.raises(ArchiveInvalid) as caught:

@@ -42,7 +42,7 @@ async def test_nothing_waits_in_a_new_service() -> None:
     }
 
 
-async def test_the_oldest_of_each_kind_is_told_whatever_its_name() -> None:
+async def test_the_oldest_of_each_kind_is_reported() -> None:
     world = World()
     await world.job(JobKind.REPLAY, "rpl-z")
     world.clock.advance(timedelta(seconds=30))
@@ -64,7 +64,7 @@ async def test_the_oldest_of_each_kind_is_told_whatever_its_name() -> None:
 @pytest.mark.parametrize(
     ("jobs", "most", "complete", "counted"), [(6, 4, False, 4), (4, 4, True, 4), (6, None, True, 6)]
 )
-async def test_what_is_too_long_to_count_is_told_as_such(
+async def test_a_longer_backlog_is_reported_as_incomplete(
     monkeypatch: pytest.MonkeyPatch, jobs: int, most: int | None, complete: bool, counted: int
 ) -> None:
     monkeypatch.setattr(module, "PAGE_SIZE", 2)

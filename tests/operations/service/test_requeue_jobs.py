@@ -27,7 +27,7 @@ async def test_a_replay_whose_message_was_lost_is_sent_again_after_the_grace() -
     assert await world.marked() == [job]
 
 
-async def test_a_replay_that_was_begun_is_sent_as_another_attempt() -> None:
+async def test_a_started_replay_is_sent_as_another_attempt() -> None:
     world = World(models=ScriptedModels([Unavailable()]))
     job = await world.store()
     try:
@@ -38,7 +38,7 @@ async def test_a_replay_that_was_begun_is_sent_as_another_attempt() -> None:
     assert world.queue.sent[-1] == (job, 1, None)
 
 
-async def test_marks_of_what_is_finished_or_not_there_are_taken_away() -> None:
+async def test_markers_of_finished_and_missing_jobs_are_deleted() -> None:
     world = World(models=ScriptedModels([answer(PREFERENCE)]))
     job = await world.store()
     await world.replay(job)
@@ -59,7 +59,7 @@ async def test_a_conflict_is_sent_again_when_its_retry_is_overdue() -> None:
     assert world.queue.sent == [(conflict.job, 1, None)]
 
 
-async def test_a_reindexing_is_sent_until_its_worker_takes_the_mark_away() -> None:
+async def test_a_reindexing_is_sent_until_its_marker_is_deleted() -> None:
     world = World()
     job = Job(JobKind.REINDEX, "t1", None, "x")
     await world.marks.mark(job)
@@ -79,7 +79,7 @@ async def test_without_a_broker_everything_waits() -> None:
     assert await world.marked() == [job]
 
 
-async def test_a_broker_that_is_down_is_not_asked_for_every_job() -> None:
+async def test_an_unavailable_broker_is_not_called_for_every_job() -> None:
     world = World()
     for number in range(10):
         await world.store(f"s{number}")
@@ -99,7 +99,7 @@ async def test_a_broker_that_is_down_is_not_asked_for_every_job() -> None:
     assert len(asked) == MAX_FAILURES
 
 
-async def test_records_that_cannot_be_read_keep_no_other_job_from_being_sent(caplog: pytest.LogCaptureFixture) -> None:
+async def test_unreadable_jobs_do_not_stop_the_others(caplog: pytest.LogCaptureFixture) -> None:
     """However many they are: nothing is wrong with the broker."""
     world = World()
     for number in range(2 * MAX_FAILURES):
@@ -114,7 +114,7 @@ async def test_records_that_cannot_be_read_keep_no_other_job_from_being_sent(cap
     assert "job_unreadable" in caplog.text
 
 
-async def test_all_pages_are_gone_through() -> None:
+async def test_all_pages_are_read() -> None:
     world = World()
     for number in range(1001):
         await world.marks.mark(Job(JobKind.REPLAY, "t1", "u1", f"rpl-{number}"))
