@@ -98,8 +98,8 @@ def main(arguments: list[str], tree: Tree) -> int:
     for name, scenario in scenarios(tree).items():
         plan, content = make_plan(tree, scenario)
         if plan is not None:
-            for told in differences(content, ask(arguments[0], tree, scenario)):
-                print(f"{name}: {told}")
+            for message in differences(content, ask(arguments[0], tree, scenario)):
+                print(f"{name}: {message}")
                 found += 1
     return 1 if found else 0
 

@@ -41,9 +41,9 @@ def check_code(tree: Tree) -> Iterator[Finding]:
     yield from _alerts(tree)
 
 
-def of_names(tree: Tree, key: str, told: str) -> Finding:
+def of_names(tree: Tree, key: str, message: str) -> Finding:
     """A finding about a member of names.json."""
-    return Finding(NAMES, tree.line(NAMES, f'"{key}"'), DIFFERS, f"{key}: {told}")
+    return Finding(NAMES, tree.line(NAMES, f'"{key}"'), DIFFERS, f"{key}: {message}")
 
 
 def _same(tree: Tree, key: str, found: Any, wanted: Any, where: str) -> Iterator[Finding]:
@@ -110,13 +110,13 @@ def _telemetry(tree: Tree) -> Iterator[Finding]:
     metrics = {metric.name for metric in METRICS}
     roles = {f"memnet-{part}" for page in _PARTS for part in re.findall(r'_telemetry\(.*, "(\w+)"\)', tree.text(page))}
     for name in [*tree.names(f"{INFRA}/queries/*.kql"), f"{INFRA}/workbook.json"]:
-        for i, told in enumerate(tree.text(name).splitlines(), 1):
-            asked = set(re.findall(r'"(memnet\.[\w.]+)\\?"', told)) - metrics
-            asked |= set(re.findall(r"Properties\.(\w+)", told)) - set(LABELS)
-            asked |= set(re.findall(r'\\?"([A-Z]+_[A-Z_]+)\\?"', told)) - set(ErrorCode)
+        for i, message in enumerate(tree.text(name).splitlines(), 1):
+            asked = set(re.findall(r'"(memnet\.[\w.]+)\\?"', message)) - metrics
+            asked |= set(re.findall(r"Properties\.(\w+)", message)) - set(LABELS)
+            asked |= set(re.findall(r'\\?"([A-Z]+_[A-Z_]+)\\?"', message)) - set(ErrorCode)
             for word in sorted(asked):
                 yield Finding(name, i, DIFFERS, f"memnet has no metric, label or error code {word}")
-            for role in sorted(set(re.findall(r'AppRoleName\s*[!=]=\s*\\?"([^"\\]*)', told)) - roles):
+            for role in sorted(set(re.findall(r'AppRoleName\s*[!=]=\s*\\?"([^"\\]*)', message)) - roles):
                 yield Finding(name, i, DIFFERS, f"no process reports as {role}")
 
 
@@ -132,8 +132,8 @@ def _alerts(tree: Tree) -> Iterator[Finding]:
             yield Finding(ALERTS, 1, DIFFERS, f"{name} loads another query")
         for column in ["Value", *alert["by"]]:
             if not re.search(rf"\b{column}\b", queries.get(name, column)):
-                told = f"{name} compares by {column}, which its query does not return"
-                yield Finding(ALERTS, tree.line(ALERTS, f'"{name}"'), DIFFERS, told)
+                message = f"{name} compares by {column}, which its query does not return"
+                yield Finding(ALERTS, tree.line(ALERTS, f'"{name}"'), DIFFERS, message)
 
 
 def _loaded(source: Source) -> dict[str, Any]:

@@ -78,14 +78,16 @@ def _key(source: Source, node: Node) -> Iterator[Finding]:
 
 
 def _output(source: Source, declared: Declaration) -> Iterator[Finding]:
-    told = f"output {declared.name}"
+    message = f"output {declared.name}"
     if "secure" in declared.decorators:
-        yield Finding(source.name, declared.line, "secret-output", f"{told} is marked as a secret")
+        yield Finding(source.name, declared.line, "secret-output", f"{message} is marked as a secret")
     if SECRET_OUTPUT.fullmatch(declared.name):
-        yield Finding(source.name, declared.line, "secret-output", f"{told} is named like a secret")
+        yield Finding(source.name, declared.line, "secret-output", f"{message} is named like a secret")
     secret = {param.name for param in source.of("param") if "secure" in param.decorators}
     for node in walk(declared.value) if declared.value is not None else ():
         if node.type == "property_identifier" and SECRET_MEMBER.fullmatch(text(node)):
-            yield Finding(source.name, line(node), "secret-output", f"{told} returns {text(node)}")
+            yield Finding(source.name, line(node), "secret-output", f"{message} returns {text(node)}")
         if node.type == "identifier" and text(node) in secret:
-            yield Finding(source.name, line(node), "secret-output", f"{told} returns the secure parameter {text(node)}")
+            yield Finding(
+                source.name, line(node), "secret-output", f"{message} returns the secure parameter {text(node)}"
+            )

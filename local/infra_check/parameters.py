@@ -12,7 +12,7 @@ def check_parameters(source: Source) -> Iterator[Finding]:
     """Findings about one .bicepparam file."""
     using = next((node for node in parts(source.root) if node.type == "using_statement"), None)
     path = literal(parts(using)[0]) if using is not None else None
-    target = source.tree.sources.get(source.beside(path)) if path else None
+    target = source.tree.sources.get(source.resolve(path)) if path else None
     if target is None:
         yield Finding(source.name, 1, "no-such-file", f"the template {path} is not there")
         return

@@ -156,6 +156,12 @@ MISTAKES = {
         "six fields"),
     "a schedule beyond its range": Mistake(FUNCTIONS, '"*/20 * * * * *"', '"75 * * * * *"', "differs-from-code",
         "'75 * * * * *'"),
+    "a value that the page does not have": Mistake(PROD, "softDeleteDays = 7", "softDeleteDays = 8",
+        "differs-from-code", "softDeleteDays of prod is not 7"),
+    "a parameter that only the page has": Mistake(MAIN, "param alertThresholds object", "param alertLimits object",
+        "differs-from-code", "has no parameter alertThresholds"),
+    "an alert that the page does not have": Mistake('infra/alerts.json', '"index-lag"', '"index-delay"',
+        "differs-from-code", "the table of alerts has no index-delay"),
     "messages that nobody completes": Mistake('workers/host.json', '"autoCompleteMessages": true',
         '"autoCompleteMessages": false', "differs-from-code", "completes"),
 }  # fmt: skip
