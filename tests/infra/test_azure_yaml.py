@@ -15,7 +15,7 @@ NAMES = json.loads((ROOT / "infra" / "names.json").read_text("utf-8"))
 
 @pytest.fixture
 def copy(tmp_path: Path) -> Path:
-    """infra/ in another repository, with tools beside it that only note how they are called."""
+    """Create a repository with infra/ and tools that record their calls."""
     return repository(tmp_path)
 
 

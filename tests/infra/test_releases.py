@@ -95,7 +95,6 @@ class TestARelease:
         assert deployed.serving().release == "one"
 
     def test_a_release_named_at_once_serves_when_it_is_ready(self, deployed: Deployment) -> None:
-        """Until then Azure would send everybody to the newest one that is ready, and nobody has chosen that."""
         deployed.tell(MEMNET_RELEASE="two")
         deployed.provision()
         deployed.tell(MEMNET_RELEASE="three", MEMNET_SERVING_RELEASE="three")

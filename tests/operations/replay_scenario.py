@@ -1,4 +1,4 @@
-"""Replays on memory adapters: one user with a project, a conversation about it, a model that says what it is told."""
+"""Replays on memory adapters: a user with a project, a conversation about it, and a scripted model."""
 
 import re
 from collections.abc import Awaitable, Callable, Sequence

@@ -1,4 +1,4 @@
-"""Removing in batches: written down before it goes, each once, under no hold."""
+"""Deleting blobs in batches that are recorded first, and the versions that a storage keeps."""
 
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta

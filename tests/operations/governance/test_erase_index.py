@@ -1,4 +1,4 @@
-"""A user's documents leave every index, and nothing is claimed that was not seen."""
+"""A user's documents are deleted from every index, and a deletion counts once it is visible."""
 
 from collections.abc import Sequence
 

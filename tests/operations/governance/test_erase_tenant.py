@@ -1,4 +1,4 @@
-"""The end of a tenant: every user erased, held ones named, nothing written any more, whatever crashes."""
+"""The erasure of a tenant: every user is erased, users on hold are named, and writes are refused."""
 
 from dataclasses import replace
 from datetime import timedelta
@@ -70,7 +70,7 @@ class TenantWorld(ErasureWorld):
             self.advance()
 
     async def finish_tenant(self) -> TenantErasure:
-        """Whatever happened before: time passes, and the timer comes by until it is over."""
+        """Run the timer until the erasure has ended."""
         for _ in range(8):
             await self.timer()
             self.advance()

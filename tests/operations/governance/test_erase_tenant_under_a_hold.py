@@ -1,4 +1,4 @@
-"""The end of a tenant and legal holds: one that comes in the middle stays, and none comes after a complete receipt."""
+"""The erasure of a tenant and legal holds: one placed during it stays, and none is placed after a complete receipt."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""The erasure of a user: complete, counted, proven, and nobody else's."""
+"""The erasure of a user: it is complete, counted, proven, and affects no other user."""
 
 import logging
 from collections import Counter
@@ -133,7 +133,7 @@ async def test_new_data_after_an_erasure_starts_from_scratch(world: Any) -> None
     assert len(page.items) == 1
     assert all(one.fault is None for one in await rebuild_documents(U1, world.services))
 
-    # The old request once more: answered with the old receipt, and what is new stays.
+    # The old request again: it returns the old receipt, and the new data stays.
     again = await world.request()
     assert again.erasure_id == erasure_id
     assert again.status is Status.COMPLETE

@@ -1,4 +1,4 @@
-"""An erasure that is interrupted, overtaken and doubled: it ends all the same, and counts once."""
+"""An erasure that is interrupted, superseded or run twice ends and counts everything once."""
 
 from datetime import datetime
 from functools import partial
@@ -93,7 +93,6 @@ async def test_two_processes_that_end_it_create_one_receipt(world: Any) -> None:
 
 
 async def test_a_late_process_does_not_end_a_newer_erasure(world: Any) -> None:
-    """A process that stood still before its last step finds another fence, which is not its own to take down."""
     await world.request()
     await world.run()
     world.advance()
@@ -169,7 +168,7 @@ async def test_a_changed_blob_is_kept_and_not_counted(world: Any) -> None:
 
 
 async def test_a_suspended_process_deletes_no_newer_data(world: Any) -> None:
-    """It has written down what it is going to remove; when it wakes up, all of it is somebody's new memory."""
+    """Its recorded batch has been deleted meanwhile; the same names are new data."""
     await world.request()
     fresh: dict[str, int] = {}
 

@@ -1,4 +1,4 @@
-"""The acceptance of an erasure: from it on nothing is written, and the same request is the same erasure."""
+"""The request of an erasure: afterwards every write is refused, and a repeated request is the same erasure."""
 
 import asyncio
 from dataclasses import replace
@@ -90,7 +90,6 @@ async def test_tombstones_are_dated_when_the_fence_was_read(world: Any) -> None:
 
 
 async def test_the_settle_time_starts_when_the_fence_exists(world: Any) -> None:
-    """However long its writer stood still, or the storage kept it, after it had named the time."""
 
     async def stands_still() -> None:
         world.advance()
@@ -136,7 +135,7 @@ async def test_concurrent_requests_create_one_fence(world: Any) -> None:
 
 
 async def test_an_erasure_that_ends_meanwhile_is_not_started_again(world: Any) -> None:
-    """The receipt is looked for, is not there yet, and stands when the fence is put up."""
+    """The receipt is created between the read of the receipt and the write of the fence."""
     first = (await world.request()).erasure_id
     await world.run()
     world.advance()
@@ -179,7 +178,7 @@ class Underway(Blobs):
 
 
 async def test_a_document_created_during_the_request_accepts_no_change() -> None:
-    """Its creation is not answered as one, and whoever reads it before it is removed cannot write over it."""
+    """Its creation is refused, and a reader that has seen it cannot change it."""
     services = in_memory(SETTINGS, CATALOG)
     underway = Underway(services.documents._blobs)
     world = ErasureWorld(replace(services, documents=DocumentStore(underway)))

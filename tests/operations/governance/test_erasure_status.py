@@ -1,4 +1,4 @@
-"""How an erasure stands, told to who asks for the very user it is of."""
+"""The status and the list of erasures."""
 
 from collections.abc import AsyncIterator
 from datetime import timedelta
@@ -50,7 +50,6 @@ async def test_the_status_of_a_running_erasure(world: Any) -> None:
 
 
 async def test_it_is_running_until_the_fence_is_deleted(world: Any) -> None:
-    """Who is told that it is over may write."""
     erasure_id = (await world.request()).erasure_id
     world.advance()
     seen: list[Status] = []

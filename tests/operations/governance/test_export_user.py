@@ -1,4 +1,4 @@
-"""What an archive holds, that it is the same every time, and that writers beside it do not blur it."""
+"""The contents of an archive, with and without concurrent writers."""
 
 from contextlib import suppress
 from typing import Any

@@ -1,4 +1,4 @@
-"""Tombstones over all documents of a user: whatever a writer has read before, it is no longer there to write over."""
+"""Tombstones over all documents of a user: a writer that has read a document before cannot change it."""
 
 import asyncio
 from collections.abc import AsyncIterator
@@ -88,7 +88,7 @@ async def test_a_tombstone_contains_nothing_of_the_document(world: Any) -> None:
     now = await head(world)
     assert (now.erased, now.deleted, now.content) == (True, True, None)
     assert (now.commit.outbox, now.commit.receipts) == ((), ())
-    # Its place in the history stays, so that no ETag comes back while it stands.
+    # Its sequence stays, so that no ETag is reused.
     assert (now.doc_id, now.commit.sequence, now.commit.etag) == (before.doc_id, 2, last.etag)
     assert now.commit.record_hash == before.commit.record_hash
     (row,) = (await world.services.documents.list(U1, "", limit=9, cursor=None)).items
@@ -153,7 +153,7 @@ async def test_every_write_is_refused_under_any_condition(world: Any) -> None:
     ]
     await refused_all(world, conditions)
     assert (await stored(world, alpha(U1))).data == fenced
-    # And when the tombstone itself is gone: it is not found because it is erased, and is told so.
+    # Also after the tombstone is deleted.
     await world.drop(alpha(U1).blob_name)
     await refused_all(world, conditions)
     assert await world.services.documents.get(alpha(U1)) is None

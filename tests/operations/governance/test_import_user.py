@@ -1,4 +1,4 @@
-"""Back into its own place as it was; into another one as new, audited changes; and never over anything."""
+"""Imports restore the archived user, or create audited changes below another user, and replace nothing."""
 
 from dataclasses import replace
 from typing import Any
@@ -140,7 +140,7 @@ async def test_a_baseline_is_restored_and_the_history_continues_from_it() -> Non
         ours, theirs = [await read_baseline(SCOPE, await doc_of(copy, key), audit=each.audit) for each in (copy, world)]
         assert ours == theirs
         assert ours is not None
-        # Sealed anew, under the key that the user has there.
+        # Sealed with the current key of the user.
         sealed = await copy.audit.read_baseline(SCOPE, ours.change_id) or b""
         assert b'"sealed"' in sealed != await world.audit.read_baseline(SCOPE, ours.change_id)
         views = [await get_document(key, each.service) for each in (copy, world)]

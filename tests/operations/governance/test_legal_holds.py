@@ -1,4 +1,4 @@
-"""Legal holds: who placed one, when and why; what covers a user; and that a history is believed as a whole or not."""
+"""Legal holds: their history, the users that they cover, and the detection of altered histories."""
 
 import asyncio
 from datetime import timedelta

@@ -1,4 +1,4 @@
-"""What the documents of a unit and their records tell of a migration."""
+"""Tracing, verifying, rolling back and decommissioning one unit of a migration."""
 
 from dataclasses import replace
 from datetime import timedelta

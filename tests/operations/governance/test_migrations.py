@@ -1,4 +1,4 @@
-"""Migrating the documents of one user: what is written, what is refused, and who wins a race."""
+"""Migrating the documents of one user: writes, refusals and races."""
 
 import asyncio
 from datetime import datetime
@@ -237,7 +237,7 @@ async def test_a_version_without_a_migration_fails(world: Migrating) -> None:
 
 
 class Meddling(CountingDocuments):
-    """Lets somebody write just before a PUT."""
+    """Runs another write just before a PUT."""
 
     meddle: Any = None
 

@@ -1,4 +1,4 @@
-"""One document, put back: records first, the document last."""
+"""Restoring one document: records first, the document last; and importing entries."""
 
 import io
 from dataclasses import replace
@@ -168,7 +168,7 @@ async def test_another_record_with_its_name_stops_the_import(sealed: bool) -> No
 
 
 async def sealed_records(world: World) -> dict[str, Any]:
-    """The dynamic document's records as they stand in audit/."""
+    """Return the dynamic document's records in audit/."""
     found = {}
     for name in (await world.audit.list(SCOPE, "", limit=1000, cursor=None)).items:
         record = orjson.loads(await world.audit.read(SCOPE, name) or b"")

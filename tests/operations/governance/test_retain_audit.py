@@ -1,4 +1,4 @@
-"""A document's history is shortened from its beginning, and only behind a baseline that it vouches for."""
+"""A document's history is shortened from its beginning, behind a baseline that matches it."""
 
 from dataclasses import replace
 from typing import Any

@@ -1,4 +1,4 @@
-"""Events go from the storage and from every index, whoever is indexing them meanwhile."""
+"""Expired events are deleted from the storage and from every index, despite concurrent indexing."""
 
 from datetime import timedelta
 from typing import Any
@@ -50,7 +50,6 @@ async def test_the_event_of_a_replay_names_its_profile() -> None:
 
 @pytest.mark.parametrize(("stored_days", "told_days"), [(400, 0), (0, 400)])
 async def test_the_days_count_from_the_event_or_its_storage(stored_days: Any, told_days: Any) -> None:
-    """Neither a time to come keeps an event, nor does being stored anew."""
     world = RetentionWorld()
     moment = world.clock.now() + (500 * DAY if stored_days else -told_days * DAY)
     await world.event("e1", timestamp=moment.isoformat())

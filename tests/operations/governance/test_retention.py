@@ -1,4 +1,4 @@
-"""Retention over the days of one user's memory: what goes is what the rules say, and what stays holds.
+"""Retention over the days of one user's memory: expired items are deleted, and the rest stays intact.
 
 Most tests take 60 days under rules that are as much shorter; one takes 400 under the shipped ones.
 """
@@ -175,7 +175,6 @@ async def test_the_newest_record_and_its_baseline_always_stay(world: Any) -> Non
 
 
 async def test_expired_records_in_the_outbox_are_deleted() -> None:
-    """No sweeper ever ran, and the newest record stands in the outbox and in audit/."""
     world = RetentionWorld()
     await world.create_project()
     await world.change(ALPHA, put("/summary", "long ago"))

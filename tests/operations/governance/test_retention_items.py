@@ -1,4 +1,4 @@
-"""Replays, conflicts and accesses go when nobody can come back to them."""
+"""Snapshots, replays, conflicts, access and import records are deleted when nothing can continue them."""
 
 from dataclasses import replace
 from datetime import timedelta
@@ -149,7 +149,6 @@ async def test_a_deleted_snapshot_can_be_submitted_again() -> None:
 @pytest.mark.parametrize("call", ["records.read", "records.delete", "records.list"])
 @pytest.mark.parametrize("number", [1, 3, 5])
 async def test_a_failed_replay_submitted_again_meanwhile_runs(call: Any, number: Any) -> None:
-    """Whatever the moment, who was told that it is stored has it replayed."""
     world = RetentionWorld()
     job = await world.store("s1")
     await fail(world, job)

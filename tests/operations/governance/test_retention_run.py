@@ -1,4 +1,4 @@
-"""The one door through which retention removes: batch by batch, never under a hold."""
+"""Runs of retention: deletions in batches and never under a hold, over one user or all."""
 
 from collections.abc import Sequence
 from datetime import datetime, timedelta
@@ -71,7 +71,6 @@ async def test_holds_are_read_before_every_batch(dry_run: Any) -> None:
 
 
 async def test_a_deletion_is_dated_before_the_holds_are_read() -> None:
-    """Who stands still between the answer and the removal removes nothing under a hold that came meanwhile."""
 
     class Slow(HoldStore):
         async def list(self, *given: Any, **named: Any) -> Any:
@@ -165,7 +164,7 @@ OTHERS = [UserScope("t1", "u2"), UserScope("t1", "u3"), UserScope("t2", "u1")]
 
 
 async def aged() -> RetentionWorld:
-    """Four users in two tenants, each with an event that is over."""
+    """Create four users in two tenants, each with an expired event."""
     world = RetentionWorld()
     for scope in (SCOPE, *OTHERS):
         stored = stored_event("old", scope=scope, timestamp=world.clock.now().isoformat())

@@ -1,4 +1,4 @@
-"""What timers and workers do beside an erasure: that user is passed over quietly, and the others are served."""
+"""Timers and workers during an erasure: they skip the user without an alarm, and serve the others."""
 
 import asyncio
 import logging
@@ -55,7 +55,7 @@ async def fenced_world(world: ErasureWorld) -> ErasureWorld:
 
 
 async def unflushed(world: ErasureWorld, *scopes: UserScope) -> dict[UserScope, StorageETag]:
-    """Documents whose records nobody could move to the audit, as the fences went up; return these."""
+    """Create documents whose records are not flushed because of a fence; return the tags of the fences."""
     audit: Any = world.services.audit
     append, tags = audit.append, dict[UserScope, StorageETag]()
 
@@ -169,7 +169,6 @@ async def test_a_replay_writes_nothing_for_the_user(world: ErasureWorld) -> None
 
 @pytest.mark.parametrize("number", [1, 4, 8, 12])
 async def test_a_running_replay_stops_at_the_fence(world: ErasureWorld, number: int) -> None:
-    """Whatever it has read before: from the fence on, nothing new stands of the user."""
     await world.patch(U1, "text")
     await world.snapshot(U1, "s1")
     await world.drain()

@@ -1,4 +1,4 @@
-"""An archive may come from anybody: whatever does not hold is refused, and the store is not touched."""
+"""A forged archive is refused before anything is written."""
 
 import asyncio
 import io

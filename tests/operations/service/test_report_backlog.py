@@ -1,4 +1,4 @@
-"""How old the oldest unfinished work is, as telemetry is told."""
+"""The recorded ages of the oldest unfinished work."""
 
 from datetime import timedelta
 
