@@ -138,7 +138,7 @@ class Deployment:
     tree: Path
     revisions: list[Revision] = field(default_factory=list)
     traffic: list[Mapping[str, Any]] = field(default_factory=list)
-    told: str = ""
+    output: str = ""
     """The output of the last hook."""
 
     def tell(self, **given: str) -> None:
@@ -203,9 +203,9 @@ class Deployment:
         ]
         (self.tree.parent / "revisions").write_text("".join("\t".join(row) + "\n" for row in rows))
         done = run(self.tree, AZURE["hooks"][name]["run"], **values(self.tree))
-        self.told = done.stdout + done.stderr
+        self.output = done.stdout + done.stderr
         if done.returncode != 0:
-            raise RuntimeError(self.told)
+            raise RuntimeError(self.output)
 
     def _plan(self) -> Plan:
         self._find_parameters()

@@ -233,24 +233,24 @@ def _project(reader: _Reader, rows: list[dict[str, Any]]) -> list[dict[str, Any]
 
 def _summarize(reader: _Reader, rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
     reader.aggregates = True
-    told = list(reader.named())
+    columns = list(reader.named())
     reader.aggregates = False
     by = list(reader.named()) if reader.skip("by") else []
     groups: dict[tuple[Any, ...], list[dict[str, Any]]] = {} if by else {(): []}
     for row in rows:
         groups.setdefault(tuple(value(row) for _, value in by), []).append(row)
     return [
-        {**dict(zip((name for name, _ in by), key, strict=True)), **_columns(told, members)}
+        {**dict(zip((name for name, _ in by), key, strict=True)), **_columns(columns, members)}
         for key, members in groups.items()
     ]
 
 
-def _columns(told: Sequence[tuple[str, Expression]], members: list[dict[str, Any]]) -> dict[str, Any]:
-    columns: dict[str, Any] = {}
-    for name, value in told:
+def _columns(columns: Sequence[tuple[str, Expression]], members: list[dict[str, Any]]) -> dict[str, Any]:
+    row: dict[str, Any] = {}
+    for name, value in columns:
         found = value({_GROUP: members})
-        columns |= found if isinstance(found, dict) else {name: found}
-    return columns
+        row |= found if isinstance(found, dict) else {name: found}
+    return row
 
 
 def _nearest(found: Sequence[Any], percentage: int) -> Any:

@@ -69,7 +69,7 @@ class TestARelease:
         deployed.provision()
         found = deployed.next()
         assert (deployed.serving().release, found and found.release) == ("one", "two")
-        assert "azd env set MEMNET_RELEASE one" in deployed.told
+        assert "azd env set MEMNET_RELEASE one" in deployed.output
         deployed.tell(MEMNET_SERVING_RELEASE="two")
         deployed.provision()
         assert (deployed.serving().release, deployed.next()) == ("two", None)
@@ -153,7 +153,7 @@ class TestAChangedSetting:
         deployed.tell(MEMNET_RELEASE="", MEMNET_MODEL_PROVIDERS="openai")
         deployed.provision()
         assert deployed.serving().setting("MEMNET_MODEL_PROVIDERS") == "none"
-        assert "one serves on, with the settings that it has" in deployed.told
+        assert "one serves on, with the settings that it has" in deployed.output
 
     def test_the_runbook_names_the_serving_release_for_each_change(self) -> None:
         runbook = (ROOT / "docs" / "runbook.md").read_text("utf-8")

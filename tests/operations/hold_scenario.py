@@ -60,6 +60,6 @@ class HoldWorld:
         return await list_holds(tenant_id, self.service)
 
 
-def told(status: HoldStatus) -> list[tuple[str, str]]:
+def history_of(status: HoldStatus) -> list[tuple[str, str]]:
     """(action, reason) of every change."""
     return [(change.action.value, change.reason) for change in status.changes]

@@ -237,9 +237,9 @@ def test_only_two_consecutive_clean_scans_prove_it() -> None:
 
 def test_it_settles_once_no_earlier_write_can_arrive() -> None:
     """Counted from the first read of the fence, not from its writer's clock; the longer time counts."""
-    asked = erasure(started_at=None)
-    assert asked.settled_at(timedelta(minutes=16)) is None
-    seen = started(asked, NOW)
+    requested = erasure(started_at=None)
+    assert requested.settled_at(timedelta(minutes=16)) is None
+    seen = started(requested, NOW)
     assert started(seen, NOW + timedelta(hours=1)) == seen
     assert seen.settled_at(timedelta(0)) == seen.settled_at(timedelta(minutes=16)) == NOW + timedelta(minutes=16)
     assert seen.settled_at(timedelta(minutes=20)) == NOW + timedelta(minutes=20)

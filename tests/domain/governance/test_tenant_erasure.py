@@ -46,7 +46,7 @@ def erasure(**members: Any) -> TenantErasure:
     return TenantErasure(**given | members)
 
 
-def over(left: list[UserScope] | None = None, kept: list[Found] | None = None) -> TenantErasure:
+def ended(left: list[UserScope] | None = None, kept: list[Found] | None = None) -> TenantErasure:
     return signed(erasure(users=3), left=left or [], kept=kept or [], finished_at=NOW, salt=SALT, key=KEY)
 
 
@@ -74,15 +74,15 @@ def test_a_scan_that_finds_something_starts_the_count_again() -> None:
 
 
 def test_the_receipt_is_complete_only_if_nothing_remains() -> None:
-    assert over().status is Status.COMPLETE
-    held = over([U1])
+    assert ended().status is Status.COMPLETE
+    held = ended([U1])
     assert held.status is Status.PARTIAL
     assert held.receipt is not None
     assert holds_back(held.receipt, U1)
     assert not holds_back(held.receipt, UserScope("t1", "u2"))
     assert "u1" not in orjson.dumps(held.receipt).decode()
     deleted = Found("tenants/t1/x", StorageETag("t"), "", NOW + timedelta(days=7))
-    kept = over(kept=[deleted])
+    kept = ended(kept=[deleted])
     assert kept.receipt is not None
     assert (kept.status, kept.receipt["recoverable_until"]) == (Status.PARTIAL, "2026-01-08T00:00:00.000000Z")
     again = resumed(held, by="svc-b", at=NOW)
@@ -90,7 +90,7 @@ def test_the_receipt_is_complete_only_if_nothing_remains() -> None:
 
 
 def test_a_receipt_is_verified_and_other_bytes_are_refused() -> None:
-    receipt = over([U1]).receipt
+    receipt = ended([U1]).receipt
     assert receipt is not None
     assert read_receipt(canonical(receipt)) == receipt
     assert is_signed(receipt, KEY.public)
@@ -106,7 +106,7 @@ def test_a_receipt_is_verified_and_other_bytes_are_refused() -> None:
 
 @pytest.mark.parametrize(
     "found",
-    [erasure(), starting(erasure(standing_since=THEN), ["a"]), replace(erasure(), failing={"index": "X"}), over()],
+    [erasure(), starting(erasure(standing_since=THEN), ["a"]), replace(erasure(), failing={"index": "X"}), ended()],
 )
 def test_a_record_reads_back(found: TenantErasure) -> None:
     assert load("t1", dump(found)) == found

@@ -74,11 +74,11 @@ class TenantWorld(ErasureWorld):
         for _ in range(8):
             await self.timer()
             self.advance()
-            if (found := await self.told()).status is not Status.RUNNING:
+            if (found := await self.erasure()).status is not Status.RUNNING:
                 return found
-        raise AssertionError(f"the erasure of the tenant does not end: {await self.told()}")
+        raise AssertionError(f"the erasure of the tenant does not end: {await self.erasure()}")
 
-    async def told(self) -> TenantErasure:
+    async def erasure(self) -> TenantErasure:
         return await get_tenant_erasure("t1", self.services)
 
     def names(self) -> list[str]:
@@ -169,18 +169,18 @@ async def test_users_are_erased_after_every_process_has_read_the_fence(world: An
     assert await world.tenant() is Erased.WAITING
     world.advance(LOOK - timedelta(seconds=1))
     assert await world.tenant() is Erased.WAITING
-    assert (await world.told()).users == 0
+    assert (await world.erasure()).users == 0
     world.advance(timedelta(seconds=1))
     assert await world.tenant() is Erased.WAITING
-    assert (await world.told()).users == 2
+    assert (await world.erasure()).users == 2
     # Were the users' erasures over here, what a slow process sent before it saw the fence could still arrive.
     for scope in (U1, U10):
         await world.services.erasures.lift(scope, tag=(await world.services.erasures.read(scope)).storage_etag)
-    assert (await world.told()).settled_at(SETTLE) == world.services.clock.now() + SETTLE
+    assert (await world.erasure()).settled_at(SETTLE) == world.services.clock.now() + SETTLE
     for name in world.names():
         storage_of(world.services.user_storage).drop(name)
     assert await world.tenant() is Erased.WAITING
-    assert (await world.told()).clean_scans == 0
+    assert (await world.erasure()).clean_scans == 0
 
 
 async def test_a_late_write_is_deleted_before_it_ends(world: Any) -> None:
@@ -200,14 +200,14 @@ async def test_a_hold_on_the_tenant_pauses_it(world: Any) -> None:
     await world.hold(ON_T1)
     before = world.names()
     assert await world.tenant() is Erased.FAILING
-    assert (await world.told()).failing == {"legal_hold": "TENANT_HELD"}
+    assert (await world.erasure()).failing == {"legal_hold": "TENANT_HELD"}
     assert world.names() == before
     await world.release(ON_T1)
     assert (await world.finish_tenant()).status is Status.COMPLETE
 
 
 @pytest.mark.parametrize(
-    ("call", "error", "told"),
+    ("call", "error", "expected"),
     [
         ("storage.list", Unavailable(dependency="x"), {"blobs": "UNAVAILABLE"}),
         ("index.list", Unavailable(dependency="x"), {"index": "UNAVAILABLE"}),
@@ -215,12 +215,14 @@ async def test_a_hold_on_the_tenant_pauses_it(world: Any) -> None:
         ("signing.newest", VaultUnavailable(), {"vault": "VAULT_UNAVAILABLE"}),
     ],
 )
-async def test_a_failing_part_is_named_and_keeps_it_from_ending(world: Any, call: Any, error: Any, told: Any) -> None:
+async def test_a_failing_part_is_named_and_keeps_it_from_ending(
+    world: Any, call: Any, error: Any, expected: Any
+) -> None:
     await world.almost()
 
     fails = Fails(call, error)
     assert await world.tenant(fails) is Erased.FAILING
-    assert (await world.told()).failing == told
+    assert (await world.erasure()).failing == expected
     assert await world.tenant() is Erased.FINISHED
 
 
@@ -230,7 +232,7 @@ async def test_a_user_whose_erasure_fails_to_start_does_not_stop_the_others(worl
     world.advance()
 
     assert await world.tenant(Fails("signing.newest", VaultUnavailable(), times=1)) is Erased.FAILING
-    assert (await world.told()).failing == {"users": "VAULT_UNAVAILABLE"}
+    assert (await world.erasure()).failing == {"users": "VAULT_UNAVAILABLE"}
     assert await world.services.erasures.erasing("t1") == {U10}
     assert (await world.finish_tenant()).users == 2
 

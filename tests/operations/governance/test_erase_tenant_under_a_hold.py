@@ -66,7 +66,7 @@ async def test_a_hold_on_the_tenant_placed_during_a_run_pauses_it(world: Any, ca
 
     await world.almost()
     assert await world.tenant(Between(call, place, number)) is Erased.FAILING
-    found = await world.told()
+    found = await world.erasure()
     assert (found.status, found.failing) == (Status.RUNNING, {"legal_hold": "TENANT_HELD"})
     assert await world.is_held(ON_T1)
     await world.release(ON_T1)

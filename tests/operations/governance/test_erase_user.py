@@ -208,9 +208,9 @@ async def test_a_user_without_data_gets_a_receipt(world: Any) -> None:
     erasure_id = (await world.request(scope=nobody)).erasure_id
     world.advance()
     assert await world.run(nobody) is Erased.FINISHED
-    told = await world.status(erasure_id, nobody)
-    assert told.status is Status.COMPLETE
-    assert told.removed == {}
+    reported = await world.status(erasure_id, nobody)
+    assert reported.status is Status.COMPLETE
+    assert reported.removed == {}
 
 
 @pytest.fixture

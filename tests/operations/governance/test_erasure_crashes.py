@@ -120,8 +120,8 @@ async def test_without_a_fence_there_is_nothing_to_resume(world: Any) -> None:
 
 async def test_the_first_process_that_reads_the_fence_records_the_time(world: Any) -> None:
     """Its writer may have been killed, or never have had an answer, and the time that it named be long ago."""
-    asked = erasure(U1, started_at=None)
-    await world.services.erasures.write(U1, erasures.dump(asked), replaces=None)
+    requested = erasure(U1, started_at=None)
+    await world.services.erasures.write(U1, erasures.dump(requested), replaces=None)
     world.advance()
     seen = to_text(world.services.clock.now())
     assert (await resumed_journal(world)).erasure.started_at == seen

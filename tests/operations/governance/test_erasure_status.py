@@ -29,7 +29,7 @@ async def world() -> AsyncIterator[ErasureWorld]:
     await made.drain()
 
 
-async def over(world: ErasureWorld, key: str = "forget-1", scope: UserScope = U1) -> str:
+async def finished(world: ErasureWorld, key: str = "forget-1", scope: UserScope = U1) -> str:
     """The id of an erasure that has its receipt."""
     erasure_id = (await world.request(key, scope)).erasure_id
     world.advance()
@@ -38,15 +38,15 @@ async def over(world: ErasureWorld, key: str = "forget-1", scope: UserScope = U1
 
 
 async def test_the_status_of_a_running_erasure(world: Any) -> None:
-    asked = await world.request()
-    assert await world.status(asked.erasure_id) == asked
+    requested = await world.request()
+    assert await world.status(requested.erasure_id) == requested
     await world.run()
-    told = await world.status(asked.erasure_id)
-    assert (told.status, told.accepted_at, told.receipt) == (Status.RUNNING, THEN, None)
-    assert told.settled_at == "2026-01-01T00:16:00.000000Z"
+    reported = await world.status(requested.erasure_id)
+    assert (reported.status, reported.accepted_at, reported.receipt) == (Status.RUNNING, THEN, None)
+    assert reported.settled_at == "2026-01-01T00:16:00.000000Z"
     stored = await world.services.erasures.read(U1)
-    assert told.removed == erasures.load(U1, stored.data).removed
-    assert told.removed["keys"] == 1
+    assert reported.removed == erasures.load(U1, stored.data).removed
+    assert reported.removed["keys"] == 1
 
 
 async def test_it_is_running_until_the_fence_is_deleted(world: Any) -> None:
@@ -64,7 +64,7 @@ async def test_it_is_running_until_the_fence_is_deleted(world: Any) -> None:
 
 
 async def test_an_older_erasure_is_found_while_a_newer_one_runs(world: Any) -> None:
-    first = await over(world)
+    first = await finished(world)
     await world.patch(U1, "afresh")
     second = (await world.request("forget-2")).erasure_id
     assert (await world.status(first)).status is Status.COMPLETE
@@ -73,7 +73,7 @@ async def test_an_older_erasure_is_found_while_a_newer_one_runs(world: Any) -> N
 
 async def test_an_erasure_of_another_user_is_not_found(world: Any) -> None:
     running = (await world.request(scope=U10)).erasure_id
-    ended = await over(world, scope=U1)
+    ended = await finished(world, scope=U1)
     for scope, erasure_id in (
         (U1, running),
         (U10, ended),
@@ -95,11 +95,11 @@ async def test_an_invalid_id_is_refused(world: Any, erasure_id: Any) -> None:
 
 
 async def test_a_corrupt_record_is_reported(world: Any) -> None:
-    asked = await world.request()
+    requested = await world.request()
     stored = await world.services.erasures.read(U1)
     await world.services.erasures.write(U1, b"{}", replaces=stored.storage_etag)
     with pytest.raises(HistoryCorrupt):
-        await world.status(asked.erasure_id)
+        await world.status(requested.erasure_id)
 
 
 async def test_a_corrupt_receipt_is_reported(world: Any) -> None:
@@ -120,8 +120,8 @@ async def empty() -> AsyncIterator[ErasureWorld]:
 
 
 async def listed(empty: ErasureWorld, tenant_id: str = "t1") -> tuple[list[str], list[str]]:
-    running, over = await list_erasures(tenant_id, empty.services)
-    return [one.erasure_id for one in running], [receipt.members["erasure_id"] for receipt in over]
+    running, ended = await list_erasures(tenant_id, empty.services)
+    return [one.erasure_id for one in running], [receipt.members["erasure_id"] for receipt in ended]
 
 
 async def test_running_erasures_are_listed_oldest_first_and_receipts_newest_first(
@@ -139,10 +139,10 @@ async def test_running_erasures_are_listed_oldest_first_and_receipts_newest_firs
         await empty.run(scope)
         empty.advance(timedelta(seconds=1))
     assert await listed(empty) == (ids[3:], list(reversed(ids[:3])))
-    running, over = await list_erasures("t1", empty.services)
+    running, ended = await list_erasures("t1", empty.services)
     assert [one.scope for one in running] == [USERS[0]]
-    assert [receipt.is_of(scope) for receipt, scope in zip(over, USERS[1:], strict=True)] == [True] * 3
-    assert {receipt.status for receipt in over} == {Status.COMPLETE}
+    assert [receipt.is_of(scope) for receipt, scope in zip(ended, USERS[1:], strict=True)] == [True] * 3
+    assert {receipt.status for receipt in ended} == {Status.COMPLETE}
 
 
 async def test_an_erasure_that_ends_during_the_listing_is_listed_once(empty: Any) -> None:
@@ -152,9 +152,9 @@ async def test_an_erasure_that_ends_during_the_listing_is_listed_once(empty: Any
     async def end() -> None:
         await empty.run(USERS[0])
 
-    running, over = await list_erasures("t1", empty.erasing(Between("erasures.read", end)))
+    running, ended = await list_erasures("t1", empty.erasing(Between("erasures.read", end)))
     assert running == []
-    assert [receipt.members["erasure_id"] for receipt in over] == [erasure_id]
+    assert [receipt.members["erasure_id"] for receipt in ended] == [erasure_id]
 
 
 async def test_a_corrupt_erasure_makes_the_list_fail(empty: Any) -> None:

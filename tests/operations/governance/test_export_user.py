@@ -64,19 +64,19 @@ async def test_the_manifest_names_the_user_and_hashes_every_file() -> None:
     archive, report = await exported(world)
     contents = files(archive)
     data = contents.pop(MANIFEST)
-    told = orjson.loads(data)
-    assert (told["format"], told["format_version"]) == ("memnet-export", 2)
-    assert told["source"] == {"tenant_id": "t1", "user_id": "u1"}
-    assert {file["name"]: file["sha256"] for file in told["files"]} == {
+    reported = orjson.loads(data)
+    assert (reported["format"], reported["format_version"]) == ("memnet-export", 2)
+    assert reported["source"] == {"tenant_id": "t1", "user_id": "u1"}
+    assert {file["name"]: file["sha256"] for file in reported["files"]} == {
         name: sha256_hex(content) for name, content in contents.items()
     }
-    assert told["files_sha256"] == sha256_hex(canonical(told["files"]))
+    assert reported["files_sha256"] == sha256_hex(canonical(reported["files"]))
     assert report.sha256 == sha256_hex(data)
-    assert {(s["schema_id"], s["sha256"]) for s in told["schemas"]} == {
+    assert {(s["schema_id"], s["sha256"]) for s in reported["schemas"]} == {
         (name, CATALOG.schema(name, "1.0.0").digest)
         for name in ("memory.project", "memory.user.dynamic", "memory.user.static")
     }
-    (profile,) = told["profiles"]
+    (profile,) = reported["profiles"]
     assert profile["sha256"] == CATALOG.profile(profile["profile_id"]).sha256
 
 
@@ -140,8 +140,8 @@ async def test_with_a_concurrent_writer_every_document_is_one_version() -> None:
     assert report.manifest.changed_meanwhile == 1
     # An import verifies every chain, and each document against its own.
     copy = World()
-    told = await imported(copy, archive)
-    assert told.complete
+    reported = await imported(copy, archive)
+    assert reported.complete
     assert (await copy.content(DYNAMIC))["preferences"] != (await world.content(DYNAMIC))["preferences"]
 
 

@@ -262,8 +262,8 @@ async def test_after_the_release_a_request_with_a_new_key_completes() -> None:
     assert await world.run() is Erased.NOTHING
     second = (await world.request("forget-2")).erasure_id
     await world.finish()
-    told = await world.status(second)
-    assert (told.status, told.removed["holds"]) == (Status.COMPLETE, 2)
+    reported = await world.status(second)
+    assert (reported.status, reported.removed["holds"]) == (Status.COMPLETE, 2)
     assert world.stored(U1) == {}
 
 

@@ -79,8 +79,8 @@ async def test_finished_replays_are_restored_and_open_conflicts_left_out() -> No
     report = await imported(copy, archive)
     assert report.entries["conflicts", ImportOutcome.LEFT_OUT] == 1
     (key,) = (await world.records.list(SCOPE, ItemKind.REPLAYS, limit=9, cursor=None)).items
-    (told, before) = [await get_replay(SCOPE, key.name, records=each.records) for each in (copy, world)]
-    assert told["status"] == before["status"] == "partial"
+    (reported, before) = [await get_replay(SCOPE, key.name, records=each.records) for each in (copy, world)]
+    assert reported["status"] == before["status"] == "partial"
 
 
 async def test_a_repeated_request_is_recognised_after_a_restore() -> None:
@@ -159,8 +159,8 @@ async def doc_of(world: World, key: DocumentKey) -> str:
 async def test_for_another_user_each_document_is_a_new_audited_change() -> None:
     world, copy = await filled_world(), World()
     archive, report = await exported(world, reader=OPERATOR)
-    told = await imported(copy, archive, OTHER)
-    assert fates(told) == dict.fromkeys(PLACES, "created") | {"projects/beta.json": "left_out"}
+    reported = await imported(copy, archive, OTHER)
+    assert fates(reported) == dict.fromkeys(PLACES, "created") | {"projects/beta.json": "left_out"}
     assert await faults(copy, OTHER) == [None] * 3
     ports = {"documents": copy.documents, "audit": copy.audit}
     page = await list_audit(OTHER, service_of(**ports), namespace=None, path=None, limit=100, cursor=None)
@@ -206,7 +206,7 @@ async def test_without_a_named_binding_the_first_that_covers_the_document_is_use
 async def test_events_and_conversations_are_imported_and_replays_are_not() -> None:
     world, copy = await filled_world(3), World()
     archive, _ = await exported(world, reader=OPERATOR)
-    told = await imported(copy, archive, OTHER)
+    reported = await imported(copy, archive, OTHER)
     (key,) = (await copy.events.list("t2", limit=10, cursor=None)).items
     event = orjson.loads(await copy.events.get(key) or b"")
     (ours,) = await world.stored_events()
@@ -217,7 +217,7 @@ async def test_events_and_conversations_are_imported_and_replays_are_not() -> No
     assert record is not None
     opened = await KeyRing(copy.vault).unseal(place, record.data)
     assert opened + b"\n" == files(archive)["snapshots.jsonl"]
-    left_out = {kind: number for (kind, fate), number in told.entries.items() if fate is ImportOutcome.LEFT_OUT}
+    left_out = {kind: number for (kind, fate), number in reported.entries.items() if fate is ImportOutcome.LEFT_OUT}
     assert left_out == {"replays": 1, "conflicts": 1, "accesses": 2}
 
 
@@ -255,10 +255,10 @@ async def test_a_document_that_the_rules_refuse_stops_the_import_before_any_writ
 async def test_a_dry_run_reports_all_outcomes_and_writes_nothing(target: Any) -> None:
     world, copy = await filled_world(3), World()
     archive, _ = await exported(world, reader=OPERATOR)
-    told = await imported(copy, archive, target, dry_run=True)
+    reported = await imported(copy, archive, target, dry_run=True)
     assert storage_of(copy.audit).names() == []
     done = await imported(copy, archive, target)
-    assert (fates(told), told.entries) == (fates(done), done.entries)
+    assert (fates(reported), reported.entries) == (fates(done), done.entries)
     again = await imported(copy, archive, target, dry_run=True)
     assert ImportOutcome.CREATED not in {fate for _, fate in again.documents} | {fate for _, fate in again.entries}
 

@@ -12,7 +12,7 @@ from memnet.domain.governance.legal_hold import HoldKey, HoldTarget
 from memnet.operations.governance import legal_holds
 from memnet.operations.governance.legal_holds import holds_covering
 from tests.memory_blobs import storage_of
-from tests.operations.hold_scenario import ON_TENANT, ON_USER, OTHER, HoldWorld, told
+from tests.operations.hold_scenario import ON_TENANT, ON_USER, OTHER, HoldWorld, history_of
 
 U1 = UserScope("t1", "u1")
 
@@ -42,7 +42,7 @@ async def test_a_hold_names_its_actor_time_and_reason(place: Any) -> None:
     }
     world.clock.advance(timedelta(days=1))
     assert await world.place("case 1", place, OTHER) == status
-    assert told(await world.place("case 2", place, OTHER)) == [("placed", "case 1"), ("placed", "case 2")]
+    assert history_of(await world.place("case 2", place, OTHER)) == [("placed", "case 1"), ("placed", "case 2")]
 
 
 async def test_a_release_is_recorded_once_and_stays_in_the_history() -> None:
@@ -50,10 +50,10 @@ async def test_a_release_is_recorded_once_and_stays_in_the_history() -> None:
     assert (await world.release("nothing")).to_json() == {"held": False, "holds": [], "changes": []}
     await world.place("case 1")
     status = await world.release("settled")
-    assert (status.covering, told(status)) == ([], [("placed", "case 1"), ("released", "settled")])
-    assert told(await world.release("again")) == told(status)
+    assert (status.covering, history_of(status)) == ([], [("placed", "case 1"), ("released", "settled")])
+    assert history_of(await world.release("again")) == history_of(status)
     status = await world.place("case 1")
-    assert told(status) == [("placed", "case 1"), ("released", "settled"), ("placed", "case 1")]
+    assert history_of(status) == [("placed", "case 1"), ("released", "settled"), ("placed", "case 1")]
     assert status.to_json()["held"]
 
 
@@ -61,13 +61,13 @@ async def test_a_user_is_covered_by_its_own_hold_and_its_tenant_s() -> None:
     world = HoldWorld()
     assert await covering(world) == []
     await world.place("audit", ON_TENANT)
-    assert ([one.covers for one in (await world.get()).covering], told(await world.get())) == (["tenant"], [])
+    assert ([one.covers for one in (await world.get()).covering], history_of(await world.get())) == (["tenant"], [])
     await world.place("case 1")
     assert await covering(world) == [("user", "case 1"), ("tenant", "audit")]
     assert [one.reason for one in (await world.get()).covering] == ["case 1", "audit"]
     assert [one.reason for one in (await world.release("settled")).covering] == ["audit"]
     assert await covering(world) == [("tenant", "audit")]
-    await world.release("over", ON_TENANT)
+    await world.release("audited", ON_TENANT)
     assert await covering(world) == []
 
 
@@ -76,8 +76,8 @@ async def test_holds_on_a_user_and_its_tenant_are_independent() -> None:
     await world.place("case 1")
     assert not (await world.get(ON_TENANT)).to_json()["held"]
     await world.place("audit", ON_TENANT)
-    status = await world.release("over", ON_TENANT)
-    assert (status.covering, told(status)) == ([], [("placed", "audit"), ("released", "over")])
+    status = await world.release("audited", ON_TENANT)
+    assert (status.covering, history_of(status)) == ([], [("placed", "audit"), ("released", "audited")])
     assert await covering(world) == [("user", "case 1")]
 
 
@@ -119,18 +119,18 @@ async def test_a_repeated_change_with_an_unknown_outcome_is_recorded_once(troubl
             await change("case 1")
         except Unavailable:
             await change("case 1")
-        assert [action for action, _ in told(await world.get())] == expected
+        assert [action for action, _ in history_of(await world.get())] == expected
 
 
 async def test_concurrent_changes_are_all_recorded_in_order() -> None:
     world = HoldWorld()
     await asyncio.gather(*(world.place(f"case {number}") for number in range(5)))
     status = await world.get()
-    assert sorted(told(status)) == [("placed", f"case {number}") for number in range(5)]
+    assert sorted(history_of(status)) == [("placed", f"case {number}") for number in range(5)]
     assert [change.key.number for change in status.changes] == [1, 2, 3, 4, 5]
     await asyncio.gather(world.release("settled"), world.place("case 6"))
     status = await world.get()
-    assert sorted(told(status)[5:]) == [("placed", "case 6"), ("released", "settled")]
+    assert sorted(history_of(status)[5:]) == [("placed", "case 6"), ("released", "settled")]
     assert bool(status.covering) is status.changes[-1].holds
 
 

@@ -338,16 +338,16 @@ async def test_an_unavailable_vault_is_not_a_difference(world: Migrating) -> Non
     service = world.service
     service.audit.vault = replace(service.vault, cache=None)
     keys: Any = service.tenant_keys
-    version, asked = keys.version, 0
+    version, calls = keys.version, 0
 
     async def down_from(number: int) -> None:
-        nonlocal asked
-        asked = 0
+        nonlocal calls
+        calls = 0
 
         async def answer(tenant_id: str, name: str) -> Any:
-            nonlocal asked
-            asked += 1
-            if asked >= number:
+            nonlocal calls
+            calls += 1
+            if calls >= number:
                 raise VaultUnavailable()
             return await version(tenant_id, name)
 
@@ -355,8 +355,8 @@ async def test_an_unavailable_vault_is_not_a_difference(world: Migrating) -> Non
         assert await world.verify() == AS_MADE
 
     await down_from(1_000)
-    assert asked > 3
-    for number in range(1, asked + 1):
+    assert calls > 3
+    for number in range(1, calls + 1):
         with pytest.raises(VaultUnavailable):
             await down_from(number)
 

@@ -308,8 +308,8 @@ async def test_under_a_hold_nothing_is_deleted_and_it_is_reported(world: Any) ->
     await world.hold("Litigation 17")
     applied = await world.retain()
     assert await world.everything() == before
-    told = applied.to_json()
-    assert (told["on_hold"], told["holds"]) == (
+    reported = applied.to_json()
+    assert (reported["on_hold"], reported["holds"]) == (
         True,
         [{"covers": "user", "reason": "Litigation 17", "actor": "svc-legal", "since": to_text(world.clock.now())}],
     )
@@ -317,7 +317,7 @@ async def test_under_a_hold_nothing_is_deleted_and_it_is_reported(world: Any) ->
         assert tally.removed == 0
         # What waits for something that would have gone in the same run, waits for what is held.
         assert tally.on_hold + tally.blocked == due.report.tallies[name].removed
-    assert (await world.retain(dry_run=True)).to_json() == told | {"dry_run": True}
+    assert (await world.retain(dry_run=True)).to_json() == reported | {"dry_run": True}
 
     await world.release()
     assert (await world.retain()).to_json() == due.to_json() | {"dry_run": False}

@@ -144,9 +144,9 @@ async def test_an_index_for_other_embeddings_is_reported(world: World) -> None:
     assert "configured is no embeddings" in detail
 
 
-@pytest.mark.parametrize(("dependency", "told"), [("search", "search service"), ("blob_storage", "storage")])
+@pytest.mark.parametrize(("dependency", "reported"), [("search", "search service"), ("blob_storage", "storage")])
 async def test_an_unavailable_index_is_unknown(
-    world: World, monkeypatch: pytest.MonkeyPatch, dependency: str, told: str
+    world: World, monkeypatch: pytest.MonkeyPatch, dependency: str, reported: str
 ) -> None:
     def failing(_: object) -> Callable[..., object]:
         async def fail(*_: object) -> None:
@@ -159,7 +159,7 @@ async def test_an_unavailable_index_is_unknown(
         monkeypatch.setattr(world.index, "matches", failing(0))
     else:
         monkeypatch.setattr(world.register, "recent", failing(0))
-    assert await world.standing(INDEX) == (PrerequisiteStatus.UNKNOWN, f"the {told} must respond first")
+    assert await world.standing(INDEX) == (PrerequisiteStatus.UNKNOWN, f"the {reported} must respond first")
     assert not (await world.run(apply=True)).ready
 
 

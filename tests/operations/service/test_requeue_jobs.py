@@ -84,19 +84,19 @@ async def test_an_unavailable_broker_is_not_called_for_every_job() -> None:
     for number in range(10):
         await world.store(f"s{number}")
     world.clock.advance(LATER)
-    asked = []
+    calls = []
 
     class Down:
         async def send(self, job: Job, *, attempt: int = 0, due: datetime | None = None) -> None:
-            asked.append(job)
+            calls.append(job)
             raise Unavailable(dependency="service_bus")
 
         async def ping(self) -> None:
-            """Not asked."""
+            """Not calls."""
 
     report = await requeue_jobs(service_of(records=world.records, marks=world.marks, queue=Down(), clock=world.clock))
     assert report == RequeueReport(sent=0, unmarked=0, waiting=10)
-    assert len(asked) == MAX_FAILURES
+    assert len(calls) == MAX_FAILURES
 
 
 async def test_unreadable_jobs_do_not_stop_the_others(caplog: pytest.LogCaptureFixture) -> None:
