@@ -39,6 +39,7 @@ def test_the_services_are_the_two_function_apps_of_the_templates() -> None:
     assert set(AZURE["services"]) == {"workers-blue", "workers-green"}
     for service in AZURE["services"].values():
         assert (service["host"], service["language"]) == ("function", "py")
+        assert service["hooks"]["predeploy"]["run"] == "infra/hooks/check_functions.sh"
         assert service["hooks"]["prepackage"]["run"].endswith(f"-m local.stack.worker_package {service['dist']}")
     assert len({service["dist"] for service in AZURE["services"].values()}) == 2
 

@@ -7,7 +7,7 @@ import pytest
 
 from local.infra_check.check import check
 from tests.architecture.source_tree import ROOT
-from tests.infra.deploying import Deployment, Prompted, calls, commit, git, repository, run, values
+from tests.infra.deploying import REGISTRY, Deployment, Prompted, calls, commit, git, repository, run, values
 from tests.infra.planting import MAIN, NAMES, planted
 
 PAGE = (ROOT / "docs" / "deployment.md").read_text("utf-8")
@@ -127,6 +127,12 @@ class TestARelease:
         with pytest.raises(RuntimeError, match="expired") as failed:
             deployed.provision()
         assert "MEMNET_SERVING_RELEASE" not in str(failed.value)
+
+    def test_on_app_service_no_revision_is_read(self, tree: Path) -> None:
+        given = {"MEMNET_RELEASE": "two", "MEMNET_SERVING_RELEASE": "one", "MEMNET_API_HOST": "appService"}
+        assert run(tree, "build_release", **REGISTRY, **given).returncode == 0
+        assert values(tree)["MEMNET_SERVING_REVISION"] == ""
+        assert [call for call in calls(tree) if "containerapp" in call] == []
 
 
 class TestAChangedSetting:

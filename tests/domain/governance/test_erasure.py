@@ -278,6 +278,7 @@ def test_other_bytes_are_refused(data: bytes) -> None:
         {"erasure_version": 2},
         {"tenant_id": ".."},
         {"user_id": 5},
+        {"user_id": "another-user"},
         {"erasure_id": "a/b"},
         {"erasure_id": None},
         {"requested_by": 5},

@@ -7,11 +7,14 @@ from typing import Any
 
 import pytest
 
+from memnet.domain.core.canonical_json import canonical, sha256_hex
 from memnet.domain.core.errors import ErasureRunning, Unavailable, VaultUnavailable
 from memnet.domain.core.scope import UserScope
 from memnet.domain.core.user_item import ItemKey, ItemKind
 from memnet.domain.governance import erasure as erasures
 from memnet.domain.governance.erasure import Status
+from memnet.domain.governance.erasure_receipt import is_signed, read_receipt
+from memnet.domain.history.checkpoint import checkpoint_key
 from memnet.operations.governance.erase_user import Erased, erase_users
 from memnet.operations.history.list_audit import list_audit
 from memnet.operations.history.rebuild_documents import rebuild_documents
@@ -43,6 +46,7 @@ async def test_all_data_of_the_user_is_deleted_and_counted(world: Any) -> None:
         "marks",
     }
 
+    checkpoint = await world.services.records.read(checkpoint_key(U1, 1))
     erasure_id = (await world.request()).erasure_id
     assert await world.run() is Erased.WAITING
     assert world.stored(U1) == {}
@@ -53,6 +57,9 @@ async def test_all_data_of_the_user_is_deleted_and_counted(world: Any) -> None:
     assert status.status is Status.COMPLETE
     assert status.receipt is not None
     assert dict(status.removed) == before
+    assert status.receipt["last_head_sha256"] == sha256_hex(checkpoint.data)
+    (key,) = await world.services.signing.public_keys()
+    assert is_signed(read_receipt(canonical(status.receipt)), key)
     assert world.stored(U1) == {}
     assert await world.services.queue.purge(U1) == 0
     assert (world.stored(U10), world.stored(OTHER)) == others

@@ -29,6 +29,7 @@ from tests.operations.archive_scenario import (
 )
 from tests.operations.baseline_scenario import retain
 from tests.operations.replay_scenario import ALPHA, DYNAMIC, MESSAGES, SCOPE, World, put
+from tests.operations.retention_scenario import Between
 
 
 async def test_it_contains_every_document_as_clients_see_it() -> None:
@@ -143,6 +144,12 @@ async def test_with_a_concurrent_writer_every_document_is_one_version() -> None:
     reported = await imported(copy, archive)
     assert reported.complete
     assert (await copy.content(DYNAMIC))["preferences"] != (await world.content(DYNAMIC))["preferences"]
+
+
+async def test_a_document_created_meanwhile_is_counted() -> None:
+    world = World()
+    _, report = await exported(world, watch=Between("events.list_of_user", world.create_project))
+    assert (report.manifest.counts["documents"], report.manifest.changed_meanwhile) == (0, 2)
 
 
 async def test_a_corrupt_history_is_not_exported() -> None:

@@ -124,6 +124,15 @@ async def test_every_document_of_the_user_is_fenced(world: Any, monkeypatch: pyt
     assert (await world.patch(U10, "goes on", IfMatch(stored_.view.etag))).sequence == 3
 
 
+async def test_a_deleted_document_is_fenced(world: Any) -> None:
+    made = await world.patch(U1, SECRET)
+    await delete(world, IfMatch(made.etag))
+    assert not (await head(world)).erased
+    await put_up(world)
+    await fence(world)
+    assert (await head(world)).erased
+
+
 async def copy(world: ErasureWorld, scope: UserScope, path: str) -> None:
     found = await head(world, alpha(scope))
     key = DocumentKey(scope, "projects", path)

@@ -1,6 +1,7 @@
 """Runs of retention: deletions in batches and never under a hold, over one user or all."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import Any
 
@@ -217,6 +218,15 @@ async def test_users_on_hold_are_counted() -> None:
     await world.hold()
     found = await apply(world, None)
     assert (found.on_hold, found.report.tallies["events"].on_hold, found.report.tallies["events"].removed) == (1, 1, 3)
+
+
+async def test_each_tenant_has_its_own_limits() -> None:
+    world = await aged()
+    tenants = {"t2": world.catalog.ceilings.model_copy(update={"events_min_days": 500, "events_max_days": 500})}
+    limits = world.catalog.ceilings.model_copy(update={"tenants": tenants})
+    world.catalog = replace(world.catalog, ceilings=limits)
+    await apply(world, None)
+    assert await left(world) == [UserScope("t2", "u1")]
 
 
 async def test_invalid_arguments_are_refused() -> None:

@@ -234,6 +234,25 @@ async def test_content_that_differs_from_its_records_is_refused(archive: bytes) 
     assert await refused(forged(archive, _content)) == "the content of a document differs from its records"
 
 
+async def test_records_of_another_document_are_refused(archive: bytes) -> None:
+    def exchange(contents: Files, manifest: Any) -> None:
+        one, two = (audit_file(id_of(manifest, place)) for place in (ALPHA, STATIC))
+        contents[one], contents[two] = contents[two], contents[one]
+
+    assert "is of another document" in await refused(forged(archive, exchange))
+
+
+@pytest.mark.parametrize("hostile", ["../../x", "a" * 101])
+async def test_an_invalid_document_id_is_refused(archive: bytes, hostile: str) -> None:
+    def rename(contents: Files, manifest: Any) -> None:
+        row = row_of(manifest, STATIC)
+        for file in (document_file, audit_file):
+            contents[file(hostile)] = contents.pop(file(row["doc_id"]))
+        row["doc_id"] = hostile
+
+    assert "its manifest is wrong at documents" in await refused(forged(archive, rename))
+
+
 @pytest.mark.parametrize(
     "members",
     [
