@@ -51,7 +51,7 @@ REQUIRED: Final[Mapping[str, Mapping[str, Any]]] = {
 
 
 def check_secrets(source: Source) -> Iterator[Finding]:
-    """Findings about keys that one file reads, holds or returns."""
+    """Return findings about keys that one file reads, contains or returns."""
     for node in walk(source.root):
         yield from _key(source, node)
     for declared in source.of("output"):
@@ -59,7 +59,7 @@ def check_secrets(source: Source) -> Iterator[Finding]:
 
 
 def check_keys_refused(plan: Plan) -> Iterator[Finding]:
-    """Findings about resources of a plan that accept keys, strangers or plain text."""
+    """Return findings about resources of a plan that accept keys, anonymous access or plain text."""
     for one in plan.resources:
         for name, wanted in REQUIRED.get(one.type, {}).items():
             found = one.at(f"properties.{name}")

@@ -29,7 +29,7 @@ _PLACES: Final[Mapping[str, tuple[str, ...]]] = {
     "the host's own account": ("stmemhost",),
     "the key of storage, queues and search index": ("kv-memnet/memnet-at-rest",),
 }
-"""How the last column of the table begins, and the resources that it means."""
+"""The start of the table's last column, and the resources that it means."""
 Grant = tuple[str, str, str]
 """Identity, role and resource."""
 
@@ -72,7 +72,7 @@ def _row(who: str, cell: str, on: str, plan: Plan) -> Iterator[Grant]:
 
 
 def check_grants(tree: Tree, plan: Plan) -> Iterator[Finding]:
-    """Findings about the assignments of a plan."""
+    """Return findings about the assignments of a plan."""
     try:
         missing = documented(tree.text(PAGE), plan)
     except UnreadableTable as error:

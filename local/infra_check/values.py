@@ -34,7 +34,7 @@ class Symbol(ABC):
 
     @abstractmethod
     def pick(self, key: Any) -> Any:
-        """The member. Raises NoSuchMember."""
+        """Return the member. Raises NoSuchMember."""
 
 
 @dataclass(frozen=True)

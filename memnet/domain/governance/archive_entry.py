@@ -25,7 +25,7 @@ ACCESS = frozenset({"access_id", "accessed_at", "principal", "roles", "conversat
 
 
 @dataclass(frozen=True, slots=True)
-class StoredRecord:
+class StoredItem:
     """A stored item; `closed` is False for a replay or conflict that had not ended."""
 
     key: ItemKey
@@ -33,7 +33,7 @@ class StoredRecord:
     closed: bool = True
 
 
-Entry = StoredEvent | Snapshot | StoredRecord
+Entry = StoredEvent | Snapshot | StoredItem
 
 
 class Lines:
@@ -76,7 +76,7 @@ def conflict_line(data: bytes) -> bytes:
     return _public(conflicts.dump(conflicts.load(data)))
 
 
-def is_same(entry: StoredRecord, data: bytes) -> bool:
+def is_same(entry: StoredItem, data: bytes) -> bool:
     """Return whether a stored item equals the archived one, apart from sealed parts."""
     if entry.data == data:
         return True
@@ -130,18 +130,18 @@ def _snapshot(scope: UserScope, line: bytes) -> Snapshot | None:
     return found if found.dump() == line else None
 
 
-def _replay(scope: UserScope, line: bytes) -> StoredRecord | None:
+def _replay(scope: UserScope, line: bytes) -> StoredItem | None:
     found: Replay = replays.load(_sealed_away(line))
     data = replays.dump(found)
     own = found.scope == scope and _public(data) == line
-    return StoredRecord(found.key, data, closed=found.finished) if own else None
+    return StoredItem(found.key, data, closed=found.finished) if own else None
 
 
-def _conflict(scope: UserScope, line: bytes) -> StoredRecord | None:
+def _conflict(scope: UserScope, line: bytes) -> StoredItem | None:
     found: Conflict = conflicts.load(_sealed_away(line))
     data = conflicts.dump(found)
     own = found.scope == scope and _public(data) == line
-    return StoredRecord(found.key, data, closed=found.status is not ConflictStatus.OPEN) if own else None
+    return StoredItem(found.key, data, closed=found.status is not ConflictStatus.OPEN) if own else None
 
 
 def _sealed_away(line: bytes) -> bytes:
@@ -149,13 +149,13 @@ def _sealed_away(line: bytes) -> bytes:
     return canonical({**members, "sealed": None})
 
 
-def _access(scope: UserScope, line: bytes) -> StoredRecord | None:
+def _access(scope: UserScope, line: bytes) -> StoredItem | None:
     members = orjson.loads(line)
     if not isinstance(members, dict) or members.keys() != ACCESS or canonical(members) != line:
         return None
     if not all(isinstance(value, list if name == "roles" else str) for name, value in members.items()):
         return None
-    return StoredRecord(ItemKey(scope, ItemKind.ACCESSES, members["access_id"]), line)
+    return StoredItem(ItemKey(scope, ItemKind.ACCESSES, members["access_id"]), line)
 
 
 READERS: Mapping[EntryKind, Callable[[UserScope, bytes], Entry | None]] = MappingProxyType(

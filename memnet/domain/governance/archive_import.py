@@ -13,7 +13,7 @@ from memnet.domain.core.timestamps import to_text
 from memnet.domain.core.user_item import ItemKind, dated_key
 from memnet.domain.documents.commands import IfAbsent, ReplaceDocument
 from memnet.domain.governance.archive import ArchivedDocument, VerifiedArchive
-from memnet.domain.governance.archive_entry import StoredRecord
+from memnet.domain.governance.archive_entry import StoredItem
 
 
 class ImportOutcome(StrEnum):
@@ -97,7 +97,7 @@ def creation(
     )
 
 
-def run_record(archive: VerifiedArchive, target: UserScope, actor: Actor, now: datetime, unique: str) -> StoredRecord:
+def run_record(archive: VerifiedArchive, target: UserScope, actor: Actor, now: datetime, unique: str) -> StoredItem:
     """Return the record of one run: who imported which archive, and when."""
     data = {
         "archive_sha256": archive.sha256,
@@ -106,4 +106,4 @@ def run_record(archive: VerifiedArchive, target: UserScope, actor: Actor, now: d
         "source": archive.manifest.source.model_dump(),
         "target": {"tenant_id": target.tenant_id, "user_id": target.user_id},
     }
-    return StoredRecord(dated_key(target, ItemKind.IMPORTS, now, unique), canonical(data))
+    return StoredItem(dated_key(target, ItemKind.IMPORTS, now, unique), canonical(data))

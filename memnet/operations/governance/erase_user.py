@@ -208,7 +208,7 @@ async def erase_blobs(journal: ErasureJournal) -> int:
         if not removed and not left:
             journal.kept = kept
             return total
-        # Deleting a version takes a permission of its own: without it, the current blobs are deleted all the same.
+        # Deleting a version requires a separate permission; without it, the current blobs are still deleted.
         copies_too = True
 
 

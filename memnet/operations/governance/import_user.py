@@ -40,7 +40,7 @@ from memnet.domain.governance.archive import (
     refuse,
 )
 from memnet.domain.governance.archive_chain import Chain, Texts, is_valid
-from memnet.domain.governance.archive_entry import Entry, Lines, StoredRecord, entry_name, is_same, moved, read_entry
+from memnet.domain.governance.archive_entry import Entry, Lines, StoredItem, entry_name, is_same, moved, read_entry
 from memnet.domain.governance.archive_import import ImportOutcome, ImportReport, creation, governing, run_record
 from memnet.domain.history.baseline import Baseline
 from memnet.domain.replay.snapshot import Snapshot
@@ -96,7 +96,7 @@ class _Import:
     async def record_run(self) -> None:
         """Record the run before its first change: a later run may finish it."""
         run = run_record(self.verified, self.target, self.actor, self.service.clock.now(), self.service.ids.new())
-        await _create_record(run, dry_run=False, vault=self.service.vault)
+        await _create_item(run, dry_run=False, vault=self.service.vault)
 
     async def entries(self, kind: EntryKind, *, dry_run: bool) -> Counter[tuple[str, ImportOutcome]]:
         counts = Counter[tuple[str, ImportOutcome]]()
@@ -152,10 +152,10 @@ async def import_entry(entry: Entry, service: Service, *, dry_run: bool) -> Impo
 
     An entry that had not ended at its export is LEFT_OUT. Raises DecryptionFailed, VaultUnavailable, Unavailable.
     """
-    if isinstance(entry, StoredRecord) and not entry.closed:
+    if isinstance(entry, StoredItem) and not entry.closed:
         return ImportOutcome.LEFT_OUT
     if not isinstance(entry, StoredEvent):
-        return await _create_record(entry, dry_run=dry_run, vault=service.vault)
+        return await _create_item(entry, dry_run=dry_run, vault=service.vault)
     if dry_run:
         stored = await service.events.get(entry.key)
         existing = ImportOutcome.THERE if stored == entry.data else ImportOutcome.KEPT
@@ -168,11 +168,11 @@ async def import_entry(entry: Entry, service: Service, *, dry_run: bool) -> Impo
     return ImportOutcome.THERE if written.replayed else ImportOutcome.CREATED
 
 
-async def _create_record(entry: Snapshot | StoredRecord, *, dry_run: bool, vault: Vault) -> ImportOutcome:
+async def _create_item(entry: Snapshot | StoredItem, *, dry_run: bool, vault: Vault) -> ImportOutcome:
     outcome = await _compare(entry, vault)
     if outcome is not None or dry_run:
         return outcome or ImportOutcome.CREATED
-    data = entry.data if isinstance(entry, StoredRecord) else await KeyRing(vault).seal(entry.key, entry.dump())
+    data = entry.data if isinstance(entry, StoredItem) else await KeyRing(vault).seal(entry.key, entry.dump())
     try:
         await vault.records.write(entry.key, data, replaces=None)
     except StoreConflict:
@@ -184,12 +184,12 @@ async def _create_record(entry: Snapshot | StoredRecord, *, dry_run: bool, vault
     return ImportOutcome.CREATED
 
 
-async def _compare(entry: Snapshot | StoredRecord, vault: Vault) -> ImportOutcome | None:
+async def _compare(entry: Snapshot | StoredItem, vault: Vault) -> ImportOutcome | None:
     """Compare the entry with the item stored under its name; return None if there is none."""
     stored = await vault.records.read(entry.key)
     if stored is None:
         return None
-    if isinstance(entry, StoredRecord):
+    if isinstance(entry, StoredItem):
         same = is_same(entry, stored.data)
     else:
         same = await KeyRing(vault).unseal(entry.key, stored.data) == entry.dump()

@@ -173,13 +173,13 @@ async def _shorten(
             await bounded(partial(audit.delete, key.scope, known_at=known_at), changes)
         return changes if is_ready else ()
 
-    gone = await delete_expired(expired, remove, tally, run=run)
-    run.report.baselines += is_new and bool(gone)
+    deleted = await delete_expired(expired, remove, tally, run=run)
+    run.report.baselines += is_new and bool(deleted)
     older = [change for change in known.baselines if change < after.change_id]
     known_at = run.service.clock.now()
-    if len(gone) < len(expired) or not older or await holds_covering(run.scope, run.service):
+    if len(deleted) < len(expired) or not older or await holds_covering(run.scope, run.service):
         return
-    if is_new and not gone:
+    if is_new and not deleted:
         # Only the newest record has expired, and it stays; the records that it replaces go with the older baseline.
         if not run.dry_run and not await _replace(key, stored, head, after, run.service):
             tally.deferred += 1

@@ -58,8 +58,8 @@ async def retain_snapshots(run: RetentionRun) -> frozenset[str]:
     stay: set[str] = set()
     async for page in pages(partial(run.service.records.list, run.scope, ItemKind.SNAPSHOTS), PAGE):
         expired = [one for one in await bounded(partial(_expired_snapshot, run=run), page) if one is not None]
-        gone = await _delete(expired, ItemKind.SNAPSHOTS, run)
-        stay |= {replay_id_of(key) for key in page} - {replay_id_of(key) for key in gone}
+        deleted = await _delete(expired, ItemKind.SNAPSHOTS, run)
+        stay |= {replay_id_of(key) for key in page} - {replay_id_of(key) for key in deleted}
     return frozenset(stay)
 
 

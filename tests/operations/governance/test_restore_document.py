@@ -15,7 +15,7 @@ from memnet.domain.documents.audit_record import record_bytes, record_hash
 from memnet.domain.documents.audit_values import AuditRecordLocation, seal
 from memnet.domain.events.event import Event, place
 from memnet.domain.governance.archive import ArchivedDocument, EntryKind
-from memnet.domain.governance.archive_entry import Entry, StoredRecord, read_entry
+from memnet.domain.governance.archive_entry import Entry, StoredItem, read_entry
 from memnet.domain.governance.archive_import import ImportOutcome
 from memnet.domain.replay import replay as replays
 from memnet.domain.replay.replay import ReplayStatus
@@ -185,7 +185,7 @@ BODY: dict[str, Any] = {
     "digest": "d",
 }
 EVENT = place(Event(**BODY), SCOPE)
-RECORD = StoredRecord(ItemKey(SCOPE, ItemKind.ACCESSES, "a"), b"{}")
+RECORD = StoredItem(ItemKey(SCOPE, ItemKind.ACCESSES, "a"), b"{}")
 
 
 async def put_back(world: World, entry: Entry, **members: Any) -> ImportOutcome:
@@ -273,7 +273,7 @@ async def test_a_conversation_is_sealed_and_compared_without_an_access_record() 
 async def test_a_replay_with_its_sealed_plan_equals_the_archived_one() -> None:
     world = await filled_world(0)
     entry = read_entry(EntryKind.REPLAYS, SCOPE, await line_of(EntryKind.REPLAYS))
-    assert isinstance(entry, StoredRecord)
+    assert isinstance(entry, StoredItem)
     stored = await world.records.read(entry.key)
     assert stored is not None
     assert stored.data != entry.data
