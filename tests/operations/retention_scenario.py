@@ -7,6 +7,7 @@ from datetime import datetime, timedelta
 from typing import Any
 
 import orjson
+from memnet.operations.replay.snapshots import read_snapshot
 
 from memnet.adapters.memory.event_index import MemoryEventIndex
 from memnet.adapters.process.background import BackgroundTasks
@@ -22,7 +23,6 @@ from memnet.operations.documents.read import get_document
 from memnet.operations.events.write_event import write_event
 from memnet.operations.governance.legal_holds import place_hold, release_hold
 from memnet.operations.governance.retention import AppliedRetention, apply_retention
-from memnet.operations.replay.read_snapshot import read_snapshot
 from memnet.service import Service
 from memnet.stores import ErasureStore, HoldStore, Search, SearchRegister, UserDirectory, Vault
 from tests.domain.samples import CATALOG

@@ -36,7 +36,7 @@ from memnet.domain.governance.archive_entry import conflict_line, replay_line
 from memnet.operations.events.read_events import read_events
 from memnet.operations.history.audit_records import read_records
 from memnet.operations.history.baselines import read_baseline
-from memnet.operations.replay.read_snapshot import read_snapshot
+from memnet.operations.replay.snapshots import read_snapshot
 from memnet.paging import bounded, pages, rows
 from memnet.ports import ArchiveWriter
 from memnet.service import Service

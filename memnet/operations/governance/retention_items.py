@@ -23,7 +23,7 @@ from memnet.domain.replay.snapshot import replay_id_of
 from memnet.operations.events.read_events import read_events
 from memnet.operations.events.unindex_events import unindex_events
 from memnet.operations.governance.retention_run import RetentionRun, delete_expired
-from memnet.operations.replay.unmark_job import unmark_job
+from memnet.operations.replay.jobs import unmark_job
 from memnet.operations.sealing.key_ring import KeyRing
 from memnet.paging import bounded, pages
 from memnet.ports import StoreConflict

@@ -18,9 +18,7 @@ from memnet.domain.core.timestamps import from_text, to_text
 from memnet.domain.governance import erasure, tenant_erasure
 from memnet.domain.governance.erasure import Erasure
 from memnet.domain.governance.tenant_erasure import TenantErasure
-from memnet.operations.replay.find_due_job import find_due_job
-from memnet.operations.replay.send_job import send_job
-from memnet.operations.replay.unmark_job import unmark_job
+from memnet.operations.replay.jobs import find_due_job, send_job, unmark_job
 from memnet.paging import PAGE_SIZE, Listing, rows
 from memnet.ports import Clock
 from memnet.service import Service

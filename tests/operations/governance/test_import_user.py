@@ -5,6 +5,7 @@ from typing import Any
 
 import orjson
 import pytest
+from memnet.operations.replay.jobs import get_replay
 
 from memnet.domain.catalog.profile import Profile
 from memnet.domain.core.errors import BindingNotFound
@@ -18,7 +19,6 @@ from memnet.operations.documents.write import patch_document
 from memnet.operations.history.baselines import read_baseline
 from memnet.operations.history.list_audit import list_audit
 from memnet.operations.history.rebuild_documents import rebuild_documents
-from memnet.operations.replay.get_replay import get_replay
 from memnet.operations.sealing.key_ring import KeyRing
 from tests.domain.samples import CATALOG
 from tests.memory_blobs import storage_of

@@ -5,6 +5,9 @@ from datetime import timedelta
 from typing import Any
 
 import pytest
+from memnet.operations.replay.conflicts import discard_conflict
+from memnet.operations.replay.jobs import fail_replay
+from memnet.operations.replay.replays import create_conflict, replay_snapshot
 
 from memnet.domain.catalog.retention_policy import Ceilings, Tally
 from memnet.domain.core.errors import VaultUnavailable
@@ -12,10 +15,6 @@ from memnet.domain.core.user_item import ItemKey, ItemKind, dated_key
 from memnet.domain.replay import conflict as conflicts
 from memnet.domain.replay import replay as replays
 from memnet.domain.replay.replay import ReplayStatus, replay_key
-from memnet.operations.replay.create_conflict import create_conflict
-from memnet.operations.replay.discard_conflict import discard_conflict
-from memnet.operations.replay.fail_replay import fail_replay
-from memnet.operations.replay.replay_snapshot import replay_snapshot
 from tests.domain.replay_samples import dispute, proposal
 from tests.operations.retention_scenario import DAY, LEGAL, SCOPE, Between, RetentionWorld, StopsAt, key_of
 from tests.services import service_of

@@ -9,6 +9,7 @@ from datetime import timedelta
 from typing import Any
 
 import pytest
+from memnet.operations.replay.replays import replay_snapshot
 
 from memnet.domain.core.errors import ErasureRunning
 from memnet.domain.core.scope import StorageETag, UserScope
@@ -20,7 +21,6 @@ from memnet.domain.replay.replay import replay_key
 from memnet.operations.documents.outbox import SweepReport, sweep_outboxes
 from memnet.operations.governance.retention import apply_retention, apply_retentions
 from memnet.operations.history.sign_checkpoints import SignReport, sign_checkpoints
-from memnet.operations.replay.replay_snapshot import replay_snapshot
 from memnet.operations.sealing.rotate_keys import rotate_keys
 from memnet.operations.service.backlog import RequeueReport, requeue_jobs
 from tests.memory_blobs import storage_of
