@@ -14,7 +14,8 @@ from memnet.domain.core.errors import HistoryCorrupt, MalformedRequest
 from memnet.domain.core.scope import Actor, Json, UserScope
 from memnet.domain.core.signature import PublicKeys, by_id, from_pem
 from memnet.domain.governance import tenant_erasure
-from memnet.domain.governance.erasure_receipt import Receipt, Status, is_signed, read_receipt
+from memnet.domain.governance.erasure import Status
+from memnet.domain.governance.erasure_receipt import Receipt, is_signed, read_receipt
 from memnet.operations.governance.erase_tenant import erase_tenants, get_tenant_erasure, request_tenant_erasure
 from memnet.operations.governance.erase_user import Erased, erase_users
 from memnet.operations.governance.erasure_request import list_erasures
@@ -89,7 +90,7 @@ def tenant(tenant: str, confirm: str | None, actor: Actor | None) -> None:
             found = await get_tenant_erasure(tenant, service)
         else:
             found = await request_tenant_erasure(tenant, service, actor=actor)
-        return found.members(service.erasure_quiescence)
+        return found.to_json(service.erasure_quiescence)
 
     click.echo(canonical(storage.run(operation)).decode())
 

@@ -80,7 +80,7 @@ async def _select(service: Service, name: str, tenant: str | None, user: str | N
     if migration is None:
         known = ", ".join(sorted(service.catalog.migrations)) or "none"
         raise click.UsageError(f"there is no migration {name}; known: {known}")
-    units = await find_migration_units(migration, tenant_id=tenant, user_id=user, documents=service.documents)
+    units = await find_migration_units(migration, service, tenant_id=tenant, user_id=user)
     return Selection(service, migration, units, Actor(actor or service.settings.worker_principal, frozenset()))
 
 
@@ -198,7 +198,7 @@ async def _migrate(selection: Selection, *, dry_run: bool) -> bool:
     counts = Counter[MigrationAction]()
     for unit in selection.units:
         for decision in await _decisions(selection, unit, dry_run):
-            counts[decision.standing] += 1
+            counts[decision.action] += 1
             _show(decision, dry_run)
     click.echo(", ".join(f"{counts[action]} {action.value}" for action in MigrationAction))
     return not any(counts[action] for action in BAD)
@@ -214,11 +214,11 @@ async def _decisions(selection: Selection, unit: Unit, dry_run: bool) -> Sequenc
 
 
 def _show(decision: MigrationDecision, dry_run: bool) -> None:
-    if decision.standing not in (*WRITTEN, *BAD):
+    if decision.action not in (*WRITTEN, *BAD):
         return
     problem = f": {decision.problem}" if decision.problem else ""
-    click.echo(f"{_name(decision.key)}: {decision.standing.value}{problem}")
-    if dry_run and decision.standing in WRITTEN:
+    click.echo(f"{_name(decision.key)}: {decision.action.value}{problem}")
+    if dry_run and decision.action in WRITTEN:
         for op in difference(decision):
             click.echo(f"  {canonical(op).decode()}")
 

@@ -63,7 +63,7 @@ def list_(tenant: str) -> None:
     """List the holds in force: target, time, actor and reason."""
     found = storage.run(lambda service: list_holds(tenant, service))
     for change in found:
-        user = change.key.place.user_id
+        user = change.key.target.user_id
         # As JSON, so that a reason with any characters stays on one line.
         reason = canonical(change.reason).decode()
         click.echo(f"{'tenant' if user is None else f'user {user}'}  {change.at}  {change.actor}  {reason}")

@@ -1,4 +1,4 @@
-"""An empty storage in memory, and a way below the stores for what only somebody with the account's key could do."""
+"""An empty storage in memory, and access below the stores."""
 
 from datetime import timedelta
 from typing import Any
@@ -11,7 +11,7 @@ from memnet.stores import Blobs
 
 
 def memory_blobs(clock: Clock | None = None) -> Blobs:
-    """Return an empty storage; every write looks at the end of its tenant."""
+    """Return an empty storage; every write checks the fence of its tenant."""
     clock = clock or FrozenClock()
     return Blobs(MemoryBlobStorage(clock), clock, look_every=timedelta(0))
 
@@ -24,9 +24,9 @@ def storage_of(store: Any) -> MemoryBlobStorage:
 
 class _Unfenced(Blobs):
     async def check(self, scope: UserScope) -> None:
-        """Let everybody pass."""
+        """Accept every write."""
 
 
 def unfenced(store: Any) -> Any:
-    """Return the store as a writer sees it whose look at the fence was before the fence: its write arrives late."""
+    """Return the store without the check of the fence, for late writes."""
     return type(store)(_Unfenced(store._blobs.storage, store._blobs.clock))

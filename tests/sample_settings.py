@@ -1,4 +1,4 @@
-"""The settings that every process needs, for tests that reach none of what they name."""
+"""Required settings, for tests that connect to none of them."""
 
 from typing import Any
 

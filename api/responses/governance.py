@@ -6,9 +6,8 @@ from pydantic import BaseModel, Field, create_model
 
 from api.responses.fields import Count, Object, OptionalTime, Time
 from memnet.domain.catalog.retention_policy import COUNTED
-from memnet.domain.governance.erasure_receipt import Status
+from memnet.domain.governance.erasure import Status
 from memnet.domain.governance.legal_hold import HoldAction
-from memnet.domain.governance.tenant_erasure import TenantStatus
 
 
 class HoldRow(BaseModel):
@@ -80,9 +79,7 @@ class TenantErasureView(BaseModel):
     """The erasure of a tenant."""
 
     erasure_id: str
-    status: TenantStatus = Field(
-        description="partial: finished; the receipt lists what remains. A new request retries it."
-    )
+    status: Status = Field(description="partial: finished; the receipt lists what remains. A new request retries it.")
     accepted_at: Time
     users: Count = Field(description="Users whose erasure has started.")
     failing: dict[str, str] = Field(description="Error codes of failing stores; they are retried.")

@@ -43,7 +43,7 @@ async def request(call: UserCall) -> Response:
     """Accept the erasure of everything stored about a user. A timer of the workers runs it."""
     key = idempotency_key(call.request.headers)
     status = await request_erasure(call.scope, call.service, idempotency_key=key, actor=call.actor)
-    return json_response(status.members(), status=202)
+    return json_response(status.to_json(), status=202)
 
 
 @user(
@@ -58,7 +58,7 @@ async def request(call: UserCall) -> Response:
 async def get(call: UserCall) -> Response:
     """Get the progress of an erasure and, when it has finished, its signed receipt."""
     status = await get_erasure(call.scope, call.path("erasure_id"), call.service)
-    return json_response(status.members())
+    return json_response(status.to_json())
 
 
 @tenant(
@@ -79,7 +79,7 @@ async def request_tenant(call: TenantCall) -> Response:
     if query.text(call.request, "confirm") != call.tenant_id:
         raise MalformedRequest("The query parameter confirm must repeat the tenant's id.", parameter="confirm")
     erasure = await request_tenant_erasure(call.tenant_id, call.service, actor=call.actor)
-    return json_response(erasure.members(call.service.erasure_quiescence), status=202)
+    return json_response(erasure.to_json(call.service.erasure_quiescence), status=202)
 
 
 @tenant(
@@ -93,4 +93,4 @@ async def request_tenant(call: TenantCall) -> Response:
 async def get_tenant(call: TenantCall) -> Response:
     """Get the progress of a tenant's erasure and, when it has finished, its signed receipt."""
     erasure = await get_tenant_erasure(call.tenant_id, call.service)
-    return json_response(erasure.members(call.service.erasure_quiescence))
+    return json_response(erasure.to_json(call.service.erasure_quiescence))

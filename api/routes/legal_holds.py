@@ -33,7 +33,7 @@ async def place(call: UserCall | TenantCall, body: HoldBody) -> Response:
     refuses the hold; a hold on the tenant does not stop it.
     """
     status = await place_hold(_target(call), body.reason, call.service, actor=call.actor)
-    return json_response(status.members())
+    return json_response(status.to_json())
 
 
 async def release(call: UserCall | TenantCall) -> Response:
@@ -42,12 +42,12 @@ async def release(call: UserCall | TenantCall) -> Response:
     if not reason:
         raise MalformedRequest("The query parameter reason is missing.", parameter="reason")
     status = await release_hold(_target(call), reason, call.service, actor=call.actor)
-    return json_response(status.members())
+    return json_response(status.to_json())
 
 
 async def get(call: UserCall | TenantCall) -> Response:
     """Get the legal holds that cover the user or the tenant, with their reasons and the history of its own hold."""
-    return json_response((await get_hold(_target(call), call.service)).members())
+    return json_response((await get_hold(_target(call), call.service)).to_json())
 
 
 user(

@@ -54,4 +54,4 @@ async def apply(call: UserCall, body: RetentionBody, given: _Query) -> Response:
     applied = await apply_retention(
         call.scope, call.service, as_of=by_body or by_query, dry_run=body.dry_run or given.dry_run
     )
-    return json_response(applied.members())
+    return json_response(applied.to_json())

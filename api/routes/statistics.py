@@ -35,4 +35,4 @@ async def get(call: ServiceCall) -> Response:
     minutes = query.integer(call.request, "minutes", minimum=1, maximum=MINUTES, default=MINUTES)
     latency_stats: LatencyStats = call.request.app.state.latency_stats
     backlog = await get_statistics(call.service)
-    return json_response({"scope": "process", "requests": latency_stats.report(minutes), "backlog": backlog.members()})
+    return json_response({"scope": "process", "requests": latency_stats.report(minutes), "backlog": backlog.to_json()})

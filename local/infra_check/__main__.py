@@ -8,7 +8,7 @@ from local.infra_check.tree import Tree
 
 
 def main(arguments: list[str], tree: Tree) -> int:
-    """Print one finding a line, or how many files and plans were checked."""
+    """Print one finding per line, or the numbers of checked files and plans."""
     if arguments == ["--update"]:
         tree = update(tree)
     found = check(tree)

@@ -23,7 +23,7 @@ _NOT_COMPARED: Final = {"id", "type", "name", "dependsOn"}
 
 
 def parameter_file(text: str, scenario: Scenario) -> str:
-    """The text of a parameter file with the scenario's parameters in place of its own."""
+    """Return the text of a parameter file, with the parameters that the scenario overrides."""
     for name, value in scenario.parameters.items():
         text = re.sub(rf"^param {name} = .*\n", "", text, flags=re.MULTILINE)
         written = f"'{value}'" if isinstance(value, str) else json.dumps(value)
@@ -47,7 +47,7 @@ def ask(bicep: str, tree: Tree, scenario: Scenario) -> dict[str, Any]:
 
 
 def differences(plan: Mapping[str, Any], snapshot: Mapping[str, Any]) -> Iterator[str]:
-    """What differs between a plan and a snapshot of the same scenario."""
+    """Yield the differences between a plan and a snapshot of the same scenario."""
     text = json.dumps(snapshot).replace(f"/subscriptions/{_GUID}", SUBSCRIPTION)
     token = re.search(r"/storageAccounts/stmemnet([a-z0-9]{13})\b", text)
     resources = json.loads(text.replace(token[1], TOKEN) if token else text)["predictedResources"]
@@ -71,7 +71,7 @@ def differences(plan: Mapping[str, Any], snapshot: Mapping[str, Any]) -> Iterato
 
 
 def _may_be(one: Mapping[str, Any], other: Mapping[str, Any]) -> bool:
-    """Whether the id cannot be compared: a GUID, or an expression."""
+    """Return whether the ids cannot be compared: one is a GUID or an expression."""
     return "guid(" in one["id"] or "[" in other["id"]
 
 
@@ -98,8 +98,8 @@ def main(arguments: list[str], tree: Tree) -> int:
     for name, scenario in scenarios(tree).items():
         plan, content = make_plan(tree, scenario)
         if plan is not None:
-            for told in differences(content, ask(arguments[0], tree, scenario)):
-                print(f"{name}: {told}")
+            for message in differences(content, ask(arguments[0], tree, scenario)):
+                print(f"{name}: {message}")
                 found += 1
     return 1 if found else 0
 

@@ -21,7 +21,7 @@ from local.infra_check.values import NoSuchMember
 
 
 def check(tree: Tree, load: Load = load_schema) -> list[Finding]:
-    """Everything that is wrong in a tree, in order of place; a difference of several plans once."""
+    """Return all findings of a tree by file and line; a difference of several plans counts once."""
     found: dict[object, Finding] = {}
     for finding in findings(tree, load):
         found.setdefault((finding.code, finding.message) if finding.code == snapshots.CODE else finding, finding)
@@ -29,7 +29,7 @@ def check(tree: Tree, load: Load = load_schema) -> list[Finding]:
 
 
 def findings(tree: Tree, load: Load = load_schema) -> Iterator[Finding]:
-    """The same, one after the other. A stage with findings is the last one, because they lead to others later."""
+    """Yield the findings one by one, up to the first stage with findings: they would cause others in later stages."""
     for stage in (_syntax(tree), _text(tree, load), _plans(tree)):
         is_clean = True
         try:
@@ -44,7 +44,7 @@ def findings(tree: Tree, load: Load = load_schema) -> Iterator[Finding]:
 
 
 def resource_types(tree: Tree) -> set[str]:
-    """The resource types that the templates use."""
+    """Return the resource types that the templates use."""
     return {declared.target for source in tree.sources.values() for declared in source.of("resource")}
 
 

@@ -1,4 +1,4 @@
-"""What the templates and the code both name: queues, functions, settings, metrics, labels and error codes."""
+"""Compare names in templates and code: queues, functions, settings, metrics, labels and error codes."""
 
 import ast
 import json
@@ -32,7 +32,7 @@ _EMULATOR: Final = Path(__file__).parents[1] / "emulators" / "service_bus" / "Co
 
 
 def check_code(tree: Tree) -> Iterator[Finding]:
-    """Findings about the templates of a tree against its workers and the code that is imported here."""
+    """Return findings about the templates of a tree, its workers and the imported code."""
     names = tree.json(NAMES)
     yield from _names(tree, names)
     yield from _functions(tree, names)
@@ -41,9 +41,9 @@ def check_code(tree: Tree) -> Iterator[Finding]:
     yield from _alerts(tree)
 
 
-def of_names(tree: Tree, key: str, told: str) -> Finding:
-    """A finding about a member of names.json."""
-    return Finding(NAMES, tree.line(NAMES, f'"{key}"'), DIFFERS, f"{key}: {told}")
+def of_names(tree: Tree, key: str, message: str) -> Finding:
+    """Return a finding about a member of names.json."""
+    return Finding(NAMES, tree.line(NAMES, f'"{key}"'), DIFFERS, f"{key}: {message}")
 
 
 def _same(tree: Tree, key: str, found: Any, wanted: Any, where: str) -> Iterator[Finding]:
@@ -84,7 +84,7 @@ def _functions(tree: Tree, names: Any) -> Iterator[Finding]:
 
 
 def _forgotten(tree: Tree, names: Any) -> Iterator[Finding]:
-    """A function of a committed plan stays in names.json: the app that does not serve may still have it."""
+    """Check that names.json keeps each function of a committed plan: the app that does not serve may still have it."""
     known = {*names["functions"], *names["retiredFunctions"]}
     for name in tree.names(f"{PLANS}/*.json"):
         for function in sorted(set(re.findall(r"AzureWebJobs\.(\w+)\.Disabled", tree.text(name))) - known):
@@ -92,7 +92,7 @@ def _forgotten(tree: Tree, names: Any) -> Iterator[Finding]:
 
 
 def check_queues(plan: Plan) -> Iterator[Finding]:
-    """Findings about queues of a plan that differ from the local stack's, which the tests run on."""
+    """Return findings about queues of a plan that differ from those of the local stack."""
     (namespace,) = json.loads(_EMULATOR.read_text("utf-8"))["UserConfig"]["Namespaces"]
     local = {queue["Name"]: queue["Properties"] for queue in namespace["Queues"]}
     deployed = {str(queue.pick("name")): queue for queue in plan.of("Microsoft.ServiceBus/namespaces/queues")}
@@ -106,22 +106,22 @@ def check_queues(plan: Plan) -> Iterator[Finding]:
 
 
 def _telemetry(tree: Tree) -> Iterator[Finding]:
-    """Metrics, labels, error codes and roles of the queries exist in the code."""
+    """Check that metrics, labels, error codes and roles of the queries exist in the code."""
     metrics = {metric.name for metric in METRICS}
     roles = {f"memnet-{part}" for page in _PARTS for part in re.findall(r'_telemetry\(.*, "(\w+)"\)', tree.text(page))}
     for name in [*tree.names(f"{INFRA}/queries/*.kql"), f"{INFRA}/workbook.json"]:
-        for i, told in enumerate(tree.text(name).splitlines(), 1):
-            asked = set(re.findall(r'"(memnet\.[\w.]+)\\?"', told)) - metrics
-            asked |= set(re.findall(r"Properties\.(\w+)", told)) - set(LABELS)
-            asked |= set(re.findall(r'\\?"([A-Z]+_[A-Z_]+)\\?"', told)) - set(ErrorCode)
+        for i, written in enumerate(tree.text(name).splitlines(), 1):
+            asked = set(re.findall(r'"(memnet\.[\w.]+)\\?"', written)) - metrics
+            asked |= set(re.findall(r"Properties\.(\w+)", written)) - set(LABELS)
+            asked |= set(re.findall(r'\\?"([A-Z]+_[A-Z_]+)\\?"', written)) - set(ErrorCode)
             for word in sorted(asked):
                 yield Finding(name, i, DIFFERS, f"memnet has no metric, label or error code {word}")
-            for role in sorted(set(re.findall(r'AppRoleName\s*[!=]=\s*\\?"([^"\\]*)', told)) - roles):
+            for role in sorted(set(re.findall(r'AppRoleName\s*[!=]=\s*\\?"([^"\\]*)', written)) - roles):
                 yield Finding(name, i, DIFFERS, f"no process reports as {role}")
 
 
 def _alerts(tree: Tree) -> Iterator[Finding]:
-    """Each alert loads the query of its name, and no query is left over; the query has the columns of the alert."""
+    """Check that each alert loads the query of its name, that no query is unused, and that columns match."""
     alerts = tree.json(ALERTS)
     queries = {name.rpartition("/")[2][:-4]: tree.text(name) for name in tree.names(f"{INFRA}/queries/*.kql")}
     loaded = _loaded(tree.sources[f"{INFRA}/modules/alerts.bicep"])
@@ -132,8 +132,8 @@ def _alerts(tree: Tree) -> Iterator[Finding]:
             yield Finding(ALERTS, 1, DIFFERS, f"{name} loads another query")
         for column in ["Value", *alert["by"]]:
             if not re.search(rf"\b{column}\b", queries.get(name, column)):
-                told = f"{name} compares by {column}, which its query does not return"
-                yield Finding(ALERTS, tree.line(ALERTS, f'"{name}"'), DIFFERS, told)
+                message = f"{name} compares by {column}, which its query does not return"
+                yield Finding(ALERTS, tree.line(ALERTS, f'"{name}"'), DIFFERS, message)
 
 
 def _loaded(source: Source) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""Files beside the templates that have to fit them: routes, image, hooks, timers, environment variables, runbook."""
+"""Files that must match the templates: routes, image, hooks, timers, environment variables, runbook, tables."""
 
 import ast
 import json
@@ -18,6 +18,7 @@ from local.infra_check.values import Scope
 _HOOK: Final = f"{INFRA}/hooks/build_release.sh"
 _FINDER: Final = f"{INFRA}/hooks/find_revision.sh"
 _HOST: Final = "workers/host.json"
+_PAGE: Final = "docs/deployment.md"
 _OTHERWISE: Final = {
     "environmentName": "AZURE_ENV_NAME", "location": "AZURE_LOCATION", "release": "MEMNET_BUILT_RELEASE",
 }  # fmt: skip
@@ -29,13 +30,14 @@ _PYTHON_OF_FUNCTIONS: Final = ("3.10", "3.11", "3.12", "3.13")
 
 
 def check_files(tree: Tree) -> Iterator[Finding]:
-    """Findings about files beside the templates, and about each file alone."""
+    """Return findings about these files, and about each file alone."""
     names = tree.json(NAMES)
     yield from _routes(tree, names)
     yield from _image(tree, names)
     yield from _timers(tree)
     yield from _host(tree)
     yield from _runbook(tree)
+    yield from _tables(tree)
     for source in tree.sources.values():
         yield from _declared(source) if source.is_template else _variables(source)
     for name in tree.names(f"{INFRA}/*.json"):
@@ -43,7 +45,7 @@ def check_files(tree: Tree) -> Iterator[Finding]:
 
 
 def _routes(tree: Tree, names: Any) -> Iterator[Finding]:
-    """The probes ask for routes of the API."""
+    """Check that the probes call routes of the API."""
     page = tree.text("docs/api.md")
     for key, operation in (("liveness", "health_live"), ("readiness", "health_ready")):
         if f"`GET {names[key]}` (`{operation}`)" not in page:
@@ -51,7 +53,7 @@ def _routes(tree: Tree, names: Any) -> Iterator[Finding]:
 
 
 def _image(tree: Tree, names: Any) -> Iterator[Finding]:
-    """Hooks, Dockerfile and templates name the same image, app, Python and outputs."""
+    """Check that hooks, Dockerfile and templates name the same image, app, Python and outputs."""
     hook, finder = tree.text(_HOOK), tree.text(_FINDER)
     built = set(re.findall(r"image=\"?([\w./-]+):", hook))
     if built != {names["image"]}:
@@ -63,8 +65,8 @@ def _image(tree: Tree, names: Any) -> Iterator[Finding]:
         yield Finding(_FINDER, 1, DIFFERS, f"it looks for another app than {', '.join(sorted(apps))}")
     versions = set(re.findall(r"^FROM python:(\d+\.\d+)", tree.text("docker/api.Dockerfile"), re.MULTILINE))
     if names["python"] not in _PYTHON_OF_FUNCTIONS or versions != {names["python"]}:
-        told = f"the API's image has {', '.join(sorted(versions))}, Functions {', '.join(_PYTHON_OF_FUNCTIONS)}"
-        yield of_names(tree, "python", told)
+        message = f"the API's image has {', '.join(sorted(versions))}, Functions {', '.join(_PYTHON_OF_FUNCTIONS)}"
+        yield of_names(tree, "python", message)
     outputs = {one.name for one in tree.sources[MAIN].of("output")}
     outputs |= {"AZURE_SUBSCRIPTION_ID", "AZURE_ENV_NAME", "MEMNET_RELEASE", "MEMNET_BUILT_RELEASE"}
     read = re.findall(r"\$\{?(AZURE_\w+|MEMNET_WORKER_\w+)", hook + tree.text(f"{INFRA}/hooks/check_functions.sh"))
@@ -73,7 +75,7 @@ def _image(tree: Tree, names: Any) -> Iterator[Finding]:
 
 
 def _timers(tree: Tree) -> Iterator[Finding]:
-    """Each schedule has the six fields of NCRONTAB, and each field is in its range."""
+    """Check that each schedule has the six fields of NCRONTAB, each in its range."""
     for node in ast.walk(ast.parse(tree.text(FUNCTIONS))):
         if not isinstance(node, ast.Call) or ast.unparse(node.func) != "app.timer_trigger":
             continue
@@ -85,16 +87,16 @@ def _timers(tree: Tree) -> Iterator[Finding]:
 
 
 def _is_field(field: str, end: int) -> bool:
-    def is_number(told: str) -> bool:
-        return told.isdigit() and int(told) < end
+    def is_number(word: str) -> bool:
+        return word.isdigit() and int(word) < end
 
-    def is_part(told: str) -> bool:
-        which, slash, step = told.partition("/")
+    def is_part(part: str) -> bool:
+        which, slash, step = part.partition("/")
         first, dash, last = which.partition("-")
         is_range = which == "*" or (is_number(first) and (not dash or (is_number(last) and int(first) <= int(last))))
         return is_range and (not slash or (is_number(step) and int(step) > 0))
 
-    return all(is_part(told) for told in field.split(","))
+    return all(map(is_part, field.split(",")))
 
 
 def _host(tree: Tree) -> Iterator[Finding]:
@@ -109,7 +111,7 @@ def _host(tree: Tree) -> Iterator[Finding]:
 
 
 def _runbook(tree: Tree) -> Iterator[Finding]:
-    """Each alert leads to a section of the runbook."""
+    """Check that each alert has a section in the runbook."""
     headings = re.findall(r"^#+ (.+)$", tree.text("docs/runbook.md"), re.MULTILINE)
     sections = {heading.strip().lower().replace(" ", "-") for heading in headings}
     for name in sorted(tree.json(ALERTS).keys() - sections):
@@ -120,8 +122,32 @@ def _runbook(tree: Tree) -> Iterator[Finding]:
             yield Finding(name, place, DIFFERS, f"docs/runbook.md has no section {section}")
 
 
+def _tables(tree: Tree) -> Iterator[Finding]:
+    """Check that the tables of docs/deployment.md have the parameters of each stage, and every alert."""
+    declared = {one.name: one.value for one in tree.sources[MAIN].of("param")}
+    table = tree.text(_PAGE).partition("## Parameters")[2].partition("\n## ")[0]
+    for first, *stages in re.findall(r"^\| (`[^|]+) \|([^|]*)\|([^|]*)\|", table, re.MULTILINE):
+        names = re.findall(r"`(\w+)`", first)
+        place = tree.line(_PAGE, f"| {first}")
+        for name in [name for name in names if name not in declared]:
+            yield Finding(_PAGE, place, DIFFERS, f"{MAIN} has no parameter {name}")
+        for stage, cell in zip(("dev", "prod"), stages, strict=True):
+            given = declared | {
+                one.name: one.value for one in tree.sources[f"{INFRA}/main.{stage}.bicepparam"].of("var")
+            }
+            cells = (stages[0] if "the same" in cell else cell).split(",")
+            for name, written in zip(names, cells, strict=False):
+                value = given.get(name)
+                words = set(re.findall(r"\w+", written)) - set(re.findall(r"\w+", "" if value is None else text(value)))
+                if words:
+                    yield Finding(_PAGE, place, DIFFERS, f"{name} of {stage} is not {' '.join(sorted(words))}")
+    alerts = tree.text(_PAGE).partition("## Alerts")[2]
+    for name in sorted(name for name in tree.json(ALERTS) if f"| `{name}` |" not in alerts):
+        yield Finding(_PAGE, 1, DIFFERS, f"the table of alerts has no {name}")
+
+
 def _variables(source: Source) -> Iterator[Finding]:
-    """A parameter is read from the environment variable of its name."""
+    """Check that a parameter is read from the environment variable of its name."""
     for declared in source.of("var"):
         for node in walk(declared.value) if declared.value is not None else ():
             if node.type != "call_expression" or text(parts(node)[0]) != "readEnvironmentVariable":
@@ -133,7 +159,7 @@ def _variables(source: Source) -> Iterator[Finding]:
 
 
 def _declared(source: Source) -> Iterator[Finding]:
-    """Decorators exist, defaults are within their own bounds, and no member is given twice."""
+    """Check that decorators exist, defaults are within their bounds, and no member is given twice."""
     for declared in source.declarations:
         for name in sorted(declared.decorators.keys() - _DECORATORS):
             yield Finding(source.name, declared.line, "undefined", f"there is no decorator {name}")

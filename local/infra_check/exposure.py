@@ -51,7 +51,7 @@ REQUIRED: Final[Mapping[str, Mapping[str, Any]]] = {
 
 
 def check_secrets(source: Source) -> Iterator[Finding]:
-    """Findings about keys that one file reads, holds or returns."""
+    """Return findings about keys that one file reads, contains or returns."""
     for node in walk(source.root):
         yield from _key(source, node)
     for declared in source.of("output"):
@@ -59,7 +59,7 @@ def check_secrets(source: Source) -> Iterator[Finding]:
 
 
 def check_keys_refused(plan: Plan) -> Iterator[Finding]:
-    """Findings about resources of a plan that accept keys, strangers or plain text."""
+    """Return findings about resources of a plan that accept keys, anonymous access or plain text."""
     for one in plan.resources:
         for name, wanted in REQUIRED.get(one.type, {}).items():
             found = one.at(f"properties.{name}")
@@ -78,14 +78,16 @@ def _key(source: Source, node: Node) -> Iterator[Finding]:
 
 
 def _output(source: Source, declared: Declaration) -> Iterator[Finding]:
-    told = f"output {declared.name}"
+    message = f"output {declared.name}"
     if "secure" in declared.decorators:
-        yield Finding(source.name, declared.line, "secret-output", f"{told} is marked as a secret")
+        yield Finding(source.name, declared.line, "secret-output", f"{message} is marked as a secret")
     if SECRET_OUTPUT.fullmatch(declared.name):
-        yield Finding(source.name, declared.line, "secret-output", f"{told} is named like a secret")
+        yield Finding(source.name, declared.line, "secret-output", f"{message} is named like a secret")
     secret = {param.name for param in source.of("param") if "secure" in param.decorators}
     for node in walk(declared.value) if declared.value is not None else ():
         if node.type == "property_identifier" and SECRET_MEMBER.fullmatch(text(node)):
-            yield Finding(source.name, line(node), "secret-output", f"{told} returns {text(node)}")
+            yield Finding(source.name, line(node), "secret-output", f"{message} returns {text(node)}")
         if node.type == "identifier" and text(node) in secret:
-            yield Finding(source.name, line(node), "secret-output", f"{told} returns the secure parameter {text(node)}")
+            yield Finding(
+                source.name, line(node), "secret-output", f"{message} returns the secure parameter {text(node)}"
+            )

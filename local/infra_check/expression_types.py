@@ -35,7 +35,7 @@ _OF_TYPES = {
 
 
 def of_value(value: Any) -> str | None:
-    """The kind of a known value."""
+    """Return the type of a known value."""
     if value is UNKNOWN:
         return None
     if value is None:
@@ -49,7 +49,7 @@ _PYTHON: dict[str, type] = {"string": str, "int": int, "object": dict, "array": 
 
 
 def of_declared(kind: Node | None) -> str | None:
-    """The kind of a declared type: of a parameter or an output."""
+    """Return the kind of a declared type."""
     if kind is None:
         return None
     inner = parts(kind)
@@ -63,7 +63,7 @@ def of_declared(kind: Node | None) -> str | None:
 
 
 def infer(node: Node, scope: Scope) -> str | None:
-    """The kind of an expression."""
+    """Return the type of an expression."""
     if node.type in _OF_TYPES:
         return _OF_TYPES[node.type]
     reader = _READERS.get(node.type)
@@ -96,7 +96,7 @@ def _member(node: Node, scope: Scope) -> str | None:
 
 
 def resource_of(node: Node, scope: Scope) -> Declaration | None:
-    """The one resource that an expression stands for, None for everything else."""
+    """Return the resource that an expression refers to, or None for everything else."""
     if node.type == "subscript_expression":
         declared = scope.source.named(text(parts(node)[0]))
         return declared if declared is not None and declared.loop is not None else None

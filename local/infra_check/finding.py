@@ -1,4 +1,4 @@
-"""What is wrong, and where."""
+"""A finding of the checks."""
 
 from dataclasses import dataclass
 
@@ -10,7 +10,7 @@ class Finding:
     file: str
     line: int
     code: str
-    """What kind of mistake: a word or two with dashes."""
+    """The kind of mistake, in kebab case."""
     message: str
 
     def __str__(self) -> str:

@@ -1,4 +1,4 @@
-"""Bicep's functions on known values, and what a subscription and a tenant are in a plan."""
+"""Bicep's functions on known values, and the subscription and tenant of a plan."""
 
 import hashlib
 import ipaddress
@@ -7,11 +7,11 @@ from typing import Any, Final, Never
 
 SUBSCRIPTION: Final = "/subscriptions/0"
 TOKEN: Final = "abcdefghijklm"
-"""What uniqueString gives: 13 letters and digits."""
+"""The result of uniqueString: 13 letters and digits."""
 
 
 class Refused(Exception):
-    """The template calls fail(); the message is its."""
+    """The template calls fail() with this message."""
 
 
 def _fail(message: str) -> Never:
@@ -54,4 +54,4 @@ COMPUTED: Final[Mapping[str, Callable[..., Any]]] = {
     "trim": lambda whole: whole.strip(),
     "uniqueString": lambda *_: TOKEN,
 }
-"""By their names. Those that read files or take part in the checks without a plan are in `values`."""
+"""Functions by name. Those that read files or also work without a plan are in `values`."""

@@ -29,7 +29,7 @@ _PLACES: Final[Mapping[str, tuple[str, ...]]] = {
     "the host's own account": ("stmemhost",),
     "the key of storage, queues and search index": ("kv-memnet/memnet-at-rest",),
 }
-"""How the last column of the table begins, and the resources that it means."""
+"""The start of the table's last column, and the resources that it means."""
 Grant = tuple[str, str, str]
 """Identity, role and resource."""
 
@@ -39,7 +39,7 @@ class UnreadableTable(Exception):
 
 
 def documented(page: str, plan: Plan) -> set[Grant]:
-    """The grants of the page's table in this scenario, and those that the workers need whatever the page says.
+    """Return the grants of the page's table in this scenario, and those that the workers always need.
 
     Workers take an erased user's messages out of every queue. Raises UnreadableTable.
     """
@@ -72,7 +72,7 @@ def _row(who: str, cell: str, on: str, plan: Plan) -> Iterator[Grant]:
 
 
 def check_grants(tree: Tree, plan: Plan) -> Iterator[Finding]:
-    """Findings about the assignments of a plan."""
+    """Return findings about the assignments of a plan."""
     try:
         missing = documented(tree.text(PAGE), plan)
     except UnreadableTable as error:
@@ -83,8 +83,8 @@ def check_grants(tree: Tree, plan: Plan) -> Iterator[Finding]:
         own = next((one.declared.name for one in plan.of(DEFINITIONS) if one.name == role_id), "")
         role = ALLOWED.get(role_id) or OWN.get(own)
         if role is None:
-            told = f"{own or BROAD.get(role_id, role_id)} is not among the allowed roles"
-            yield assignment.finding("properties.roleDefinitionId", "role-not-allowed", told)
+            message = f"{own or BROAD.get(role_id, role_id)} is not among the allowed roles"
+            yield assignment.finding("properties.roleDefinitionId", "role-not-allowed", message)
             continue
         yield from _target(assignment, role)
         grant = (_principal(plan, assignment), role.name, _name(assignment.on))
@@ -103,8 +103,8 @@ def _target(assignment: Resource, role: Role) -> Iterator[Finding]:
     elif assignment.on.type != role.target:
         yield assignment.finding("scope", "role-scope", f"{role.name} is for {role.target}, not {assignment.on.type}")
     if assignment.at("properties.principalType") != "ServicePrincipal":
-        told = "only the services' identities get roles: principalType has to be 'ServicePrincipal'"
-        yield assignment.finding("properties", "role-principal", told)
+        message = "only the services' identities get roles: principalType has to be 'ServicePrincipal'"
+        yield assignment.finding("properties", "role-principal", message)
 
 
 def _name(on: Resource | None) -> str:

@@ -1,4 +1,4 @@
-"""Parameter files: every parameter there is one of the template, and none that it needs is missing."""
+"""Parameter files have only parameters of the template, and all that it requires."""
 
 from collections.abc import Iterator
 
@@ -9,12 +9,12 @@ from local.infra_check.values import Scope
 
 
 def check_parameters(source: Source) -> Iterator[Finding]:
-    """Findings about one .bicepparam file."""
+    """Return findings about one .bicepparam file."""
     using = next((node for node in parts(source.root) if node.type == "using_statement"), None)
     path = literal(parts(using)[0]) if using is not None else None
-    target = source.tree.sources.get(source.beside(path)) if path else None
+    target = source.tree.sources.get(source.resolve(path)) if path else None
     if target is None:
-        yield Finding(source.name, 1, "no-such-file", f"the template {path} is not there")
+        yield Finding(source.name, 1, "no-such-file", f"the template {path} does not exist")
         return
     wanted = {param.name: param for param in target.of("param")}
     given = {one.name: one for one in source.of("var")}

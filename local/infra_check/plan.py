@@ -1,7 +1,7 @@
-"""What a deployment would make: the templates with given parameters, as a list of resources.
+"""Evaluate the templates with given parameters into the list of deployed resources.
 
-What Azure alone knows stands as text that names where it would come from, `<resource>#properties.principalId`, so that
-what is passed from one place to another can be compared.
+A value that only Azure knows is written as its source, `<resource>#properties.principalId`, so that values passed
+between resources can be compared.
 """
 
 import re
@@ -24,7 +24,7 @@ _ADDRESSES: Final[Mapping[str, str]] = {
     "Microsoft.App/managedEnvironments#properties.staticIp": "10.80.1.4",
     "Microsoft.App/managedEnvironments#properties.defaultDomain": "calm-sea.westeurope.azurecontainerapps.io",
 }
-"""What Azure answers in a form that is known, by the resource's own name."""
+"""Values of Azure with a known form, by the name of the resource."""
 
 
 @dataclass(frozen=True)
@@ -38,35 +38,35 @@ class Scenario:
 
 @dataclass
 class Resource(Symbol):
-    """One resource that is made, or is there."""
+    """One resource that is deployed or exists."""
 
     source: Source
     declared: Declaration
     scope: Scope
     group: str
-    """The id of what it is in."""
+    """The id of its resource group or subscription."""
     is_made: bool
 
     @property
     def type(self) -> str:
-        """As Azure names it."""
+        """Azure's name of its type."""
         return self.declared.target
 
     @cached_property
     def body(self) -> dict[str, Any]:
-        """Everything that is said of it."""
+        """The evaluated body."""
         found = evaluate(self.declared.value, self.scope) if self.declared.value is not None else {}
         return found if isinstance(found, dict) else {}
 
     @cached_property
     def parent(self) -> "Resource | None":
-        """The resource it belongs to by name."""
+        """The parent resource."""
         found = self._own("parent")
         return found if isinstance(found, Resource) else None
 
     @cached_property
     def name(self) -> str:
-        """With those of its parents before it."""
+        """The name, with those of its parents before it."""
         own = str(self._own("name"))
         return own if self.parent is None else f"{self.parent.name}/{own}"
 
@@ -78,7 +78,7 @@ class Resource(Symbol):
 
     @cached_property
     def id(self) -> str:
-        """The names between the words of its type."""
+        """The resource id."""
         if self.type == "Microsoft.Resources/resourceGroups":
             return f"{self.group}/resourceGroups/{self.name}"
         provider, *words = self.type.split("/")
@@ -91,7 +91,7 @@ class Resource(Symbol):
         return None if node is None else evaluate(node, self.scope)
 
     def pick(self, key: Any) -> Any:
-        """What the files say of it, or where Azure's answer would come from."""
+        """Return the member as the files have it, or the source of Azure's value."""
         if key == "id":
             return self.id
         if key == "name":
@@ -99,7 +99,7 @@ class Resource(Symbol):
         return Answer(self, (), self.body).pick(key)
 
     def at(self, path: str) -> Any:
-        """What the body has at a path with dots, as text where Azure knows it; None: it is not given."""
+        """Return the value at a dotted path of the body, as text where only Azure knows it; None if it is absent."""
         found: Any = self.body
         for name in path.split("."):
             if isinstance(found, dict):
@@ -111,7 +111,7 @@ class Resource(Symbol):
         return plain(found)
 
     def finding(self, path: str, code: str, message: str) -> Finding:
-        """About what stands at a path, at its line."""
+        """Return a finding about the value at a path, with its line."""
         found, place = self.declared.value, self.declared.line
         for name in path.split("."):
             found = member(found, name) if found is not None and found.type == "object" else None
@@ -121,28 +121,28 @@ class Resource(Symbol):
 
 @dataclass(frozen=True)
 class Answer(Symbol):
-    """Something below a resource."""
+    """A value below a resource."""
 
     resource: Resource
     path: tuple[Any, ...]
     known: Any
 
     def __str__(self) -> str:
-        """Where it would come from."""
+        """The source of the value."""
         where = ".".join(map(str, self.path))
         known = _ADDRESSES.get(f"{self.resource.type}#{where}")
         return f"{self.resource.id}#{where}" if known is None else known.format(self.resource.name)
 
     def __eq__(self, other: object) -> bool:
-        """By where it comes from."""
+        """Compare by source."""
         return str(self) == str(other)
 
     def __hash__(self) -> int:
-        """Of the same."""
+        """Hash the source."""
         return hash(str(self))
 
     def pick(self, key: Any) -> Any:
-        """The value if the files say it, else the way to it."""
+        """Return the member if the files have it, else its source."""
         known = self.known
         if key == "id" and isinstance(known, dict) and self.path and isinstance(self.path[-1], int):
             return f"{self.resource.id}/{self.path[-2]}/{known.get('name')}"
@@ -156,7 +156,7 @@ class Answer(Symbol):
 
 @dataclass
 class Module(Symbol):
-    """A file with its parameters."""
+    """A module: a file with values for its parameters."""
 
     target: Source
     declared: Declaration
@@ -165,7 +165,7 @@ class Module(Symbol):
 
     @cached_property
     def body(self) -> dict[str, Any]:
-        """Everything that is said of it but its parameters."""
+        """Its name and scope."""
         found = {}
         for name in ("name", "scope"):
             node = member(self.declared.value, name) if self.declared.value is not None else None
@@ -174,7 +174,7 @@ class Module(Symbol):
 
     @cached_property
     def world(self) -> "World":
-        """What is in it."""
+        """The evaluated file."""
         node = member(self.declared.value, "params") if self.declared.value is not None else None
         given = evaluate(node, self.scope) if node is not None else {}
         scope = self.body["scope"]
@@ -183,7 +183,7 @@ class Module(Symbol):
         return World(self.target, given, group or outer)
 
     def pick(self, key: Any) -> Any:
-        """Its outputs."""
+        """Return its outputs, or a member of its body. Raises NoSuchMember if it is not deployed."""
         if key != "outputs":
             return self.body.get(key)
         if not self.is_made:
@@ -195,7 +195,7 @@ class World:
     """One file with values for its parameters."""
 
     def __init__(self, source: Source, given: Mapping[str, Any], group: str) -> None:
-        """`group` is the id of what it deploys into."""
+        """`group` is the id of the resource group or subscription that it deploys into."""
         self.source = source
         self.names: dict[str, Any] = {"$group": group}
         self.scope = Scope(source, world=self.names)
@@ -217,20 +217,20 @@ class World:
             resource = Resource(self.source, declared, scope, group, is_made)
             self.made += [resource] if is_made else []
             return resource
-        target = self.source.tree.sources[self.source.beside(declared.target)]
+        target = self.source.tree.sources[self.source.resolve(declared.target)]
         module = Module(target, declared, scope, is_made)
         self.modules += [module] if is_made else []
         return module
 
     def output(self, name: str) -> Any:
-        """An output's value. Raises NoSuchMember."""
+        """Return the value of an output. Raises NoSuchMember."""
         declared = next((one for one in self.source.of("output") if one.name == name), None)
         if declared is None or declared.value is None:
             raise NoSuchMember(f"there is no output {name}")
         return evaluate(declared.value, self.scope)
 
     def resources(self) -> Iterator[Resource]:
-        """All that is made or there, in its modules, too."""
+        """Yield all resources, including those of its modules."""
         yield from self.made
         for module in self.modules:
             yield from module.world.resources()
@@ -238,17 +238,17 @@ class World:
 
 @dataclass(frozen=True)
 class Outputs(Symbol):
-    """A module's."""
+    """The outputs of a module."""
 
     world: World
 
     def pick(self, key: Any) -> Any:
-        """One of them."""
+        """Return the value of an output. Raises NoSuchMember."""
         return self.world.output(str(key))
 
 
 class Plan:
-    """What main.bicep deploys in a scenario."""
+    """The resources that main.bicep deploys in a scenario."""
 
     def __init__(self, tree: Tree, scenario: Scenario) -> None:
         """Raises Refused if the template refuses the parameters, NoSuchMember if it cannot be evaluated."""
@@ -291,7 +291,7 @@ def _modules(world: World) -> Iterator[Module]:
 
 
 def plain(value: Any) -> Any:
-    """The value with text in place of what Azure knows."""
+    """Return the value with the sources of Azure's values as text."""
     if isinstance(value, dict):
         return {name: plain(inner) for name, inner in value.items()}
     if isinstance(value, list):
@@ -300,6 +300,6 @@ def plain(value: Any) -> Any:
 
 
 def own_name(resource: Resource) -> str:
-    """The name without what makes it unique; of an assignment, which is named by a guid, that of its declaration."""
+    """Return the name without its unique token; of an assignment, which is named by a guid, that of its declaration."""
     found = re.sub(f"-?{TOKEN}", "", resource.name)
     return resource.declared.name if found.startswith("guid(") else found

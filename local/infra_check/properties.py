@@ -1,4 +1,4 @@
-"""Every resource against Azure's schema: its version, and what is missing, unknown, Azure's own or of a wrong type."""
+"""Check every resource against Azure's schema: its version, and missing, unknown, read-only and mistyped properties."""
 
 from collections.abc import Callable, Generator, Iterator
 from dataclasses import dataclass, replace
@@ -19,13 +19,13 @@ _MERGES = ("union",)
 
 @dataclass(frozen=True)
 class _Place:
-    """Where a value stands, for what is said about it."""
+    """The location of a value, for findings about it."""
 
     source: Source
     schema: Schema
     path: str
     is_part: bool = False
-    """Whether other parts may hold what is missing in this one."""
+    """Whether other parts may have the properties that are missing in this one."""
 
     def below(self, name: str) -> "_Place":
         return replace(self, path=f"{self.path}.{name}", is_part=False)
@@ -35,16 +35,16 @@ class _Place:
 
 
 def check_resources(source: Source, load: Load) -> Iterator[Finding]:
-    """Findings about the resources of one file, and about what is read of them."""
+    """Return findings about the resources of one file, and about the properties that are read."""
     for declared in source.of("resource"):
         schema = load(declared.target)
         if schema is None:
-            told = f"{declared.target or 'this'} is no resource type with a cached schema"
-            yield Finding(source.name, declared.line, "unknown-resource", told)
+            message = f"{declared.target or 'this'} is no resource type with a cached schema"
+            yield Finding(source.name, declared.line, "unknown-resource", message)
             continue
         if declared.version != schema.version:
-            told = f"{declared.target}@{declared.version} is not the pinned version, {schema.version}"
-            yield Finding(source.name, declared.line, "api-version", told)
+            message = f"{declared.target}@{declared.version} is not the pinned version, {schema.version}"
+            yield Finding(source.name, declared.line, "api-version", message)
         yield from _resource(source, declared, schema)
     yield from _reads(source, load)
 
@@ -62,7 +62,7 @@ def _resource(source: Source, declared: Declaration, schema: Schema) -> Iterator
 
 
 def _rounds(source: Source, declared: Declaration) -> list[Scope]:
-    """Every round of the loop around a resource, or any one if they are not known."""
+    """Return the scope of each iteration of a resource's loop, or of any one if they are unknown."""
     scope = Scope(source)
     if declared.loop is None:
         return [scope]
@@ -97,18 +97,18 @@ def _object(
 
 
 def _variant(node: Node, kind: str, place: _Place) -> Generator[Finding, None, str | None]:
-    """Which object type it is by its discriminator; the generator's value."""
+    """Return the object type by its discriminator, as the generator's value."""
     discriminator = place.schema.discriminator(kind)
     word = next((value for name, value, _ in members(node) if name == discriminator), None)
     found = place.schema.variant(kind, literal(word)) if word is not None else None
     if found is None:
-        told = f"{discriminator} has to be one of {', '.join(sorted(place.schema.types[kind]['variants']))}"
-        yield place.finding(word or node, "wrong-value", told)
+        message = f"{discriminator} has to be one of {', '.join(sorted(place.schema.types[kind]['variants']))}"
+        yield place.finding(word or node, "wrong-value", message)
     return found
 
 
 def check_value(node: Node, kind: str, place: _Place, scope: Scope) -> Iterator[Finding]:
-    """Findings about one value that has to be of a type."""
+    """Return findings about one value of a type."""
     if kind == "any":
         return
     reader = _READERS.get(node.type)
@@ -201,13 +201,13 @@ def _word(node: Node, allowed: list[str], place: _Place, scope: Scope) -> Iterat
     try:
         value = evaluate(node, scope)
     except NoSuchMember:
-        return  # told by the check of symbols
+        return  # reported by the check of symbols
     if isinstance(value, str) and value not in allowed:
         yield place.finding(node, "wrong-value", f"{value!r} is none of {', '.join(allowed)}")
 
 
 def _reads(source: Source, load: Load) -> Iterator[Finding]:
-    """What is read of a resource has to be among its properties, too."""
+    """Check that each property that is read exists."""
     for declared in source.of("resource", "var", "module", "output", "param"):
         for node, around in walk_from(declared.node):
             is_inner = around is not None and around.type == "member_expression"

@@ -1,10 +1,9 @@
-"""Fetch the schemas anew: `python -m local.infra_check.refresh AZMCP [RESOURCE_TYPE ...]`.
+"""Fetch the schemas again: `python -m local.infra_check.refresh AZMCP [RESOURCE_TYPE ...]`.
 
-AZMCP is the program `azmcp` of Microsoft's npm package `@azure/mcp-linux-x64`, which holds the definitions that Bicep
-itself uses and answers from them without a network. Without a type, all that the templates use are fetched. The API
-version becomes the newest one that the program knows, so raise it in the templates, too. Types whose source is another
-one stay: the program does not hold them, and they were written from the type definitions that Microsoft publishes in
-the repository Azure/bicep-types-az.
+AZMCP is the program `azmcp` of Microsoft's npm package `@azure/mcp-linux-x64`. It contains Bicep's own type definitions
+and needs no network. Without a type, all types of the templates are fetched. The cached API version becomes the newest
+that the program knows, so raise it in the templates, too. Types with another source are skipped: the program does not
+contain them, and they were written from the definitions in Microsoft's repository Azure/bicep-types-az.
 """
 
 import json
@@ -21,7 +20,7 @@ SOURCE = "azmcp bicepschema"
 
 
 def fetch(program: str, resource_type: str) -> schemas.Schema:
-    """Ask the program. Raises ValueError if it does not know the type."""
+    """Return the schema that the program has. Raises ValueError if it does not know the type."""
     environment = {**os.environ, "AZURE_MCP_COLLECT_TELEMETRY": "false", "DOTNET_SYSTEM_GLOBALIZATION_INVARIANT": "1"}
     command = [program, "bicepschema", "get", "--resource-type", resource_type]
     answer = subprocess.run(command, capture_output=True, text=True, env=environment, check=False)
@@ -33,7 +32,7 @@ def fetch(program: str, resource_type: str) -> schemas.Schema:
 
 
 def convert(resource_type: str, found: list[dict[str, Any]]) -> schemas.Schema:
-    """Bring the program's answer into the form of the cache."""
+    """Convert the program's response to a cached schema."""
     resource = next(entry for entry in found if entry["$type"] == "Resource")
     types: dict[str, Any] = {}
     _add(types, "resource", resource["bodyType"])
@@ -63,13 +62,13 @@ def _properties(entries: list[dict[str, Any]]) -> dict[str, list[str]]:
     return {entry["name"]: [entry["type"], *_flags(entry.get("flags", ""))] for entry in entries}
 
 
-def _flags(told: str) -> list[str]:
-    flags = ("R" if "Required" in told else "") + ("O" if "ReadOnly" in told else "")
+def _flags(written: str) -> list[str]:
+    flags = ("R" if "Required" in written else "") + ("O" if "ReadOnly" in written else "")
     return [flags] if flags else []
 
 
 def main(arguments: list[str]) -> None:
-    """Fetch, let the templates choose what is kept, and write."""
+    """Fetch the schemas, and write those types that the templates use."""
     program, *wanted = arguments
     tree = Tree()
     used = set(wanted) or resource_types(tree)

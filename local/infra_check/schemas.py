@@ -1,9 +1,9 @@
-"""Azure's resource types, as they are cached in schemas/: one JSON file a type, with the API version that is pinned.
+"""Azure's resource types, cached in schemas/: one JSON file per type, with the pinned API version.
 
 A file holds `type`, `apiVersion`, `source` and `types`, the object types by name; `body` names the first one. A
 property is `[type]` or `[type, flags]`, flags being some of R (required), O (set by Azure alone). A type is `string`,
 `int`, `bool`, `any`, the name of an object type, `a | b` (one of these words; `| string` says that Azure may know
-others), or any of these with `[]` behind it. An object type that the templates did not use is null.
+others), or any of these with `[]` appended. An object type that the templates do not use is null.
 """
 
 import json
@@ -27,43 +27,43 @@ class Schema:
     body: str
     types: Mapping[str, Any]
     used: set[str] = field(default_factory=set)
-    """The object types that were asked for; what is worth keeping."""
+    """The object types that were read: those to cache."""
 
     def is_object(self, name: str) -> bool:
-        """Whether the name is one of an object type."""
+        """Return whether the name is an object type."""
         return name in self.types
 
     def properties(self, name: str) -> dict[str, list[str]] | None:
-        """The properties of an object type, None if it is not kept."""
+        """Return the properties of an object type, or None if it is not cached."""
         self.used.add(name)
         found = self.types[name]
         return None if found is None else dict(found.get("properties", {}))
 
     def others(self, name: str) -> str | None:
-        """The type of the properties without a name of their own; None: there are none."""
+        """Return the type of additional properties, or None."""
         found = self.types[name]
         return None if found is None else found.get("others")
 
     def variant(self, name: str, word: str | None) -> str | None:
-        """The object type for a discriminator's value; None if there is none."""
+        """Return the object type for a discriminator's value, or None."""
         found: str | None = self.types[name]["variants"].get(word)
         return found
 
     def discriminator(self, name: str) -> str | None:
-        """The property that decides which object type it is."""
+        """Return the property that selects the object type, or None."""
         self.used.add(name)
         found = self.types[name]
         return None if found is None else found.get("discriminator")
 
 
 def file_name(resource_type: str) -> str:
-    """Where a type is kept."""
+    """Return the file name of a type."""
     return resource_type.replace("/", ".") + ".json"
 
 
 @cache
 def load_schema(resource_type: str) -> Schema | None:
-    """The cached schema, None if there is none."""
+    """Return the cached schema, or None."""
     path = DIRECTORY / file_name(resource_type)
     if not path.is_file():
         return None
@@ -72,24 +72,24 @@ def load_schema(resource_type: str) -> Schema | None:
 
 
 def is_required(described: list[str]) -> bool:
-    """Whether a property must be given."""
+    """Return whether a property is required."""
     return "R" in "".join(described[1:])
 
 
 def is_read_only(described: list[str]) -> bool:
-    """Whether Azure alone sets it."""
+    """Return whether only Azure sets a property."""
     return "O" in "".join(described[1:])
 
 
 def words(kind: str) -> list[str] | None:
-    """The words of a closed or open list of them, None for every other type."""
+    """Return the words of an enumeration, or None for every other type."""
     if kind in PRIMITIVES or kind.endswith("[]"):
         return None
     return [word.strip() for word in kind.split(" | ") if word.strip() not in PRIMITIVES]
 
 
 def dump(schema: Schema) -> str:
-    """The file's text, with only the object types that were used, and null for those that they name."""
+    """Return the text of the file, with the object types that were used, and null for those that they name."""
     used = {name: found for name, found in schema.types.items() if name in schema.used}
     named = {kind for found in used.values() for kind in _named(found)} & schema.types.keys()
     kept = {name: used.get(name) for name in used.keys() | named}

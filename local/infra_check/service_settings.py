@@ -15,11 +15,11 @@ _LISTS: Final = {
     "Microsoft.Web/sites/slots": "properties.siteConfig.appSettings",
 }
 _REQUIRED: Final = tuple(f"{PREFIX}{name}" for name in ("SEARCH_URL", "QUEUE_URL", "VAULT_URL"))
-"""Without them memnet starts, and lacks what a deployment has."""
+"""Settings that memnet does not require to start, but a deployment does."""
 
 
 def check_settings(plan: Plan) -> Iterator[Finding]:
-    """Findings about the environment variables of each service of a plan."""
+    """Return findings about the environment variables of each service of a plan."""
     known = {PREFIX + field.name.upper() for field in fields(Settings)}
     for app in plan.of(*_LISTS):
         listed = app.at(_LISTS[app.type]) or []

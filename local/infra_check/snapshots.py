@@ -1,4 +1,4 @@
-"""What each scenario deploys, compared with the plan that is committed for it in infra/plans.
+"""Compare the deployment of each scenario with its committed plan in infra/plans.
 
 A plan file names its scenario: parameter file, environment and parameters that override the file's. An update writes
 the rest. The plan of the base scenario has all resources; the others have what differs from it.
@@ -58,7 +58,7 @@ def make_plan(tree: Tree, scenario: Scenario) -> tuple[Plan | None, dict[str, An
 
 
 def without_base(content: dict[str, Any], base: Mapping[str, Any]) -> dict[str, Any]:
-    """A plan file's contents with the differences from the base alone."""
+    """Return only the differences of a plan file from the base."""
     if "resources" not in content:
         return content
     usual = {one["id"]: one for one in base["resources"]}
@@ -75,7 +75,7 @@ def _entry(one: Any) -> dict[str, Any]:
 
 
 def shortened(value: Any) -> Any:
-    """The value with the hash of each long text in its place: its own file shows what changed."""
+    """Return the value with each long text replaced by its hash: the file of the text shows its changes."""
     if isinstance(value, dict):
         return {name: shortened(inner) for name, inner in value.items()}
     if isinstance(value, list):
@@ -86,26 +86,26 @@ def shortened(value: Any) -> Any:
 
 
 def make_interface(tree: Tree) -> dict[str, Any]:
-    """The parameters of main.bicep: type, default and what their decorators allow."""
+    """Return the parameters of main.bicep: type, default and bounds."""
     main = tree.sources[MAIN]
     found: dict[str, Any] = {}
     for one in main.of("param"):
-        told = {name: evaluate(given[0], Scope(main)) for name, given in one.decorators.items() if given}
-        told.pop("description", None)
+        bounds = {name: evaluate(given[0], Scope(main)) for name, given in one.decorators.items() if given}
+        bounds.pop("description", None)
         default = {} if one.value is None else {"default": evaluate(one.value, Scope(main))}
         kind = "" if one.type is None else text(one.type)
-        found[one.name] = {"type": kind, **default, **dict(sorted(told.items()))}
+        found[one.name] = {"type": kind, **default, **dict(sorted(bounds.items()))}
     scope = [text(parts(node)[-1]) for node in parts(main.root) if text(node).startswith("targetScope")]
     return {"targetScope": scope, **dict(sorted(found.items()))}
 
 
 def dump(value: Any) -> str:
-    """The text of a plan file."""
+    """Return the text of a plan file."""
     return json.dumps(value, indent=1, ensure_ascii=False) + "\n"
 
 
 def compare(tree: Tree, name: str, found: Mapping[str, Any]) -> Iterator[Finding]:
-    """Findings for each difference between what is planned now and the committed file."""
+    """Return a finding for each difference between the plan and the committed file."""
     before = _flat(tree.json(name)) if tree.exists(name) else {}
     after = _flat(json.loads(dump(found)))
     for key in sorted(before.keys() ^ after.keys()):
@@ -118,7 +118,7 @@ def compare(tree: Tree, name: str, found: Mapping[str, Any]) -> Iterator[Finding
 
 
 def _flat(content: Mapping[str, Any]) -> dict[str, Any]:
-    """The entries of a file by their names, resources by their ids; a second one of an id has a name of its own."""
+    """Return the entries of a file by name, resources by id; a duplicate id gets a separate name."""
     found: dict[str, Any] = {name: value for name, value in content.items() if name != "resources"}
     found |= {f"without {name}": True for name in found.pop("without", [])}
     for one in content.get("resources", []):
@@ -128,7 +128,7 @@ def _flat(content: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def leaves(value: Any, path: str = "") -> dict[str, Any]:
-    """The single values below a value, by their paths."""
+    """Return the single values below a value, by path."""
     pairs = list(value.items() if isinstance(value, dict) else _named(value) if isinstance(value, list) else ())
     if not pairs:
         return {path: value}
@@ -136,7 +136,7 @@ def leaves(value: Any, path: str = "") -> dict[str, Any]:
 
 
 def _named(items: list[Any]) -> Iterator[tuple[object, Any]]:
-    """The items of a list by their names where each has one, otherwise by number."""
+    """Return the items of a list by name if each has a distinct one, otherwise by number."""
     names = [one.get("name") if isinstance(one, dict) else None for one in items]
     return zip(names if len({*names} - {None}) == len(items) else range(len(items)), items, strict=True)
 

@@ -1,4 +1,4 @@
-"""Names: declared once, used at all, and nothing used that is not declared; modules, their parameters and outputs."""
+"""Names are declared once and used, used names are declared, and modules get their parameters."""
 
 from collections import Counter
 from collections.abc import Callable, Iterator
@@ -34,7 +34,7 @@ def check_symbols(source: Source) -> Iterator[Finding]:
 
 
 def _is_use(node: Node, parent: Node | None) -> bool:
-    """Whether an identifier is an expression, and not the name of what is declared, called or given."""
+    """Return whether an identifier is an expression, not the name of a declaration, call or argument."""
     if node.type != "identifier" or parent is None or parent.type in ("decorator", "type", "for_loop_parameters"):
         return False
     first = parts(parent)[0] == node
@@ -69,16 +69,16 @@ def _inside(node: Node, scope: Scope) -> Scope:
 def _use(source: Source, node: Node, scope: Scope) -> Iterator[Finding]:
     name = text(node)
     if name not in scope.local and name not in NAMESPACES and source.named(name) is None:
-        yield Finding(source.name, line(node), "undefined", f"nothing is called {name}")
+        yield Finding(source.name, line(node), "undefined", f"{name} is not declared")
 
 
 def _call(source: Source, node: Node) -> Iterator[Finding]:
     name, *groups = parts(node)
     if name.type == "identifier" and text(name) not in FUNCTIONS and text(name) not in READING_KEYS:
-        yield Finding(source.name, line(node), "undefined", f"no function that is known here is called {text(name)}")
+        yield Finding(source.name, line(node), "undefined", f"the function {text(name)} is unknown")
     if text(name) in _LOADS:
         path = literal(parts(groups[0])[0])
-        if path is None or not source.tree.exists(source.beside(path)):
+        if path is None or not source.tree.exists(source.resolve(path)):
             yield Finding(source.name, line(node), "no-such-file", f"{path or 'what is loaded'} is not there")
 
 
@@ -90,7 +90,7 @@ def _member(source: Source, node: Node, scope: Scope) -> Iterator[Finding]:
 
 
 def _target(source: Source, declared: Declaration) -> Source | None:
-    return source.tree.sources.get(source.beside(declared.target))
+    return source.tree.sources.get(source.resolve(declared.target))
 
 
 def _module(source: Source, declared: Declaration) -> Iterator[Finding]:
@@ -104,8 +104,8 @@ def _module(source: Source, declared: Declaration) -> Iterator[Finding]:
     wanted = {param.name: param for param in target.of("param")}
     for name, (value, whole) in values.items():
         if name not in wanted:
-            told = f"{declared.target} has no parameter {name}"
-            yield Finding(source.name, line(whole), "unknown-parameter", told)
+            message = f"{declared.target} has no parameter {name}"
+            yield Finding(source.name, line(whole), "unknown-parameter", message)
         else:
             yield from check_argument(source, name, value, wanted[name], scope)
     missing = [name for name, param in wanted.items() if is_needed(param) and name not in values]
@@ -126,30 +126,30 @@ def check_argument(source: Source, name: str, value: Node, param: Declaration, s
         return
     expected, found = of_declared(param.type), infer(value, scope)
     if expected is not None and found not in (None, expected):
-        told = f"{name} is given {found}, and takes {expected}"
-        yield Finding(source.name, line(value), "parameter-type", told)
+        message = f"{name} is given {found}, and takes {expected}"
+        yield Finding(source.name, line(value), "parameter-type", message)
         return
     try:
         known = evaluate(value, scope)
     except NoSuchMember:
-        return  # told where it stands
+        return  # reported by the check of symbols
     problem = outside(known, param, scope)
     if problem:
         yield Finding(source.name, line(value), "parameter-value", f"{name} is {known!r}, and {problem}")
 
 
 def outside(value: Any, param: Declaration, scope: Scope) -> str | None:
-    """What a parameter's decorators have against a value."""
+    """Return why a parameter's decorators refuse a value, or None."""
     for decorator, arguments in param.decorators.items():
         if decorator == "allowed":
             allowed = [literal(item) for item in parts(arguments[0])]
             if isinstance(value, str) and value not in allowed:
                 return f"has to be one of {', '.join(map(str, allowed))}"
         elif decorator in _BOUNDS and arguments:
-            kind, measure, is_within, told = _BOUNDS[decorator]
+            kind, measure, is_within, message = _BOUNDS[decorator]
             bound = evaluate(arguments[0], scope)
             if isinstance(value, kind) and not is_within(measure(value), bound):
-                return f"{told} {bound}"
+                return f"{message} {bound}"
     return None
 
 
@@ -162,7 +162,7 @@ _BOUNDS: Final[dict[str, tuple[type, Callable[[Any], int], Callable[[int, int], 
 
 
 def _outputs(source: Source) -> Iterator[Finding]:
-    """What is read of a module has to be one of its outputs."""
+    """Check that each output that is read exists."""
     for node in walk(source.root):
         if node.type != "member_expression":
             continue
@@ -173,5 +173,5 @@ def _outputs(source: Source) -> Iterator[Finding]:
         declared = source.named(text(parts(root)[0] if root.type == "subscript_expression" else root))
         target = _target(source, declared) if declared is not None and declared.kind == "module" else None
         if target is not None and text(name) not in {output.name for output in target.of("output")}:
-            told = f"{declared.target if declared else ''} has no output {text(name)}"
-            yield Finding(source.name, line(name), "unknown-output", told)
+            message = f"{declared.target if declared else ''} has no output {text(name)}"
+            yield Finding(source.name, line(name), "unknown-output", message)

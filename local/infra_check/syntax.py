@@ -1,4 +1,4 @@
-"""A Bicep file, read into its declarations; expressions stay the parser's nodes."""
+"""Read a Bicep file into its declarations; expressions stay nodes of the parser."""
 
 import re
 from collections.abc import Callable, Iterator
@@ -17,43 +17,43 @@ _PARAM_FILE_LINE = re.compile(rb"^param ", re.MULTILINE)
 
 
 def text(node: Node) -> str:
-    """The node as it is written."""
+    """Return the text of a node."""
     return (node.text or b"").decode()
 
 
 def line(node: Node) -> int:
-    """Counted from 1."""
+    """Return the line of a node, counted from 1."""
     return int(node.start_point[0]) + 1
 
 
 def parts(node: Node) -> list[Node]:
-    """The named children, without comments."""
+    """Return the named children, without comments."""
     return [child for child in node.named_children if child.type != "comment"]
 
 
 def walk(node: Node) -> Iterator[Node]:
-    """The node and everything below it."""
+    """Yield the node and all nodes below it."""
     yield node
     for child in parts(node):
         yield from walk(child)
 
 
 def walk_from(node: Node, around: Node | None = None) -> Iterator[tuple[Node, Node | None]]:
-    """The same, each with the node around it; the parser's own `parent` misses some."""
+    """Yield the same nodes, each with its parent; the parser's own `parent` misses some."""
     yield node, around
     for child in parts(node):
         yield from walk_from(child, node)
 
 
 def literal(node: Node) -> str | None:
-    """The text of a string without interpolation, None for everything else."""
+    """Return the text of a string without interpolation, or None for everything else."""
     if node.type != "string" or any(child.type == "interpolation" for child in node.named_children):
         return None
     return "".join(text(child) for child in node.named_children)
 
 
 def members(node: Node) -> Iterator[tuple[str | None, Node, Node]]:
-    """The members of an object: name (None if it is computed), value, and the whole member."""
+    """Yield the members of an object: name (None if computed), value, and the whole member."""
     for member in parts(node):
         if member.type == "object_property" and len(parts(member)) == 2:
             key, value = parts(member)
@@ -61,7 +61,7 @@ def members(node: Node) -> Iterator[tuple[str | None, Node, Node]]:
 
 
 def member(node: Node, name: str) -> Node | None:
-    """The value of one member of an object."""
+    """Return the value of one member of an object."""
     return next((value for key, value, _ in members(node) if key == name), None)
 
 
@@ -80,7 +80,7 @@ class Declaration:
     loop: Node | None = None
     """The for statement around the body."""
     condition: Node | None = None
-    """What has to be true for it to be made."""
+    """The condition of its deployment."""
     target: str = ""
     """A resource's type or a module's path."""
     version: str = ""
@@ -91,7 +91,7 @@ class Declaration:
 
     @property
     def line(self) -> int:
-        """Where it begins."""
+        """The line of its start."""
         return line(self.node)
 
 
@@ -105,21 +105,21 @@ class Source:
         parsed = _parse(name, tree.text(name))
         self.root, self.declarations, self._by_name = parsed
 
-    def beside(self, name: str) -> str:
-        """The name in the tree of a file that this one names."""
+    def resolve(self, name: str) -> str:
+        """Return the path in the tree of a file that this one refers to."""
         return normpath(join(dirname(self.name), name))
 
     def of(self, *kinds: str) -> list[Declaration]:
-        """The declarations of these kinds."""
+        """Return the declarations of these kinds."""
         return [declared for declared in self.declarations if declared.kind in kinds]
 
     def named(self, name: str) -> Declaration | None:
-        """The declaration that a name stands for; outputs have names of their own."""
+        """Return the declaration of a name; outputs have a separate namespace."""
         return self._by_name.get(name)
 
     @cached_property
     def problems(self) -> list[Finding]:
-        """A finding for every place that is no Bicep."""
+        """A finding for every syntax error."""
         if not self.root.has_error:
             return []
         broken = [node for node in _everything(self.root) if node.is_error or node.is_missing]
@@ -129,9 +129,9 @@ class Source:
 
 @cache
 def _parse(name: str, written: str) -> tuple[Node, list[Declaration], dict[str, Declaration]]:
-    """Parse a text once, however many trees it is in: its root, its declarations and these by name.
+    """Parse a text, cached: return its root, its declarations, and the declarations by name.
 
-    Nested resources follow those around them. Outputs have names of their own.
+    Nested resources follow their parents. Outputs have a separate namespace.
     """
     data = written.encode()
     if name.endswith(".bicepparam"):
@@ -166,7 +166,7 @@ def _decorators(node: Node) -> dict[str, list[Node]]:
 
 
 def _named(kind: str) -> Callable[[Node, dict[str, list[Node]]], list[Declaration]]:
-    """The reader of a parameter or an output: a name, a type, perhaps a value."""
+    """Return the reader of a parameter or an output: a name, a type, perhaps a value."""
 
     def read(node: Node, decorators: dict[str, list[Node]]) -> list[Declaration]:
         name, declared, *value = parts(node)
@@ -206,7 +206,7 @@ def _resource(node: Node, decorators: dict[str, list[Node]], around: Declaration
 
 
 def _body(node: Node) -> tuple[Node | None, Node | None, Node | None]:
-    """The object below a condition or a loop, the loop, and the condition."""
+    """Return the object below a condition or a loop, the loop, and the condition."""
     loop = condition = None
     while node.type in ("if_statement", "for_statement", "array"):
         loop = node if node.type == "for_statement" else loop

@@ -1,6 +1,6 @@
-"""What an expression is worth, as far as that stands in the files: parameters and what Azure answers are UNKNOWN.
+"""Evaluate expressions as far as the files determine them: parameters and Azure's responses are UNKNOWN.
 
-With a `world`, parameters, resources and modules are known, too; `plan` makes such worlds.
+With a `world`, parameters, resources and modules are known; `plan` makes such worlds.
 """
 
 import json
@@ -22,7 +22,7 @@ class _Unknown:
 
 
 UNKNOWN: Final = _Unknown()
-"""Stands for a value that only a deployment has."""
+"""A value that only a deployment has."""
 
 
 class NoSuchMember(Exception):
@@ -30,31 +30,31 @@ class NoSuchMember(Exception):
 
 
 class Symbol(ABC):
-    """A resource, a module, or something Azure will say of one: members are asked for one by one."""
+    """A resource, a module, or a value that Azure returns; its members are evaluated one by one."""
 
     @abstractmethod
     def pick(self, key: Any) -> Any:
-        """The member. Raises NoSuchMember."""
+        """Return the member. Raises NoSuchMember."""
 
 
 @dataclass(frozen=True)
 class Scope:
-    """What names stand for: the declarations of a file, and the variables of loops and lambdas around."""
+    """The meaning of names: the declarations of a file, and the variables of enclosing loops and lambdas."""
 
     source: Source
     local: Mapping[str, Any] = field(default_factory=dict)
     world: dict[str, Any] | None = None
-    """What parameters, resources and modules of the file are; None: not known."""
+    """The parameters, resources and modules of the file; None: unknown."""
     environment: Mapping[str, str] | None = None
-    """The variables of a parameter file's reader; None: not known."""
+    """The environment variables of a parameter file; None: unknown."""
 
     def with_local(self, **names: Any) -> "Scope":
-        """The scope inside of a loop or a lambda."""
+        """Return the scope inside of a loop or a lambda."""
         return replace(self, local={**self.local, **names})
 
 
 def evaluate(node: Node, scope: Scope) -> Any:
-    """The value: JSON, perhaps with UNKNOWN in it, or UNKNOWN. Raises NoSuchMember."""
+    """Return the value: JSON, perhaps with UNKNOWN in it, or UNKNOWN. Raises NoSuchMember."""
     reader = _READERS.get(node.type)
     return UNKNOWN if reader is None else reader(node, scope)
 
@@ -106,7 +106,7 @@ def _loop(node: Node, scope: Scope) -> Any:
 
 
 def iterations(node: Node, scope: Scope) -> list[Scope] | None:
-    """The scopes of a for statement's rounds, None if how many there are is not known."""
+    """Return the scopes of a for statement's iterations, or None if their number is unknown."""
     variable, items, *_ = parts(node)
     found = evaluate(items, scope)
     names = [text(name) for name in parts(variable)] or [text(variable)]
@@ -116,7 +116,7 @@ def iterations(node: Node, scope: Scope) -> list[Scope] | None:
 
 
 def unknown_round(node: Node, scope: Scope) -> Scope:
-    """The scope of any round of a for statement."""
+    """Return the scope of any iteration of a for statement."""
     variable = parts(node)[0]
     return scope.with_local(**{text(name): UNKNOWN for name in parts(variable) or [variable]})
 
@@ -130,7 +130,7 @@ def _member(node: Node, scope: Scope) -> Any:
 
 
 def _ternary_before(node: Node) -> Node | None:
-    """The parser takes `a ? b : c!.d` for a member of all of it; it is one of the last branch."""
+    """Return the ternary before a member: the parser reads `a ? b : c!.d` as a member of the whole expression."""
     while node.type == "member_expression":
         node = parts(node)[0]
     return node if node.type == "ternary_expression" else None
@@ -174,7 +174,7 @@ def _unary(node: Node, scope: Scope) -> Any:
 
 
 def _binary(node: Node, scope: Scope) -> Any:
-    """Both sides have to be known, but for what the first one decides."""
+    """Evaluate both sides, unless the first one decides."""
     left, right = parts(node)
     sign = next(text(child) for child in node.children if not child.is_named)
     first = evaluate(left, scope)
@@ -227,7 +227,7 @@ def _argument(node: Node, scope: Scope) -> Any:
 
 
 def _load(scope: Scope, name: Any) -> Any:
-    path = scope.source.beside(str(name))
+    path = scope.source.resolve(str(name))
     return scope.source.tree.text(path) if isinstance(name, str) and scope.source.tree.exists(path) else UNKNOWN
 
 

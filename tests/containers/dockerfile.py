@@ -33,7 +33,7 @@ class Instruction:
 
 @dataclass
 class Stage:
-    """What stands from one FROM to the next."""
+    """The instructions from one FROM to the next."""
 
     image: str
     name: str | None

@@ -90,7 +90,7 @@ def test_what_listens_on_this_machine_alone_is_reached_in_one_namespace() -> Non
 
 @pytest.mark.parametrize("name", SERVICES)
 class TestService:
-    def test_its_image_is_ours_or_pinned(self, name: str) -> None:
+    def test_each_image_is_built_here_or_pinned(self, name: str) -> None:
         image = SERVICES[name]["image"]
         if name not in OURS:
             assert PINNED.fullmatch(image)
@@ -99,7 +99,7 @@ class TestService:
         assert f"docker/{image.removeprefix('memnet-')}.Dockerfile" in built
         assert (ROOT / f"docker/{image.removeprefix('memnet-')}.Dockerfile").is_file()
 
-    def test_ours_may_do_little(self, name: str) -> None:
+    def test_our_containers_have_few_permissions(self, name: str) -> None:
         if name in OURS:
             service = SERVICES[name]
             assert service["cap_drop"] == ["ALL"]
@@ -108,7 +108,7 @@ class TestService:
             assert service.get("read_only", False) is (name != "workers")
             assert not {"privileged", "user", "cap_add"} & service.keys()
 
-    def test_what_is_read_only_gets_its_files_from_files(self, name: str) -> None:
+    def test_read_only_containers_get_their_files_from_configs(self, name: str) -> None:
         """Compose would write any other kind into the container, and refuses to where nothing can be written."""
         service = SERVICES[name]
         for kind in ("configs", "secrets") if service.get("read_only") else ():
@@ -117,7 +117,7 @@ class TestService:
                 assert set(known) == {"file"}
                 assert (ROOT / known["file"]).is_file()
 
-    def test_what_it_names_is_there(self, name: str) -> None:
+    def test_named_files_exist(self, name: str) -> None:
         service = SERVICES[name]
         assert {given["source"] for given in service.get("configs", ())} <= COMPOSE["configs"].keys()
         assert set(service.get("depends_on", ())) <= SERVICES.keys()
@@ -130,7 +130,7 @@ class TestService:
                 assert "healthcheck" in SERVICES[other]
 
 
-def test_a_stop_leaves_time_for_what_is_under_way() -> None:
+def test_a_stop_leaves_time_for_running_requests() -> None:
     found = settings.load(environment("api"))
     grace = float(SERVICES["api"]["stop_grace_period"].removesuffix("s"))
     from api.main import GRACE_SECONDS
@@ -148,7 +148,7 @@ class TestTheQueues:
                 assert (found[name]["RequiresSession"], found[name]["RequiresDuplicateDetection"]) == (True, True)
             assert not {"RequiresSession", "RequiresDuplicateDetection"} & found[DEAD_LETTERS].keys()
 
-    def test_microsoft_s_emulator_gets_the_same_up_to_its_limits(self) -> None:
+    def test_the_emulator_has_the_same_settings_within_its_limits(self) -> None:
         ours, emulated = (queues(file.read_text("utf-8")) for file in (CONFIG, EMULATOR))
         for name, properties in ours.items():
             bounded = {

@@ -16,7 +16,8 @@ FILES = {path.name.partition(".")[0]: Dockerfile(path) for path in sorted((ROOT 
 PINNED = re.compile(r"[\w./-]+:[\w.-]*\d[\w.-]*@sha256:[0-9a-f]{64}")
 TOOLS = re.compile(r"apt-get|apk |gcc|g\+\+|build-essential|curl [^\"]*\| ?sh|npm |git clone")
 PIN = re.compile(r"([\w.-]+)==([\w.+!]+)(?: ; [^\\]+?)?((?: --hash=sha256:[0-9a-f]{64})+)")
-LINUX = default_environment() | {
+LINUX: dict[str, str] = {
+    **{name: str(value) for name, value in default_environment().items()},
     "implementation_name": "cpython",
     "os_name": "posix",
     "platform_machine": "x86_64",
@@ -49,7 +50,7 @@ class TestImage:
     def test_every_base_is_a_tag_and_a_digest(self, name: str) -> None:
         assert [stage.image for stage in FILES[name].stages if not PINNED.fullmatch(stage.image)] == []
 
-    def test_nothing_is_compiled_and_no_tool_is_left(self, name: str) -> None:
+    def test_nothing_is_compiled_and_no_tool_remains(self, name: str) -> None:
         packages, final = FILES[name].stages
         (install,) = packages.all("RUN")
         for option in ("--require-hashes", "--only-binary=:all:", "--no-deps"):
@@ -57,14 +58,14 @@ class TestImage:
         assert [i.text for s in (packages, final) for i in s.all("RUN") if TOOLS.search(i.text)] == []
         assert [i.text for i in final.all("RUN") if "pip" in i.text] == []
 
-    def test_what_is_installed_is_a_lock_of_this_repository(self, name: str) -> None:
+    def test_packages_are_installed_from_a_lock(self, name: str) -> None:
         packages, _ = FILES[name].stages
         (copied,) = packages.all("COPY")
         source, target = copied.words
         assert target in packages.all("RUN")[0].text
         assert pins(source)
 
-    def test_it_runs_as_nobody_in_particular(self, name: str) -> None:
+    def test_it_runs_as_an_unprivileged_user(self, name: str) -> None:
         final = FILES[name].final
         assert final.last("USER").text == "10001:10001"
         # The last word about who runs it, with nothing done afterwards as anybody else.
@@ -85,28 +86,28 @@ class TestImage:
         assert all(command.is_exec_form for command in commands)
         assert final.last("STOPSIGNAL").text == "SIGTERM"
 
-    def test_every_path_that_is_copied_is_there_and_let_through(self, name: str) -> None:
+    def test_every_copied_path_exists_in_the_context(self, name: str) -> None:
         sources = FILES[name].context_sources()
         assert sources
         assert [source for source in sources if not (ROOT / source).exists()] == []
         files = [source for source in sources if (ROOT / source).is_file()]
         assert [source for source in files if not is_in_context(source)] == []
 
-    def test_it_listens_where_anybody_may(self, name: str) -> None:
+    def test_it_listens_on_an_unprivileged_port(self, name: str) -> None:
         assert [int(i.text) for i in FILES[name].final.all("EXPOSE") if int(i.text) < 1024] == []
 
-    def test_it_says_how_it_is(self, name: str) -> None:
+    def test_it_has_a_health_check(self, name: str) -> None:
         health = FILES[name].final.last("HEALTHCHECK").text
         assert health == "NONE" if name == "stand-ins" else FILES[name].final.health_check
 
 
-def test_the_api_is_asked_whether_it_lives() -> None:
+def test_the_health_check_of_the_api_reads_its_liveness() -> None:
     api = FILES["api"].final
     assert "/health/live" in api.health_check[-1]
     assert api.environment["MEMNET_PORT"] == api.last("EXPOSE").text
 
 
-def test_the_context_is_what_the_images_are_made_of() -> None:
+def test_the_context_contains_only_what_the_images_need() -> None:
     inside = ["memnet/settings.py", "api/main.py", "prompts/project-copilot/1.0.0.md", "docker/service.lock"]
     outside = ["README.md", "tests/conftest.py", ".git/config", ".venv/pyvenv.cfg", ".local/stack.json", "compose.yaml"]
     outside += [

@@ -110,7 +110,7 @@ def test_the_api_starts_answers_and_stops(tmp_path: Path, port: int) -> None:
         pass
 
 
-def test_a_check_that_nobody_answers_fails(tmp_path: Path, port: int) -> None:
+def test_a_health_check_without_a_server_fails(tmp_path: Path, port: int) -> None:
     api = Laid("api", tmp_path)
     assert api.finish(api.stage.health_check, {"MEMNET_PORT": str(port)})[0] != 0
 
@@ -157,7 +157,7 @@ def test_the_workers_are_indexed_as_azure_s_host_does(tmp_path: Path) -> None:
     assert Path(place) == workers.place
     # It refuses to be asked twice in one process.
     functions.functions_bindings = {}
-    assert names.split() == sorted(function.get_function_name() for function in functions.get_functions())
+    assert names.split() == sorted(str(function.get_function_name()) for function in functions.get_functions())
 
 
 @pytest.mark.parametrize("service", ["issuer", "search", "vault"])
@@ -172,7 +172,7 @@ def test_each_stand_in_starts_answers_and_stops(tmp_path: Path, port: int, servi
         assert list(data.iterdir())
 
 
-def test_what_the_image_of_stand_ins_does_by_itself_is_the_search(tmp_path: Path, port: int) -> None:
+def test_the_default_command_of_the_emulators_is_search(tmp_path: Path, port: int) -> None:
     stand_ins, data = Laid("stand-ins", tmp_path / "image"), tmp_path / "data"
     check = moved(COMPOSE["search"]["healthcheck"]["test"][1:], _7272=str(port))
     command = moved(stand_ins.stage.command, _7272=str(port), DATA=str(data))

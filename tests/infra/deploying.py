@@ -1,5 +1,6 @@
-"""A deployment without Azure: the hooks really run, with tools that note how they are called, and the templates are
-worked out. Revisions come to be, and get traffic, as Container Apps documents it.
+"""A deployment without Azure: the hooks run with recording tools, and the templates are evaluated.
+
+Revisions are created and get traffic as Container Apps documents it.
 """
 
 import json
@@ -33,12 +34,12 @@ case "$*" in
   *"containerapp revision list"*) cat "$REVISIONS" ;;
 esac
 """
-"""Knows the images that were built, and the active revisions, the oldest first: name, health, weight, image."""
+"""Knows the built images, and the active revisions, the oldest first: name, health, weight, image."""
 FAKE_AZD = """#!/bin/sh
 echo "azd $*" >> "$CALLS"
 [ "$1 $2" = "env set" ] && echo "$3=$4" >> "$VALUES"
 """
-"""Keeps the values that were set."""
+"""Records the values that are set."""
 SUBSCRIPTION = {"AZURE_SUBSCRIPTION_ID": "sub"}
 REGISTRY = {"AZURE_CONTAINER_REGISTRY_NAME": "reg", "AZURE_RESOURCE_GROUP": "rg", **SUBSCRIPTION}
 
@@ -48,7 +49,7 @@ class Prompted(Exception):
 
 
 def repository(beside: Path) -> Path:
-    """infra/ in a repository of its own below `beside`, with the tools next to it."""
+    """Create a repository with infra/ below `beside`, with the tools next to it."""
     tree = beside / "tree"
     shutil.copytree(ROOT / "infra", tree / "infra", ignore=shutil.ignore_patterns("main.bicepparam"))
     (tree / ".gitignore").write_text("main.bicepparam\n")
@@ -63,20 +64,20 @@ def repository(beside: Path) -> Path:
 
 
 def git(tree: Path, *words: str) -> str:
-    """What it says."""
+    """Run git and return its output."""
     who = ["-c", "user.name=x", "-c", "user.email=x@x"]
     return subprocess.run(["git", *who, *words], cwd=tree, capture_output=True, text=True, check=True).stdout.strip()
 
 
 def commit(tree: Path) -> str:
-    """Commit all there is, and return the name that a release has by it."""
+    """Commit everything, and return the default name of its release."""
     git(tree, "add", "--all")
     git(tree, "commit", "--quiet", "--allow-empty", "--message", "x")
     return git(tree, "rev-parse", "--short=12", "HEAD")
 
 
 def run(tree: Path, command: str, **variables: str) -> subprocess.CompletedProcess[str]:
-    """A hook, by its name, or as azure.yaml has it."""
+    """Run a hook by its name, or a command of azure.yaml."""
     beside = tree.parent
     environment = {
         "PATH": f"{beside / 'tools'}:{os.environ['PATH']}",
@@ -88,26 +89,26 @@ def run(tree: Path, command: str, **variables: str) -> subprocess.CompletedProce
 
 
 def calls(tree: Path) -> list[str]:
-    """How the tools were called."""
+    """Return the recorded calls of the tools."""
     path = tree.parent / "calls"
     return path.read_text().splitlines() if path.exists() else []
 
 
 def values(tree: Path) -> dict[str, str]:
-    """azd's environment, as the hooks left it."""
+    """Return azd's environment."""
     path = tree.parent / "values"
     return dict(line.split("=", 1) for line in path.read_text().splitlines()) if path.exists() else {}
 
 
 def keep(tree: Path, **given: str) -> None:
-    """What `azd env set` does."""
+    """Set values as `azd env set` does."""
     with (tree.parent / "values").open("a") as kept:
         kept.writelines(f"{name}={value}\n" for name, value in given.items())
 
 
 @dataclass
 class Revision:
-    """What a template was when it was put in place."""
+    """A deployed template."""
 
     name: str
     template: Mapping[str, Any]
@@ -117,7 +118,7 @@ class Revision:
 
     @property
     def image(self) -> str:
-        """With its tag, which is the release."""
+        """The image; its tag is the release."""
         return str(self.template["containers"][0]["image"])
 
     @property
@@ -126,39 +127,39 @@ class Revision:
         return self.image.rpartition(":")[2]
 
     def setting(self, name: str) -> str:
-        """One of its environment."""
+        """Return an environment variable."""
         return str({one["name"]: one["value"] for one in self.template["containers"][0]["env"]}[name])
 
 
 @dataclass
 class Deployment:
-    """azd in a repository, and what it makes."""
+    """azd in a repository, and its deployment."""
 
     tree: Path
     revisions: list[Revision] = field(default_factory=list)
     traffic: list[Mapping[str, Any]] = field(default_factory=list)
-    told: str = ""
-    """What the hooks said at last."""
+    output: str = ""
+    """The output of the last hook."""
 
     def tell(self, **given: str) -> None:
         """`azd env set`."""
         keep(self.tree, **given)
 
     def begin(self, **given: str) -> "Deployment":
-        """The values without which nothing can be provisioned."""
+        """Set the values that provisioning requires."""
         needed = {"AZURE_ENV_NAME": "x", "MEMNET_ISSUER_URL": "i", "MEMNET_AUDIENCE": "a", **SUBSCRIPTION}
         self.tell(**needed | given)
         return self
 
     def up(self) -> None:
-        """azd asks for parameters before it runs a hook, whatever the workflow is."""
+        """Run `azd up`, which reads the parameters before it runs a hook."""
         self._find_parameters()
         for step in AZURE["workflows"]["up"]["steps"]:
             assert step == {"azd": "provision"}
             self.provision()
 
     def provision(self, *, ready: bool = True) -> None:
-        """The hook before, the templates, the outputs, the hook after; a new revision becomes ready or never does."""
+        """Run `azd provision`; a new revision becomes ready, or with `ready=False` never does."""
         self._hook("preprovision")
         plan = self._plan()
         self._apply(plan, ready)
@@ -166,22 +167,22 @@ class Deployment:
         self._hook("postprovision")
 
     def deploy(self, service: str) -> subprocess.CompletedProcess[str]:
-        """The hook that is run before a package goes to its app."""
+        """Run the hook before a package is deployed."""
         return run(self.tree, AZURE["services"][service]["hooks"]["predeploy"]["run"], **values(self.tree))
 
     def serving(self) -> Revision:
-        """The one that everybody's requests go to."""
+        """Return the revision with the traffic."""
         [one] = [one for one in self.traffic if one["weight"] == 100]
         if "revisionName" in one:
             return self._named(one["revisionName"])
         return [revision for revision in self.revisions if revision.active and revision.ready][-1]
 
     def next(self) -> Revision | None:
-        """The one with the label of the same name."""
+        """Return the revision with the label "next"."""
         return self.revisions[-1] if any(one.get("label") == "next" for one in self.traffic) else None
 
     def switched_off(self, colour: str) -> set[str]:
-        """The functions that are off in an app of the workers."""
+        """Return the disabled functions of a worker app."""
         app = self._plan().the("Microsoft.Web/sites", f"func-memnet-{colour}")
         names = [one["name"].split(".") for one in app.at("properties.siteConfig.appSettings")]
         return {name[1] for name in names if name[0] == "AzureWebJobs"}
@@ -202,16 +203,16 @@ class Deployment:
         ]
         (self.tree.parent / "revisions").write_text("".join("\t".join(row) + "\n" for row in rows))
         done = run(self.tree, AZURE["hooks"][name]["run"], **values(self.tree))
-        self.told = done.stdout + done.stderr
+        self.output = done.stdout + done.stderr
         if done.returncode != 0:
-            raise RuntimeError(self.told)
+            raise RuntimeError(self.output)
 
     def _plan(self) -> Plan:
         self._find_parameters()
         return Plan(Tree(self.tree), Scenario("infra/main.bicepparam", values(self.tree)))
 
     def _apply(self, plan: Plan, ready: bool) -> None:
-        """A template other than the newest one's is a new revision; under a name that is there, nothing happens."""
+        """A changed template is a new revision; with an existing name nothing happens."""
         for app in plan.of(APP):
             template = json.loads(json.dumps(app.at("properties.template")))
             suffix = template.pop("revisionSuffix", None) or f"{len(self.revisions) + 1:07}"

@@ -21,7 +21,7 @@ TOKEN = re.compile(
 
 
 class KqlError(Exception):
-    """The query says something that is not among what is understood."""
+    """The query uses something that the evaluator does not support."""
 
 
 @dataclass(frozen=True)
@@ -56,7 +56,7 @@ def run(query: str, tables: Mapping[str, Sequence[Row]]) -> list[dict[str, Any]]
         operator = reader.take("name").text
         step = {"where": _where, "extend": _extend, "project": _project, "summarize": _summarize}.get(operator)
         if step is None:
-            raise KqlError(f"the operator {operator} is not understood")
+            raise KqlError(f"the operator {operator} is not supported")
         rows = step(reader, rows)
     reader.end()
     return rows
@@ -107,7 +107,7 @@ class _Reader:
 
     def end(self) -> None:
         if self.peek().kind != "end":
-            raise KqlError(f"{self.peek().text!r} is not understood")
+            raise KqlError(f"{self.peek().text!r} is not supported")
 
     def named(self) -> Iterator[tuple[str, Expression]]:
         """`Name = expression, …`; one without a name has that of its column, or of bin's first argument."""
@@ -173,7 +173,7 @@ class _Reader:
                 return _constant(int(token.text[:-1]) * SPANS[token.text[-1]])
             case "name":
                 return self._call(token.text) if self.skip("(") else self._column(token.text)
-        raise KqlError(f"{token.text!r} is not understood")
+        raise KqlError(f"{token.text!r} is not supported")
 
     def _column(self, name: str) -> Expression:
         if self.skip("."):
@@ -197,7 +197,7 @@ class _Reader:
             self.aggregates = True
             return _aggregate(name, arguments)
         if name not in _FUNCTIONS:
-            raise KqlError(f"the function {name} is not understood")
+            raise KqlError(f"the function {name} is not supported")
         return lambda row: _FUNCTIONS[name](*(argument(row) for argument in arguments))
 
     def _percentiles(self) -> Expression:
@@ -233,24 +233,24 @@ def _project(reader: _Reader, rows: list[dict[str, Any]]) -> list[dict[str, Any]
 
 def _summarize(reader: _Reader, rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
     reader.aggregates = True
-    told = list(reader.named())
+    columns = list(reader.named())
     reader.aggregates = False
     by = list(reader.named()) if reader.skip("by") else []
     groups: dict[tuple[Any, ...], list[dict[str, Any]]] = {} if by else {(): []}
     for row in rows:
         groups.setdefault(tuple(value(row) for _, value in by), []).append(row)
     return [
-        {**dict(zip((name for name, _ in by), key, strict=True)), **_columns(told, members)}
+        {**dict(zip((name for name, _ in by), key, strict=True)), **_columns(columns, members)}
         for key, members in groups.items()
     ]
 
 
-def _columns(told: Sequence[tuple[str, Expression]], members: list[dict[str, Any]]) -> dict[str, Any]:
-    columns: dict[str, Any] = {}
-    for name, value in told:
+def _columns(columns: Sequence[tuple[str, Expression]], members: list[dict[str, Any]]) -> dict[str, Any]:
+    row: dict[str, Any] = {}
+    for name, value in columns:
         found = value({_GROUP: members})
-        columns |= found if isinstance(found, dict) else {name: found}
-    return columns
+        row |= found if isinstance(found, dict) else {name: found}
+    return row
 
 
 def _nearest(found: Sequence[Any], percentage: int) -> Any:
@@ -299,7 +299,7 @@ def _aggregate(name: str, arguments: Sequence[Expression]) -> Expression:
             return sum(found)
         if not found:
             return None
-        return {"max": max, "min": min, "avg": lambda values: sum(values) / len(values)}[name](found)
+        return sum(found) / len(found) if name == "avg" else max(found) if name == "max" else min(found)
 
     return value
 
@@ -344,4 +344,4 @@ _FUNCTIONS: Mapping[str, Callable[..., Any]] = {
     "bin": _bin,
 }
 _AGGREGATES = {"count": 0, "countif": 1, "sum": 1, "sumif": 2, "max": 1, "min": 1, "avg": 1}
-"""With how many arguments each comes."""
+"""The number of arguments of each."""

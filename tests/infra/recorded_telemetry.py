@@ -15,7 +15,7 @@ TABLE, REQUESTS = "AppMetrics", "AppRequests"
 
 
 class Recording:
-    """Everything that was told while it was open; `rows` and `requests` are complete when it is closed."""
+    """The recorded telemetry; `rows` and `requests` are complete when it is closed."""
 
     def __init__(self) -> None:
         self.rows: list[dict[str, Any]] = []

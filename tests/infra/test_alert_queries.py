@@ -218,16 +218,16 @@ async def test_it_stays_quiet(name: str) -> None:
 
 
 @pytest.mark.parametrize("happening", [failing_amid_probes, failing_amid_attempts, overloaded])
-async def test_nothing_hides_failures_of_the_api(happening: Callable[[Telemetry], None]) -> None:
+async def test_other_requests_do_not_hide_failures(happening: Callable[[Telemetry], None]) -> None:
     assert fires("server-errors", await recorded(happening, part="api"))
 
 
-async def test_a_few_late_replays_say_nothing() -> None:
+async def test_a_few_late_replays_do_not_fire() -> None:
     assert not fires("late-replays", await recorded(replays(in_time=16, late=2, failed=1)))
 
 
 @pytest.mark.parametrize("happening", [quiet_but_for_probes, not_ready])
-async def test_health_checks_are_no_requests(happening: Callable[[Telemetry], None]) -> None:
+async def test_health_checks_are_not_counted(happening: Callable[[Telemetry], None]) -> None:
     assert not fires("server-errors", await recorded(happening, part="api"))
 
 
@@ -236,7 +236,7 @@ async def test_without_telemetry_it_stays_quiet(name: str) -> None:
     assert not fires(name, Recording())
 
 
-async def test_what_workers_tell_does_not_make_up_for_a_silent_api() -> None:
+async def test_telemetry_of_workers_does_not_hide_a_silent_api() -> None:
     assert fires("silent-api", await recorded(gauge(REPLAY_OLDEST_AGE, 0), part="worker"))
 
 
@@ -244,7 +244,7 @@ ON_METRICS = [query for query in WORKBOOK if query.startswith("AppMetrics")]
 
 
 @pytest.mark.parametrize("query", [*QUERIES.values(), *ON_METRICS], ids=[*QUERIES, *map(str, range(len(ON_METRICS)))])
-async def test_it_asks_for_nothing_that_is_not_told(query: str) -> None:
+async def test_a_query_reads_only_recorded_metrics_and_labels(query: str) -> None:
     recording = Recording()
     async with recording.of("worker") as telemetry:
         for metric in METRICS:
@@ -255,9 +255,7 @@ async def test_it_asks_for_nothing_that_is_not_told(query: str) -> None:
     run(query, recording.tables)
 
 
-async def test_the_app_itself_tells_what_the_queries_ask_for(
-    validator: TokenValidator, token: Token, catalog: Catalog
-) -> None:
+async def test_the_app_records_what_the_queries_read(validator: TokenValidator, token: Token, catalog: Catalog) -> None:
     """No sample of ours: requests to the real application, and what of them arrives."""
     recording = Recording()
     async with recording.of("api") as telemetry:

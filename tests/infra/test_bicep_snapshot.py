@@ -40,7 +40,7 @@ def test_the_same_resources_have_no_difference() -> None:
     assert list(bicep_snapshot.differences(PLAN, snapshot())) == []
 
 
-def test_another_value_a_missing_resource_and_a_further_one_are_differences() -> None:
+def test_changed_missing_and_additional_resources_are_differences() -> None:
     other = snapshot()
     other["predictedResources"][1]["properties"]["open"] = True
     (found,) = bicep_snapshot.differences(PLAN, other)

@@ -77,12 +77,12 @@ def test_times_fall_into_bins() -> None:
         "T | project V = Sum / (ItemCount - 1)",
     ],
 )
-def test_what_is_not_understood_is_refused(query: str) -> None:
+def test_unsupported_queries_are_refused(query: str) -> None:
     with pytest.raises(KqlError):
         found(query)
 
 
-def test_it_tells_what_a_query_reads() -> None:
+def test_the_metrics_and_labels_of_a_query() -> None:
     query = 'T | where Name in ("memnet.a", "memnet.b") | extend X = tostring(Properties.x), Y = Properties.y'
     assert metrics_of(query) == {"memnet.a", "memnet.b"}
     assert properties_of(query) == {"x", "y"}

@@ -41,7 +41,7 @@ MISTAKES = {
         "family is required"),
     "what Azure alone sets is set": Mistake(SEARCH, "replicaCount: replicas", "provisioningState: 'succeeded'",
         "read-only", "provisioningState"),
-    "a string stands for a number": Mistake(API, "weight: 100, label: 'serving' }\n        ] :",
+    "a string in place of a number": Mistake(API, "weight: 100, label: 'serving' }\n        ] :",
         "weight: '100', label: 'serving' }\n        ] :", "wrong-type", "string where int is expected"),
     "a parameter of the wrong type is put into a property": Mistake(SEARCH, "replicaCount: replicas",
         "replicaCount: sku", "wrong-type", "string where int is expected"),
@@ -53,12 +53,12 @@ MISTAKES = {
         "Microsoft.Search/service@", "unknown-resource", "Search/service"),
     "a property that is read does not exist": Mistake(STORAGE, "account.properties.primaryEndpoints.blob",
         "account.properties.endpoints.blob", "unknown-property", "endpoints"),
-    "a name that nobody declared": Mistake(STORAGE, "days: softDeleteDays, allow", "days: keptDays, allow",
+    "an undeclared name": Mistake(STORAGE, "days: softDeleteDays, allow", "days: keptDays, allow",
         "undefined", "keptDays"),
     "a function that does not exist": Mistake(MAIN, "toLower(", "lower(", "undefined", "lower"),
-    "a parameter that nobody uses": Mistake(SEARCH, "param sku string", "param sku string\nparam tier string",
+    "an unused parameter": Mistake(SEARCH, "param sku string", "param sku string\nparam tier string",
         "unused", "tier"),
-    "a variable that nobody uses": Mistake(BUS, "var forever", "var never = 1\nvar forever", "unused", "never"),
+    "an unused variable": Mistake(BUS, "var forever", "var never = 1\nvar forever", "unused", "never"),
     "a name that is declared twice": Mistake(SEARCH, "var isPrivate", "param sku int\nvar isPrivate",
         "declared-twice", "sku"),
     "a member that names.json does not have": Mistake(BUS, "names.lockDuration", "names.lockTime", "undefined",
@@ -134,14 +134,14 @@ MISTAKES = {
         "output AZURE_REGISTRY", "differs-from-code", "is no output"),
     "the API runs whatever host was chosen": Mistake(MAIN, "if (apiHost == 'containerApps')",
         "if (apiHost == 'containerApp')", "not-planned", "apiContainerApp"),
-    "a role that nobody has": Mistake('infra/queries/silent-workers.kql', '"memnet-worker"', '"memnet-workers"',
+    "a role without a process": Mistake('infra/queries/silent-workers.kql', '"memnet-worker"', '"memnet-workers"',
         "differs-from-code", "no process reports as memnet-workers"),
     "an alert without a section in the runbook": Mistake(ALERTS, "docs/runbook.md#dead-letters'",
         "docs/runbook.md#dead'", "differs-from-code", "no section dead"),
     "a module that does not take what it is given": Mistake('infra/modules/network.bicep',
         "@allowed(['containerApps', 'appService'])", "@allowed(['containerApps', 'appServices'])",
         "parameter-value", "apiHost is 'appService'"),
-    "a trigger on a queue that nobody fills": Mistake(FUNCTIONS, "QUEUES[JobKind.REPLAY]",
+    "a trigger on a queue without jobs": Mistake(FUNCTIONS, "QUEUES[JobKind.REPLAY]",
         "QUEUES[JobKind.REINDEX]", "differs-from-code",
         "QUEUES[JobKind.REINDEX] is not a job queue, or has two triggers"),
     "a parameter from another variable": Mistake(PROD, "readEnvironmentVariable('MEMNET_ISSUER_URL')",
@@ -156,7 +156,13 @@ MISTAKES = {
         "six fields"),
     "a schedule beyond its range": Mistake(FUNCTIONS, '"*/20 * * * * *"', '"75 * * * * *"', "differs-from-code",
         "'75 * * * * *'"),
-    "messages that nobody completes": Mistake('workers/host.json', '"autoCompleteMessages": true',
+    "a value that the page does not have": Mistake(PROD, "softDeleteDays = 7", "softDeleteDays = 8",
+        "differs-from-code", "softDeleteDays of prod is not 7"),
+    "a parameter that only the page has": Mistake(MAIN, "param alertThresholds object", "param alertLimits object",
+        "differs-from-code", "has no parameter alertThresholds"),
+    "an alert that the page does not have": Mistake('infra/alerts.json', '"index-lag"', '"index-delay"',
+        "differs-from-code", "the table of alerts has no index-delay"),
+    "messages without completion": Mistake('workers/host.json', '"autoCompleteMessages": true',
         '"autoCompleteMessages": false', "differs-from-code", "completes"),
 }  # fmt: skip
 
@@ -166,7 +172,7 @@ def test_a_planted_mistake_is_found(mistake: Mistake) -> None:
     check_that_it_is_found(mistake)
 
 
-def test_what_is_shipped_has_no_finding() -> None:
+def test_the_shipped_templates_have_no_finding() -> None:
     assert check(Tree()) == []
 
 

@@ -43,7 +43,7 @@ ANSWER: list[dict[str, Any]] = [
 ]
 
 
-def test_an_answer_becomes_a_schema() -> None:
+def test_a_response_becomes_a_schema() -> None:
     schema = refresh.convert(KIND, ANSWER)
     assert (schema.version, schema.body) == ("2025-01-01", "resource")
     assert schema.properties("resource") == {"name": ["string", "R"], "id": ["string", "O"], "parts": ["Part[]"]}
@@ -52,7 +52,7 @@ def test_an_answer_becomes_a_schema() -> None:
     assert schema.variant("Choice", "two") is None
 
 
-def test_what_is_not_used_is_named_and_not_kept() -> None:
+def test_unused_types_are_named_without_their_properties() -> None:
     schema = refresh.convert(KIND, ANSWER)
     schema.properties("resource")
     schema.properties("Part")
@@ -61,24 +61,24 @@ def test_what_is_not_used_is_named_and_not_kept() -> None:
     assert kept["types"]["Far"] is None
 
 
-def test_what_is_not_kept_is_told_when_a_template_uses_it() -> None:
+def test_a_used_type_without_properties_is_a_finding() -> None:
     edit = (STORAGE, "accessTier: 'Hot'", "sasPolicy: { sasExpirationPeriod: '1.0:0:0' }")
     (finding,) = check(planted(edit))
     assert (finding.code, "refresh it" in finding.message) == ("schema-missing", True)
 
 
-def test_every_type_that_is_used_is_cached_and_no_other() -> None:
+def test_exactly_the_used_types_are_cached() -> None:
     cached = {path.name for path in schemas.DIRECTORY.iterdir()}
     assert cached == {schemas.file_name(kind) for kind in resource_types(Tree())}
 
 
-def test_no_schema_is_of_a_preview_but_the_one_that_has_no_other_version() -> None:
+def test_only_a_type_without_a_stable_version_is_a_preview() -> None:
     found = {kind: schemas.load_schema(kind) for kind in resource_types(Tree())}
     previews = {kind for kind, schema in found.items() if schema is not None and "preview" in schema.version}
     assert previews == {"Microsoft.Insights/diagnosticSettings"}
 
 
-def test_a_program_that_does_not_know_a_type_is_told(tmp_path: Path) -> None:
+def test_an_unknown_type_is_reported(tmp_path: Path) -> None:
     program = tmp_path / "azmcp"
     program.write_text("#!/bin/sh\necho no\n")
     program.chmod(0o755)
@@ -86,7 +86,7 @@ def test_a_program_that_does_not_know_a_type_is_told(tmp_path: Path) -> None:
         refresh.fetch(str(program), KIND)
 
 
-def test_a_program_is_asked_without_telemetry(tmp_path: Path) -> None:
+def test_the_program_runs_without_telemetry(tmp_path: Path) -> None:
     answer = json.dumps({"results": {"BicepSchemaResult": ANSWER}})
     program = tmp_path / "azmcp"
     program.write_text(f"#!/bin/sh\n[ \"$AZURE_MCP_COLLECT_TELEMETRY\" = false ] && echo '{answer}'\n")

@@ -45,7 +45,7 @@ def test_it_starts_from_its_own_directory_with_its_own_data(target: Path) -> Non
     assert json.loads((target / "host.json").read_text("utf-8"))["version"] == "2.0"
 
 
-def test_it_holds_no_leftovers(target: Path) -> None:
+def test_it_contains_no_leftovers(target: Path) -> None:
     (target / "memnet" / "stray.py").write_text("")
     pack(target)
     left = [path.relative_to(target).as_posix() for path in target.rglob("*")]
@@ -65,13 +65,13 @@ def test_its_requirements_are_pinned_by_hash_and_have_what_the_workers_import(ta
     assert [pin for pin in re.split(r"\n(?=\w)", text) if "--hash=sha256:" not in pin] == []
 
 
-def test_a_directory_of_somebody_else_is_not_removed(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_foreign_directory_is_not_deleted(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (tmp_path / "letter.txt").write_text("dear")
     assert main([str(tmp_path)]) == 1
     assert "not made by this program" in capsys.readouterr().err
     assert (tmp_path / "letter.txt").read_text() == "dear"
 
 
-def test_without_a_directory_it_tells_how_it_is_called(capsys: pytest.CaptureFixture[str]) -> None:
+def test_without_a_directory_it_prints_its_usage(capsys: pytest.CaptureFixture[str]) -> None:
     assert main([]) == 2
     assert "DIRECTORY" in capsys.readouterr().err

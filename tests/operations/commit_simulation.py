@@ -114,7 +114,7 @@ class Process:
         self.cache: dict[str, StoredDocument] = {}
         self.known: set[str] = set()
         ports: Any = self
-        # The key is at hand: reading it beside the document takes an event loop, which would choose the order itself.
+        # The key is cached: reading it next to the document needs an event loop, which would choose the order itself.
         self.vault = Vault(ports, ports, ports, ports, ports)
 
     # DocumentStore
@@ -192,7 +192,7 @@ class Simulation:
         self.reads: list[tuple[int, int, int]] = []
         self.answers: list[tuple[str, str, int, int, int | None]] = []
         self.rules = WriteRules(PROFILE, PROFILE.document_bindings[0], Schema.compile("s", "1", CONTENT))
-        # Looked up by module so that a mutant can stand in.
+        # Imported by module so that a mutant can replace it.
         self.commit_change = importlib.import_module("memnet.operations.documents.write").commit_change
         self.sweep = importlib.import_module("memnet.operations.documents.outbox").sweep_outboxes
         self.processes = [Process(self, f"p{n}") for n in range(processes)]
@@ -244,9 +244,10 @@ class Simulation:
             return decide_patch(command, self.rules, head, proposed_at="2026-02-14T20:00:00Z", proposal_id="")
 
         ports: Any = process
-        return self.commit_change(
+        change: Coroutine[Any, Any, Any] = self.commit_change(
             command, decide, service_of(documents=ports, audit=ports, clock=ports, ids=ports, background=ports)
         )
+        return change
 
     async def ask(self, request: Callable[[Process], Coroutine[Any, Any, Any]]) -> Any:
         process = self.random.choice(self.processes)

@@ -1,4 +1,4 @@
-"""Two users on memory adapters, with something in every store, and an erasure of one of them, watched or not."""
+"""Users on memory adapters with data in every store, and the erasure of one of them, watched or not."""
 
 from collections import Counter
 from dataclasses import dataclass, field, replace
@@ -6,6 +6,7 @@ from datetime import timedelta
 from functools import partial
 from typing import Any
 
+from memnet.adapters.process.background import BackgroundTasks
 from memnet.domain.core.access import Role
 from memnet.domain.core.job import Job, JobKind
 from memnet.domain.core.reason import Reason
@@ -31,7 +32,6 @@ from tests.domain.samples import CATALOG
 from tests.memory_blobs import storage_of
 from tests.operations.replay_scenario import Watch, Watched
 from tests.sample_settings import sample_settings
-from tests.services import arguments
 
 U1, U10, OTHER = UserScope("t1", "u1"), UserScope("t1", "u10"), UserScope("t10", "u1")
 ON_U1, ON_T1 = HoldTarget("t1", "u1"), HoldTarget("t1")
@@ -51,7 +51,7 @@ def alpha(scope: UserScope) -> DocumentKey:
 
 @dataclass
 class ErasureWorld:
-    """The services of one process; every process of the test shares their stores."""
+    """The services of one process; the processes of a test share their stores."""
 
     services: Service = field(default_factory=lambda: in_memory(SETTINGS, CATALOG))
     keys: int = 0
@@ -107,13 +107,13 @@ class ErasureWorld:
         await store_snapshot(scope, "c1", conversation, services, actor=LIVE)
 
     async def live(self, scope: UserScope) -> None:
-        """Something in every store."""
+        """Store data of the user in every store."""
         first = await self.patch(scope, "first")
         await self.patch(scope, "second", IfMatch(first.etag))
         for number in range(5):
             await self.event(scope, f"evt-{number}")
         await self.snapshot(scope, "s1")
-        await self.services.background.drain()
+        await self.drain()
         await sign_checkpoints(self.services)
         await self.services.audit.append_baseline(scope, "doc-1-000000000001", b"{}")
         await self.services.records.write(ItemKey(scope, ItemKind.IMPORTS, "run-1"), b"{}", replaces=None)
@@ -121,39 +121,41 @@ class ErasureWorld:
         await self.services.events.mark(EventKey(scope, "evt-0"), "mark-1")
 
     async def drop(self, name: str) -> None:
-        """Take a blob of the user away behind everybody's back."""
+        """Delete a blob of the user directly in the storage."""
         storage = self.services.user_storage
         (found,) = [one async for one in rows(partial(storage.list, U1)) if one.name == name]
         await storage.delete(U1, found, known_at=self.services.clock.now())
 
-    @property
-    def holding(self) -> dict[str, Any]:
-        """The ports that placing and releasing a hold take."""
-        services = self.services
-        return {"actor": ADMIN, "holds": services.holds, "erasures": services.erasures, "clock": services.clock}
+    async def hold(self, target: HoldTarget = ON_U1, reason: str = "litigation") -> None:
+        await place_hold(target, reason, self.services, actor=ADMIN)
 
-    async def hold(self, place: HoldTarget = ON_U1, reason: str = "litigation") -> None:
-        await place_hold(place, reason, **arguments(**self.holding))
+    async def release(self, target: HoldTarget = ON_U1) -> None:
+        await release_hold(target, "settled", self.services, actor=ADMIN)
 
-    async def release(self, place: HoldTarget = ON_U1) -> None:
-        await release_hold(place, "settled", **arguments(**self.holding))
-
-    async def is_held(self, place: HoldTarget = ON_U1) -> bool:
-        status = await get_hold(place, self.services)
-        return bool(status.covering)
+    async def is_held(self, target: HoldTarget = ON_U1) -> bool:
+        return bool((await get_hold(target, self.services)).covering)
 
     def erasing(self, watch: Watch | None = None) -> Service:
-        """What an erasure takes, each call through `watch`."""
-        erasing = self.services
+        """Return the services with each call of an erasure through `watch`."""
         if watch is None:
-            return erasing
-        search = erasing.search
-        index: Any = Watched("index", search.index, watch)
-        watched: dict[str, Any] = {
-            name: Watched(name.removeprefix("user_"), getattr(erasing, name), watch)
-            for name in ("erasures", "user_storage", "documents", "holds", "queue", "signing")
+            return self.services
+        names = ("erasures", "user_storage", "documents", "holds", "queue", "signing", "users")
+        watched = self.watched(watch, *names)
+        index: Any = Watched("index", watched.search.index, watch)
+        return replace(watched, search=replace(watched.search, index=index))
+
+    def watched(self, watch: Watch, *names: str) -> Service:
+        """Return the services with each call of the named parts through `watch`."""
+        parts: dict[str, Any] = {
+            name: Watched(name.removeprefix("user_"), getattr(self.services, name), watch) for name in names
         }
-        return replace(erasing, **watched, search=replace(search, index=index))
+        return replace(self.services, **parts)
+
+    async def drain(self) -> None:
+        """Wait for the background work."""
+        background = self.services.background
+        assert isinstance(background, BackgroundTasks)
+        await background.drain()
 
     async def request(self, key: str = "forget-1", scope: UserScope = U1, watch: Watch | None = None) -> ErasureStatus:
         return await request_erasure(scope, self.erasing(watch), idempotency_key=key, actor=ADMIN)
@@ -165,7 +167,7 @@ class ErasureWorld:
         return await get_erasure(scope, erasure_id, self.services)
 
     def stored(self, scope: UserScope) -> dict[str, int]:
-        """What there is of a user by kind, looked up in the storage itself."""
+        """Count a user's blobs by kind, directly in the storage."""
         names = storage_of(self.services.user_storage).names()
         return dict(Counter(kind_of(scope, name) for name in names if is_of(scope, name)))
 
@@ -178,7 +180,7 @@ class ErasureWorld:
         return sum(f'"user_id":"{scope.user_id}"'.encode() in hit.data for hit in hits)
 
     async def finish(self) -> None:
-        """Whatever happened before: time passes, and a timer comes by until it is over."""
+        """Run the erasure until it has ended."""
         for _ in range(8):
             self.advance()
             if await self.run() in (Erased.FINISHED, Erased.NOTHING):
@@ -186,5 +188,5 @@ class ErasureWorld:
         raise AssertionError("the erasure does not end")
 
     async def expected(self) -> dict[str, int]:
-        """What the receipt of `live` has to count."""
+        """Return the counts of the receipt after `live`."""
         return self.stored(U1) | {INDEXED: await self.indexed(U1), MESSAGES: 1}

@@ -25,7 +25,7 @@ from tests.services import service_of
 
 
 class TroubledIndex(MemoryEventIndex):
-    """An index that is down, hangs, or refuses some keys, as it is told."""
+    """An index that can be down, hang, or refuse some keys."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -108,7 +108,7 @@ class World:
         return written
 
     async def store(self, *event_ids: str, scope: UserScope = SCOPE, **members: Any) -> list[StoredEvent]:
-        """Store events that nobody indexes."""
+        """Store events without indexing them."""
         stored = [stored_event(event_id, scope=scope, **members) for event_id in event_ids]
         for one in stored:
             await self.events.create(one.key, one.data)

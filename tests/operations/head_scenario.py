@@ -1,4 +1,4 @@
-"""Documents, heads and a key, and the ways in which somebody who can write to the storage takes changes away."""
+"""Documents, checkpoints and a key, and the ways to remove changes with write access to the storage."""
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
@@ -31,7 +31,7 @@ BETA = DocumentKey(SCOPE, "projects", "beta.json")
 
 
 class CountingRecords(RecordStore):
-    """Counts what goes to the store, whose writes can be lost, or be applied and not confirmed, as it is told."""
+    """Counts the calls of a store whose writes can be lost, or be applied and not confirmed."""
 
     def __init__(self, blobs: Blobs) -> None:
         super().__init__(blobs)
@@ -139,7 +139,7 @@ class HeadWorld(Service):
         await self.put_back(key, _as_of(head, records))
 
     async def stored_form(self, record: Record) -> bytes:
-        """The bytes of an open record as they would be stored: whoever has the service's identity can make them."""
+        """Return the stored bytes of an unsealed record, as the service's identity could write them."""
         place = AuditRecordLocation(UserScope(record["tenant_id"], record["user_id"]), record["change_id"])
         data_key = await KeyRing(self.vault).get_or_create(place.scope)
         return audit_record.record_bytes(

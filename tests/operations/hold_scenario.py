@@ -2,7 +2,6 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any
 
 from memnet.adapters.memory.clock import FrozenClock
 from memnet.domain.core.errors import Unavailable
@@ -12,7 +11,7 @@ from memnet.operations.governance.legal_holds import HoldStatus, get_hold, list_
 from memnet.ports import StoreConflict
 from memnet.stores import Blobs, ErasureStore, HoldStore
 from tests.memory_blobs import memory_blobs
-from tests.services import arguments, service_of
+from tests.services import service_of
 
 ON_USER, ON_TENANT = HoldTarget("t1", "u1"), HoldTarget("t1")
 LEGAL, OTHER = Actor("svc-legal", frozenset()), Actor("svc-other", frozenset())
@@ -38,7 +37,7 @@ class TroubledHolds(HoldStore):
 
 @dataclass
 class HoldWorld:
-    """All ports a hold operation takes."""
+    """The parts of a service that holds need."""
 
     clock: FrozenClock = field(default_factory=FrozenClock)
 
@@ -46,22 +45,21 @@ class HoldWorld:
         blobs = memory_blobs(self.clock)
         self.holds, self.erasures = TroubledHolds(blobs), ErasureStore(blobs)
 
-    def ports(self, actor: Actor = LEGAL) -> dict[str, Any]:
-        return {"actor": actor, "holds": self.holds, "erasures": self.erasures, "clock": self.clock}
+        self.service = service_of(holds=self.holds, erasures=self.erasures, clock=self.clock)
 
-    async def place(self, reason: str, place: HoldTarget = ON_USER, actor: Actor = LEGAL) -> HoldStatus:
-        return await place_hold(place, reason, **arguments(**self.ports(actor)))
+    async def place(self, reason: str, target: HoldTarget = ON_USER, actor: Actor = LEGAL) -> HoldStatus:
+        return await place_hold(target, reason, self.service, actor=actor)
 
-    async def release(self, reason: str, place: HoldTarget = ON_USER) -> HoldStatus:
-        return await release_hold(place, reason, **arguments(**self.ports()))
+    async def release(self, reason: str, target: HoldTarget = ON_USER) -> HoldStatus:
+        return await release_hold(target, reason, self.service, actor=LEGAL)
 
-    async def get(self, place: HoldTarget = ON_USER) -> HoldStatus:
-        return await get_hold(place, service_of(holds=self.holds, erasures=self.erasures))
+    async def get(self, target: HoldTarget = ON_USER) -> HoldStatus:
+        return await get_hold(target, self.service)
 
     async def list(self, tenant_id: str = "t1") -> Sequence[HoldChange]:
-        return await list_holds(tenant_id, service_of(holds=self.holds, erasures=self.erasures))
+        return await list_holds(tenant_id, self.service)
 
 
-def told(status: HoldStatus) -> list[tuple[str, str]]:
+def history_of(status: HoldStatus) -> list[tuple[str, str]]:
     """(action, reason) of every change."""
     return [(change.action.value, change.reason) for change in status.changes]

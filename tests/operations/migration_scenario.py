@@ -135,8 +135,8 @@ class Migrating:
         chosen: dict[str, Any] = {"actor": ADMIN, "catalog": self.catalog, **self.ports(), **members}
         return await migrate_unit(UNIT, self.migration(name), **arguments(**chosen))
 
-    async def standings(self, name: str = SPLIT, **members: Any) -> list[str]:
-        return [decision.standing.value for decision in await self.run(name, **members)]
+    async def actions(self, name: str = SPLIT, **members: Any) -> list[str]:
+        return [decision.action.value for decision in await self.run(name, **members)]
 
     async def verify(self, name: str = SPLIT) -> Sequence[tuple[str, str | None, bool]]:
         """(path, difference, whether others changed it since)."""

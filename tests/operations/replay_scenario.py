@@ -1,4 +1,4 @@
-"""Replays on memory adapters: one user with a project, a conversation about it, a model that says what it is told."""
+"""Replays on memory adapters: a user with a project, a conversation about it, and a scripted model."""
 
 import re
 from collections.abc import Awaitable, Callable, Sequence
@@ -35,6 +35,7 @@ from memnet.operations.replay.jobs import get_replay
 from memnet.operations.replay.replays import replay_snapshot
 from memnet.operations.replay.snapshots import StoredSnapshot, store_snapshot
 from memnet.operations.service.backlog import RequeueReport, requeue_jobs
+from memnet.service import Service
 from memnet.stores import AuditLog, DocumentStore, EventStore, JobMarks, RecordStore, Vault
 from tests.domain.samples import CATALOG
 from tests.memory_blobs import memory_blobs, storage_of
@@ -152,6 +153,12 @@ class World:
         self.keys = MemoryTenantKeys(self.ids)
         self.vault = Vault(self.records, self.keys, self.ids, self.clock)
         self.audit = AuditLog(blobs, self.vault)
+
+    @property
+    def service(self) -> Service:
+        """The parts of this world in one object, unwatched."""
+        names = ("documents", "audit", "events", "marks", "records", "vault", "queue", "catalog", "clock", "ids")
+        return service_of(background=self.background, **{name: getattr(self, name) for name in names})
 
     def records_at_rest(self) -> list[bytes]:
         """The bytes of all records that are no documents, audit records and events."""
@@ -274,9 +281,7 @@ class World:
         return found
 
     async def requeue(self) -> RequeueReport:
-        return await requeue_jobs(
-            service_of(records=self.records, marks=self.marks, queue=self.queue, clock=self.clock)
-        )
+        return await requeue_jobs(self.service)
 
     async def told(self, job: Job) -> dict[str, Any]:
         return await get_replay(SCOPE, job.job_id, records=self.records)
@@ -299,9 +304,7 @@ class World:
     async def history(self, key: DocumentKey) -> list[dict[str, Any]]:
         """The audit records of a document, the chain of which is checked up to the document itself."""
         await self.background.drain()
-        await sweep_outboxes(
-            service_of(documents=self.documents, audit=self.audit, clock=self.clock), quiet=timedelta(0)
-        )
+        await sweep_outboxes(self.service, quiet=timedelta(0))
         stored = await self.documents.get(key)
         if stored is None:
             return []

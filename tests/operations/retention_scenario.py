@@ -23,6 +23,7 @@ from memnet.operations.events.write_event import write_event
 from memnet.operations.governance.legal_holds import place_hold, release_hold
 from memnet.operations.governance.retention import AppliedRetention, apply_retention
 from memnet.operations.replay.snapshots import read_snapshot
+from memnet.service import Service
 from memnet.stores import ErasureStore, HoldStore, Search, SearchRegister, UserDirectory, Vault
 from tests.domain.samples import CATALOG
 from tests.memory_blobs import storage_of
@@ -79,6 +80,11 @@ class RetentionWorld(World):
     def search(self) -> Search:
         return Search(self.index, self.register, self.fences)
 
+    @property
+    def service(self) -> Service:
+        """The parts of this world in one object, unwatched."""
+        return replace(super().service, search=self.search, holds=self.holds, erasures=self.fences, users=self.users())
+
     def retention_ports(self, watch: Watch = unwatched) -> dict[str, Any]:
         """What `apply_retention` takes."""
         records: Any = Watched("records", self.records, watch)
@@ -114,19 +120,19 @@ class RetentionWorld(World):
         await place_hold(
             HoldTarget(SCOPE.tenant_id, SCOPE.user_id),
             reason,
-            service_of(holds=self.holds, erasures=self.fences, clock=self.clock),
+            self.service,
             actor=LEGAL,
         )
 
     async def release(self) -> None:
         """Release the legal hold on the user."""
-        service = service_of(holds=self.holds, erasures=self.fences, clock=self.clock)
+        service = self.service
         await release_hold(HoldTarget(SCOPE.tenant_id, SCOPE.user_id), "settled", service, actor=LEGAL)
 
     async def change(self, key: DocumentKey, *ops: dict[str, Any]) -> Seen:
         """A live writer changes a document; what is served then is remembered."""
         result = await self.live(key, *ops)
-        view = await get_document(key, service_of(documents=self.documents, audit=self.audit))
+        view = await get_document(key, self.service)
         found = Seen(key, result.change_id, view.etag, view.document, self.clock.now())
         self.seen.append(found)
         await self.background.drain()
@@ -143,7 +149,7 @@ class RetentionWorld(World):
         await write_event(
             SCOPE,
             Event.model_validate(body | members),
-            service_of(events=self.events, search=self.search, ids=self.ids, background=self.background),
+            self.service,
         )
         await self.background.drain()
         self.written[event_id] = self.clock.now()
@@ -158,9 +164,7 @@ class RetentionWorld(World):
         await read_snapshot(SCOPE, "c1", snapshot_id, actor=LEGAL, vault=self.vault)
 
     async def sweep(self) -> None:
-        await sweep_outboxes(
-            service_of(documents=self.documents, audit=self.audit, clock=self.clock), quiet=timedelta(0)
-        )
+        await sweep_outboxes(self.service, quiet=timedelta(0))
 
     async def rebuilt(self) -> dict[DocumentKey | None, History]:
         found = await rebuilt_histories(SCOPE, documents=self.documents, audit=self.audit)
@@ -239,8 +243,21 @@ class FallsAt:
         raise self.error
 
 
+class Fails:
+    """Raises an error instead of each call whose name has this start, or of the first `times` calls."""
+
+    def __init__(self, name: str, error: Exception, times: int = 1_000) -> None:
+        self.name, self.error, self.times = name, error, times
+
+    async def __call__(self, name: str, call: Call) -> Any:
+        if name.startswith(self.name) and self.times > 0:
+            self.times -= 1
+            raise self.error
+        return await call()
+
+
 class Between:
-    """Does something once, before the first call of a name."""
+    """Does something once, before a call of a name; by default before the first."""
 
     def __init__(self, name: str, do: Callable[[], Awaitable[Any]], number: int = 1) -> None:
         self.name, self.do, self.number, self.count = name, do, number, 0
@@ -262,6 +279,7 @@ __all__ = [
     "SCOPE",
     "STATIC",
     "Between",
+    "Fails",
     "FallsAt",
     "RetentionWorld",
     "Seen",

@@ -2,6 +2,7 @@
 
 from collections import Counter
 from dataclasses import dataclass, field
+from datetime import datetime
 from typing import Any
 
 import orjson
@@ -65,10 +66,16 @@ class CountingDocuments(DocumentStore):
             self.in_flight -= 1
 
     async def put(
-        self, key: DocumentKey, data: bytes, summary: DocumentSummary, *, replaces: StorageETag | None
+        self,
+        key: DocumentKey,
+        data: bytes,
+        summary: DocumentSummary,
+        *,
+        replaces: StorageETag | None,
+        known_at: datetime | None = None,
     ) -> None:
         self.calls["put"] += 1
-        await super().put(key, data, summary, replaces=replaces)
+        await super().put(key, data, summary, replaces=replaces, known_at=known_at)
 
     async def list(self, scope: UserScope, prefix: str, *, limit: int, cursor: str | None) -> Page[Any]:
         self.calls["list"] += 1
@@ -96,7 +103,7 @@ class CountingAudit(AuditLog):
         return await super().read(scope, change_id)
 
     def tamper(self, scope: UserScope, change_id: str, data: bytes | None) -> None:
-        """Put other bytes in a record's place, or take it away: what nobody who goes through the port can do."""
+        """Replace or delete a record directly in the storage."""
         name = f"{scope.prefix}audit/{change_id}.json"
         storage_of(self).drop(name)
         self._known.pop(name, None)
@@ -179,7 +186,7 @@ class Service:
         return found
 
     async def record(self, sequence: int, key: DocumentKey = ALPHA) -> Record:
-        """The record of a change, wherever it stands, opened."""
+        """Return the record of a change, unsealed."""
         (found,) = await read_records(key.scope, await self.head(key), sequence, sequence, audit=self.audit)
         return found
 

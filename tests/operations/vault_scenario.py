@@ -51,7 +51,7 @@ class Steps:
 
 
 class SteppedRecords(RecordStore):
-    """A store whose writes can be lost, or be applied and not confirmed, as it is told."""
+    """A store whose writes can be lost, or be applied and not confirmed."""
 
     def __init__(self, steps: Steps, blobs: Blobs) -> None:
         super().__init__(blobs)
@@ -119,7 +119,7 @@ class TroubledKeys(MemoryTenantKeys):
 
 
 class SentJobs:
-    """A broker that keeps what it is sent, or fails as it is told."""
+    """A broker that records the sent jobs, or fails."""
 
     def __init__(self, steps: Steps) -> None:
         self._steps = steps

@@ -98,10 +98,10 @@ def test_a_sound_migration_is_in_the_catalog(shed: Workshop) -> None:
         ([put("/sources/old/required", False)], "/sources", "at least one is required"),
         ([put("/targets/-", DIG["targets"][0])], "/targets/1", "covers a document of /targets/0"),
         ([*IN_PLACE, put("/sources/old/schema_version", "1.0.0")], f"{TARGET}/schema_version",
-         "is the source's own: in its place a document changes version"),
+         "is the source's version: a migration in place must change it"),
         ([*IN_PLACE, put("/sources/new", DIG["sources"]["old"])], "",
-         "makes a document into itself: then it has one source and one target"),
-        ([*IN_PLACE, put("/sources/old/required", False)], "/sources", "the one source is required"),
+         "migrates in place: it must have one source and one target"),
+        ([*IN_PLACE, put("/sources/old/required", False)], "/sources", "the source must be required"),
     ],
 )  # fmt: skip
 def test_what_is_wrong_is_told(shed: Workshop, changes: list[Any], pointer: str, reason: str) -> None:
@@ -114,7 +114,7 @@ def test_variables_must_be_one_and_everywhere(shed: Workshop) -> None:
     (shed.root / "migrations" / "dig.examples.json").unlink()
     template = [{"op": "remove", "path": f"{TARGET}/path"}, put(f"{TARGET}/path_template", "g/{bed}.json")]
     change(shed, *template)
-    assert problems(shed) == [(FILE, "", "if one place has a variable, all have it")]
+    assert problems(shed) == [(FILE, "", "if one path has a variable, all must have it")]
     other = [{"op": "remove", "path": "/sources/old/path"}, put("/sources/old/path_template", "l/{lawn}.json")]
     change(shed, *template, *other)
     assert problems(shed) == [(FILE, "", "has more than one variable: bed, lawn")]
@@ -125,7 +125,7 @@ def test_two_ways_to_one_version_are_refused(shed: Workshop) -> None:
     change(shed, *IN_PLACE)
     again = jsonpatch.apply_patch(DIG, [*IN_PLACE, put("/migration_id", "rake")])
     shed.write("migrations/rake.json", again)
-    assert problems(shed) == [("migrations/rake.json", TARGET, "is what dig makes already")]
+    assert problems(shed) == [("migrations/rake.json", TARGET, "is already made by dig")]
 
 
 @pytest.mark.parametrize(
@@ -133,7 +133,11 @@ def test_two_ways_to_one_version_are_refused(shed: Workshop) -> None:
     [
         ({}, "", 'must be [{"sources": {...}, "targets": [...]}]'),
         ([{"sources": {}, "targets": []}], "/0", 'must be {"sources": {...}, "targets": [...]} with 1 targets'),
-        ([{**EXAMPLES[0], "targets": [{"plants": []}]}], "/0/targets/0", 'is not what is made: {"plants":["clover"]}'),
+        (
+            [{**EXAMPLES[0], "targets": [{"plants": []}]}],
+            "/0/targets/0",
+            'differs from the result: {"plants":["clover"]}',
+        ),
     ],
 )
 def test_examples_that_do_not_come_true_are_told(shed: Workshop, examples: Any, pointer: str, reason: str) -> None:
@@ -146,7 +150,7 @@ def test_examples_must_obey_the_schemas(shed: Workshop) -> None:
     shed.write("migrations/dig.examples.json", grass)
     (found,) = problems(shed)
     assert found[1] == "/0/targets/0/plants/0"
-    assert found[2].startswith("the schema refuses what is made: ")
+    assert found[2].startswith("the result violates the schema: ")
     shed.write("migrations/dig.examples.json", [{"sources": {"old": {"content": {"weed": 1}}}, "targets": [{}]}])
     places = [place for _, place, _ in problems(shed)]
     assert places[0].startswith("/0/sources/old/content")

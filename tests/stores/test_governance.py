@@ -47,7 +47,7 @@ async def test_changes_are_listed_by_place_and_by_tenant_in_their_order(holds: A
     for limit in (1, 2, 100):
         for place in places:
             own = await pages(lambda cursor, p=place, n=limit: holds.list(p, limit=n, cursor=cursor), limit)
-            assert own == [key for key in keys if key.place == place]
+            assert own == [key for key in keys if key.target == place]
         of_tenant = await pages(lambda cursor, n=limit: holds.list_of_tenant("t1", limit=n, cursor=cursor), limit)
         assert of_tenant == keys[:12]
     assert (await holds.list(HoldTarget("t2"), limit=1, cursor=None)).items == []

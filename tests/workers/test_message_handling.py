@@ -21,12 +21,12 @@ from memnet.domain.core.errors import (
 )
 from memnet.domain.core.job import QUEUES, Job, JobKind, dump, message_id, session_id
 from memnet.domain.core.scope import UserScope
-from memnet.domain.governance.erasure import begun
 from memnet.domain.governance.erasure import dump as dump_erasure
 from memnet.domain.replay.replay import replay_key
 from memnet.operations.replay.jobs import fail_replay, get_replay, retry_replay
 from memnet.service import Service
 from memnet.stores import ErasureStore
+from tests.domain.erasure_samples import erasure
 from tests.workers.samples import JOB, UNKNOWN, clock_of, delivery_of, delivery_with, queue_of, service
 from workers.handlers import CONFLICT, REINDEX, REPLAY
 from workers.message_handling import AbandonMessage, DeadLetter, JobHandler, handle
@@ -316,16 +316,8 @@ async def test_a_failure_during_the_erasure_of_its_user_discards_the_job(
 async def test_a_job_is_retried_while_the_erasure_of_its_user_may_be_withdrawn(
     services: Service, failure: MemnetError
 ) -> None:
-    asked = begun(
-        JOB.scope,
-        "e-1",
-        by="maya",
-        at=services.clock.now(),
-        stores=(),
-        settle=timedelta(minutes=1),
-        last_head_sha256=None,
-    )
-    await services.erasures.write(JOB.scope, dump_erasure(asked), replaces=None)
+    requested = erasure(JOB.scope, started_at=None)
+    await services.erasures.write(JOB.scope, dump_erasure(requested), replaces=None)
     assert await run(Play([failure]), services, attempt=2) is None
     clock_of(services).advance(delay(2))
     assert await sent(services) == (JOB, 3)

@@ -1,12 +1,12 @@
 """An archive of one user: its files, its manifest, and the checks before any of it is used.
 
-    manifest.json           what the archive is of, and the SHA-256 of every other file
+    manifest.json           the archived user, and the SHA-256 of every other file
     documents/{doc_id}.json a document as clients see it, with its ETag and sequence
-    audit/{doc_id}.jsonl    its records in order, their values opened, one a line
-    events.jsonl …          one entry a line, in the order of their names
+    audit/{doc_id}.jsonl    its records in order with unsealed values, one per line
+    events.jsonl …          one entry per line, in the order of their names
 
-An archive may be forged, so every name, number and hash in it is checked against the rest. The hashes show that the
-parts belong together; they do not show who made the archive.
+An archive may be forged, so every name, number and hash in it is checked against the others. The hashes prove that the
+parts belong together; they do not prove who made the archive.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -30,11 +30,11 @@ MANIFEST = "manifest.json"
 MAX_DOCUMENTS = 20_000
 MAX_MANIFEST_BYTES = 32 << 20
 MAX_ENTRY_BYTES = 64 << 20
-"""The longest line, and the longest document: one is in memory at a time."""
+"""The longest line and the longest document; one is in memory at a time."""
 
 
 class EntryKind(StrEnum):
-    """The kinds of entries, stored one a line, other than documents and their records."""
+    """The kinds of entries besides documents and their records."""
 
     EVENTS = "events"
     SNAPSHOTS = "snapshots"
@@ -49,12 +49,12 @@ class EntryKind(StrEnum):
 
 
 def document_file(doc_id: str) -> str:
-    """The name of a document's file. The id, and no path, names it: so nothing in a name can lead anywhere."""
+    """Return the name of a document's file. It contains the id and no path, so that it cannot leave its folder."""
     return f"documents/{doc_id}.json"
 
 
 def audit_file(doc_id: str) -> str:
-    """The name of the file of a document's records."""
+    """Return the name of the file of a document's records."""
     return f"audit/{doc_id}.jsonl"
 
 
@@ -75,14 +75,14 @@ Count = Annotated[int, Field(ge=0)]
 
 
 class Source(_Part):
-    """Whose memory it is."""
+    """The archived user."""
 
     tenant_id: Identifier
     user_id: Identifier
 
 
 class ArchivedDocument(_Part):
-    """The one version of a document that the archive holds, and which binding wrote it last."""
+    """The archived version of a document, and the binding that wrote it last."""
 
     doc_id: Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]{0,99}$")]
     namespace: Identifier
@@ -94,17 +94,17 @@ class ArchivedDocument(_Part):
     schema_id: Identifier
     schema_version: Identifier
     record_hash: Sha256
-    """The hash of its last record: it vouches for all before it."""
+    """The hash of its last record, which covers all records before it."""
     profile_id: Identifier | None
     binding_id: Identifier | None
 
     def key(self, scope: UserScope) -> DocumentKey:
-        """Its place below a user. Raises InvalidIdentifier."""
+        """Return its key below a user. Raises InvalidIdentifier."""
         return DocumentKey(scope, self.namespace, self.path)
 
 
 class UsedProfile(_Part):
-    """A version of a profile that some record names, with the SHA-256 that the record names."""
+    """A version of a profile that a record names, with the SHA-256 in that record."""
 
     profile_id: Identifier
     version: Identifier
@@ -112,7 +112,7 @@ class UsedProfile(_Part):
 
 
 class UsedSchema(_Part):
-    """A version of a schema that some record names; the SHA-256 is None if only deletions name the version."""
+    """A version of a schema that a record names; the SHA-256 is None if only deletions name the version."""
 
     schema_id: Identifier
     version: Identifier
@@ -120,7 +120,7 @@ class UsedSchema(_Part):
 
 
 class ArchivedFile(_Part):
-    """A file and what it must be."""
+    """A file with its size and hash."""
 
     name: str
     bytes: Count
@@ -136,10 +136,10 @@ class Manifest(_Part):
     started_at: str
     finished_at: str
     actor: str | None
-    """Who read the snapshots; None if they were left out."""
+    """The principal that read the snapshots; None if they were left out."""
     documents: list[ArchivedDocument]
     changed_meanwhile: Count
-    """Documents that had changed or appeared by the time the last one was read."""
+    """The number of documents that were changed or created before the last one was read."""
     profiles: list[UsedProfile]
     schemas: list[UsedSchema]
     counts: dict[str, Count]
@@ -148,22 +148,22 @@ class Manifest(_Part):
 
     @property
     def scope(self) -> UserScope:
-        """Whose memory it is."""
+        """The archived user."""
         return UserScope(self.source.tenant_id, self.source.user_id)
 
     @property
     def kinds(self) -> Sequence[EntryKind]:
-        """The kinds of entries in it: all, or all but the snapshots."""
+        """The kinds of entries in the archive: all, or all but the snapshots."""
         return [kind for kind in EntryKind if self.actor is not None or kind is not EntryKind.SNAPSHOTS]
 
     def dump(self) -> bytes:
-        """Write it."""
+        """Serialize the manifest."""
         return canonical(self.model_dump())
 
 
 @dataclass(frozen=True, slots=True)
 class VerifiedArchive:
-    """An archive that was read as a whole and passed every check."""
+    """An archive that has passed every check."""
 
     manifest: Manifest
     sha256: str
@@ -172,17 +172,17 @@ class VerifiedArchive:
 
 
 def refuse(reason: str, member: str | None = None) -> NoReturn:
-    """Raise ArchiveInvalid. A name comes from the archive: it is shortened, and shown without control characters."""
+    """Raise ArchiveInvalid. `member` comes from the archive, so it is shortened, and control characters are escaped."""
     raise ArchiveInvalid(reason=reason, **({} if member is None else {"member": ascii(member[:100])[1:-1]}))
 
 
 def files_digest(files: Iterable[ArchivedFile]) -> str:
-    """The hash of the list of files."""
+    """Return the hash of the list of files."""
     return sha256_hex(canonical([file.model_dump() for file in files]))
 
 
 def check_members(members: Sequence[ArchiveMember]) -> None:
-    """Refuse a directory with a name twice, without a manifest, or with an immoderate one."""
+    """Refuse a directory with a duplicate name, without a manifest, or with one that is too long."""
     names = sorted(member.name for member in members)
     for first, second in pairwise(names):
         if first == second:
@@ -195,7 +195,7 @@ def check_members(members: Sequence[ArchiveMember]) -> None:
 
 
 def read_manifest(data: bytes) -> Manifest:
-    """Read what `Manifest.dump` wrote, and nothing else. Raises ArchiveInvalid."""
+    """Parse exactly what `Manifest.dump` returned. Raises ArchiveInvalid."""
     try:
         members = parse(data)
     except MalformedRequest as error:
@@ -215,7 +215,7 @@ def read_manifest(data: bytes) -> Manifest:
 
 
 def check_manifest(manifest: Manifest, members: Sequence[ArchiveMember]) -> None:
-    """Refuse a manifest that does not agree with itself, or not with the archive's directory."""
+    """Refuse a manifest that contradicts itself or the archive's directory."""
     _check_documents(manifest)
     _check_files(manifest, members)
     for moment in (manifest.started_at, manifest.finished_at, *(row.updated_at for row in manifest.documents)):
@@ -270,9 +270,9 @@ def _check_time(text: str) -> None:
 
 
 def check_schemas(manifest: Manifest, known: Mapping[tuple[str, str], str]) -> None:
-    """Refuse a schema that differs from the one known here under its name; `known` are digests by id and version.
+    """Refuse a schema that differs from the known one of its version; `known` are hashes by id and version.
 
-    The schemas of current contents must be known; those that only earlier versions had need not be.
+    The schemas of current contents must be known; those of earlier versions only need not be.
     """
     listed = {(used.schema_id, used.version): used.sha256 for used in manifest.schemas}
     needed = {(row.schema_id, row.schema_version) for row in manifest.documents if not row.deleted}

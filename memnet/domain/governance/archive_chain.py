@@ -1,6 +1,6 @@
 """The history of one document in an archive: each record is checked against the one before it.
 
-Where retention has removed old records, the first line is the baseline that replaces them; a record always follows it.
+Where retention has deleted old records, the first line is the baseline that replaces them.
 """
 
 from collections import deque
@@ -28,55 +28,55 @@ Texts = dict[tuple[str, str], str | None]
 
 @dataclass
 class Chain:
-    """Reads the records of the document `key` from the first that is kept to the last."""
+    """Reads the records of the document `key` from the first that is stored to the last."""
 
     key: DocumentKey
     doc_id: str
     profiles: Texts = field(default_factory=dict)
     schemas: Texts = field(default_factory=dict)
-    """The versions that its records name. Chains that share both are checked against each other."""
+    """The versions that its records name. Chains that share these are checked against each other."""
     records: int = 0
 
     def __post_init__(self) -> None:
         self.fold = Fold(self.doc_id)
-        self._receipts: deque[AppliedRequest] = deque(maxlen=MAX_RECEIPTS)
+        self._applied: deque[AppliedRequest] = deque(maxlen=MAX_RECEIPTS)
         self._written_by: tuple[str | None, str | None] = (None, None)
         self._newest: Version | None = None
         self._schema: tuple[str, str] = ("", "")
         self._actor = ""
 
     def read(self, data: bytes) -> Record | Baseline:
-        """Take the next line of the archive. Raises BrokenChain."""
+        """Read the next line of the archive. Raises BrokenChain."""
         baseline = baselines.load(data) if self._newest is None else None
         if baseline is not None:
             self.begin(baseline)
             return baseline
         record = read_record(data)
         if record is None:
-            raise BrokenChain(self._next, "the record is not what memnet writes")
-        self.take(record)
+            raise BrokenChain(self._next, "the record is not in the form that memnet writes")
+        self.add(record)
         return record
 
     def begin(self, baseline: Baseline) -> bytes:
         """Begin with a baseline; return its bytes. Raises BrokenChain, also if its content is sealed."""
         if (baseline.key, baseline.doc_id) != (self.key, self.doc_id):
-            raise BrokenChain(self._next, "the baseline speaks of another document")
+            raise BrokenChain(self._next, "the baseline is of another document")
         if baseline.sequence < 1:
-            raise BrokenChain(self._next, "the baseline is of no change")
+            raise BrokenChain(self._next, "the baseline has no sequence")
         self.fold, self._newest = baseline.fold(), baseline.version()
         self._note(baseline.schema_id, baseline.schema_version, baseline.schema_sha256, baseline.actor)
         self.records += 1
         return baselines.dump(baseline)
 
-    def take(self, record: Record) -> bytes:
-        """Take the next record; return its bytes. Raises BrokenChain."""
-        place = tuple(record.get(name) for name in ("tenant_id", "user_id", "namespace", "path"))
-        if place != (self.key.scope.tenant_id, self.key.scope.user_id, self.key.namespace, self.key.path):
-            raise BrokenChain(self._next, "the record speaks of another document")
+    def add(self, record: Record) -> bytes:
+        """Add the next record; return its bytes. Raises BrokenChain."""
+        location = tuple(record.get(name) for name in ("tenant_id", "user_id", "namespace", "path"))
+        if location != (self.key.scope.tenant_id, self.key.scope.user_id, self.key.namespace, self.key.path):
+            raise BrokenChain(self._next, "the record is of another document")
         named = self._next
         try:
             version = self.fold.take(record)
-            self._receipts.append(self._receipt(record))
+            self._applied.append(self._request(record))
             self._note(record["schema_id"], record["schema_version"], record["schema_sha256"], record["actor"])
             if record["profile_id"] is not None:
                 version_of = (record["profile_id"], record["profile_version"])
@@ -113,7 +113,7 @@ class Chain:
             raise BrokenChain(newest.change_id, "the record has a member of another type") from error
 
     def document(self) -> bytes:
-        """The one line of the document's file. Raises BrokenChain if there was no record."""
+        """Return the line of the document's file. Raises BrokenChain without a record."""
         newest = self._version()
         return canonical(
             {
@@ -127,7 +127,7 @@ class Chain:
         )
 
     def envelope(self) -> Envelope:
-        """The document's blob with an empty outbox. Raises BrokenChain if there was no record."""
+        """Return the document's blob with an empty outbox. Raises BrokenChain without a record."""
         newest = self._version()
         return Envelope(
             doc_id=self.doc_id,
@@ -144,7 +144,7 @@ class Chain:
                 record_hash=self.fold.previous_hash,
                 created_sequence=newest.created_sequence,
                 outbox=(),
-                receipts=tuple(self._receipts),
+                receipts=tuple(self._applied),
             ),
         )
 
@@ -157,8 +157,8 @@ class Chain:
             raise BrokenChain(self._next, "the record is missing")
         return self._newest
 
-    def _receipt(self, record: Record) -> AppliedRequest:
-        """The receipt that the change left in the blob, made from its record."""
+    def _request(self, record: Record) -> AppliedRequest:
+        """Return the applied request that the change stored in the blob."""
         return AppliedRequest(
             key_hash=key_hash(self.key, record["actor"], record["idempotency_key"]),
             request_hash=record["request_hash"],
@@ -182,7 +182,7 @@ class Chain:
 
 
 def is_valid(content: Json, schema: Schema) -> bool:
-    """Whether the service could have written this content."""
+    """Return whether the service could have written this content."""
     try:
         check_depth({ROOT: content}, MAX_DEPTH)
     except MalformedRequest:

@@ -25,22 +25,22 @@ ACCESS = frozenset({"access_id", "accessed_at", "principal", "roles", "conversat
 
 
 @dataclass(frozen=True, slots=True)
-class StoredRecord:
-    """A record as it is stored; `closed` is False for a replay or conflict that had not ended."""
+class StoredItem:
+    """A stored item; `closed` is False for a replay or conflict that had not ended."""
 
     key: ItemKey
     data: bytes
     closed: bool = True
 
 
-Entry = StoredEvent | Snapshot | StoredRecord
+Entry = StoredEvent | Snapshot | StoredItem
 
 
 class Lines:
-    """Cuts the chunks of a file into lines. Raises ArchiveInvalid for one that is too long or does not end."""
+    """Splits the chunks of a file into lines. Raises ArchiveInvalid for one that is too long or has no end."""
 
     def __init__(self, file: str) -> None:
-        """`file` is named in what is refused."""
+        """`file` is named in errors."""
         self._file = file
         self._rest: list[bytes] = []
         self._length = 0
@@ -67,17 +67,17 @@ class Lines:
 
 
 def replay_line(data: bytes) -> bytes:
-    """The public part of a stored replay. Raises HistoryCorrupt."""
+    """Return the unsealed part of a stored replay. Raises HistoryCorrupt."""
     return _public(replays.dump(replays.load(data)))
 
 
 def conflict_line(data: bytes) -> bytes:
-    """The public part of a stored conflict. Raises HistoryCorrupt."""
+    """Return the unsealed part of a stored conflict. Raises HistoryCorrupt."""
     return _public(conflicts.dump(conflicts.load(data)))
 
 
-def is_same(entry: StoredRecord, data: bytes) -> bool:
-    """Whether a stored record is the archived one, sealed parts aside."""
+def is_same(entry: StoredItem, data: bytes) -> bool:
+    """Return whether a stored item equals the archived one, apart from sealed parts."""
     if entry.data == data:
         return True
     line = {ItemKind.REPLAYS: replay_line, ItemKind.CONFLICTS: conflict_line}.get(entry.key.kind)
@@ -88,25 +88,25 @@ def is_same(entry: StoredRecord, data: bytes) -> bool:
 
 
 def read_entry(kind: EntryKind, scope: UserScope, line: bytes) -> Entry:
-    """Read a line of the user `scope`. Raises ArchiveInvalid unless it is such an entry in canonical form."""
+    """Parse a line of the user `scope`. Raises ArchiveInvalid unless it is such an entry in canonical form."""
     try:
         entry = READERS[kind](scope, line)
     except (MemnetError, ValueError, KeyError, TypeError, AttributeError):
         entry = None
     if entry is None:
-        refuse(f"a line is none of the user's {kind}", kind.file)
+        refuse(f"a line is not one of the user's {kind}", kind.file)
     return entry
 
 
 def entry_name(entry: Entry) -> str:
-    """The sort key of entries: the end of the blob's name."""
+    """Return the sort key of an entry: the end of its blob name."""
     if isinstance(entry, StoredEvent):
         return f"{entry.key.event_id}.json"
     return f"{entry.key.name}.json"
 
 
 def moved(entry: Entry, scope: UserScope) -> Entry | None:
-    """Return the same entry below another user, or None for a kind that is not moved."""
+    """Return the entry below another user, or None for a kind that is not imported there."""
     if isinstance(entry, StoredEvent):
         return events.place(entry.event.model_copy(update={"tenant_id": None, "user_id": None}), scope)
     if isinstance(entry, Snapshot):
@@ -130,18 +130,18 @@ def _snapshot(scope: UserScope, line: bytes) -> Snapshot | None:
     return found if found.dump() == line else None
 
 
-def _replay(scope: UserScope, line: bytes) -> StoredRecord | None:
+def _replay(scope: UserScope, line: bytes) -> StoredItem | None:
     found: Replay = replays.load(_sealed_away(line))
     data = replays.dump(found)
     own = found.scope == scope and _public(data) == line
-    return StoredRecord(found.key, data, closed=found.finished) if own else None
+    return StoredItem(found.key, data, closed=found.finished) if own else None
 
 
-def _conflict(scope: UserScope, line: bytes) -> StoredRecord | None:
+def _conflict(scope: UserScope, line: bytes) -> StoredItem | None:
     found: Conflict = conflicts.load(_sealed_away(line))
     data = conflicts.dump(found)
     own = found.scope == scope and _public(data) == line
-    return StoredRecord(found.key, data, closed=found.status is not ConflictStatus.OPEN) if own else None
+    return StoredItem(found.key, data, closed=found.status is not ConflictStatus.OPEN) if own else None
 
 
 def _sealed_away(line: bytes) -> bytes:
@@ -149,13 +149,13 @@ def _sealed_away(line: bytes) -> bytes:
     return canonical({**members, "sealed": None})
 
 
-def _access(scope: UserScope, line: bytes) -> StoredRecord | None:
+def _access(scope: UserScope, line: bytes) -> StoredItem | None:
     members = orjson.loads(line)
     if not isinstance(members, dict) or members.keys() != ACCESS or canonical(members) != line:
         return None
     if not all(isinstance(value, list if name == "roles" else str) for name, value in members.items()):
         return None
-    return StoredRecord(ItemKey(scope, ItemKind.ACCESSES, members["access_id"]), line)
+    return StoredItem(ItemKey(scope, ItemKind.ACCESSES, members["access_id"]), line)
 
 
 READERS: Mapping[EntryKind, Callable[[UserScope, bytes], Entry | None]] = MappingProxyType(

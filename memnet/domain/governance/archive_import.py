@@ -1,10 +1,9 @@
-"""The import of an archive: the outcome of each part, the requests that create documents, the record of the run."""
+"""The import of an archive: the outcomes, the requests that create documents, and the record of the run."""
 
 from collections import Counter
 from dataclasses import dataclass, field
 from datetime import datetime
 from enum import StrEnum
-from typing import Any
 
 from memnet.domain.catalog.catalog import Catalog
 from memnet.domain.core.canonical_json import canonical
@@ -13,20 +12,20 @@ from memnet.domain.core.scope import Actor, DocumentKey, Json, UserScope
 from memnet.domain.core.timestamps import to_text
 from memnet.domain.core.user_item import ItemKind, dated_key
 from memnet.domain.documents.commands import IfAbsent, ReplaceDocument
-from memnet.domain.governance.archive import ArchivedDocument, Source, VerifiedArchive
-from memnet.domain.governance.archive_entry import StoredRecord
+from memnet.domain.governance.archive import ArchivedDocument, VerifiedArchive
+from memnet.domain.governance.archive_entry import StoredItem
 
 
 class ImportOutcome(StrEnum):
-    """The outcome of a part; on a dry run, the outcome it would have."""
+    """The outcome of a document or entry; in a dry run, the outcome it would have."""
 
     CREATED = "created"
     THERE = "there"
-    """It exists already, as it is in the archive."""
+    """It exists and equals the archived one."""
     KEPT = "kept"
-    """Another item has its name, and was left as it is."""
+    """Another item has its name and was left unchanged."""
     LEFT_OUT = "left_out"
-    """It cannot be imported there: see docs/export.md."""
+    """It cannot be imported there (docs/export.md)."""
 
 
 @dataclass(slots=True)
@@ -36,19 +35,19 @@ class ImportReport:
     archive: VerifiedArchive
     documents: list[tuple[ArchivedDocument, ImportOutcome]] = field(default_factory=list)
     entries: Counter[tuple[str, ImportOutcome]] = field(default_factory=Counter)
-    """How many entries of a kind had an outcome."""
+    """The number of entries by kind and outcome."""
 
     @property
     def complete(self) -> bool:
-        """Whether no part was refused because another item has its name."""
-        fates = {fate for _, fate in self.documents} | {fate for _, fate in self.entries}
-        return ImportOutcome.KEPT not in fates
+        """Whether no document or entry was skipped because another item has its name."""
+        outcomes = {outcome for _, outcome in (*self.documents, *self.entries)}
+        return ImportOutcome.KEPT not in outcomes
 
 
 def governing(row: ArchivedDocument, catalog: Catalog, target: UserScope, actor: Actor) -> tuple[str, str]:
-    """Return the profile and the binding that an archived document is created by: those that wrote it last.
+    """Return the profile and binding to create an archived document under: those that wrote it last.
 
-    If only a baseline is left of its history, use the first that fits the document. Raises BindingNotFound.
+    If only a baseline is left of its history, return the first that covers the document. Raises BindingNotFound.
     """
     if row.profile_id is not None and row.binding_id is not None:
         return row.profile_id, row.binding_id
@@ -71,15 +70,13 @@ def creation(
     *,
     dry_run: bool,
 ) -> ReplaceDocument:
-    """The change that creates an archived document below another user, by the profile and binding of `rule`.
+    """Return the write that creates an archived document below another user, under the profile and binding of `rule`.
 
     The same archive makes the same request.
     """
-    source: Source = archive.manifest.source
-    origin: dict[str, Any] = {
+    origin: dict[str, Json] = {
         "archive_sha256": archive.sha256,
-        "tenant_id": source.tenant_id,
-        "user_id": source.user_id,
+        **archive.manifest.source.model_dump(),
         "doc_id": row.doc_id,
         "sequence": row.sequence,
         "record_hash": row.record_hash,
@@ -100,14 +97,13 @@ def creation(
     )
 
 
-def run_record(archive: VerifiedArchive, target: UserScope, actor: Actor, now: datetime, unique: str) -> StoredRecord:
-    """The record of one run: who imported which archive, and when."""
-    source = archive.manifest.source
+def run_record(archive: VerifiedArchive, target: UserScope, actor: Actor, now: datetime, unique: str) -> StoredItem:
+    """Return the record of one run: who imported which archive, and when."""
     data = {
         "archive_sha256": archive.sha256,
         "imported_at": to_text(now),
         "principal": actor.principal,
-        "source": {"tenant_id": source.tenant_id, "user_id": source.user_id},
+        "source": archive.manifest.source.model_dump(),
         "target": {"tenant_id": target.tenant_id, "user_id": target.user_id},
     }
-    return StoredRecord(dated_key(target, ItemKind.IMPORTS, now, unique), canonical(data))
+    return StoredItem(dated_key(target, ItemKind.IMPORTS, now, unique), canonical(data))

@@ -1,4 +1,4 @@
-"""Find the user of a dead letter, of the broker's or of the workers'."""
+"""Find the user of a dead letter of the broker or of the workers."""
 
 import base64
 from typing import Any
@@ -11,9 +11,9 @@ from memnet.domain.governance.erasure import Whose
 
 
 def is_about(scope: Whose, body: bytes, session: str | None) -> bool:
-    """Whether a message is about the user, or about the tenant and none of its users.
+    """Return whether a message is about the user, or about the tenant and none of its users.
 
-    Its job says so or, if it holds no readable one, its session does.
+    Its job names them; its session does if the job is unreadable.
     """
     try:
         job = load(body)

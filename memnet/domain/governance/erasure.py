@@ -1,11 +1,9 @@
-"""The erasure of all that is stored of a user: a fence against writers, and the journal of what was removed.
+"""The erasure of a user's memory: one record that is a fence against writers and the journal of the deletions.
 
-One record is both. It exists from the acceptance until the receipt, outside of the user's prefix. Every step is a
-conditional write of it: a process that takes over continues where the last one was, and that one stops at its next
-step.
+It exists from the request until the receipt, outside of the user's prefix. Each step is a conditional write of it: a
+process that takes over continues after the last step, and the superseded process fails at its next one.
 """
 
-import math
 import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -29,13 +27,21 @@ from memnet.domain.events.index_layout import REGISTER, tenant_record
 from memnet.domain.governance.legal_hold import HoldTarget, tenant_prefix
 
 FENCES = "erasing/"
-"""Where the running erasures lie."""
+"""The prefix of the fences."""
 CLEAN_SCANS = 2
-"""The number of full scans in a row that must find nothing before a receipt is signed."""
+"""The number of consecutive full scans that must find nothing before a receipt is signed."""
+
+
+class Status(StrEnum):
+    """The status of an erasure. PARTIAL: it has ended, and some data remains."""
+
+    RUNNING = "running"
+    COMPLETE = "complete"
+    PARTIAL = "partial"
 
 
 class Store(StrEnum):
-    """Where something of a user can be."""
+    """A store that can hold data of a user."""
 
     BLOBS = "blobs"
     INDEX = "index"
@@ -51,28 +57,28 @@ _COPY = re.compile(r"((versionid|snapshot)=[0-9A-Za-z:.-]{1,64})?")
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """Something that is stored of a user, as it was listed: what has another tag by now is something else."""
+    """A listed blob of a user; with another tag it has changed since."""
 
     name: str
     tag: StorageETag
     copy: str = ""
-    """Empty for the blob itself, else which earlier copy of it: "versionid=..." or "snapshot=..."."""
+    """The earlier copy: "versionid=..." or "snapshot=..."; empty for the blob itself."""
     kept_until: datetime | None = None
-    """Set for what is deleted already: until then the storage keeps it recoverable, and refuses to remove it."""
+    """Set for a soft-deleted blob: until then it can be recovered, and the storage refuses to delete it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Erasure:
-    """A running erasure as its record has it."""
+    """The record of a running erasure."""
 
     scope: UserScope
     erasure_id: str
     requested_by: str
     accepted_at: str
     stores: tuple[Store, ...]
-    """Those that any process which worked on it knows of; all of them have to be found empty."""
+    """The stores that must be empty before it ends."""
     settle_seconds: int
-    """How long writes that began before may still arrive, in the settings of the process that accepted it."""
+    """How long earlier writes may still arrive, by the settings of the process that accepted it."""
     started_at: str | None = None
     """When the fence was known to exist and no legal hold was found. None: nothing was deleted yet."""
     removed: Mapping[str, int] = field(default_factory=dict)
@@ -81,31 +87,31 @@ class Erasure:
     """The blobs being deleted: recorded before the first deletion, so that none is counted twice."""
     clean_scans: int = 0
     failing: Mapping[str, str] = field(default_factory=dict)
-    """The stores in which the last run failed, and the code of the error."""
+    """The stores in which the last run failed, with the error code."""
     last_head_sha256: str | None = None
-    """The hash of the newest signed head there was, which ties the receipt to what somebody may have kept."""
+    """The hash of the newest checkpoint at the request, which links the receipt to exported checkpoints."""
 
     def settled_at(self, settle: timedelta) -> datetime | None:
-        """The time from which no write can arrive that began before the fence; None if the erasure has not started.
+        """Return when no write that began before the fence can arrive any more; None before the erasure has started.
 
-        The longer of both times to wait counts.
+        The longer of `settle` and `settle_seconds` counts.
         """
         wait = max(settle, timedelta(seconds=self.settle_seconds))
         return None if self.started_at is None else from_text(self.started_at) + wait
 
 
 def fence_name(scope: UserScope) -> str:
-    """The name of the blob of a user's erasure."""
+    """Return the blob name of a user's fence."""
     return f"{fences_of(scope.tenant_id)}{scope.user_id}.json"
 
 
 def fences_of(tenant_id: str | None) -> str:
-    """Where the fences of a tenant lie, or all. Raises InvalidIdentifier."""
+    """Return the prefix of a tenant's fences, or of all fences. Raises InvalidIdentifier."""
     return FENCES if tenant_id is None else f"{FENCES}{check_identifier('tenant_id', tenant_id)}/"
 
 
 def fenced(name: str) -> UserScope | None:
-    """Whose fence this blob is; None for a blob that is none."""
+    """Return the user whose fence has this blob name, or None if it is no name of a fence."""
     match name.removeprefix(FENCES).split("/"):
         case [tenant_id, file] if file.endswith(".json"):
             try:
@@ -116,16 +122,16 @@ def fenced(name: str) -> UserScope | None:
 
 
 def erasure_id_of(scope: UserScope, idempotency_key: str) -> str:
-    """Return the id of a request's erasure: the same request again is the same erasure, also after it has ended.
+    """Return the id of a request's erasure; a repeated request has the same id, also after the erasure has ended.
 
-    The key is what keeps others from finding the user by the id.
+    The hash includes the key, so that the id does not identify the user.
     """
     return sha256_hex(canonical(["erasure", scope.tenant_id, scope.user_id, idempotency_key]))[:32]
 
 
 @dataclass(frozen=True, slots=True)
 class TenantScope:
-    """A whole tenant, where a user could be named as well. Raises InvalidIdentifier."""
+    """A whole tenant, where a function accepts a user or a tenant. Raises InvalidIdentifier."""
 
     tenant_id: str
     user_id: None = None
@@ -135,7 +141,7 @@ class TenantScope:
 
     @property
     def prefix(self) -> str:
-        """Where the memory of the tenant's users lies."""
+        """The prefix of the tenant's users."""
         return f"tenants/{self.tenant_id}/"
 
 
@@ -143,7 +149,7 @@ Whose = UserScope | TenantScope
 
 
 def prefixes_of(scope: Whose) -> Sequence[str]:
-    """Where anything of a user or tenant can lie, a user's keys first: without them what was sealed is dead at once.
+    """Return all prefixes of a user or tenant, a user's keys first: once deleted, sealed data is unreadable.
 
     A prefix without a slash at the end is the name of a single blob.
     """
@@ -167,13 +173,13 @@ def prefixes_of(scope: Whose) -> Sequence[str]:
 
 
 def is_of(scope: Whose, name: str) -> bool:
-    """Whether a blob of this name is the user's or tenant's; none is whose name leads out of its folder in a URL."""
+    """Return whether the blob is the user's or tenant's. No name with "." or ".." segments is."""
     is_below = any(name.startswith(one) if one.endswith("/") else name == one for one in prefixes_of(scope))
     return is_below and not {".", ".."} & set(name.split("/"))
 
 
 def user_of(scope: TenantScope, name: str) -> UserScope | None:
-    """Whose of the tenant's users a blob is; None for what is the tenant's own."""
+    """Return the tenant's user that a blob belongs to, or None if it belongs to the tenant itself."""
     match name.split("/"):
         case ["tenants" | "holds", scope.tenant_id, "users", user_id, *_]:
             pass
@@ -190,41 +196,19 @@ def user_of(scope: TenantScope, name: str) -> UserScope | None:
 
 
 def kind_of(scope: UserScope, name: str) -> str:
-    """Return the kind of a user's blob: the folder below the user's prefix, "marks" or "holds"."""
+    """Return the kind of a user's blob: its folder below the user's prefix, or "marks" or "holds"."""
     if name.startswith(scope.prefix):
         return name.removeprefix(scope.prefix).partition("/")[0]
     return "holds" if name.startswith(HoldTarget(scope.tenant_id, scope.user_id).prefix) else "marks"
 
 
-def begun(
-    scope: UserScope,
-    erasure_id: str,
-    *,
-    by: str,
-    at: datetime,
-    stores: tuple[Store, ...],
-    settle: timedelta,
-    last_head_sha256: str | None,
-) -> Erasure:
-    """An erasure that was asked for."""
-    return Erasure(
-        scope=scope,
-        erasure_id=erasure_id,
-        requested_by=by,
-        accepted_at=to_text(at),
-        stores=stores,
-        settle_seconds=math.ceil(settle.total_seconds()),
-        last_head_sha256=last_head_sha256,
-    )
-
-
 def started(erasure: Erasure, now: datetime) -> Erasure:
-    """Record that the fence exists and no legal hold forbids the erasure; the first time counts."""
+    """Record that the fence exists and no legal hold was found; the first time counts."""
     return replace(erasure, started_at=erasure.started_at or to_text(now))
 
 
 def begin_batch(erasure: Erasure, batch: Sequence[Found]) -> Erasure:
-    """Count this as removed, which it will be whatever happens now."""
+    """Record the batch before its first deletion, and count it as deleted: any process finishes it."""
     return replace(counted(erasure, _kinds(erasure, batch)), batch=tuple(batch), clean_scans=0)
 
 
@@ -239,7 +223,7 @@ def _kinds(erasure: Erasure, found: Sequence[Found]) -> Counter[str]:
 
 
 def counted(erasure: Erasure, found: Mapping[str, int]) -> Erasure:
-    """Count what was removed."""
+    """Add deleted items by kind."""
     found = {kind: number for kind, number in found.items() if number}
     if not found:
         return erasure
@@ -248,17 +232,17 @@ def counted(erasure: Erasure, found: Mapping[str, int]) -> Erasure:
 
 
 def scanned(erasure: Erasure, *, clean: bool) -> Erasure:
-    """Note a whole scan of all stores."""
+    """Record a full scan of all stores."""
     return replace(erasure, clean_scans=erasure.clean_scans + 1 if clean else 0)
 
 
 def is_proven(erasure: Erasure) -> bool:
-    """Whether enough scans in a row were clean."""
+    """Return whether enough consecutive scans were clean."""
     return erasure.clean_scans >= CLEAN_SCANS
 
 
 def dump(erasure: Erasure) -> bytes:
-    """Write it."""
+    """Serialize an erasure."""
     return canonical(
         {
             "erasure_version": 1,
@@ -280,8 +264,7 @@ def dump(erasure: Erasure) -> bytes:
 
 
 def load(scope: UserScope, data: bytes) -> Erasure:
-    """Read what `dump` wrote of this user's erasure. Raises HistoryCorrupt: a fence that cannot be read is still
-    one."""
+    """Parse what `dump` returned for this user. Raises HistoryCorrupt: an unreadable fence is still a fence."""
     try:
         members: dict[str, Any] = orjson.loads(data)
         found = Erasure(
@@ -310,7 +293,7 @@ def _time(text: str | None) -> str | None:
 
 
 def _is_sound(found: Erasure) -> bool:
-    """Return whether every member has its type and the batch is the user's: the next process trusts them."""
+    """Return whether every member has its type and the batch is the user's: the next process relies on them."""
     numbers = [*found.removed.values(), found.clean_scans, found.settle_seconds]
     texts: list[Any] = [found.requested_by, *found.failing.values(), *(one.tag for one in found.batch)]
     texts += [] if found.last_head_sha256 is None else [found.last_head_sha256]

@@ -1,14 +1,12 @@
-"""The receipt of an erasure: what was removed and what remains, signed, without a word of what it was.
+"""The signed receipt of an erasure: counts of what was deleted and what remains, and no content.
 
-It is verified offline, with the public keys of the service and, to know whose it is, the ids of the user: of those it
-holds a salted hash alone.
+It is verified offline with the public keys of the service. It names the user only by a salted hash of the ids.
 """
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from datetime import datetime, timedelta
-from enum import StrEnum
 from typing import Annotated, Any, Literal
 
 import orjson
@@ -21,11 +19,11 @@ from memnet.domain.core.identifiers import check_identifier
 from memnet.domain.core.scope import UserScope
 from memnet.domain.core.signature import PublicKey, SigningKey
 from memnet.domain.core.timestamps import to_text
-from memnet.domain.governance.erasure import Erasure, Found, kind_of
+from memnet.domain.governance.erasure import Erasure, Found, Status, kind_of
 from memnet.domain.sealing.sealing import from_base64, to_base64
 
 RECEIPTS = "erasures/"
-"""Where the receipts lie: outside of the users' prefixes."""
+"""The prefix of the receipts, outside of the users' prefixes."""
 RECEIPT_VERSION = 1
 PURPOSE = "memnet-erasure-1"
 """The purpose of a receipt's signature."""
@@ -33,44 +31,27 @@ SALT_BYTES = 32
 SIGNATURE_BYTES = 64
 LEGAL_HOLD = "legal_hold"
 SOFT_DELETE = "soft_delete"
-"""Why something remains: an order keeps it, or the storage keeps what was deleted for a while."""
+"""Why data remains: a legal hold, or the storage's soft delete."""
 LATE = "late_writes"
-"""The kinds of data of a user under a hold that may still arrive after the last listing."""
+"""The kind of data under a hold that may still arrive after the last listing."""
 _Count = Annotated[int, Field(ge=0)]
 
 
-class Status(StrEnum):
-    """The status of an erasure. PARTIAL: it has ended, and some data remains."""
+class Remainder(BaseModel):
+    """The remaining data of one kind: how much, why, and until when if that is known."""
 
-    RUNNING = "running"
-    COMPLETE = "complete"
-    PARTIAL = "partial"
-
-
-@dataclass(frozen=True, slots=True)
-class Remainder:
-    """Something that remains: how much of a kind, why, and until when if that is known."""
-
-    kind: str
-    count: int
-    reason: str
-    covers: str | None
-    """The target of the hold that keeps it: "user" or "tenant"; None: no hold does."""
-    until: str | None = None
-
-
-class _Remainder(BaseModel):
-    model_config = ConfigDict(strict=True, extra="forbid")
+    model_config = ConfigDict(strict=True, extra="forbid", frozen=True)
 
     kind: str
     count: _Count
     reason: str
     covers: str | None
+    """The target of the hold that keeps it: "user" or "tenant"; None: no hold."""
     until: str | None
 
 
 class _Members(BaseModel):
-    """The members of every receipt."""
+    """The members of a receipt."""
 
     model_config = ConfigDict(strict=True, extra="forbid")
 
@@ -85,7 +66,7 @@ class _Members(BaseModel):
     finished_at: str
     stores: list[str]
     removed: dict[str, _Count]
-    remaining: list[_Remainder]
+    remaining: list[Remainder]
     clean_scans: _Count
     recoverable_until: str | None
     last_head_sha256: str | None
@@ -95,7 +76,7 @@ class _Members(BaseModel):
 
 @dataclass(frozen=True, slots=True)
 class Receipt:
-    """A receipt as it was read; `members` are all that it says, `data` its bytes."""
+    """A parsed receipt: its members and its bytes."""
 
     members: Mapping[str, Any]
     data: bytes
@@ -106,7 +87,7 @@ class Receipt:
         return Status(self.members["status"])
 
     def is_of(self, scope: UserScope) -> bool:
-        """Whether this user's memory was erased."""
+        """Return whether it is the receipt of this user's erasure."""
         salt = from_base64(self.members["salt"])
         return bool(self.members["user_hash"] == user_hash(scope, salt))
 
@@ -120,13 +101,13 @@ class ErasureStatus:
     accepted_at: str
     removed: Mapping[str, int]
     failing: Mapping[str, str]
-    """The stores that keep it from going on, each with the code of the error."""
+    """The stores that keep it from ending, with the error code."""
     settled_at: str | None
-    """The erasure cannot end before: writes may still arrive. None: it has ended, or the time is not known."""
+    """The erasure cannot end before this time, because writes may still arrive. None: it has ended, or not started."""
     receipt: Mapping[str, Any] | None
 
-    def members(self) -> dict[str, Any]:
-        """As an answer."""
+    def to_json(self) -> dict[str, Any]:
+        """Return the members of the response."""
         return {**asdict(self), "status": self.status.value}
 
 
@@ -145,7 +126,7 @@ def running(erasure: Erasure, settle: timedelta) -> ErasureStatus:
 
 
 def ended(receipt: Receipt) -> ErasureStatus:
-    """The status of one that has its receipt."""
+    """Return the status of an erasure that has its receipt."""
     return ErasureStatus(
         erasure_id=receipt.members["erasure_id"],
         status=receipt.status,
@@ -158,12 +139,12 @@ def ended(receipt: Receipt) -> ErasureStatus:
 
 
 def receipt_name(tenant_id: str, erasure_id: str) -> str:
-    """The name of a receipt's blob. Raises InvalidIdentifier."""
+    """Return the blob name of a receipt. Raises InvalidIdentifier."""
     return f"{receipts_of(tenant_id)}{check_identifier('erasure_id', erasure_id)}.json"
 
 
 def receipts_of(tenant_id: str) -> str:
-    """Where the receipts of a tenant lie. Raises InvalidIdentifier."""
+    """Return the prefix of a tenant's receipts. Raises InvalidIdentifier."""
     return f"{RECEIPTS}{check_identifier('tenant_id', tenant_id)}/"
 
 
@@ -174,9 +155,11 @@ def user_hash(scope: UserScope, salt: bytes) -> str:
 
 def withheld(kept: Mapping[str, int], covers: str) -> Sequence[Remainder]:
     """Return the data that a hold on `covers` keeps, by kind."""
-    # A write in flight may still arrive after the last listing, so these kinds are always named.
-    return [Remainder(kind, count, LEGAL_HOLD, covers) for kind, count in sorted(kept.items())] or [
-        Remainder(LATE, 0, LEGAL_HOLD, covers)
+    # A write in flight may still arrive after the last listing, so the receipt never says that nothing remains.
+    counts = kept or {LATE: 0}
+    return [
+        Remainder(kind=kind, count=count, reason=LEGAL_HOLD, covers=covers, until=None)
+        for kind, count in sorted(counts.items())
     ]
 
 
@@ -188,7 +171,10 @@ def recoverable(scope: UserScope, found: Iterable[Found]) -> Sequence[Remainder]
             kind = kind_of(scope, one.name)
             counts[kind] += 1
             until[kind] = max(until.get(kind, one.kept_until), one.kept_until)
-    return [Remainder(kind, counts[kind], SOFT_DELETE, None, to_text(until[kind])) for kind in sorted(counts)]
+    return [
+        Remainder(kind=kind, count=counts[kind], reason=SOFT_DELETE, covers=None, until=to_text(until[kind]))
+        for kind in sorted(counts)
+    ]
 
 
 def make_receipt(
@@ -199,7 +185,7 @@ def make_receipt(
     salt: bytes,
     key: SigningKey,
 ) -> bytes:
-    """Sign what became of the erasure: PARTIAL if something remains, else COMPLETE."""
+    """Create the signed receipt: PARTIAL if data remains, else COMPLETE."""
     kept = [one.until for one in remaining if one.reason == SOFT_DELETE and one.until is not None]
     members: dict[str, Any] = {
         "receipt_version": RECEIPT_VERSION,
@@ -213,7 +199,7 @@ def make_receipt(
         "finished_at": to_text(finished_at),
         "stores": [store.value for store in erasure.stores],
         "removed": dict(erasure.removed),
-        "remaining": [asdict(one) for one in remaining],
+        "remaining": [one.model_dump() for one in remaining],
         "clean_scans": erasure.clean_scans,
         "recoverable_until": max(kept, default=None),
         "last_head_sha256": erasure.last_head_sha256,
@@ -224,7 +210,7 @@ def make_receipt(
 
 
 def read_receipt(data: bytes) -> Receipt:
-    """Read a receipt. Raises HistoryCorrupt for any bytes that `make_receipt` would not have made."""
+    """Parse a receipt. Raises HistoryCorrupt for any bytes that `make_receipt` does not return."""
     try:
         members: dict[str, Any] = orjson.loads(data)
         shape = _Members.model_validate(members)
@@ -237,12 +223,12 @@ def read_receipt(data: bytes) -> Receipt:
 
 
 def is_whole(text: str, size: int) -> bool:
-    """Whether this is the one text of so many bytes: base64 has bits at its end that it does not look at."""
+    """Return whether this is the canonical base64 text of so many bytes: decoding ignores some trailing bits."""
     raw = from_base64(text)
     return len(raw) == size and to_base64(raw) == text
 
 
 def is_signed(receipt: Receipt, key: PublicKey) -> bool:
-    """Say whether the receipt is what the owner of this key signed."""
+    """Return whether the receipt is signed with this key."""
     unsigned = {name: value for name, value in receipt.members.items() if name != "signature"}
     return signature.holds(key, PURPOSE, canonical(unsigned), from_base64(receipt.members["signature"]))

@@ -1,7 +1,7 @@
-"""A legal hold: an order that nothing of a user, or of a whole tenant, is removed, until it is lifted.
+"""A legal hold: while it is in force, nothing of a user or of a whole tenant is deleted.
 
-Its state is its history: every change is a record of its own, created once, and the newest one is what holds. Each
-names the hash of the one before it, so that none can be altered, or taken out from among the others, unnoticed.
+Each change is a record of its own, created once; the newest one says whether the hold is in force. Each names the hash
+of the one before it, so that an altered or missing change is detected.
 """
 
 from collections.abc import Sequence
@@ -14,15 +14,14 @@ import orjson
 from memnet.domain.core.canonical_json import canonical, sha256_hex
 from memnet.domain.core.errors import HistoryCorrupt, InvalidIdentifier
 from memnet.domain.core.identifiers import check_identifier
-from memnet.domain.core.scope import UserScope
+from memnet.domain.core.scope import Json, UserScope
 
 HOLDS = "holds/"
-"""Where the holds lie: outside of the users' prefixes, so that nothing which empties those takes them along."""
+"""The prefix of all holds, outside of the users' prefixes: deleting a user's prefix does not delete them."""
 HOLD_VERSION = 2
 MAX_REASON = 512
 TENANT = "tenant"
 USERS = "users"
-FIRST_NUMBER = 1
 FIRST_HASH = "0" * 64
 """The previous hash of the first change."""
 
@@ -41,22 +40,22 @@ class HoldTarget:
 
     @property
     def prefix(self) -> str:
-        """Where its changes lie."""
+        """The prefix of its changes."""
         below = TENANT if self.user_id is None else f"{USERS}/{self.user_id}"
         return f"{tenant_prefix(self.tenant_id)}{below}/"
 
 
 @dataclass(frozen=True, slots=True)
 class HoldKey:
-    """One change of the hold on a place; numbers begin with 1 and have no gap."""
+    """One change of the hold on a target; numbers begin with 1 and have no gap."""
 
-    place: HoldTarget
+    target: HoldTarget
     number: int
 
     @property
     def blob_name(self) -> str:
         """The name of its blob; name order is the order of the changes."""
-        return f"{self.place.prefix}{self.number:012d}.json"
+        return f"{self.target.prefix}{self.number:012d}.json"
 
 
 class HoldAction(StrEnum):
@@ -68,7 +67,7 @@ class HoldAction(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class HoldChange:
-    """Who placed or lifted a hold, when, and why."""
+    """Who placed or released a hold, when, and why."""
 
     key: HoldKey
     action: HoldAction
@@ -80,40 +79,38 @@ class HoldChange:
 
     @property
     def holds(self) -> bool:
-        """Whether something is held after it."""
+        """Whether the hold is in force after it."""
         return self.action is HoldAction.PLACED
 
     @property
     def covers(self) -> str:
         """The kind of its target: "user" or "tenant"."""
-        return "tenant" if self.key.place.user_id is None else "user"
+        return "tenant" if self.key.target.user_id is None else "user"
 
-    def members(self) -> dict[str, Any]:
+    def to_json(self) -> dict[str, Json]:
         """Return the members of the response."""
         return {"action": self.action.value, "reason": self.reason, "actor": self.actor, "at": self.at}
 
 
 def tenant_prefix(tenant_id: str) -> str:
-    """Where all holds of a tenant lie. Raises InvalidIdentifier."""
+    """Return the prefix of all holds of a tenant. Raises InvalidIdentifier."""
     return f"{HOLDS}{check_identifier('tenant_id', tenant_id)}/"
 
 
-def places_over(scope: UserScope) -> tuple[HoldTarget, HoldTarget]:
-    """The places a hold on which covers a user."""
+def targets_over(scope: UserScope) -> tuple[HoldTarget, HoldTarget]:
+    """Return the targets whose holds cover a user: the user and the tenant."""
     return HoldTarget(scope.tenant_id, scope.user_id), HoldTarget(scope.tenant_id)
 
 
 def key_of(name: str) -> HoldKey | None:
-    """The change of a blob's name; None for a blob that is no change of a hold."""
+    """Return the key of the change with this blob name, or None if no change has such a name."""
     match name.removeprefix(HOLDS).split("/"):
         case [tenant_id, kind, file] if kind == TENANT:
-            return _key(tenant_id, None, file)
+            user_id = None
         case [tenant_id, kind, user_id, file] if kind == USERS:
-            return _key(tenant_id, user_id, file)
-    return None
-
-
-def _key(tenant_id: str, user_id: str | None, file: str) -> HoldKey | None:
+            pass
+        case _:
+            return None
     number = file.removesuffix(".json")
     if len(number) != 12 or not (number.isascii() and number.isdecimal()):
         return None
@@ -124,32 +121,26 @@ def _key(tenant_id: str, user_id: str | None, file: str) -> HoldKey | None:
 
 
 def dump(change: HoldChange) -> bytes:
-    """Write it."""
-    place = change.key.place
+    """Serialize a change."""
+    target = change.key.target
     return canonical(
         {
             "hold_version": HOLD_VERSION,
-            "tenant_id": place.tenant_id,
-            "user_id": place.user_id,
+            "tenant_id": target.tenant_id,
+            "user_id": target.user_id,
             "number": change.key.number,
             "previous_sha256": change.previous,
-            **change.members(),
+            **change.to_json(),
         }
     )
 
 
 def load(key: HoldKey, data: bytes) -> HoldChange:
-    """Read what `dump` wrote under this key. Raises HistoryCorrupt: what cannot be read may be a hold."""
+    """Parse what `dump` returned for this key. Raises HistoryCorrupt: an unreadable change may be a hold."""
     try:
-        members = orjson.loads(data)
-        change = HoldChange(
-            key,
-            HoldAction(members["action"]),
-            members["reason"],
-            members["actor"],
-            members["at"],
-            members["previous_sha256"],
-        )
+        members: dict[str, Any] = orjson.loads(data)
+        action, previous = HoldAction(members["action"]), members["previous_sha256"]
+        change = HoldChange(key, action, members["reason"], members["actor"], members["at"], previous)
         if dump(change) == data:
             return change
     except (ValueError, KeyError, TypeError):
@@ -157,24 +148,24 @@ def load(key: HoldKey, data: bytes) -> HoldChange:
     raise HistoryCorrupt("A stored legal hold cannot be read.", hold=key.blob_name)
 
 
-def following(newest: HoldChange | None, place: HoldTarget) -> tuple[HoldKey, str]:
-    """The key of the change that comes next, and the hash that it names."""
+def following(newest: HoldChange | None, target: HoldTarget) -> tuple[HoldKey, str]:
+    """Return the key of the next change, and the previous hash that it names."""
     if newest is None:
-        return HoldKey(place, FIRST_NUMBER), FIRST_HASH
-    return HoldKey(place, newest.key.number + 1), sha256_hex(dump(newest))
+        return HoldKey(target, 1), FIRST_HASH
+    return HoldKey(target, newest.key.number + 1), sha256_hex(dump(newest))
 
 
 def check_row(changes: Sequence[HoldChange]) -> None:
-    """Raise HistoryCorrupt unless these are all changes of one place since the first that is left, unaltered, in order.
+    """Raise HistoryCorrupt unless the changes of one target are complete, unaltered and in order.
 
-    The first ones may be gone: an erasure removes them, the oldest first.
+    The first ones may be missing: an erasure deletes the oldest first.
     """
     before: HoldChange | None = None
     for change in changes:
         if before is None:
-            is_next = (change.previous == FIRST_HASH) == (change.key.number == FIRST_NUMBER)
+            is_next = (change.previous == FIRST_HASH) == (change.key.number == 1)
         else:
-            is_next = (change.key, change.previous) == following(before, change.key.place)
+            is_next = (change.key, change.previous) == following(before, change.key.target)
         if not is_next:
             raise HistoryCorrupt("A change of a legal hold is missing or was altered.", hold=change.key.blob_name)
         before = change

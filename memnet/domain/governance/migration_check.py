@@ -1,4 +1,4 @@
-"""Check a migration before it runs: the faults of its form and of its results for its examples."""
+"""Check a migration before it runs: its form, and its results for its examples."""
 
 from collections.abc import Iterator, Mapping
 from itertools import combinations
@@ -17,7 +17,7 @@ Schemas = Mapping[tuple[str, str], Schema]
 
 
 def check_migration(migration: Migration, schemas: Schemas) -> Iterator[Problem]:
-    """Yield every fault. `schemas` are those there are."""
+    """Yield every problem; `schemas` are the known ones."""
     parts: list[tuple[str, Source | Target]] = [(f"/sources/{n}", source) for n, source in migration.sources.items()]
     parts += [(f"/targets/{i}", target) for i, target in enumerate(migration.targets)]
     for at, part in parts:
@@ -35,11 +35,11 @@ def _check_places(migration: Migration, parts: list[tuple[str, Source | Target]]
     if migration.in_place:
         source, target = next(iter(migration.sources.values())), migration.targets[0]
         if len(migration.sources) > 1 or len(migration.targets) > 1:
-            yield Problem("", "makes a document into itself: then it has one source and one target")
+            yield Problem("", "migrates in place: it must have one source and one target")
         elif (source.schema_id, source.schema_version) == (target.schema_id, target.schema_version):
-            yield Problem("/targets/0/schema_version", "is the source's own: in its place a document changes version")
+            yield Problem("/targets/0/schema_version", "is the source's version: a migration in place must change it")
         elif not source.required:
-            yield Problem("/sources", "the one source is required")
+            yield Problem("/sources", "the source must be required")
         return
     if not any(source.required for source in migration.sources.values()):
         yield Problem("/sources", "at least one is required")
@@ -52,13 +52,13 @@ def _check_variables(migration: Migration) -> Iterator[Problem]:
     variables = {variable for family in migration.families if (variable := family.variable())}
     if len(variables) > 1:
         yield Problem("", f"has more than one variable: {', '.join(sorted(variables))}")
-    # A found document must lead to all the others: a fixed document does not name the member of a family.
+    # A found document must name all the others: a fixed document does not name the member of a family.
     if variables and any(family.variable() is None for family in migration.families):
-        yield Problem("", "if one place has a variable, all have it")
+        yield Problem("", "if one path has a variable, all must have it")
 
 
 def check_migration_examples(examples: Json, migration: Migration, schemas: Schemas) -> Iterator[Problem]:
-    """Yield where [{"sources": {name: document}, "targets": [content]}] is not what the migration makes."""
+    """Yield where the migration makes something else than [{"sources": {name: document}, "targets": [content]}]."""
     if not isinstance(examples, list):
         yield Problem("", 'must be [{"sources": {...}, "targets": [...]}]')
         return
@@ -84,7 +84,7 @@ def _check_source(document: Json, source: Source, schemas: Schemas, at: str) -> 
         yield Problem(at, 'must be a document with "content"')
         return
     for violation in schemas[source.schema_id, source.schema_version].violations(document[ROOT]):
-        yield Problem(f"{at}/{ROOT}{violation.pointer}", f"the schema refuses it: {violation.message}")
+        yield Problem(f"{at}/{ROOT}{violation.pointer}", f"violates the schema: {violation.message}")
 
 
 def _check_target(sources: Json, wanted: Json, target: Target, schemas: Schemas, at: str) -> Iterator[Problem]:
@@ -94,18 +94,18 @@ def _check_target(sources: Json, wanted: Json, target: Target, schemas: Schemas,
         yield Problem(at, f"step {error.details.get('op_index')}: {error.message}")
         return
     for violation in schemas[target.schema_id, target.schema_version].violations(made):
-        yield Problem(f"{at}{violation.pointer}", f"the schema refuses what is made: {violation.message}")
+        yield Problem(f"{at}{violation.pointer}", f"the result violates the schema: {violation.message}")
     if canonical(made) != canonical(wanted):
-        yield Problem(at, f"is not what is made: {canonical(made).decode()}")
+        yield Problem(at, f"differs from the result: {canonical(made).decode()}")
 
 
 def check_unambiguous(migrations: Mapping[str, Migration]) -> Iterator[tuple[str, Problem]]:
-    """Yield (migration_id, problem) where two ways lead to one version of a document: a chain must be one."""
+    """Yield (migration_id, problem) where two migrations make the same version of a document."""
     steps: dict[tuple[object, ...], str] = {}
     for name, migration in sorted(migrations.items()):
         if migration.in_place:
             target = migration.targets[0]
             made = (*place(target), target.schema_id, target.schema_version)
             if made in steps:
-                yield name, Problem("/targets/0", f"is what {steps[made]} makes already")
+                yield name, Problem("/targets/0", f"is already made by {steps[made]}")
             steps.setdefault(made, name)

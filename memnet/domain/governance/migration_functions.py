@@ -1,9 +1,8 @@
 """Apply a migration to contents: JSON Patch steps, and the named functions that they may call.
 
-The steps of a target work on {"sources": {name: document}, "content": {}}, where a document is what clients see of it.
-The value at "content" after the last step is the result. A function takes the value at the step's path, the step's
-`with` and the sources, and returns the value that takes its place. It must be pure: the same versions make the same
-content, whenever and however often.
+The steps of a target work on {"sources": {name: document}, "content": {}}, with documents as clients see them. The
+value at "content" after the last step is the result. A function receives the value at the step's path, the step's
+`with` and the sources, and returns the new value. It must be pure: the same versions always make the same content.
 """
 
 from collections import Counter
@@ -40,10 +39,10 @@ Function = Callable[[Json, Mapping[str, Json], Mapping[str, Json]], Json]
 
 
 def map_entries(entries: Json, arguments: Mapping[str, Json], sources: Mapping[str, Json]) -> Json:
-    """Make each entry of an array into what `template` says.
+    """Replace each entry of an array by the filled `template`.
 
-    In the template the text "$entry" stands for the entry, "$entry/…" for what the pointer finds in it, "$sources/…"
-    for what it finds in the sources, and "$id" for an id made of the entry's content. What is not found is left out.
+    In the template "$entry" is the entry, "$entry/…" a value in it, "$sources/…" a value in the sources, and "$id" an
+    id made from the entry's content. Values that do not exist are left out.
     """
     if not isinstance(entries, list):
         raise PatchNotApplicable("map_entries needs an array.")
@@ -62,30 +61,29 @@ def map_entries(entries: Json, arguments: Mapping[str, Json], sources: Mapping[s
 FUNCTIONS: Final[Mapping[str, tuple[Function, frozenset[str]]]] = MappingProxyType(
     {"map_entries": (map_entries, frozenset({"template"}))}
 )
-"""Name -> the function and the members that `with` must have. A released migration relies on what a function does: one
-that should do something else is a new one.
+"""Name -> the function and the members that `with` must have. Released migrations rely on a function, so it must not
+change: add a new one instead.
 """
 
 
 def make(target: Target, sources: Mapping[str, Json]) -> Json:
-    """The content that the target's steps make of the documents `sources`, which stay as they are.
+    """Return the content that the target's steps make of `sources`, which are not changed.
 
     Raises PatchNotApplicable, PatchTestFailed or LimitExceeded, with the index of the step.
     """
-    state: Json = {SOURCES: sources, ROOT: {}}
-    state = orjson.loads(canonical(state))
+    state: Json = orjson.loads(canonical({SOURCES: sources, ROOT: {}}))
     given = orjson.loads(canonical(sources))
     for index, step in enumerate(target.steps):
         try:
-            state = _take(orjson.loads(canonical(step)), state, given)
+            state = _apply(orjson.loads(canonical(step)), state, given)
         except MemnetError as error:
             error.details["op_index"] = index
             raise
     return state[ROOT]
 
 
-def _take(step: Step, state: Json, sources: Mapping[str, Json]) -> Json:
-    if step.pop("if_present", False) and not _stands(state, step["from"] if "from" in step else step["path"]):
+def _apply(step: Step, state: Json, sources: Mapping[str, Json]) -> Json:
+    if step.pop("if_present", False) and not _exists(state, step["from"] if "from" in step else step["path"]):
         return state
     if step["op"] == APPLY:
         function, _ = FUNCTIONS[step["function"]]
@@ -94,7 +92,7 @@ def _take(step: Step, state: Json, sources: Mapping[str, Json]) -> Json:
     return json_patch.apply(state, [step])
 
 
-def _stands(state: Json, text: str) -> bool:
+def _exists(state: Json, text: str) -> bool:
     try:
         json_patch.resolve(state, text)
     except PatchNotApplicable:
@@ -124,7 +122,7 @@ def _look_up(text: str, values: Mapping[str, Json]) -> Json:
 
 
 def check_steps(target: Target, sources: Mapping[str, Any]) -> Iterator[Problem]:
-    """Yield what is wrong with the form of the steps; `sources` are the names there are."""
+    """Yield the problems of the steps' form; `sources` has the names of the sources."""
     for index, step in enumerate(target.steps):
         try:
             yield from (Problem(f"/steps/{index}{p.pointer}", p.reason) for p in _check_step(step, sources))

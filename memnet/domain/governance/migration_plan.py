@@ -1,7 +1,7 @@
-"""Plan a migration of one unit from the stored versions of its documents alone.
+"""Plan the migration of one unit from the stored versions of its documents.
 
-There is no record of progress: whether a document is made already is said by its own audit records, so a run that was
-interrupted is resumed by another one, and any number of runs come to the same.
+A migration stores no progress: the audit records of a document show whether it is migrated. The next run continues an
+interrupted one, and a repeated run writes nothing.
 """
 
 from collections.abc import Mapping, Sequence
@@ -13,7 +13,7 @@ import orjson
 
 from memnet.domain.catalog.catalog import Catalog
 from memnet.domain.catalog.document_family import DocumentFamily
-from memnet.domain.catalog.migration_model import Migration, Source, Target, Unit, place
+from memnet.domain.catalog.migration_model import Migration, Source, Target, place
 from memnet.domain.catalog.path_policy import ROOT
 from memnet.domain.catalog.write_rules import WriteRules
 from memnet.domain.core.canonical_json import canonical, sha256_hex
@@ -30,15 +30,15 @@ KEY_CHARS = 16
 
 
 class MigrationAction(StrEnum):
-    """The state of a target in its migration."""
+    """The action on a target, or the reason for none."""
 
     CREATE = "create"
     REPLACE = "replace"
     DONE = "done"
     CHANGED = "changed_since"
-    """It was made by the migration, and others have written to it since: it stays as it is."""
+    """The migration made it, and others have written to it since: it is left unchanged."""
     POSTPONED = "postponed"
-    """Others were faster every time."""
+    """Another writer was faster at each attempt."""
     FAILED = "failed"
 
 
@@ -52,18 +52,24 @@ class Trace:
 
 @dataclass(frozen=True, slots=True)
 class FoundDocument:
-    """A document as it was read."""
+    """A stored document, and the migration's changes in its records."""
 
     key: DocumentKey
     head: Envelope | None
     trace: Trace = field(default_factory=Trace)
     decommissioned: bool = False
-    """Whether the migration's own decommission deleted it."""
+    """Whether the migration's decommission deleted it."""
 
     @property
     def live(self) -> Envelope | None:
-        """The newest version; None if there is no document or it is deleted."""
+        """The current version; None if the document does not exist or is deleted."""
         return None if self.head is None or self.head.deleted else self.head
+
+    @property
+    def is_changed(self) -> bool:
+        """Whether others have written to it since the migration made it."""
+        newest = self.trace.newest
+        return newest is not None and self.head is not None and newest["sequence"] != self.head.commit.sequence
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,10 +82,10 @@ class Gathered:
 
 @dataclass(frozen=True, slots=True)
 class MigrationDecision:
-    """The decision for one target. `command` and `rules` are set if it is to be written."""
+    """The decision for one target. `command` and `rules` are set if it must be written."""
 
     key: DocumentKey
-    standing: MigrationAction
+    action: MigrationAction
     before: Json = None
     after: Json = None
     command: ReplaceDocument | None = None
@@ -88,63 +94,103 @@ class MigrationDecision:
 
 
 class NotMigratable(Exception):
-    """The documents are not what the migration makes something of; the text says why, without content."""
+    """The documents cannot be migrated; the text says why, without content."""
 
 
-def decide(
-    migration: Migration, unit: Unit, gathered: Gathered, catalog: Catalog, actor: Actor
-) -> list[MigrationDecision]:
-    """One decision a target; none if there is no source, so nothing to migrate."""
-    live = {name: found.live for name, found in gathered.sources.items()}
-    if not any(live.values()):
+def decide(migration: Migration, gathered: Gathered, catalog: Catalog, actor: Actor) -> list[MigrationDecision]:
+    """Return one decision for each target, or none if no source exists."""
+    if not any(found.live for found in gathered.sources.values()):
         return []
+    planner = _Planner(migration, gathered, catalog, actor)
     decisions = []
     for target, found in zip(migration.targets, gathered.targets, strict=True):
-        head = found.live
-        if migration.in_place and head and is_beyond(target, head, catalog):
-            decisions.append(MigrationDecision(found.key, MigrationAction.DONE))
-            continue
         try:
-            content = make(target, upgraded(migration, documents_of(gathered), catalog))
-            decisions.append(_decide(migration, target, found, content, gathered, catalog, actor))
+            decisions.append(planner.decide(target, found))
         except (NotMigratable, MemnetError) as error:
             decisions.append(MigrationDecision(found.key, MigrationAction.FAILED, problem=problem_of(error)))
     return decisions
 
 
-def _decide(
-    migration: Migration,
-    target: Target,
-    found: FoundDocument,
-    content: Json,
-    gathered: Gathered,
-    catalog: Catalog,
-    actor: Actor,
-) -> MigrationDecision:
-    head, newest = found.live, found.trace.newest
-    before = head.content if head else None
-    if not migration.in_place:
-        touched = newest is not None and found.head is not None and newest["sequence"] != found.head.commit.sequence
-        if newest is not None and newest["content_hash"] == sha256_hex(canonical(content)):
-            return MigrationDecision(found.key, MigrationAction.CHANGED if touched else MigrationAction.DONE)
-        if touched:
-            raise NotMigratable("both it and its source were changed since it was migrated")
-        if head is not None and newest is None:
-            if canonical(before) == canonical(content) and _schema(head) == _named(target):
-                return MigrationDecision(found.key, MigrationAction.DONE)
-            raise NotMigratable("it exists, and was not made by the migration")
-    command, rules = _command(migration, target, found, content, gathered, catalog, actor)
-    standing = MigrationAction.REPLACE if head else MigrationAction.CREATE
-    return MigrationDecision(found.key, standing, before, content, command, rules)
+@dataclass(frozen=True, slots=True)
+class _Planner:
+    migration: Migration
+    gathered: Gathered
+    catalog: Catalog
+    actor: Actor
+
+    def decide(self, target: Target, found: FoundDocument) -> MigrationDecision:
+        """Raises NotMigratable, and the errors of a refused write."""
+        head, newest = found.live, found.trace.newest
+        if self.migration.in_place and head and is_beyond(target, head, self.catalog):
+            return MigrationDecision(found.key, MigrationAction.DONE)
+        content = make(target, upgraded(self.migration, documents_of(self.gathered), self.catalog))
+        before = head.content if head else None
+        if not self.migration.in_place:
+            if newest is not None and newest["content_hash"] == sha256_hex(canonical(content)):
+                done = MigrationAction.CHANGED if found.is_changed else MigrationAction.DONE
+                return MigrationDecision(found.key, done)
+            if found.is_changed:
+                raise NotMigratable("both it and its source were changed since it was migrated")
+            if head is not None and newest is None:
+                if canonical(before) == canonical(content) and _schema(head) == _named(target):
+                    return MigrationDecision(found.key, MigrationAction.DONE)
+                raise NotMigratable("it exists, and was not made by the migration")
+        command, rules = self._command(target, found, content)
+        action = MigrationAction.REPLACE if head else MigrationAction.CREATE
+        return MigrationDecision(found.key, action, before, content, command, rules)
+
+    def _command(self, target: Target, found: FoundDocument, content: Json) -> tuple[ReplaceDocument, WriteRules]:
+        """Return the write, after checking it under the rules of every profile that covers the document."""
+        covering = self.catalog.covering(found.key)
+        if not covering:
+            raise NotMigratable("no binding of a profile covers it")
+        admitting = next((rules for rules in covering if rules.profile.admits(self.actor.principal)), None)
+        if admitting is None:
+            raise ProfileForbidden
+        head, digest = found.live, self.migration.digest()
+        # The key is the same for the same versions of the migration, of its sources and of the replaced document.
+        sequence = found.head.commit.sequence if found.head else 0
+        sources = _versions(self.gathered)
+        seed = sha256_hex(canonical([digest, sources, sequence]))
+        command = ReplaceDocument(
+            key=found.key,
+            actor=self.actor,
+            precondition=IfMatch(head.commit.etag) if head else IfAbsent(),
+            idempotency_key=f"{self.migration.migration_id}-{sequence}-{seed[:KEY_CHARS]}",
+            profile_id=admitting.profile.profile_id,
+            binding_id=admitting.binding.binding_id,
+            schema_id=target.schema_id,
+            schema_version=target.schema_version,
+            content=content,
+            note=self.migration.notes()[0],
+            evidence={"migration": self.migration.migration_id, "definition": digest, "sources": sources},
+        )
+        for rules in covering:
+            decide_replacement(command, rules, head)
+        return command, admitting
+
+
+def _versions(gathered: Gathered) -> dict[str, Json]:
+    """Return the versions of the sources."""
+    return {
+        name: {
+            "namespace": found.key.namespace,
+            "path": found.key.path,
+            "etag": head.commit.etag,
+            "change_id": head.change_id(head.commit.sequence),
+        }
+        for name, found in gathered.sources.items()
+        if (head := found.live)
+    }
 
 
 def documents_of(gathered: Gathered) -> dict[str, Json]:
-    """The sources that are there, as clients see them."""
+    """Return the existing sources, as clients see them."""
     return {name: orjson.loads(visible(head)) for name, found in gathered.sources.items() if (head := found.live)}
 
 
 def upgraded(migration: Migration, documents: Mapping[str, Json], catalog: Catalog) -> dict[str, Json]:
-    """The sources in the versions that the migration reads, older ones led there by the migrations before it.
+    """Return the sources in the versions that the migration reads; the migrations before it upgrade older ones.
 
     Raises NotMigratable, and what `make` raises.
     """
@@ -168,7 +214,7 @@ def _upgraded(source: Source, document: Json, catalog: Catalog) -> Json:
 
 
 def is_beyond(target: Target, head: Envelope, catalog: Catalog) -> bool:
-    """Whether the document has the target's version, or one that later migrations lead to from there."""
+    """Return whether the document has the target's version, or one that later migrations make of it."""
     try:
         _chain(target, (head.schema_id, head.schema_version), _named(target), catalog)
     except NotMigratable:
@@ -179,7 +225,7 @@ def is_beyond(target: Target, head: Envelope, catalog: Catalog) -> bool:
 def _chain(
     family: DocumentFamily, wanted: tuple[str, str], stored: tuple[str, str], catalog: Catalog
 ) -> list[Migration]:
-    """The migrations, in order, that lead a document of the family from its stored version to the one wanted."""
+    """Return the migrations, in order, that make the wanted version of a document from its stored version."""
     steps = {
         _named(m.targets[0]): m
         for m in catalog.migrations.values()
@@ -195,72 +241,16 @@ def _chain(
     return chain
 
 
-def _command(
-    migration: Migration,
-    target: Target,
-    found: FoundDocument,
-    content: Json,
-    gathered: Gathered,
-    catalog: Catalog,
-    actor: Actor,
-) -> tuple[ReplaceDocument, WriteRules]:
-    """The write, once every profile that covers the document takes its content."""
-    covering = catalog.covering(found.key)
-    if not covering:
-        raise NotMigratable("no binding of a profile covers it")
-    admitting = next((rules for rules in covering if rules.profile.admits(actor.principal)), None)
-    if admitting is None:
-        raise ProfileForbidden
-    head = found.live
-    command = ReplaceDocument(
-        key=found.key,
-        actor=actor,
-        precondition=IfMatch(head.commit.etag) if head else IfAbsent(),
-        idempotency_key=_idempotency_key(migration, found, gathered),
-        profile_id=admitting.profile.profile_id,
-        binding_id=admitting.binding.binding_id,
-        schema_id=target.schema_id,
-        schema_version=target.schema_version,
-        content=content,
-        note=migration.notes()[0],
-        evidence={"migration": migration.migration_id, "definition": migration.digest(), "sources": _read(gathered)},
-    )
-    for rules in covering:
-        decide_replacement(command, rules, head)
-    return command, admitting
-
-
-def _read(gathered: Gathered) -> dict[str, Json]:
-    """Which versions the target is made of."""
-    return {
-        name: {
-            "namespace": found.key.namespace,
-            "path": found.key.path,
-            "etag": head.commit.etag,
-            "change_id": head.change_id(head.commit.sequence),
-        }
-        for name, found in gathered.sources.items()
-        if (head := found.live)
-    }
-
-
-def _idempotency_key(migration: Migration, found: FoundDocument, gathered: Gathered) -> str:
-    """One for each version of the migration, of its sources and of what it writes over."""
-    sequence = found.head.commit.sequence if found.head else 0
-    seed = canonical([migration.digest(), _read(gathered), sequence])
-    return f"{migration.migration_id}-{sequence}-{sha256_hex(seed)[:KEY_CHARS]}"
-
-
 def difference(decision: MigrationDecision) -> list[Op]:
-    """The operations that lead from what is there to what would be."""
-    if decision.standing is MigrationAction.CREATE:
+    """Return the operations that change the stored content into the migrated one."""
+    if decision.action is MigrationAction.CREATE:
         return [{"op": "add", "path": f"/{ROOT}", "value": decision.after}]
     ops: list[Op] = jsonpatch.make_patch({ROOT: decision.before}, {ROOT: decision.after}).patch
     return ops
 
 
 def problem_of(error: Exception) -> str:
-    """The refusal as a line."""
+    """Return the problem as one line."""
     if isinstance(error, MemnetError):
         details = f" {canonical(error.details).decode()}" if error.details else ""
         return f"{error.code}: {error.message}{details}"

@@ -1,4 +1,4 @@
-"""How a migration is taken back: the version before it is put in place again, as a change of its own."""
+"""Roll back a migration: restore the version before it, as a change of its own."""
 
 from dataclasses import dataclass
 
@@ -18,24 +18,20 @@ from memnet.domain.governance.migration_plan import FoundDocument, Gathered
 
 @dataclass(frozen=True, slots=True)
 class Return:
-    """One document that is to go back. `to_sequence` is the version that is put in place; None: there was none."""
+    """One document to roll back. `to_sequence` is the version to restore; None deletes the document."""
 
     key: DocumentKey
     head: Envelope
     to_sequence: int | None
 
     def change_id(self) -> str | None:
-        """The change that made the version to go back to."""
+        """Return the change that made the version to restore."""
         return None if self.to_sequence is None else change_id(self.head.doc_id, self.to_sequence)
 
 
 def changed_since(gathered: Gathered) -> list[DocumentKey]:
-    """The targets that others have written to since the migration made them."""
-    return [
-        found.key
-        for found in gathered.targets
-        if found.head and found.trace.newest and found.trace.newest["sequence"] != found.head.commit.sequence
-    ]
+    """Return the targets that others have written to since the migration made them."""
+    return [found.key for found in gathered.targets if found.is_changed]
 
 
 def returns(gathered: Gathered) -> list[Return]:
@@ -58,9 +54,9 @@ def _return(key: DocumentKey, head: Envelope, first: Record | None) -> Return | 
 def restoration(
     back: Return, version: Json, record: Record, *, migration: Migration, actor: Actor
 ) -> tuple[ReplaceDocument, Decision]:
-    """The write of the earlier `version`, whose `record` says under which binding it was written.
+    """Return the write of the earlier `version`, whose `record` names the binding it was written under.
 
-    It takes no gate: what it brings was in this document before, and its binding may take another schema by now.
+    The rules are not checked: the document had this content before, and the binding may require another schema now.
     """
     head = back.head
     content = orjson.loads(canonical(version[ROOT]))
@@ -97,7 +93,7 @@ def restoration(
 
 
 def removal(back: Return, *, migration: Migration, actor: Actor) -> DeleteDocument:
-    """The deletion of what was not there before the migration."""
+    """Return the deletion of a document that did not exist before the migration."""
     return DeleteDocument(
         key=back.key,
         actor=actor,
@@ -108,7 +104,7 @@ def removal(back: Return, *, migration: Migration, actor: Actor) -> DeleteDocume
 
 
 def decommissioning(found: FoundDocument, head: Envelope, *, migration: Migration, actor: Actor) -> DeleteDocument:
-    """The deletion of a source that the migration has made superfluous."""
+    """Return the deletion of a source that the migration has replaced."""
     return DeleteDocument(
         key=found.key,
         actor=actor,

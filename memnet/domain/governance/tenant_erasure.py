@@ -1,12 +1,11 @@
-"""The end of a tenant: one record that is the tenant's fence, the journal of its erasure and, at last, its receipt.
+"""The erasure of a tenant: one record that is the tenant's fence, its journal and finally its receipt.
 
-The record is never removed: while it is there, nothing is written for the tenant.
+The record is never deleted: as long as it exists, nothing is written for the tenant.
 """
 
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field, replace
 from datetime import datetime, timedelta
-from enum import StrEnum
 from typing import Any
 
 import orjson
@@ -18,7 +17,7 @@ from memnet.domain.core.identifiers import check_identifier
 from memnet.domain.core.scope import UserScope
 from memnet.domain.core.signature import PublicKey, SigningKey
 from memnet.domain.core.timestamps import from_text, to_text
-from memnet.domain.governance.erasure import CLEAN_SCANS, Found, Store
+from memnet.domain.governance.erasure import CLEAN_SCANS, Found, Status, Store
 from memnet.domain.governance.erasure_receipt import (
     SALT_BYTES,
     SIGNATURE_BYTES,
@@ -30,9 +29,9 @@ from memnet.domain.governance.erasure_receipt import (
 from memnet.domain.sealing.sealing import from_base64, to_base64
 
 ENDED = "ended/"
-"""Where the records lie."""
+"""The prefix of the records."""
 LOOK_EVERY = timedelta(seconds=60)
-"""At most so long a process goes by its last look at a tenant's fence."""
+"""The longest time for which a process relies on its last check of a tenant's fence."""
 PURPOSE = "memnet-tenant-erasure-1"
 """The purpose of a receipt's signature."""
 BLOBS = "blobs"
@@ -40,30 +39,22 @@ BLOBS = "blobs"
 _VERSION = 1
 
 
-class TenantStatus(StrEnum):
-    """The status of a tenant's erasure. PARTIAL: it has ended for now, and the receipt names the remaining data."""
-
-    RUNNING = "running"
-    COMPLETE = "complete"
-    PARTIAL = "partial"
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TenantErasure:
-    """The erasure of a tenant as its record has it."""
+    """The record of a tenant's erasure."""
 
     tenant_id: str
     erasure_id: str
     requested_by: str
     accepted_at: str
     stores: tuple[Store, ...]
-    """Those that any process which worked on it knows of."""
+    """The stores that must be empty before it ends."""
     standing_since: str | None = None
-    """When the fence was first seen."""
+    """When the fence was first read."""
     users: int = 0
-    """How many users' erasures it has begun."""
+    """The number of users whose erasures it has requested."""
     starting: tuple[str, ...] = ()
-    """The ids of users who are counted in `users` and whose erasures may not have begun."""
+    """The ids of the users counted in `users` whose erasures may not have been requested."""
     clean_scans: int = 0
     failing: dict[str, str] = field(default_factory=dict)
     """The failing parts with their error codes: a store, the vault, a user's erasure or a legal hold."""
@@ -71,20 +62,20 @@ class TenantErasure:
     """The signed receipt of the last run; None while it runs."""
 
     @property
-    def status(self) -> TenantStatus:
-        """The status."""
-        return TenantStatus.RUNNING if self.receipt is None else TenantStatus(self.receipt["status"])
+    def status(self) -> Status:
+        """PARTIAL: it has ended for now; the receipt says what remains, and a new request runs it again."""
+        return Status.RUNNING if self.receipt is None else Status(self.receipt["status"])
 
     def known_everywhere_at(self, settle: timedelta) -> datetime | None:
-        """The time from which every process has seen the fence; None if none is known to have seen it."""
+        """Return when every process has read the fence; None if no process has."""
         return None if self.standing_since is None else from_text(self.standing_since) + look_every(settle)
 
     def settled_at(self, settle: timedelta) -> datetime | None:
-        """The time from which no write can arrive that began before every process had seen the fence."""
+        """Return when no write can arrive any more that began before every process had read the fence."""
         known_at = self.known_everywhere_at(settle)
         return None if known_at is None else known_at + settle
 
-    def members(self, settle: timedelta) -> dict[str, Any]:
+    def to_json(self, settle: timedelta) -> dict[str, Any]:
         """Return the members of the response, without user ids."""
         settled_at = self.settled_at(settle) if self.receipt is None else None
         return {
@@ -99,22 +90,22 @@ class TenantErasure:
 
 
 def look_every(settle: timedelta) -> timedelta:
-    """How long a process goes by its last look, if what was begun may arrive for `settle`."""
+    """Return how long a process relies on its last check, if writes may arrive for `settle`."""
     return min(LOOK_EVERY, settle / 2)
 
 
 def ended_name(tenant_id: str) -> str:
-    """The name of a tenant's record. Raises InvalidIdentifier."""
+    """Return the blob name of a tenant's record. Raises InvalidIdentifier."""
     return f"{ENDED}{check_identifier('tenant_id', tenant_id)}.json"
 
 
-def standing(erasure: TenantErasure, now: datetime) -> TenantErasure:
-    """Note that the fence has been seen; the first to do so counts."""
+def fence_read(erasure: TenantErasure, now: datetime) -> TenantErasure:
+    """Record that a process has read the fence; the first time counts."""
     return replace(erasure, standing_since=erasure.standing_since or to_text(now))
 
 
 def resumed(erasure: TenantErasure, *, by: str, at: datetime) -> TenantErasure:
-    """Run a partial one again: the fence has stood all the time, and what was counted stays counted."""
+    """Run a partial erasure again; the fence has never been lifted, and the counts stay."""
     return replace(erasure, requested_by=by, accepted_at=to_text(at), receipt=None, clean_scans=0, failing={})
 
 
@@ -125,12 +116,12 @@ def starting(erasure: TenantErasure, user_ids: Sequence[str]) -> TenantErasure:
 
 
 def scanned(erasure: TenantErasure, *, clean: bool) -> TenantErasure:
-    """Note a whole scan of the tenant."""
+    """Record a full scan of the tenant."""
     return replace(erasure, clean_scans=erasure.clean_scans + 1 if clean else 0, failing={})
 
 
 def is_proven(erasure: TenantErasure) -> bool:
-    """Whether enough scans in a row were clean."""
+    """Return whether enough consecutive scans were clean."""
     return erasure.clean_scans >= CLEAN_SCANS
 
 
@@ -143,22 +134,23 @@ def signed(
     salt: bytes,
     key: SigningKey,
 ) -> TenantErasure:
-    """Sign what became of it: PARTIAL if users are left under a legal hold, or deleted blobs can be recovered."""
+    """Add the signed receipt: PARTIAL if users are left under a legal hold, or deleted blobs can be recovered."""
     until = max((to_text(one.kept_until) for one in kept if one.kept_until is not None), default=None)
-    remaining = [Remainder(BLOBS, len(kept), SOFT_DELETE, None, until)] if kept else []
+    soft_deleted = Remainder(kind=BLOBS, count=len(kept), reason=SOFT_DELETE, covers=None, until=until)
+    remaining = [soft_deleted.model_dump()] if kept else []
     members: dict[str, Any] = {
         "receipt_version": _VERSION,
         "erasure_id": erasure.erasure_id,
         "tenant_id": erasure.tenant_id,
         "salt": to_base64(salt),
-        "status": (TenantStatus.PARTIAL if left or remaining else TenantStatus.COMPLETE).value,
+        "status": (Status.PARTIAL if left or remaining else Status.COMPLETE).value,
         "requested_by": erasure.requested_by,
         "accepted_at": erasure.accepted_at,
         "finished_at": to_text(finished_at),
         "stores": [store.value for store in erasure.stores],
         "users": erasure.users,
         "users_held": sorted(user_hash(scope, salt) for scope in left),
-        "remaining": [asdict(one) for one in remaining],
+        "remaining": remaining,
         "clean_scans": erasure.clean_scans,
         "recoverable_until": until,
         "key_id": key.public.key_id,
@@ -168,18 +160,18 @@ def signed(
 
 
 def is_signed(receipt: dict[str, Any], key: PublicKey) -> bool:
-    """Say whether the receipt is what the owner of this key signed."""
+    """Return whether the receipt is signed with this key."""
     unsigned = {name: value for name, value in receipt.items() if name != "signature"}
     return signature.holds(key, PURPOSE, canonical(unsigned), from_base64(receipt["signature"]))
 
 
 def holds_back(receipt: dict[str, Any], scope: UserScope) -> bool:
-    """Say whether the receipt names this user as left under a legal hold."""
+    """Return whether the receipt names this user as left under a legal hold."""
     return user_hash(scope, from_base64(receipt["salt"])) in receipt["users_held"]
 
 
 def read_receipt(data: bytes) -> dict[str, Any]:
-    """Read a separate receipt. Raises HistoryCorrupt if it is not one."""
+    """Parse a separate receipt. Raises HistoryCorrupt if it is not one."""
     try:
         found = orjson.loads(data)
         if _is_receipt(found) and canonical(found) == data:
@@ -208,12 +200,12 @@ def _is_receipt(found: Any) -> bool:
 
 
 def dump(erasure: TenantErasure) -> bytes:
-    """Write it."""
+    """Serialize an erasure."""
     return canonical({"tenant_erasure_version": _VERSION, **asdict(erasure)})
 
 
 def load(tenant_id: str, data: bytes) -> TenantErasure:
-    """Read what `dump` wrote of this tenant. Raises HistoryCorrupt: a fence that cannot be read is still one."""
+    """Parse what `dump` returned for this tenant. Raises HistoryCorrupt: an unreadable fence is still a fence."""
     try:
         members: dict[str, Any] = orjson.loads(data)
         del members["tenant_erasure_version"]

@@ -21,42 +21,40 @@ from memnet.domain.core.errors import (
 from memnet.domain.core.scope import Actor, StorageETag, UserScope
 from memnet.domain.core.timestamps import to_text
 from memnet.domain.events.event import load as load_event
-from memnet.domain.governance.erasure import Found, Store, TenantScope, user_of
+from memnet.domain.governance.erasure import Found, Status, Store, TenantScope, user_of
 from memnet.domain.governance.erasure_receipt import SALT_BYTES
 from memnet.domain.governance.tenant_erasure import (
     TenantErasure,
-    TenantStatus,
     dump,
+    fence_read,
     is_proven,
     load,
     resumed,
     scanned,
     signed,
-    standing,
     starting,
 )
 from memnet.operations.events.find_indexes import find_indexes
 from memnet.operations.governance.erase_user import INDEX_PAGE, VAULT, Erased
 from memnet.operations.governance.erasure_request import request_erasure
-from memnet.operations.governance.legal_holds import holds_covering, is_tenant_held
+from memnet.operations.governance.legal_holds import check_tenant_hold, holds_covering
 from memnet.paging import bounded, pages, retry_conflicts
 from memnet.ports import IndexMissing, StoreConflict
 from memnet.service import Service
 from memnet.stores import Search
 
 PAGE = 250
-PARALLEL = 8
 ATTEMPTS = 4
-PASSES = 3
-"""Scans of one run: two that find nothing, and one for the data that the first scan deletes."""
+MAX_PASSES = 3
+"""Scans of one run: one that deletes, and two that find nothing."""
 USERS, HOLD = "users", "legal_hold"
-"""Failing parts of an erasure that are no stores."""
+"""Failing parts of an erasure that are not stores."""
 log = logging.getLogger(__name__)
 
 
 @dataclass(slots=True)
 class _Journal:
-    """The record as this process last read or wrote it."""
+    """The record of the erasure, as this process last read or wrote it."""
 
     service: Service
     erasure: TenantErasure
@@ -82,7 +80,7 @@ class _Pass:
     """The findings of one pass over the tenant."""
 
     known_at: datetime
-    """Deletions are dated with this moment, before the holds were read."""
+    """The moment before the holds were read; deletions are dated with it."""
     held: dict[UserScope, bool] = field(default_factory=dict)
     found: int = 0
     kept: list[Found] = field(default_factory=list)
@@ -90,9 +88,9 @@ class _Pass:
 
     async def holds(self, scope: UserScope, service: Service) -> bool:
         """Return whether a legal hold covers the user. Raises HistoryCorrupt, Unavailable."""
-        # A user who was not held a moment ago may be held by now.
+        # A hold may have been placed since the last read.
         if not self.held.get(scope):
-            self.held[scope] = bool(await holds_covering(scope, holds=service.holds))
+            self.held[scope] = bool(await holds_covering(scope, service))
         return self.held[scope]
 
     @property
@@ -104,8 +102,7 @@ class _Pass:
 async def request_tenant_erasure(tenant_id: str, service: Service, *, actor: Actor) -> TenantErasure:
     """Create the tenant's fence: within `look_every` every process refuses to write for the tenant, permanently.
 
-    The rest is `erase_tenant`. A tenant ends once, so a repeated request returns its erasure; one that ended partial
-    runs again.
+    `erase_tenant` does the rest. A repeated request returns the same erasure; one that ended partial runs again.
 
     Raises:
         TenantHeld: a legal hold is on the tenant.
@@ -117,12 +114,12 @@ async def request_tenant_erasure(tenant_id: str, service: Service, *, actor: Act
     async def request() -> TenantErasure:
         stored = await service.erasures.read_end(tenant_id)
         found = None if stored is None else load(tenant_id, stored.data)
-        if found is not None and found.status is not TenantStatus.PARTIAL:
+        if found is not None and found.status is not Status.PARTIAL:
             return found
-        await _check_hold(tenant_id, service)
+        await check_tenant_hold(tenant_id, service)
         now = service.clock.now()
         if found is None:
-            asked = TenantErasure(
+            requested = TenantErasure(
                 tenant_id=tenant_id,
                 erasure_id=service.ids.new(),
                 requested_by=actor.principal,
@@ -130,10 +127,10 @@ async def request_tenant_erasure(tenant_id: str, service: Service, *, actor: Act
                 stores=tuple(Store),
             )
         else:
-            asked = resumed(found, by=actor.principal, at=now)
+            requested = resumed(found, by=actor.principal, at=now)
         tag = None if stored is None else stored.storage_etag
-        await service.erasures.write_end(tenant_id, dump(asked), replaces=tag, runs=True)
-        return asked
+        await service.erasures.write_end(tenant_id, dump(requested), replaces=tag, runs=True)
+        return requested
 
     return await retry_conflicts(request, attempts=ATTEMPTS)
 
@@ -171,9 +168,13 @@ async def erase_tenant(tenant_id: str, service: Service) -> Erased:
     """Continue the tenant's erasure; several processes may, at once and after a crash.
 
     It requests the erasure of each user that no legal hold covers, and waits until none of them runs. Then it deletes
-    the data outside of the held users' memory, until two scans of all stores in a row find nothing. Its receipt is
-    complete, or partial: then it names the held users by salted hashes, and a new request runs it again. A hold on the
-    tenant pauses it. Raises HistoryCorrupt if the record cannot be read, Unavailable if it cannot be written.
+    all data except that of users on hold, until two consecutive scans of all stores find nothing. Its receipt is
+    complete or partial; a partial one names the users on hold by salted hashes, and a new request runs it again. A hold
+    on the tenant pauses it.
+
+    Raises:
+        HistoryCorrupt: the record cannot be read.
+        Unavailable: the record cannot be written.
     """
     stored = await service.erasures.read_end(tenant_id)
     if stored is None:
@@ -182,7 +183,7 @@ async def erase_tenant(tenant_id: str, service: Service) -> Erased:
     if journal.erasure.receipt is not None:
         return Erased.NOTHING
     try:
-        await journal.note(standing(journal.erasure, service.clock.now()))
+        await journal.note(fence_read(journal.erasure, service.clock.now()))
         try:
             return await _erase(journal)
         except TenantHeld as error:
@@ -195,12 +196,12 @@ async def erase_tenant(tenant_id: str, service: Service) -> Erased:
 
 async def _erase(journal: _Journal) -> Erased:
     service, tenant_id = journal.service, journal.erasure.tenant_id
-    await _check_hold(tenant_id, service)
+    await check_tenant_hold(tenant_id, service)
     known_at = journal.erasure.known_everywhere_at(service.erasure_quiescence)
     if known_at is None or service.clock.now() < known_at:
         return Erased.WAITING
-    for _ in range(PASSES):
-        await _check_hold(tenant_id, service)
+    for _ in range(MAX_PASSES):
+        await check_tenant_hold(tenant_id, service)
         settled_at = journal.erasure.settled_at(service.erasure_quiescence)
         is_settled = settled_at is not None and service.clock.now() >= settled_at
         seen = _Pass(service.clock.now())
@@ -218,32 +219,26 @@ async def _erase(journal: _Journal) -> Erased:
     return Erased.WAITING
 
 
-async def _check_hold(tenant_id: str, service: Service) -> None:
-    """Raise TenantHeld while a legal hold is on the tenant. Raises HistoryCorrupt, Unavailable."""
-    if await is_tenant_held(tenant_id, holds=service.holds):
-        raise TenantHeld()
-
-
 async def _users_run(journal: _Journal, seen: _Pass) -> bool:
     """Request the erasure of each user that has none and that no hold covers; return whether any runs.
 
     Raises StoreConflict, HistoryCorrupt, Unavailable.
     """
     service, tenant_id = journal.service, journal.erasure.tenant_id
-    # Before the users are listed: a user who is neither here nor listed has been erased.
+    # Read before the users are listed: a user who is neither here nor listed has been erased.
     running = await service.erasures.erasing(tenant_id)
     is_any = bool(running)
     failed: list[UserScope] = []
     counted = journal.erasure.starting
     async for page in pages(partial(service.users.list_users, tenant_id), PAGE):
         found = [scope for scope in page if scope not in running]
-        held = await bounded(partial(seen.holds, service=service), found, at_once=PARALLEL)
+        held = await bounded(partial(seen.holds, service=service), found)
         free = [scope for scope, is_held in zip(found, held, strict=True) if not is_held]
         if free:
-            # Their names are recorded first: a process that takes over counts none of them again.
+            # Their ids are recorded first: a process that takes over counts none of them again.
             ids = [*counted, *(scope.user_id for scope in (*failed, *free))]
             await journal.note(starting(journal.erasure, ids))
-            begun = await bounded(partial(_begin, journal=journal, seen=seen), free, at_once=PARALLEL)
+            begun = await bounded(partial(_begin, journal=journal, seen=seen), free)
             failed += [scope for scope, is_begun in zip(free, begun, strict=True) if not is_begun]
             is_any = True
     return is_any
@@ -286,14 +281,14 @@ async def _remove_from(store: Store, journal: _Journal, seen: _Pass) -> int:
 
 
 async def _remove_blobs(scope: TenantScope, seen: _Pass, service: Service) -> int:
-    """Delete blobs one at a time in name order: without its release a legal hold would be in force again.
+    """Delete blobs one by one in name order: without its release a legal hold would be in force again.
 
     Raises TenantHeld as soon as a legal hold is on the tenant.
     """
     found = 0
     async for page in pages(partial(service.user_storage.list, scope), PAGE):
         # After the listing: a hold whose record is listed is in force by now.
-        await _check_hold(scope.tenant_id, service)
+        await check_tenant_hold(scope.tenant_id, service)
         for one in page:
             user = user_of(scope, one.name)
             if user is not None and await seen.holds(user, service):
@@ -310,7 +305,7 @@ async def _remove_blobs(scope: TenantScope, seen: _Pass, service: Service) -> in
 async def erase_tenant_index(tenant_id: str, held: Collection[UserScope], *, search: Search) -> int:
     """Delete a tenant's documents from every index, except those of the users in `held`; return how many were found.
 
-    Raises Unavailable if one could not be deleted; the same call again continues.
+    Raises Unavailable if one cannot be deleted; repeat the call to continue.
     """
     found = 0
     for name in await find_indexes(search=search):
@@ -337,7 +332,7 @@ async def _end(journal: _Journal, seen: _Pass) -> Erased:
         key = await service.signing.newest()
     except (VaultUnavailable, DecryptionFailed) as error:
         return await journal.fail({VAULT: error.code.value})
-    await _check_hold(journal.erasure.tenant_id, service)
+    await check_tenant_hold(journal.erasure.tenant_id, service)
     now, salt = service.clock.now(), service.ids.secret(SALT_BYTES)
     await journal.note(signed(journal.erasure, left=seen.left, kept=seen.kept, finished_at=now, salt=salt, key=key))
     return Erased.FINISHED

@@ -25,15 +25,16 @@ from memnet.ports import IndexMissing, StoreConflict
 from memnet.service import Service
 from memnet.stores import Search
 
-PASSES = 20
-"""Passes of one run; the rest is left to the next run, because a writer keeps storing data."""
-AT_ONCE = 4
+MAX_PASSES = 20
+"""Passes of one run; the next run continues if writers keep storing data."""
+MAX_CONCURRENCY = 4
+"""Erasures that run at the same time."""
 PAGE = 1000
 BATCH = 250
 """The largest batch in a journal."""
 INDEX_PAGE = 900
-LOOKS = 10
-"""How often an index is read for a deletion to become visible before the next run continues."""
+MAX_STALE_READS = 10
+"""How often an index may still return deleted documents before the next run continues."""
 PAUSE_SECONDS = 0.2
 VAULT = "vault"
 """The failing part if the receipt cannot be signed."""
@@ -57,10 +58,10 @@ class Erased(StrEnum):
 async def erase_user(scope: UserScope, service: Service) -> Erased:
     """Continue the user's erasure; several processes may, at once and after a crash.
 
-    It ends with a receipt: complete, after two full scans of all stores in a row found nothing and no write that began
-    before the fence can still arrive; or partial, if the storage keeps deleted blobs recoverable. A failing store is
-    recorded and keeps the erasure from ending. An erasure that has not started and that a legal hold forbids is
-    withdrawn, and nothing is deleted.
+    It ends with a receipt: complete, after two consecutive full scans of all stores found nothing and no write that
+    began before the fence can still arrive; or partial, if the storage keeps deleted blobs recoverable. A failing store
+    is recorded and keeps the erasure from ending. An erasure that has not started is withdrawn under a legal hold, and
+    nothing is deleted.
 
     Raises:
         HistoryCorrupt: the record cannot be read.
@@ -90,7 +91,7 @@ async def _is_signed(journal: ErasureJournal) -> bool:
 
 
 async def _erase(journal: ErasureJournal) -> Erased:
-    for _ in range(PASSES):
+    for _ in range(MAX_PASSES):
         # Read before the pass: data that the pass does not find must not have been able to arrive since.
         settled = _is_settled(journal)
         found, failing = await _pass(journal)
@@ -140,7 +141,7 @@ async def _remove_from(store: Store, journal: ErasureJournal) -> int:
     """Delete until nothing is found; return the number of deleted items."""
     service, scope = journal.service, journal.erasure.scope
     if store is Store.BLOBS:
-        await fence_documents(scope, known_at=journal.known_at, documents=service.documents)
+        await fence_documents(scope, service, known_at=journal.known_at)
         return await erase_blobs(journal)
     if store is Store.INDEX:
         kind, removed = INDEXED, await erase_index(scope, search=service.search)
@@ -179,7 +180,7 @@ async def erase_users(tenant_id: str | None, service: Service) -> Counter[Erased
         return Erased.FAILING
 
     scopes = sorted(await service.erasures.erasing(tenant_id), key=lambda scope: scope.prefix)
-    return Counter(await bounded(one, scopes, at_once=AT_ONCE))
+    return Counter(await bounded(one, scopes, at_once=MAX_CONCURRENCY))
 
 
 async def erase_blobs(journal: ErasureJournal) -> int:
@@ -207,14 +208,14 @@ async def erase_blobs(journal: ErasureJournal) -> int:
         if not removed and not left:
             journal.kept = kept
             return total
-        # Deleting a version takes a permission of its own: without it, the current blobs are deleted all the same.
+        # Deleting a version requires a separate permission; without it, the current blobs are still deleted.
         copies_too = True
 
 
 async def erase_index(scope: UserScope, *, search: Search) -> int:
-    """Delete a user's documents from every index until none shows one; return their number, each event once.
+    """Delete a user's documents from every index until none returns one; return their number, each event once.
 
-    Raises Unavailable if one cannot be deleted or is still shown after a while; the same call again continues.
+    Raises Unavailable if one cannot be deleted or is still returned after a while; repeat the call to continue.
     """
     removed: set[str] = set()
     for name in await find_indexes(search=search):
@@ -228,12 +229,12 @@ async def erase_index(scope: UserScope, *, search: Search) -> int:
 async def _erase_from(name: str, scope: UserScope, removed: set[str], search: Search) -> None:
     """Add the deleted documents to `removed`."""
     deleted: set[str] = set()
-    looks = 0
+    stale_reads = 0
     while found := await search.index.list_of_user(name, scope, limit=INDEX_PAGE, after=None):
         if deleted.issuperset(found):
-            # Deleted and still shown: the index is eventually consistent.
-            looks += 1
-            if looks == LOOKS:
+            # Deleted and still returned: the index is eventually consistent.
+            stale_reads += 1
+            if stale_reads == MAX_STALE_READS:
                 raise Unavailable(dependency="search")
             await asyncio.sleep(PAUSE_SECONDS)
             continue
@@ -241,4 +242,4 @@ async def _erase_from(name: str, scope: UserScope, removed: set[str], search: Se
             raise Unavailable(dependency="search")
         deleted.update(found)
         removed.update(found)
-        looks = 0
+        stale_reads = 0

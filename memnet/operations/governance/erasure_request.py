@@ -1,5 +1,6 @@
 """Request, get and list erasures of users, resume their journals, and sign their receipts."""
 
+import math
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -10,6 +11,7 @@ from memnet.domain.core.canonical_json import sha256_hex
 from memnet.domain.core.errors import ErasureNotFound, ErasureRunning, HistoryCorrupt, Unavailable
 from memnet.domain.core.identifiers import check_identifier
 from memnet.domain.core.scope import Actor, DocumentKey, StorageETag, UserScope
+from memnet.domain.core.timestamps import to_text
 from memnet.domain.documents import envelope
 from memnet.domain.governance import erasure as erasures
 from memnet.domain.governance.erasure import (
@@ -19,7 +21,6 @@ from memnet.domain.governance.erasure import (
     Found,
     Store,
     begin_batch,
-    begun,
     end_batch,
     erasure_id_of,
     kind_of,
@@ -43,24 +44,23 @@ from memnet.operations.history.sign_checkpoints import read_newest_head
 from memnet.paging import bounded, pages, retry_conflicts, rows
 from memnet.ports import StoreConflict
 from memnet.service import Service
-from memnet.stores import DocumentStore
 
 PAGE = 1000
 ATTEMPTS = 8
 FENCE_ATTEMPTS = 100
-"""Every conflict is a change that a writer has committed, and each document can meet many of them."""
+"""Each conflict is a change that a writer has committed, and a busy document has many."""
 
 
 @dataclass(slots=True)
 class ErasureJournal:
-    """The record of a running erasure as this process last read or wrote it."""
+    """The record of a running erasure, as this process last read or wrote it."""
 
     service: Service
     erasure: Erasure
     tag: StorageETag
     known_at: datetime
-    """The moment before that read or write. Deletions are dated with it, so that the storage refuses late ones of a
-    process that was suspended or superseded since."""
+    """The moment before that read or write. Deletions are dated with it, so that the storage refuses those of a process
+    that was suspended or superseded since."""
     kept: Sequence[Found] = ()
     """The soft-deleted blobs, still recoverable, in the last complete listing."""
 
@@ -84,31 +84,31 @@ class ErasureJournal:
         """
         scope, kept = self.erasure.scope, list[Found]()
 
-        async def one(found: Found) -> None:
+        async def delete(found: Found) -> None:
             try:
                 await self.service.user_storage.delete(scope, found, known_at=self.known_at)
             except StoreConflict:
                 kept.append(found)
 
         holds = [found for found in self.erasure.batch if kind_of(scope, found.name) == "holds"]
-        await bounded(one, [found for found in self.erasure.batch if found not in holds])
+        await bounded(delete, [found for found in self.erasure.batch if found not in holds])
         # The oldest first, and none after a failure: without its release a hold would be in force again.
         for found in holds:
-            await one(found)
+            await delete(found)
         await self.note(end_batch(self.erasure, kept))
 
 
 async def request_erasure(scope: UserScope, service: Service, *, idempotency_key: str, actor: Actor) -> ErasureStatus:
     """Create the fence, start the erasure and overwrite the documents; `erase_user` does the rest.
 
-    From the response until the receipt, every write for the user is refused. The same request again is the same
+    From the response until the receipt, every write for the user is refused. A repeated request returns the same
     erasure, while it runs and afterwards. Under a legal hold the erasure ends at once as partial, and nothing is
-    deleted; a hold that comes after the start is refused.
+    deleted; a hold placed after the start is refused.
 
     Raises:
         ErasureRunning: another erasure of the user runs; the error names it.
         VaultUnavailable, DecryptionFailed: no receipt could be signed.
-        HistoryCorrupt, Unavailable: the same request again continues.
+        HistoryCorrupt, Unavailable: repeat the request.
     """
     await service.signing.newest()
     erasure_id = erasure_id_of(scope, idempotency_key)
@@ -117,11 +117,12 @@ async def request_erasure(scope: UserScope, service: Service, *, idempotency_key
         journal = await resume_erasure(scope, service)
         if journal is not None:
             return journal
-        over = await _end_at_once(scope, erasure_id, actor, service)
-        if over is not None:
-            return over
-        asked = erasures.dump(await _asked(scope, erasure_id, actor, service))
-        await service.erasures.write(scope, asked, replaces=None)
+        ended_already = await _end_at_once(scope, erasure_id, actor, service)
+        if ended_already is not None:
+            return ended_already
+        requested = await _new_erasure(scope, erasure_id, actor, service)
+        await service.erasures.write(scope, erasures.dump(requested), replaces=None)
+        # The next attempt reads the fence, and starts the erasure.
         raise StoreConflict
 
     journal = await retry_conflicts(start, attempts=ATTEMPTS)
@@ -129,7 +130,7 @@ async def request_erasure(scope: UserScope, service: Service, *, idempotency_key
         return journal
     if journal.erasure.erasure_id != erasure_id:
         raise ErasureRunning(erasure_id=journal.erasure.erasure_id)
-    await fence_documents(scope, known_at=journal.known_at, documents=service.documents)
+    await fence_documents(scope, service, known_at=journal.known_at)
     return running(journal.erasure, service.erasure_quiescence)
 
 
@@ -138,27 +139,27 @@ async def _end_at_once(scope: UserScope, erasure_id: str, actor: Actor, service:
     data = await service.erasures.read_receipt(scope.tenant_id, erasure_id)
     if data is not None:
         return ended(read_receipt(data))
-    holds = await holds_covering(scope, holds=service.holds)
+    holds = await holds_covering(scope, service)
     if not holds:
         return None
-    asked = await _asked(scope, erasure_id, actor, service)
+    requested = await _new_erasure(scope, erasure_id, actor, service)
     remaining = await count_remaining(scope, holds[0].covers, service)
-    return ended(await sign_erasure(asked, remaining, service))
+    return ended(await sign_erasure(requested, remaining, service))
 
 
-async def _asked(scope: UserScope, erasure_id: str, actor: Actor, service: Service) -> Erasure:
+async def _new_erasure(scope: UserScope, erasure_id: str, actor: Actor, service: Service) -> Erasure:
     try:
-        head = await read_newest_head(scope, records=service.records)
+        checkpoint = await read_newest_head(scope, records=service.records)
     except HistoryCorrupt:
-        head = None
-    return begun(
-        scope,
-        erasure_id,
-        by=actor.principal,
-        at=service.clock.now(),
+        checkpoint = None
+    return Erasure(
+        scope=scope,
+        erasure_id=erasure_id,
+        requested_by=actor.principal,
+        accepted_at=to_text(service.clock.now()),
         stores=tuple(Store),
-        settle=service.erasure_quiescence,
-        last_head_sha256=None if head is None else sha256_hex(head.data),
+        settle_seconds=math.ceil(service.erasure_quiescence.total_seconds()),
+        last_head_sha256=None if checkpoint is None else sha256_hex(checkpoint.data),
     )
 
 
@@ -202,32 +203,32 @@ async def _is_withdrawn(journal: ErasureJournal) -> bool:
     if await service.erasures.read_receipt(erasure.scope.tenant_id, erasure.erasure_id) is not None:
         # It ended between two reads of the process that created this fence. Data stored since then stays.
         return True
-    return bool(await holds_covering(erasure.scope, holds=service.holds))
+    return bool(await holds_covering(erasure.scope, service))
 
 
-async def fence_documents(scope: UserScope, *, known_at: datetime, documents: DocumentStore) -> None:
+async def fence_documents(scope: UserScope, service: Service, *, known_at: datetime) -> None:
     """Overwrite every document of a user with a tombstone, so that conditional writes in flight fail.
 
     The user's fence must exist, or new documents may follow; `known_at` is the moment at which the caller knew that.
     Unreadable documents are left: no writer can read them either. Repeating the call is safe. Raises Unavailable.
     """
-    async for page in pages(partial(documents.list, scope, ""), PAGE):
-        await bounded(lambda row: _fence(row.key, known_at, documents), page)
+    async for page in pages(partial(service.documents.list, scope, ""), PAGE):
+        await bounded(lambda row: _fence(row.key, known_at, service), page)
 
 
-async def _fence(key: DocumentKey, known_at: datetime, documents: DocumentStore) -> None:
+async def _fence(key: DocumentKey, known_at: datetime, service: Service) -> None:
     async def overwrite() -> None:
-        stored = await documents.get(key)
+        stored = await service.documents.get(key)
         if stored is None:
             return
         try:
-            head = envelope.load(stored.data)
+            current = envelope.load(stored.data)
         except HistoryCorrupt:
             return
-        if not head.erased:
-            empty = envelope.tombstone(head)
+        if not current.erased:
+            empty = envelope.tombstone(current)
             data, summary = envelope.dump(empty), envelope.summarise(empty)
-            await documents.put(key, data, summary, replaces=stored.storage_etag, known_at=known_at)
+            await service.documents.put(key, data, summary, replaces=stored.storage_etag, known_at=known_at)
 
     await retry_conflicts(overwrite, attempts=FENCE_ATTEMPTS)
 

@@ -42,21 +42,20 @@ from memnet.ports import ArchiveWriter
 from memnet.service import Service
 from memnet.stores import AuditLog, DocumentStore, EventStore, RecordStore, Vault
 
-PARALLEL = 16
 BATCH = 64
-"""So many records are in memory at a time."""
-REMOVED = "Retention removed old records while they were exported; run it again."
+"""The number of records in memory at a time."""
+REMOVED = "Retention deleted old records during the export; run it again."
 LINES: dict[ItemKind, Callable[[bytes], bytes]] = {
     ItemKind.REPLAYS: replay_line,
     ItemKind.CONFLICTS: conflict_line,
     ItemKind.ACCESSES: bytes,
 }
-"""The exported part of a record."""
+"""Returns the exported part of an item."""
 
 
 @dataclass(frozen=True, slots=True)
 class ExportReport:
-    """The manifest that was written, and its SHA-256, which names the archive."""
+    """The manifest, and its SHA-256, which identifies the archive."""
 
     manifest: Manifest
     sha256: str
@@ -64,14 +63,14 @@ class ExportReport:
 
 @dataclass
 class _Files:
-    """The files that were written, with their sizes and hashes."""
+    """The written files, with their sizes and hashes."""
 
     archive: ArchiveWriter
     written: list[ArchivedFile] = field(default_factory=list)
     counts: dict[str, int] = field(default_factory=dict)
 
     async def add(self, name: str, lines: AsyncIterator[bytes]) -> int:
-        """Write a file of lines; return how many there were."""
+        """Write a file of lines; return their number."""
         hashed, size, count = sha256(), 0, 0
 
         async def measured() -> AsyncIterator[bytes]:
@@ -90,19 +89,21 @@ class _Files:
 async def export_user(
     scope: UserScope, service: Service, *, archive: ArchiveWriter, snapshots_read_by: Actor | None
 ) -> ExportReport:
-    """Write the archive that docs/export.md describes, in bounded memory, and change nothing.
+    """Write an archive of the user's memory (docs/export.md) in bounded memory; nothing stored is changed.
 
-    Records are written open. Each document is one version with the records up to it, all checked; the manifest says if
-    the user was written to meanwhile. Snapshots are opened only for `snapshots_read_by`, and every reading leaves its
-    access record.
+    Records are written unsealed. Each document is one version with all records up to it, verified; the manifest counts
+    the documents that were changed meanwhile. Snapshots are unsealed only for `snapshots_read_by`, and each one leaves
+    an access record.
 
-    Raises HistoryCorrupt, LimitExceeded, DecryptionFailed, VaultUnavailable, Unavailable, OSError.
+    Raises:
+        HistoryCorrupt, LimitExceeded, DecryptionFailed, VaultUnavailable, Unavailable, OSError.
     """
     started = to_text(service.clock.now())
     files = _Files(archive)
     documents, profiles, schemas = await _documents(scope, files, service)
     files.counts["documents"] = len(documents)
     await _entries(scope, files, snapshots_read_by, service)
+    written = sorted(files.written, key=lambda file: file.name)
     manifest = Manifest(
         format="memnet-export",
         format_version=FORMAT_VERSION,
@@ -121,8 +122,8 @@ async def export_user(
             for (name, version), sha256 in sorted(schemas.items())
         ],
         counts=files.counts,
-        files=sorted(files.written, key=lambda file: file.name),
-        files_sha256=files_digest(sorted(files.written, key=lambda file: file.name)),
+        files=written,
+        files_sha256=files_digest(written),
     )
     data = manifest.dump()
     if len(data) > MAX_MANIFEST_BYTES:
@@ -132,7 +133,7 @@ async def export_user(
 
 
 async def _documents(scope: UserScope, files: _Files, service: Service) -> tuple[list[ArchivedDocument], Texts, Texts]:
-    """The documents that were written, and the profiles and schemas that their records name."""
+    """Write the documents; return their rows, and the profiles and schemas that their records name."""
     found, seen, written = list[ArchivedDocument](), set[str](), 0
     profiles, schemas = Texts(), Texts()
     async for listed in rows(partial(service.documents.list, scope, "")):
@@ -159,7 +160,7 @@ async def _documents(scope: UserScope, files: _Files, service: Service) -> tuple
 
 
 async def _records(head: Envelope, chain: Chain, audit: AuditLog) -> AsyncIterator[bytes]:
-    """The history up to the version that was read: the newest baseline, and the records after it wherever they are."""
+    """Yield the history up to the version `head`: the newest baseline, and all records after it."""
     scope, last = chain.key.scope, head.commit.sequence
     baseline = await read_baseline(scope, head.doc_id, audit=audit)
     if baseline is not None:
@@ -174,13 +175,13 @@ async def _records(head: Envelope, chain: Chain, audit: AuditLog) -> AsyncIterat
                 raise
             raise Unavailable(REMOVED) from error
         for record in records:
-            yield chain.take(record)
+            yield chain.add(record)
 
 
 async def _entries(scope: UserScope, files: _Files, reader: Actor | None, service: Service) -> None:
     lines: dict[EntryKind, AsyncIterator[bytes]] = {EntryKind.EVENTS: _events(scope, service.events)}
     if reader is not None:
-        # Before the accesses: the readings are among them.
+        # Before the accesses: they include those of this export.
         lines[EntryKind.SNAPSHOTS] = _snapshots(scope, reader, service.vault)
     for kind in LINES:
         lines[EntryKind(kind.value)] = _stored(scope, kind, service.records)
@@ -209,7 +210,7 @@ async def _snapshots(scope: UserScope, reader: Actor, vault: Vault) -> AsyncIter
 
 async def _stored(scope: UserScope, kind: ItemKind, records: RecordStore) -> AsyncIterator[bytes]:
     async for page in pages(partial(records.list, scope, kind)):
-        for batch in batches(page, PARALLEL):
+        for batch in batches(page, BATCH):
             for stored in await bounded(records.read, batch):
                 if stored is not None:
                     yield LINES[kind](stored.data)

@@ -1,4 +1,4 @@
-"""Import an archive: restore a user's memory as it was, or create its contents below another user."""
+"""Import an archive: restore the archived user's memory, or create its contents below another user."""
 
 from collections import Counter
 from collections.abc import AsyncIterator, Sequence
@@ -40,7 +40,7 @@ from memnet.domain.governance.archive import (
     refuse,
 )
 from memnet.domain.governance.archive_chain import Chain, Texts, is_valid
-from memnet.domain.governance.archive_entry import Entry, Lines, StoredRecord, entry_name, is_same, moved, read_entry
+from memnet.domain.governance.archive_entry import Entry, Lines, StoredItem, entry_name, is_same, moved, read_entry
 from memnet.domain.governance.archive_import import ImportOutcome, ImportReport, creation, governing, run_record
 from memnet.domain.history.baseline import Baseline
 from memnet.domain.replay.snapshot import Snapshot
@@ -78,7 +78,7 @@ class _Import:
         return ImportOutcome.LEFT_OUT if row.deleted else await self._create(row, dry_run=dry_run)
 
     async def _create(self, row: ArchivedDocument, *, dry_run: bool) -> ImportOutcome:
-        """Create the document under all rules of the binding that wrote it last. KEPT if another one is there."""
+        """Create the document under the rules of the binding that wrote it last. KEPT if another document exists."""
         file = self.verified.files[document_file(row.doc_id)]
         (line,) = [line async for line in read_archive_lines(self.archive, file)]
         content = orjson.loads(line)["document"][ROOT]
@@ -94,15 +94,15 @@ class _Import:
         return ImportOutcome.THERE if result.replayed else ImportOutcome.CREATED
 
     async def record_run(self) -> None:
-        """Record every run before its first change, because a later run may finish what this one begins."""
+        """Record the run before its first change: a later run may finish it."""
         run = run_record(self.verified, self.target, self.actor, self.service.clock.now(), self.service.ids.new())
-        await _create_record(run, dry_run=False, vault=self.service.vault)
+        await _create_item(run, dry_run=False, vault=self.service.vault)
 
     async def entries(self, kind: EntryKind, *, dry_run: bool) -> Counter[tuple[str, ImportOutcome]]:
         counts = Counter[tuple[str, ImportOutcome]]()
         async for batch in self._batches(kind):
-            fates = await bounded(partial(self._entry, dry_run=dry_run), batch)
-            counts.update((kind, fate) for fate in fates)
+            outcomes = await bounded(partial(self._entry, dry_run=dry_run), batch)
+            counts.update((kind, outcome) for outcome in outcomes)
         return counts
 
     async def _entry(self, found: Entry, dry_run: bool) -> ImportOutcome:
@@ -125,14 +125,15 @@ class _Import:
 async def import_user(
     archive: ArchiveReader, target: UserScope, service: Service, *, actor: Actor, dry_run: bool = False
 ) -> ImportReport:
-    """Verify the whole archive and decide every document, record who imports it, then create what is absent.
+    """Verify the whole archive, decide every document, record the run, then create what does not exist.
 
-    Into the user that the archive is of, documents and records are restored as they were. Into another user, each
-    document is created by a write of `actor` whose evidence names the archive and the source. Nothing that exists is
-    replaced. Repeating an interrupted call finishes it.
+    For the archived user, documents and records are restored unchanged. For another user, each document is created by a
+    write of `actor` whose evidence names the archive and the source. Existing data is never replaced. Repeating an
+    interrupted call finishes it.
 
-    Raises ArchiveInvalid, what `replace_document` raises for a document that cannot
-    be created, and OSError, all before anything is written; HistoryCorrupt, DecryptionFailed, Unavailable.
+    Raises:
+        ArchiveInvalid, OSError, and what `replace_document` raises: before anything is written.
+        HistoryCorrupt, DecryptionFailed, Unavailable.
     """
     verified = await verify_archive(archive, catalog=service.catalog)
     work = _Import(archive, verified, target, actor, service)
@@ -151,49 +152,44 @@ async def import_entry(entry: Entry, service: Service, *, dry_run: bool) -> Impo
 
     An entry that had not ended at its export is LEFT_OUT. Raises DecryptionFailed, VaultUnavailable, Unavailable.
     """
-    if isinstance(entry, StoredRecord) and not entry.closed:
+    if isinstance(entry, StoredItem) and not entry.closed:
         return ImportOutcome.LEFT_OUT
     if not isinstance(entry, StoredEvent):
-        return await _create_record(entry, dry_run=dry_run, vault=service.vault)
+        return await _create_item(entry, dry_run=dry_run, vault=service.vault)
     if dry_run:
         stored = await service.events.get(entry.key)
-        return (
-            ImportOutcome.CREATED
-            if stored is None
-            else ImportOutcome.THERE
-            if stored == entry.data
-            else ImportOutcome.KEPT
-        )
+        existing = ImportOutcome.THERE if stored == entry.data else ImportOutcome.KEPT
+        return ImportOutcome.CREATED if stored is None else existing
     try:
-        # Also an event that exists: an interrupted call may not have marked it. The reconciliation indexes it later.
+        # Also for an existing event: an interrupted call may not have marked it. The reconciliation indexes it.
         written = await write_event(entry.key.scope, entry.event, service, index=False)
     except EventExists:
         return ImportOutcome.KEPT
     return ImportOutcome.THERE if written.replayed else ImportOutcome.CREATED
 
 
-async def _create_record(entry: Snapshot | StoredRecord, *, dry_run: bool, vault: Vault) -> ImportOutcome:
-    fate = await _compare(entry, vault)
-    if fate is not None or dry_run:
-        return fate or ImportOutcome.CREATED
-    data = entry.data if isinstance(entry, StoredRecord) else await KeyRing(vault).seal(entry.key, entry.dump())
+async def _create_item(entry: Snapshot | StoredItem, *, dry_run: bool, vault: Vault) -> ImportOutcome:
+    outcome = await _compare(entry, vault)
+    if outcome is not None or dry_run:
+        return outcome or ImportOutcome.CREATED
+    data = entry.data if isinstance(entry, StoredItem) else await KeyRing(vault).seal(entry.key, entry.dump())
     try:
         await vault.records.write(entry.key, data, replaces=None)
     except StoreConflict:
-        # Another call was first, or an earlier try of this write was applied.
-        fate = await _compare(entry, vault)
-        if fate is None:
+        # Another call was faster, or an earlier attempt of this write was applied.
+        outcome = await _compare(entry, vault)
+        if outcome is None:
             raise Unavailable(dependency="blob_storage") from None
-        return fate
+        return outcome
     return ImportOutcome.CREATED
 
 
-async def _compare(entry: Snapshot | StoredRecord, vault: Vault) -> ImportOutcome | None:
-    """Compare the entry with what is stored under its name; None if nothing is. No content leaves this function."""
+async def _compare(entry: Snapshot | StoredItem, vault: Vault) -> ImportOutcome | None:
+    """Compare the entry with the item stored under its name; return None if there is none."""
     stored = await vault.records.read(entry.key)
     if stored is None:
         return None
-    if isinstance(entry, StoredRecord):
+    if isinstance(entry, StoredItem):
         same = is_same(entry, stored.data)
     else:
         same = await KeyRing(vault).unseal(entry.key, stored.data) == entry.dump()
@@ -203,34 +199,36 @@ async def _compare(entry: Snapshot | StoredRecord, vault: Vault) -> ImportOutcom
 async def restore_document(
     row: ArchivedDocument, service: Service, *, archive: ArchiveReader, verified: VerifiedArchive, dry_run: bool
 ) -> ImportOutcome:
-    """Create the records, then the document, as they were.
+    """Create the archived records, then the document.
 
     A document with the archived history, perhaps with later changes, is THERE; another one is KEPT. Values are sealed
-    with the user's current key: the hashes stay. The document is written last, so that no reader sees a part of it.
-    Repeating an interrupted call finishes it.
+    with the user's current key, which does not change the hashes. The document is written last, so that no reader sees
+    a partial history. Repeating an interrupted call finishes it.
 
-    Raises ArchiveInvalid if the archive has changed since it was verified, HistoryCorrupt if another record or baseline
-    has the name of one, ErasureRunning, DecryptionFailed, VaultUnavailable, Unavailable.
+    Raises:
+        ArchiveInvalid: the archive has changed since it was verified.
+        HistoryCorrupt: another record or baseline has the name of an archived one.
+        ErasureRunning, DecryptionFailed, VaultUnavailable, Unavailable.
     """
     key = row.key(verified.manifest.scope)
-    fate = await _fate(key, row, service)
-    if fate is not ImportOutcome.CREATED or dry_run:
-        return fate
+    outcome = await _outcome(key, row, service)
+    if outcome is not ImportOutcome.CREATED or dry_run:
+        return outcome
     chain = await _append_records(key, row, archive, verified, service.audit)
     restored = chain.envelope()
     try:
         await service.documents.put(key, envelope.dump(restored), envelope.summarise(restored), replaces=None)
     except StoreConflict:
-        # Another writer was first, or an earlier try of this write was applied.
-        fate = await _fate(key, row, service)
-        if fate is ImportOutcome.CREATED:
+        # Another writer was faster, or an earlier attempt of this write was applied.
+        outcome = await _outcome(key, row, service)
+        if outcome is ImportOutcome.CREATED:
             raise Unavailable(dependency="blob_storage") from None
-    # An erasure may have set its fence between the check before the write and the write.
+    # An erasure may have created its fence between the check before the write and the write.
     await service.documents.check(key.scope)
-    return fate
+    return outcome
 
 
-async def _fate(key: DocumentKey, row: ArchivedDocument, service: Service) -> ImportOutcome:
+async def _outcome(key: DocumentKey, row: ArchivedDocument, service: Service) -> ImportOutcome:
     stored = await service.documents.get(key)
     if stored is None:
         return ImportOutcome.CREATED
@@ -243,7 +241,7 @@ async def _fate(key: DocumentKey, row: ArchivedDocument, service: Service) -> Im
         try:
             (record,) = (await read_stored_records(key.scope, head, following, following, audit=service.audit)).values()
         except HistoryCorrupt:
-            # Only that record could show that it is the same history.
+            # Only that record could prove that it is the same history.
             return ImportOutcome.KEPT
         record_hash = record["previous_record_hash"]
     return ImportOutcome.THERE if record_hash == row.record_hash else ImportOutcome.KEPT
@@ -260,7 +258,7 @@ async def _append_records(
                 await _append(key, waiting, audit)
                 waiting = []
         if chain.row() != row:
-            refuse("a document is not the end of its records", audit_file(row.doc_id))
+            refuse("a document is not the last version of its records", audit_file(row.doc_id))
     except BrokenChain as error:
         raise ArchiveInvalid(reason=str(error), member=audit_file(row.doc_id)) from error
     await _append(key, waiting, audit)
@@ -279,23 +277,23 @@ async def _append(key: DocumentKey, records: Sequence[Record | Baseline], audit:
     await bounded(one, records)
 
 
-async def _append_sealed(place: AuditRecordLocation, record: Record, data_key: DataKey, audit: AuditLog) -> None:
-    nonce = audit.vault.ids.secret(NONCE_BYTES)
-    data = record_bytes(audit_values.seal(record, place, data_key=data_key, nonce=nonce))
+async def _append_sealed(location: AuditRecordLocation, record: Record, data_key: DataKey, audit: AuditLog) -> None:
+    scope, change_id = location.scope, location.change_id
+    sealed = audit_values.seal(record, location, data_key=data_key, nonce=audit.vault.ids.secret(NONCE_BYTES))
     try:
-        await audit.append(place.scope, place.change_id, data)
+        await audit.append(scope, change_id, record_bytes(sealed))
     except HistoryCorrupt:
-        # It may be the same record, sealed by an earlier call: no two ciphertexts are alike.
-        there = read_record(await audit.read(place.scope, place.change_id) or b"")
-        same = there and await open_audit_records(place.scope, {place.change_id: there}, vault=audit.vault)
-        if same != [record]:
+        # An earlier call may have sealed the same record: its ciphertext differs.
+        existing = read_record(await audit.read(scope, change_id) or b"")
+        unsealed = existing and await open_audit_records(scope, {change_id: existing}, vault=audit.vault)
+        if unsealed != [record]:
             raise
 
 
 async def verify_archive(archive: ArchiveReader, *, catalog: Catalog) -> VerifiedArchive:
-    """Check names, sizes, hashes and counts, every chain of records, every document and entry; nothing is written.
+    """Check names, sizes, hashes and counts, every chain of records, every document and every entry.
 
-    The schemas of the documents must be known to `catalog`, and be the same there. Raises ArchiveInvalid, OSError.
+    The schemas of the documents must be known to `catalog` and have the same text. Raises ArchiveInvalid, OSError.
     """
     check_members(archive.members)
     data = b"".join([chunk async for chunk in archive.read(MANIFEST)])
@@ -309,7 +307,7 @@ async def verify_archive(archive: ArchiveReader, *, catalog: Catalog) -> Verifie
         async for line in read_archive_lines(archive, verified.files[kind.file]):
             name = entry_name(read_entry(kind, manifest.scope, line))
             if name <= before:
-                refuse("a line is there twice, or out of order", kind.file)
+                refuse("a line is duplicate or out of order", kind.file)
             before, count = name, count + 1
         if count != manifest.counts[kind]:
             refuse("the manifest counts another number of lines", kind.file)
@@ -319,7 +317,7 @@ async def verify_archive(archive: ArchiveReader, *, catalog: Catalog) -> Verifie
 async def read_archive_lines(archive: ArchiveReader, file: ArchivedFile) -> AsyncIterator[bytes]:
     """Yield the lines of a file without their ends; one is in memory at a time.
 
-    Raises ArchiveInvalid for a line that is too long and, at the end, if the file is not what `file` says; OSError.
+    Raises ArchiveInvalid for a line that is too long and, at the end, if size or hash differ from `file`; OSError.
     """
     lines, hashed, size = Lines(file.name), sha256(), 0
     async for chunk in archive.read(file.name):
@@ -358,11 +356,11 @@ async def _check_document(
         raise ArchiveInvalid(reason=str(error), member=audit_file(row.doc_id)) from error
     name = document_file(row.doc_id)
     if found != row:
-        refuse("a document is not the end of its records", name)
+        refuse("a document is not the last version of its records", name)
     lines = [line async for line in read_archive_lines(archive, verified.files[name])]
     if lines != [chain.document()]:
-        refuse("a document's content is not what its records give", name)
+        refuse("the content of a document differs from its records", name)
     if not row.deleted:
         schema = catalog.schema(row.schema_id, row.schema_version)
         if not is_valid(chain.fold.state, schema):
-            refuse("a document does not match its schema", name)
+            refuse("a document violates its schema", name)

@@ -1,7 +1,7 @@
-"""Legal holds on users and tenants: target, release, get and list them, and find those that cover a user.
+"""Place, release, get and list legal holds on users and tenants, and find those that cover a user.
 
-A hold and an erasure of the same user exclude each other (docs/decisions/0044). Both write first and look afterwards:
-the hold is recorded before the erasure's fence is read, and the fence is written before the holds are read.
+A hold and an erasure of the same user exclude each other (docs/decisions/0044). Each writes before it reads: the hold
+is recorded before the erasure's fence is read, and the fence is written before the holds are read.
 """
 
 from collections.abc import Sequence
@@ -9,17 +9,17 @@ from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
 
-from memnet.domain.core.errors import ErasureRunning, HistoryCorrupt, TenantEnded
+from memnet.domain.core.errors import ErasureRunning, HistoryCorrupt, TenantEnded, TenantHeld
 from memnet.domain.core.scope import Actor, Json, UserScope
 from memnet.domain.core.timestamps import to_text
-from memnet.domain.governance import erasure as erasure_records
-from memnet.domain.governance import legal_hold as hold_records
-from memnet.domain.governance.legal_hold import HoldAction, HoldChange, HoldTarget, places_over
-from memnet.domain.governance.tenant_erasure import TenantStatus, load
+from memnet.domain.governance import erasure as erasures
+from memnet.domain.governance import legal_hold as holds
+from memnet.domain.governance import tenant_erasure
+from memnet.domain.governance.erasure import Status
+from memnet.domain.governance.legal_hold import HoldAction, HoldChange, HoldTarget, targets_over
 from memnet.paging import bounded, retry_conflicts, rows
 from memnet.ports import StoreConflict
 from memnet.service import Service
-from memnet.stores import ErasureStore, HoldStore
 
 ATTEMPTS = 8
 PAGE = 1000
@@ -32,22 +32,22 @@ class HoldStatus:
     covering: Sequence[HoldChange]
     changes: Sequence[HoldChange]
 
-    def members(self) -> Json:
+    def to_json(self) -> Json:
         """Return the members of the response."""
         return {
             "held": bool(self.covering),
-            "holds": hold_members(self.covering),
-            "changes": [change.members() for change in self.changes],
+            "holds": holds_to_json(self.covering),
+            "changes": [change.to_json() for change in self.changes],
         }
 
 
-def hold_members(holds: Sequence[HoldChange]) -> list[Json]:
-    """Return the members of holds in force in a response."""
-    return [{"covers": one.covers, "reason": one.reason, "actor": one.actor, "since": one.at} for one in holds]
+def holds_to_json(covering: Sequence[HoldChange]) -> list[Json]:
+    """Return holds in force as members of a response."""
+    return [{"covers": one.covers, "reason": one.reason, "actor": one.actor, "since": one.at} for one in covering]
 
 
 async def place_hold(target: HoldTarget, reason: str, service: Service, *, actor: Actor) -> HoldStatus:
-    """Keep everything that is stored of a user, or of every user of a tenant, until the hold is released.
+    """Keep all data of a user, or of every user of a tenant, until the hold is released.
 
     The change is recorded create-only; repeated with the same reason, the call changes nothing. A hold on a tenant does
     not stop an erasure of a single user that has started.
@@ -59,13 +59,13 @@ async def place_hold(target: HoldTarget, reason: str, service: Service, *, actor
     """
 
     async def place() -> None:
-        newest = await _newest(target, service.holds)
+        newest = await _newest(target, service)
         if newest is None or not newest.holds or newest.reason != reason:
-            await _check_tenant(target.tenant_id, service.erasures)
-            await _exclude_erasure(target, service.erasures)
+            await _check_tenant(target.tenant_id, service)
+            await _exclude_erasure(target, service)
             newest = await _record(target, newest, HoldAction.PLACED, reason, actor, service)
         try:
-            await _exclude_erasure(target, service.erasures)
+            await _exclude_erasure(target, service)
         except ErasureRunning:
             # A newer change belongs to another request, which checks for the erasure itself.
             with suppress(StoreConflict):
@@ -77,16 +77,16 @@ async def place_hold(target: HoldTarget, reason: str, service: Service, *, actor
 
 
 async def release_hold(target: HoldTarget, reason: str, service: Service, *, actor: Actor) -> HoldStatus:
-    """Release the hold on a user or a tenant, and return what still covers it; without a hold, change nothing.
+    """Release the hold on a user or a tenant, and return which holds still cover it; without a hold, change nothing.
 
-    Releasing a tenant's hold leaves those of its users, and the other way round.
+    Releasing a tenant's hold does not release those of its users, nor the other way round.
 
     Raises:
         HistoryCorrupt, Unavailable.
     """
 
     async def release() -> None:
-        newest = await _newest(target, service.holds)
+        newest = await _newest(target, service)
         if newest is not None and newest.holds:
             await _record(target, newest, HoldAction.RELEASED, reason, actor, service)
 
@@ -102,13 +102,13 @@ async def get_hold(target: HoldTarget, service: Service) -> HoldStatus:
     Raises:
         HistoryCorrupt, Unavailable.
     """
-    changes = await _changes(target, service.holds)
+    changes = await _changes(target, service)
     covering = changes[-1:]
     if target.user_id is not None:
-        newest = await _newest(HoldTarget(target.tenant_id), service.holds)
+        newest = await _newest(HoldTarget(target.tenant_id), service)
         covering += [] if newest is None else [newest]
     in_force = [change for change in covering if change.holds]
-    return HoldStatus([] if in_force and await _is_erased(target, service.erasures) else in_force, changes)
+    return HoldStatus([] if in_force and await _is_erased(target, service) else in_force, changes)
 
 
 async def list_holds(tenant_id: str, service: Service) -> Sequence[HoldChange]:
@@ -117,90 +117,93 @@ async def list_holds(tenant_id: str, service: Service) -> Sequence[HoldChange]:
     Raises:
         InvalidIdentifier, HistoryCorrupt, Unavailable.
     """
-    targets = dict.fromkeys([key.place async for key in rows(partial(service.holds.list_of_tenant, tenant_id), PAGE)])
-    found = [await _newest(target, service.holds) for target in targets]
+    keys = [key async for key in rows(partial(service.holds.list_of_tenant, tenant_id), PAGE)]
+    found = [await _newest(target, service) for target in dict.fromkeys(key.target for key in keys)]
     in_force = [change for change in found if change is not None and change.holds]
-    return [change for change in in_force if not await _is_erased(change.key.place, service.erasures)]
+    return [change for change in in_force if not await _is_erased(change.key.target, service)]
 
 
-async def holds_covering(scope: UserScope, *, holds: HoldStore) -> tuple[HoldChange, ...]:
-    """Return the holds on record over a user, its own first, then the tenant's.
+async def holds_covering(scope: UserScope, service: Service) -> Sequence[HoldChange]:
+    """Return the recorded holds over a user, its own first, then the tenant's.
 
-    Retention and erasure call it before they remove anything.
+    Retention and erasure call it before they delete anything.
 
     Raises:
         HistoryCorrupt: the changes cannot be read or were altered, so that no caller may assume there is no hold.
         Unavailable.
     """
-    newest = await bounded(partial(_newest, holds=holds), places_over(scope))
-    return tuple(change for change in newest if change is not None and change.holds)
+    newest = await bounded(partial(_newest, service=service), targets_over(scope))
+    return [change for change in newest if change is not None and change.holds]
 
 
-async def is_tenant_held(tenant_id: str, *, holds: HoldStore) -> bool:
-    """Return whether a legal hold is on the tenant itself. Raises InvalidIdentifier, HistoryCorrupt, Unavailable."""
-    newest = await _newest(HoldTarget(tenant_id), holds)
-    return newest is not None and newest.holds
+async def check_tenant_hold(tenant_id: str, service: Service) -> None:
+    """Raise TenantHeld while a legal hold is on the tenant itself; InvalidIdentifier, HistoryCorrupt, Unavailable."""
+    newest = await _newest(HoldTarget(tenant_id), service)
+    if newest is not None and newest.holds:
+        raise TenantHeld()
 
 
 async def _record(
     target: HoldTarget, newest: HoldChange | None, action: HoldAction, reason: str, actor: Actor, service: Service
 ) -> HoldChange:
     """Create the change that follows `newest`. Raises StoreConflict if there is one already, Unavailable."""
-    key, previous = hold_records.following(newest, target)
+    key, previous = holds.following(newest, target)
     change = HoldChange(key, action, reason, actor.principal, to_text(service.clock.now()), previous)
-    await service.holds.create(key, hold_records.dump(change))
+    await service.holds.create(key, holds.dump(change))
     return change
 
 
-async def _check_tenant(tenant_id: str, erasures: ErasureStore) -> None:
+async def _check_tenant(tenant_id: str, service: Service) -> None:
     """Raise TenantEnded if the tenant's erasure is complete; HistoryCorrupt, Unavailable."""
-    stored = await erasures.read_end(tenant_id)
-    if stored is not None and load(tenant_id, stored.data).status is TenantStatus.COMPLETE:
+    stored = await service.erasures.read_end(tenant_id)
+    if stored is not None and tenant_erasure.load(tenant_id, stored.data).status is Status.COMPLETE:
         raise TenantEnded()
 
 
-async def _exclude_erasure(target: HoldTarget, erasures: ErasureStore) -> None:
-    """Remove the fence of an erasure that has not started, so that it looks for holds again before it starts.
+async def _exclude_erasure(target: HoldTarget, service: Service) -> None:
+    """Delete the fence of an erasure that has not started, so that it reads the holds again before it starts.
 
     Raises ErasureRunning if it has started, StoreConflict if it is starting now, HistoryCorrupt, Unavailable.
     """
     if target.user_id is None:
         return
     scope = UserScope(target.tenant_id, target.user_id)
-    stored = await erasures.read(scope)
+    stored = await service.erasures.read(scope)
     if stored is None:
         return
-    found = erasure_records.load(scope, stored.data)
+    found = erasures.load(scope, stored.data)
     if found.started_at is not None:
         raise ErasureRunning(erasure_id=found.erasure_id)
-    await erasures.lift(scope, tag=stored.storage_etag)
+    await service.erasures.lift(scope, tag=stored.storage_etag)
 
 
-async def _is_erased(target: HoldTarget, erasures: ErasureStore) -> bool:
-    """Return whether an erasure of the user has started: a recorded hold came too late for it."""
-    return target.user_id is not None and await erasures.has_started(UserScope(target.tenant_id, target.user_id))
+async def _is_erased(target: HoldTarget, service: Service) -> bool:
+    """Return whether an erasure of the user has started: a hold recorded since came too late for it."""
+    if target.user_id is None:
+        return False
+    return await service.erasures.has_started(UserScope(target.tenant_id, target.user_id))
 
 
-async def _newest(target: HoldTarget, holds: HoldStore) -> HoldChange | None:
-    changes = await _changes(target, holds)
+async def _newest(target: HoldTarget, service: Service) -> HoldChange | None:
+    changes = await _changes(target, service)
     return changes[-1] if changes else None
 
 
-async def _changes(target: HoldTarget, holds: HoldStore) -> list[HoldChange]:
+async def _changes(target: HoldTarget, service: Service) -> list[HoldChange]:
     """Return every remaining change, the oldest first.
 
     Raises HistoryCorrupt if one cannot be read, is missing or was altered, Unavailable.
     """
-    keys = [key async for key in rows(partial(holds.list, target), PAGE)]
-    found = list(zip(keys, await bounded(holds.read, keys), strict=True))
+    keys = [key async for key in rows(partial(service.holds.list, target), PAGE)]
+    found = list(zip(keys, await bounded(service.holds.read, keys), strict=True))
     if target.user_id is not None:
-        # An erasure removes the oldest changes first; the newest one counts.
+        # An erasure deletes the oldest changes first; the newest one counts.
         while len(found) > 1 and found[0][1] is None:
             del found[0]
     changes: list[HoldChange] = []
     for key, data in found:
         if data is None:
-            raise HistoryCorrupt("A stored legal hold is gone.", hold=key.blob_name)
-        changes.append(hold_records.load(key, data))
-    hold_records.check_row(changes)
+            raise HistoryCorrupt("A stored legal hold is missing.", hold=key.blob_name)
+        changes.append(holds.load(key, data))
+    holds.check_row(changes)
     return changes

@@ -1,4 +1,4 @@
-"""Migrations of one unit: find, migrate, verify, roll back and decommission."""
+"""Find the units of a migration, and migrate, verify, roll back and decommission one unit."""
 
 import asyncio
 from collections.abc import AsyncIterator, Mapping, Sequence
@@ -27,7 +27,7 @@ from memnet.domain.core.json_types import Record
 from memnet.domain.core.scope import Actor, DocumentKey, Json, UserScope
 from memnet.domain.documents import envelope
 from memnet.domain.documents.envelope import Envelope
-from memnet.domain.documents.write_decision import Decision, decide_replacement
+from memnet.domain.documents.write_decision import decide_replacement
 from memnet.domain.governance.migration_functions import make
 from memnet.domain.governance.migration_plan import (
     FoundDocument,
@@ -55,18 +55,23 @@ from memnet.operations.documents.write import commit_change, delete_document
 from memnet.operations.history.audit_records import read_records
 from memnet.paging import rows
 from memnet.service import Service
-from memnet.stores import AuditLog, DocumentStore, ListedDocument
+from memnet.stores import ListedDocument
+
+ATTEMPTS = 20
+"""An attempt fails only if another writer was faster."""
+BATCH = 16
+LOST_RACES = (ETagMismatch, DocumentExists, DocumentNotFound, IdempotencyKeyReused, ErasureRunning)
 
 
 async def find_migration_units(
-    migration: Migration, *, tenant_id: str | None, user_id: str | None, documents: DocumentStore
+    migration: Migration, service: Service, *, tenant_id: str | None, user_id: str | None
 ) -> Sequence[Unit]:
     """Return the units of one user, of one tenant, or of all, in the order of their documents' names.
 
-    A deleted document counts: it may be what a decommission deleted. Raises InvalidIdentifier, Unavailable.
+    A deleted document counts: a decommission may have deleted it. Raises InvalidIdentifier, Unavailable.
     """
     units: dict[Unit, None] = {}
-    async for row in _rows(migration, tenant_id, user_id, documents):
+    async for row in _rows(migration, tenant_id, user_id, service):
         unit = unit_of(migration, row.key)
         if unit is not None and tenant_id in (None, unit.scope.tenant_id):
             units[unit] = None
@@ -74,19 +79,16 @@ async def find_migration_units(
 
 
 async def _rows(
-    migration: Migration, tenant_id: str | None, user_id: str | None, documents: DocumentStore
+    migration: Migration, tenant_id: str | None, user_id: str | None, service: Service
 ) -> AsyncIterator[ListedDocument]:
     if tenant_id is None or user_id is None:
-        async for row in rows(documents.list_all):
+        async for row in rows(service.documents.list_all):
             yield row
         return
     scope = UserScope(tenant_id, user_id)
     for namespace in sorted({family.namespace for family in migration.families}):
-        async for row in rows(partial(documents.list, scope, f"{namespace}/")):
+        async for row in rows(partial(service.documents.list, scope, f"{namespace}/")):
             yield row
-
-
-BATCH = 16
 
 
 class Depth(IntEnum):
@@ -94,16 +96,16 @@ class Depth(IntEnum):
 
     NOTHING = 0
     NEWEST = 1
-    """To the migration's newest change."""
+    """Back to the migration's newest change."""
     FIRST = 2
-    """To its first change since it was last rolled back."""
+    """Back to its first change since the last rollback."""
 
 
 async def read_migration_unit(unit: Unit, migration: Migration, depth: Depth, service: Service) -> Gathered:
-    """Read sources and targets, the targets last: what is found made is not older than what it was made of.
+    """Read the sources, then the targets, so that no target is older than the source it was made from.
 
-    Records that retention has removed, or that are damaged, end a trace as the first record does. Raises HistoryCorrupt
-    for a document that cannot be read, VaultUnavailable, Unavailable.
+    A record that retention has deleted, or that is corrupt, ends a trace as the first record does. Raises
+    HistoryCorrupt for an unreadable document, VaultUnavailable, Unavailable.
     """
     sources = await asyncio.gather(
         *(_source(unit.key(source), migration, service) for source in migration.sources.values())
@@ -114,13 +116,13 @@ async def read_migration_unit(unit: Unit, migration: Migration, depth: Depth, se
     return Gathered(dict(zip(migration.sources, sources, strict=True)), targets)
 
 
-async def _head(key: DocumentKey, documents: DocumentStore) -> Envelope | None:
-    stored = await documents.get(key)
+async def _current(key: DocumentKey, service: Service) -> Envelope | None:
+    stored = await service.documents.get(key)
     return envelope.load(stored.data) if stored else None
 
 
 async def _source(key: DocumentKey, migration: Migration, service: Service) -> FoundDocument:
-    head = await _head(key, service.documents)
+    head = await _current(key, service)
     if head is None or not head.deleted:
         return FoundDocument(key, head)
     last = head.commit.sequence
@@ -132,13 +134,13 @@ async def _source(key: DocumentKey, migration: Migration, service: Service) -> F
 
 
 async def _target(key: DocumentKey, migration: Migration, depth: Depth, service: Service) -> FoundDocument:
-    head = await _head(key, service.documents)
+    head = await _current(key, service)
     if head is None or depth is Depth.NOTHING:
         return FoundDocument(key, head)
-    return FoundDocument(key, head, await _trace(key, head, migration, depth, service.audit))
+    return FoundDocument(key, head, await _trace(key, head, migration, depth, service))
 
 
-async def _trace(key: DocumentKey, head: Envelope, migration: Migration, depth: Depth, audit: AuditLog) -> Trace:
+async def _trace(key: DocumentKey, head: Envelope, migration: Migration, depth: Depth, service: Service) -> Trace:
     made, rolled_back, _ = migration.notes()
     first: Record | None = None
     newest: Record | None = None
@@ -146,7 +148,7 @@ async def _trace(key: DocumentKey, head: Envelope, migration: Migration, depth: 
     while last > 0:
         begin = max(1, last - size + 1)
         try:
-            records = await read_records(key.scope, head, begin, last, audit=audit)
+            records = await read_records(key.scope, head, begin, last, audit=service.audit)
         except HistoryCorrupt:
             if size == 1:
                 return Trace(first, newest)
@@ -163,65 +165,46 @@ async def _trace(key: DocumentKey, head: Envelope, migration: Migration, depth: 
     return Trace(first, newest)
 
 
-ATTEMPTS = 20
-"""Each fails only if another writer was first."""
-LOST_RACES = (ETagMismatch, DocumentExists, DocumentNotFound, IdempotencyKeyReused, ErasureRunning)
-
-
 async def migrate_unit(
     unit: Unit, migration: Migration, service: Service, *, actor: Actor, dry_run: bool = False
 ) -> list[MigrationDecision]:
-    """Write every target that is not made yet, each exactly once, and return what became of each.
+    """Write every target that is not migrated, each exactly once, and return one decision for each.
 
-    If one of them cannot be made, none is written. A version that comes meanwhile is migrated, too. On a dry run
-    nothing is written, and CREATE and REPLACE say what would be. Raises HistoryCorrupt,
-    VaultUnavailable, Unavailable.
+    If one target fails, none is written. A source that changes meanwhile is migrated in its new version. A dry run
+    writes nothing and returns what a run would write. Raises HistoryCorrupt, VaultUnavailable, Unavailable.
     """
     depth = Depth.NOTHING if migration.in_place else Depth.NEWEST
     written: dict[DocumentKey, MigrationDecision] = {}
     decisions: list[MigrationDecision] = []
     for _ in range(ATTEMPTS):
         gathered = await read_migration_unit(unit, migration, depth, service)
-        decisions = decide(migration, unit, gathered, service.catalog, actor)
-        due = [decision for decision in decisions if decision.command]
-        stuck = any(decision.standing is MigrationAction.FAILED for decision in decisions)
-        if dry_run or stuck or not due:
-            return [_told(decision, written, blocked=stuck) for decision in decisions]
+        decisions = decide(migration, gathered, service.catalog, actor)
+        has_failed = any(decision.action is MigrationAction.FAILED for decision in decisions)
+        if dry_run or has_failed or not any(decision.command for decision in decisions):
+            found = [_blocked(decision) if has_failed else decision for decision in decisions]
+            return [written.get(one.key, one) if one.action is MigrationAction.DONE else one for one in found]
         try:
-            for decision in due:
-                await _write(decision, service)
-                written[decision.key] = decision
+            for decision in decisions:
+                if decision.command is not None and decision.rules is not None:
+                    await commit_change(
+                        decision.command, partial(decide_replacement, decision.command, decision.rules), service
+                    )
+                    written[decision.key] = decision
         except LOST_RACES:
             continue
-    return [replace(d, standing=MigrationAction.POSTPONED, command=None) if d.command else d for d in decisions]
+    return [replace(d, action=MigrationAction.POSTPONED, command=None) if d.command else d for d in decisions]
 
 
-def _told(
-    decision: MigrationDecision, written: dict[DocumentKey, MigrationDecision], *, blocked: bool
-) -> MigrationDecision:
-    if decision.standing is MigrationAction.DONE and decision.key in written:
-        return written[decision.key]
-    if blocked and decision.command:
-        return replace(
-            decision, standing=MigrationAction.FAILED, command=None, problem="another of its targets cannot be made"
-        )
-    return decision
-
-
-async def _write(decision: MigrationDecision, service: Service) -> None:
-    command, rules = decision.command, decision.rules
-    if command is None or rules is None:
-        return
-
-    def decided(head: Envelope | None) -> Decision:
-        return decide_replacement(command, rules, head)
-
-    await commit_change(command, decided, service)
+def _blocked(decision: MigrationDecision) -> MigrationDecision:
+    if decision.command is None:
+        return decision
+    problem = "another of its targets cannot be made"
+    return replace(decision, action=MigrationAction.FAILED, command=None, problem=problem)
 
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """The verdict on one target. `difference` is None if it is correct; `changed` if others wrote to it since."""
+    """The verdict on one target: its difference, None if it is correct, and whether others have written to it since."""
 
     key: DocumentKey
     difference: str | None = None
@@ -229,9 +212,9 @@ class Verdict:
 
 
 async def verify_migration_unit(unit: Unit, migration: Migration, service: Service) -> list[Verdict]:
-    """Return one verdict a target that the migration made or should have made.
+    """Return one verdict for each target that the migration made or should have made.
 
-    The sources of a target are rebuilt from the audit. Raises HistoryCorrupt for a document that cannot be read,
+    The sources of a target are rebuilt from the audit records. Raises HistoryCorrupt for an unreadable document,
     VaultUnavailable, Unavailable.
     """
     gathered = await read_migration_unit(unit, migration, Depth.NEWEST, service)
@@ -257,7 +240,7 @@ async def verify_migration_unit(unit: Unit, migration: Migration, service: Servi
 def _unmade(
     migration: Migration, target: Target, found: FoundDocument, gathered: Gathered, catalog: Catalog
 ) -> str | None:
-    """The target bears no trace of the migration."""
+    """Return the difference of a target without a change by the migration, or None."""
     head = found.live
     if head is None:
         return "is missing"
@@ -271,7 +254,7 @@ def _unmade(
 async def _made(
     migration: Migration, target: Target, found: FoundDocument, made: Record, gathered: Gathered, service: Service
 ) -> Verdict:
-    read = await _read_then(found, made, service)
+    read = await _sources_then(found, made, service)
     if _hash(migration, target, read, service.catalog) != made["content_hash"]:
         return Verdict(found.key, "is not what the migration makes of its source")
     now = documents_of(gathered)
@@ -284,8 +267,8 @@ def _hash(migration: Migration, target: Target, sources: Mapping[str, Json], cat
     return sha256_hex(canonical(make(target, upgraded(migration, sources, catalog))))
 
 
-async def _read_then(found: FoundDocument, made: Record, service: Service) -> dict[str, Json]:
-    """The sources as the migration read them."""
+async def _sources_then(found: FoundDocument, made: Record, service: Service) -> dict[str, Json]:
+    """Return the sources in the versions that the migration read."""
     read = {}
     for name, source in made["evidence"]["sources"].items():
         key = DocumentKey(found.key.scope, source["namespace"], source["path"])
@@ -295,7 +278,7 @@ async def _read_then(found: FoundDocument, made: Record, service: Service) -> di
 
 
 async def _since(found: FoundDocument, made: Record, service: Service) -> Verdict:
-    """Return the verdict on the changes of the target since the migration made it."""
+    """Return the verdict on the target's changes since the migration made it."""
     head = found.head
     if head is None:
         return Verdict(found.key, "is missing")
@@ -305,7 +288,7 @@ async def _since(found: FoundDocument, made: Record, service: Service) -> Verdic
     except VersionNotFound:
         if not head.deleted:
             raise
-        # Its chain of records, up to the deletion, has been checked on the way.
+        # Its chain of records has been verified up to the deletion.
         return Verdict(found.key, changed=True)
     except HistoryCorrupt as error:
         return Verdict(found.key, f"its history is broken: {error.details.get('reason') or error.details}")
@@ -314,9 +297,7 @@ async def _since(found: FoundDocument, made: Record, service: Service) -> Verdic
 
 @dataclass(frozen=True, slots=True)
 class RolledBack:
-    """The documents that went back, those that were `refused` because others wrote to them since, and whether others
-    were faster every time.
-    """
+    """The restored documents, those that others have changed since, and whether another writer was always faster."""
 
     done: Sequence[DocumentKey] = ()
     refused: Sequence[DocumentKey] = ()
@@ -326,11 +307,11 @@ class RolledBack:
 async def roll_back_unit(
     unit: Unit, migration: Migration, service: Service, *, actor: Actor, force: bool = False
 ) -> RolledBack:
-    """Bring back the version before the migration's first change; what was not there before is deleted.
+    """Restore the version before the migration's first change; a document that did not exist before is deleted.
 
-    Sources that were decommissioned come back first. If others have written to one of the targets since, nothing goes
-    back, unless by `force`. Raises HistoryCorrupt or VersionNotFound where the version is no longer to be rebuilt,
-    VaultUnavailable, Unavailable.
+    Decommissioned sources are restored first. If others have written to one of the targets since, nothing is restored
+    without `force`. Raises HistoryCorrupt or VersionNotFound if the version can no longer be rebuilt, VaultUnavailable,
+    Unavailable.
     """
     done: dict[DocumentKey, None] = {}
     for _ in range(ATTEMPTS):
@@ -341,31 +322,26 @@ async def roll_back_unit(
             return RolledBack(list(done), refused)
         try:
             for back in due:
-                await _go_back(back, migration, actor, service)
+                await _restore(back, migration, actor, service)
                 done[back.key] = None
         except LOST_RACES:
             continue
     return RolledBack(list(done), postponed=True)
 
 
-async def _go_back(back: Return, migration: Migration, actor: Actor, service: Service) -> None:
+async def _restore(back: Return, migration: Migration, actor: Actor, service: Service) -> None:
     if back.to_sequence is None:
-        deletion = removal(back, migration=migration, actor=actor)
-        await delete_document(deletion, service)
+        await delete_document(removal(back, migration=migration, actor=actor), service)
         return
     view = await get_document(back.key, service, as_of=back.change_id())
     (record,) = await read_records(back.key.scope, back.head, back.to_sequence, back.to_sequence, audit=service.audit)
-    command, draft = restoration(back, orjson.loads(view.document), record, migration=migration, actor=actor)
-
-    def decided(head: Envelope | None) -> Decision:
-        return draft
-
-    await commit_change(command, decided, service)
+    command, decision = restoration(back, orjson.loads(view.document), record, migration=migration, actor=actor)
+    await commit_change(command, lambda _: decision, service)
 
 
 @dataclass(frozen=True, slots=True)
 class Decommissioned:
-    """The sources that were deleted, the verdicts that forbade it, and whether others were faster every time."""
+    """The deleted sources, the verdicts that prevented it, and whether another writer was always faster."""
 
     done: Sequence[DocumentKey] = ()
     differences: Sequence[Verdict] = ()
@@ -373,14 +349,13 @@ class Decommissioned:
 
 
 async def decommission_unit(unit: Unit, migration: Migration, service: Service, *, actor: Actor) -> Decommissioned:
-    """Delete each source in the very version that was verified; a rollback of the migration brings it back.
+    """Delete each source in the version that was verified; a rollback of the migration restores it.
 
-    A migration in place has no source of its own, and nothing is deleted.
-    Raises HistoryCorrupt, VaultUnavailable, Unavailable.
+    A migration in place has no sources to delete. Raises HistoryCorrupt, VaultUnavailable, Unavailable.
     """
     done: dict[DocumentKey, None] = {}
     for _ in range(ATTEMPTS):
-        # Read before the verification: what is written in between makes the deletion fail.
+        # Read before the verification, so that the deletion fails if another writer comes between.
         gathered = await read_migration_unit(unit, migration, Depth.NOTHING, service)
         verdicts = await verify_migration_unit(unit, migration, service)
         differences = [verdict for verdict in verdicts if verdict.difference]

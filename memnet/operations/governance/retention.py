@@ -16,7 +16,7 @@ from memnet.domain.governance.legal_hold import HoldChange
 from memnet.domain.history import reconstruction
 from memnet.domain.history.baseline import Baseline
 from memnet.operations.documents.outbox import flush_outbox
-from memnet.operations.governance.legal_holds import hold_members, holds_covering
+from memnet.operations.governance.legal_holds import holds_covering, holds_to_json
 from memnet.operations.governance.retention_items import retain_events, retain_jobs, retain_snapshots
 from memnet.operations.governance.retention_run import RetentionRun, delete_expired
 from memnet.operations.history.baselines import list_baselines, next_baseline, read_baseline, store_baseline
@@ -33,13 +33,13 @@ class AppliedRetention:
 
     as_of: str
     dry_run: bool
-    holds: tuple[HoldChange, ...]
+    holds: Sequence[HoldChange]
     report: RetentionReport
 
-    def members(self) -> Json:
+    def to_json(self) -> Json:
         """Return the members of the response."""
         run = {"as_of": self.as_of, "dry_run": self.dry_run, "on_hold": bool(self.holds)}
-        return {**run, "holds": hold_members(self.holds), **self.report.members()}
+        return {**run, "holds": holds_to_json(self.holds), **self.report.members()}
 
 
 @dataclass(slots=True)
@@ -70,14 +70,14 @@ async def apply_retention(
     if moment > now and not dry_run:
         raise MalformedRequest("An as_of in the future requires dry_run: nothing is deleted before its time.")
     await service.documents.check(scope)
-    covering = await holds_covering(scope, holds=service.holds)
+    covering = await holds_covering(scope, service)
     run = RetentionRun(scope, service.catalog.retention(scope.tenant_id), moment, dry_run, service)
     with_snapshot = await retain_snapshots(run)
     await retain_jobs(run, with_snapshot)
     await retain_events(run)
     await _retain_audit(run)
     # Read again, so that a hold placed during the run is reported with the items that it kept.
-    covering = covering or await holds_covering(scope, holds=service.holds)
+    covering = covering or await holds_covering(scope, service)
     return AppliedRetention(to_text(moment), dry_run, covering, run.report)
 
 
@@ -112,8 +112,8 @@ async def apply_retentions(
 
 
 @dataclass(frozen=True, slots=True)
-class _Stored:
-    """Of one document, the ids of the changes with a record and of those with a baseline, each in order."""
+class _StoredHistory:
+    """The ids of one document's changes that have a record, and of those that have a baseline, each in order."""
 
     records: Sequence[str] = ()
     baselines: Sequence[str] = ()
@@ -124,7 +124,7 @@ async def _retain_audit(run: RetentionRun) -> None:
 
     The newest record of a document always stays. The baseline is written before the first record is deleted and holds
     the version that the last deleted record made, so every later version can still be rebuilt. A corrupt history, or
-    one whose keys cannot be unwrapped, is left unchanged and counted. Remainders of an interrupted run are deleted.
+    one whose keys cannot be unwrapped, is left unchanged and counted. A later run deletes what an interrupted one left.
     """
     documents = run.service.documents
     stored_of = await _list(run)
@@ -134,7 +134,7 @@ async def _retain_audit(run: RetentionRun) -> None:
             continue
         try:
             head = envelope.load(stored.data)
-            await _shorten(row.key, stored, head, stored_of.get(head.doc_id, _Stored()), run)
+            await _shorten(row.key, stored, head, stored_of.get(head.doc_id, _StoredHistory()), run)
         except (HistoryCorrupt, DecryptionFailed):
             # An erasure that has started since deletes parts of histories.
             await documents.check(run.scope)
@@ -142,21 +142,26 @@ async def _retain_audit(run: RetentionRun) -> None:
             run.report.unreadable["audit"] += 1
 
 
-async def _list(run: RetentionRun) -> Mapping[str, _Stored]:
+async def _list(run: RetentionRun) -> Mapping[str, _StoredHistory]:
     records: dict[str, list[str]] = {}
     async for change in rows(partial(run.service.audit.list, run.scope, "")):
         records.setdefault(change.rpartition("-")[0], []).append(change)
     known = await list_baselines(run.scope, audit=run.service.audit)
-    return {doc_id: _Stored(records.get(doc_id, ()), known.get(doc_id, ())) for doc_id in records.keys() | known.keys()}
+    return {
+        doc_id: _StoredHistory(records.get(doc_id, ()), known.get(doc_id, ()))
+        for doc_id in records.keys() | known.keys()
+    }
 
 
-async def _shorten(key: DocumentKey, stored: StoredDocument, head: Envelope, known: _Stored, run: RetentionRun) -> None:
+async def _shorten(
+    key: DocumentKey, stored: StoredDocument, head: Envelope, known: _StoredHistory, run: RetentionRun
+) -> None:
     tally, audit = run.report.tallies["audit"], run.service.audit
     records = sorted({*known.records, *(record["change_id"] for record in head.commit.outbox)})
     before, after = await _find(key, head, run)
     newest = head.change_id(head.commit.sequence)
-    due = [change for change in records if after and change != newest and reconstruction.is_covered(change, after)]
-    tally.retained += len(records) - len(due)
+    expired = [change for change in records if after and change != newest and reconstruction.is_covered(change, after)]
+    tally.retained += len(records) - len(expired)
     if after is None:
         return
     is_new, is_ready = after != before, False
@@ -168,13 +173,13 @@ async def _shorten(key: DocumentKey, stored: StoredDocument, head: Envelope, kno
             await bounded(partial(audit.delete, key.scope, known_at=known_at), changes)
         return changes if is_ready else ()
 
-    gone = await delete_expired(due, remove, tally, run=run)
-    run.report.baselines += is_new and bool(gone)
+    deleted = await delete_expired(expired, remove, tally, run=run)
+    run.report.baselines += is_new and bool(deleted)
     older = [change for change in known.baselines if change < after.change_id]
     known_at = run.service.clock.now()
-    if len(gone) < len(due) or not older or await holds_covering(run.scope, holds=run.service.holds):
+    if len(deleted) < len(expired) or not older or await holds_covering(run.scope, run.service):
         return
-    if is_new and not gone:
+    if is_new and not deleted:
         # Only the newest record has expired, and it stays; the records that it replaces go with the older baseline.
         if not run.dry_run and not await _replace(key, stored, head, after, run.service):
             tally.deferred += 1

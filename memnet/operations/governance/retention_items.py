@@ -38,7 +38,9 @@ T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
-class _Due:
+class _Expired:
+    """An expired item: its key, its tag if it must be unchanged, and the job whose marker goes with it."""
+
     key: ItemKey
     tag: StorageETag | None
     job: Job | None = None
@@ -55,13 +57,13 @@ async def retain_snapshots(run: RetentionRun) -> frozenset[str]:
     """
     stay: set[str] = set()
     async for page in pages(partial(run.service.records.list, run.scope, ItemKind.SNAPSHOTS), PAGE):
-        due = [one for one in await bounded(partial(_due_snapshot, run=run), page) if one is not None]
-        gone = await _delete(due, ItemKind.SNAPSHOTS, run)
-        stay |= {replay_id_of(key) for key in page} - {replay_id_of(key) for key in gone}
+        expired = [one for one in await bounded(partial(_expired_snapshot, run=run), page) if one is not None]
+        deleted = await _delete(expired, ItemKind.SNAPSHOTS, run)
+        stay |= {replay_id_of(key) for key in page} - {replay_id_of(key) for key in deleted}
     return frozenset(stay)
 
 
-async def _due_snapshot(key: ItemKey, run: RetentionRun) -> _Due | None:
+async def _expired_snapshot(key: ItemKey, run: RetentionRun) -> _Expired | None:
     tally, records = run.report.tallies["snapshots"], run.service.records
     try:
         replay = await _replay(key, records)
@@ -69,7 +71,7 @@ async def _due_snapshot(key: ItemKey, run: RetentionRun) -> _Due | None:
         run.report.unreadable["snapshots"] += 1
         return None
     if replay is None:
-        await _adopt(key, run)
+        await _add_failed_replay(key, run)
         return None
     if replay.created_at > run.policy.last_due(Kind.SNAPSHOTS, replay.profile_id, run.as_of):
         tally.retained += 1
@@ -80,7 +82,7 @@ async def _due_snapshot(key: ItemKey, run: RetentionRun) -> _Due | None:
     if stored is None or replay is None or not replay.finished:
         tally.blocked += stored is not None
         return None
-    return _Due(key, stored.storage_etag)
+    return _Expired(key, stored.storage_etag)
 
 
 async def _replay(key: ItemKey, records: RecordStore) -> Replay | None:
@@ -88,7 +90,7 @@ async def _replay(key: ItemKey, records: RecordStore) -> Replay | None:
     return None if stored is None else replays.load(stored.data)
 
 
-async def _adopt(key: ItemKey, run: RetentionRun) -> None:
+async def _add_failed_replay(key: ItemKey, run: RetentionRun) -> None:
     """Store a failed replay for a snapshot that has none."""
     service = run.service
     stored = await service.records.read(key)
@@ -125,7 +127,7 @@ async def retain_jobs(run: RetentionRun, with_snapshot: frozenset[str]) -> None:
     replayed: set[str] = set()
     tally = run.report.tallies["replays"]
     async for found in _loaded(ItemKind.REPLAYS, replays.load, run):
-        due = []
+        expired = []
         for replay, tag in found:
             if replay.updated_at > run.policy.last_due(Kind.JOBS, replay.profile_id, run.as_of):
                 tally.retained += 1
@@ -133,8 +135,8 @@ async def retain_jobs(run: RetentionRun, with_snapshot: frozenset[str]) -> None:
                 tally.blocked += 1
             else:
                 job = Job(JobKind.REPLAY, replay.scope.tenant_id, replay.scope.user_id, replay.replay_id)
-                due.append(_Due(replay.key, tag, job))
-        replayed |= {key.name for key in await _delete(due, ItemKind.REPLAYS, run)}
+                expired.append(_Expired(replay.key, tag, job))
+        replayed |= {key.name for key in await _delete(expired, ItemKind.REPLAYS, run)}
     await _retain_conflicts(run, replayed)
     for kind in (ItemKind.ACCESSES, ItemKind.IMPORTS):
         await _retain_dated(kind, run)
@@ -143,7 +145,7 @@ async def retain_jobs(run: RetentionRun, with_snapshot: frozenset[str]) -> None:
 async def _retain_conflicts(run: RetentionRun, without_replay: set[str]) -> None:
     tally = run.report.tallies["conflicts"]
     async for found in _loaded(ItemKind.CONFLICTS, conflicts.load, run):
-        due = []
+        expired = []
         for conflict, tag in found:
             if conflict.updated_at > run.policy.last_due(Kind.JOBS, conflict.profile_id, run.as_of):
                 tally.retained += 1
@@ -152,8 +154,8 @@ async def _retain_conflicts(run: RetentionRun, without_replay: set[str]) -> None
             ):
                 tally.blocked += 1
             else:
-                due.append(_Due(conflict.key, tag, conflict.job))
-        await _delete(due, ItemKind.CONFLICTS, run)
+                expired.append(_Expired(conflict.key, tag, conflict.job))
+        await _delete(expired, ItemKind.CONFLICTS, run)
 
 
 async def _may_continue(conflict: Conflict, records: RecordStore) -> bool:
@@ -172,7 +174,7 @@ async def _retain_dated(kind: ItemKind, run: RetentionRun) -> None:
     """Delete expired records that name no profile and are dated by their names."""
     tally, last_due = run.report.tallies[kind.value], run.policy.last_due(Kind.JOBS, None, run.as_of)
     async for page in pages(partial(run.service.records.list, run.scope, kind), PAGE):
-        due = []
+        expired = []
         for key in page:
             at = dated_at(key)
             if at is None:
@@ -180,8 +182,8 @@ async def _retain_dated(kind: ItemKind, run: RetentionRun) -> None:
             elif at > last_due:
                 tally.retained += 1
             else:
-                due.append(_Due(key, None))
-        await _delete(due, kind, run)
+                expired.append(_Expired(key, None))
+        await _delete(expired, kind, run)
 
 
 async def _loaded(
@@ -199,12 +201,12 @@ async def _loaded(
         yield found
 
 
-async def _delete(due: Sequence[_Due], kind: ItemKind, run: RetentionRun) -> set[ItemKey]:
+async def _delete(expired: Sequence[_Expired], kind: ItemKind, run: RetentionRun) -> set[ItemKey]:
     """Delete the records that are unchanged, and the markers of their jobs; return the keys of the deleted ones."""
     service = run.service
 
-    async def remove(batch: Sequence[_Due], known_at: datetime) -> Sequence[_Due]:
-        async def one(item: _Due) -> bool:
+    async def remove(batch: Sequence[_Expired], known_at: datetime) -> Sequence[_Expired]:
+        async def one(item: _Expired) -> bool:
             try:
                 await service.records.delete(item.key, tag=item.tag, known_at=known_at)
             except StoreConflict:
@@ -215,7 +217,7 @@ async def _delete(due: Sequence[_Due], kind: ItemKind, run: RetentionRun) -> set
 
         return [item for item, is_gone in zip(batch, await bounded(one, batch), strict=True) if is_gone]
 
-    return {item.key for item in await delete_expired(due, remove, run.report.tallies[kind.value], run=run)}
+    return {item.key for item in await delete_expired(expired, remove, run.report.tallies[kind.value], run=run)}
 
 
 async def retain_events(run: RetentionRun) -> None:
@@ -242,21 +244,21 @@ async def retain_events(run: RetentionRun) -> None:
 
     async for page in pages(partial(service.events.list_of_user, run.scope), PAGE):
         found = await read_events([row.key for row in page], events=service.events)
-        due = []
+        expired = []
         for row in page:
             if row.key not in found:
                 continue
             stored = found[row.key]
             if stored is None:
                 run.report.unreadable["events"] += 1
-            elif _is_due(stored, row, run):
-                due.append(row.key)
+            elif _is_expired(stored, row, run):
+                expired.append(row.key)
             else:
                 tally.retained += 1
-        await delete_expired(due, remove, tally, run=run)
+        await delete_expired(expired, remove, tally, run=run)
 
 
-def _is_due(stored: StoredEvent, row: ListedEvent, run: RetentionRun) -> bool:
+def _is_expired(stored: StoredEvent, row: ListedEvent, run: RetentionRun) -> bool:
     evidence = stored.event.evidence.members() if stored.event.evidence else {}
     named = evidence.get("profile_id")
     last_due = run.policy.last_due(Kind.EVENTS, named if isinstance(named, str) else None, run.as_of)

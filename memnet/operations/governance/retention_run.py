@@ -29,7 +29,7 @@ class RetentionRun:
     report: RetentionReport = field(default_factory=RetentionReport)
 
 
-async def delete_expired(due: Sequence[T], remove: Remove[T], tally: Tally, *, run: RetentionRun) -> list[T]:
+async def delete_expired(expired: Sequence[T], remove: Remove[T], tally: Tally, *, run: RetentionRun) -> list[T]:
     """Delete expired items in batches; return the deleted ones, or in a dry run those that would be.
 
     Items of a batch that `remove` does not return count as deferred. The legal holds are read before every batch; under
@@ -39,14 +39,14 @@ async def delete_expired(due: Sequence[T], remove: Remove[T], tally: Tally, *, r
     Raises:
         HistoryCorrupt, Unavailable, and what `remove` raises.
     """
-    gone: list[T] = []
-    for batch in batches(due, BATCH):
+    deleted: list[T] = []
+    for batch in batches(expired, BATCH):
         known_at = run.service.clock.now()
-        if await holds_covering(run.scope, holds=run.service.holds):
+        if await holds_covering(run.scope, run.service):
             tally.on_hold += len(batch)
             continue
         removed = batch if run.dry_run else await remove(batch, known_at)
-        gone += removed
+        deleted += removed
         tally.removed += len(removed)
         tally.deferred += len(batch) - len(removed)
-    return gone
+    return deleted

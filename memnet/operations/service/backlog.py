@@ -2,6 +2,7 @@
 
 import asyncio
 import logging
+from collections import Counter
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
@@ -23,11 +24,11 @@ from memnet.ports import Clock
 from memnet.service import Service
 from memnet.stores import Marked, MarkedJob
 
-MOST = 5000
-"""The number of markers of each sort that a request reads; a longer backlog is reported as incomplete."""
+MAX_MARKERS = 5000
+"""The number of markers of jobs, and of events, that a request reads; a longer backlog is reported as incomplete."""
 
-Mark = TypeVar("Mark", Marked, MarkedJob)
-Sort = TypeVar("Sort")
+Marker = TypeVar("Marker", Marked, MarkedJob)
+Kind = TypeVar("Kind")
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,7 +38,7 @@ class Waiting:
     count: int
     oldest: datetime | None
 
-    def members(self, now: datetime) -> Json:
+    def to_json(self, now: datetime) -> Json:
         """Return the members of the response."""
         return {
             "waiting": self.count,
@@ -50,7 +51,7 @@ class Waiting:
         return 0.0 if self.oldest is None else max(0.0, (now - self.oldest).total_seconds())
 
     def and_one(self, since: datetime) -> "Waiting":
-        """Return it with one more that waits since then."""
+        """Return it with one more item, waiting since then."""
         return Waiting(self.count + 1, since if self.oldest is None else min(self.oldest, since))
 
 
@@ -59,30 +60,31 @@ NOTHING = Waiting(0, None)
 
 @dataclass(frozen=True, slots=True)
 class Statistics:
-    """The work of all tenants that waits; it names none of them."""
+    """The unfinished work of all tenants, without their names."""
 
     now: datetime
     jobs: dict[JobKind, Waiting]
     events: Waiting
     complete: bool
-    """False: there are more marks than were read, so that counts and ages may be too small."""
+    """False: there are more markers than were read, so that counts and ages may be too small."""
 
-    def members(self) -> Json:
+    def to_json(self) -> Json:
         """Return the members of the response."""
         return {
-            "jobs": {kind.value: waiting.members(self.now) for kind, waiting in self.jobs.items()},
-            "events_to_index": self.events.members(self.now),
+            "jobs": {kind.value: waiting.to_json(self.now) for kind, waiting in self.jobs.items()},
+            "events_to_index": self.events.to_json(self.now),
             "complete": self.complete,
         }
 
 
-async def get_statistics(service: Service, *, most: int | None = MOST) -> Statistics:
-    """Read up to `most` marks of jobs that are not finished, and of events that the index has not confirmed.
+async def get_statistics(service: Service, *, limit: int | None = MAX_MARKERS) -> Statistics:
+    """Read up to `limit` markers of unfinished jobs and as many of events not yet indexed; None reads all of them.
 
-    None: all of them, however many. Raises Unavailable.
+    Raises Unavailable.
     """
     (jobs, all_jobs), (unindexed, all_events) = await asyncio.gather(
-        _read(service.marks.list, _kind, most), _read(service.events.list_marked, _any, most)
+        _read(service.marks.list, lambda marker: marker.job.kind, limit),
+        _read(service.events.list_marked, lambda _: None, limit),
     )
     return Statistics(
         now=service.clock.now(),
@@ -93,36 +95,31 @@ async def get_statistics(service: Service, *, most: int | None = MOST) -> Statis
 
 
 async def _read(
-    listing: Listing[Mark], sort_of: Callable[[Mark], Sort], most: int | None
-) -> tuple[Mapping[Sort, Waiting], bool]:
-    """Marks come in the order of their names, so that the oldest may be anywhere among them."""
-    found: dict[Sort, Waiting] = {}
+    listing: Listing[Marker], kind_of: Callable[[Marker], Kind], limit: int | None
+) -> tuple[Mapping[Kind, Waiting], bool]:
+    """Return the unfinished work by kind, and whether all markers were read.
+
+    Markers are listed by name, so that the oldest may be anywhere among them.
+    """
+    found: dict[Kind, Waiting] = {}
     read, cursor = 0, None
     while True:
         page = await listing(limit=PAGE_SIZE, cursor=cursor)
-        for mark in page.items:
-            sort = sort_of(mark)
-            found[sort] = found.get(sort, NOTHING).and_one(mark.since)
+        for marker in page.items:
+            kind = kind_of(marker)
+            found[kind] = found.get(kind, NOTHING).and_one(marker.since)
         read, cursor = read + len(page.items), page.next_cursor
-        if cursor is None or (most is not None and read >= most):
+        if cursor is None or (limit is not None and read >= limit):
             return found, cursor is None
 
 
-def _kind(mark: MarkedJob) -> JobKind:
-    return mark.job.kind
-
-
-def _any(_: Marked) -> None:
-    return None
-
-
 UNREADABLE_AGE = 365 * 86_400.0
-"""The age in seconds reported of an erasure whose journal cannot be read: it needs an operator."""
+"""The age in seconds reported for an erasure whose record cannot be read, so that an alert fires."""
 
 
 @dataclass(frozen=True, slots=True)
 class Backlog:
-    """For how many seconds the oldest of them waits; 0: none does."""
+    """The ages in seconds of the oldest replay, event to index and erasure; 0 if there is none."""
 
     replays: float
     events: float
@@ -130,11 +127,11 @@ class Backlog:
 
 
 async def report_backlog(service: Service) -> Backlog:
-    """Read the marks and the fences of the whole service, and record for how long the oldest stand.
+    """Read all markers and fences of the service, and record the age of the oldest of each kind.
 
-    All marks are read: the oldest may come after any number of others. Raises Unavailable.
+    Raises Unavailable.
     """
-    found = await get_statistics(service, most=None)
+    found = await get_statistics(service, limit=None)
     backlog = Backlog(
         replays=found.jobs[JobKind.REPLAY].age(found.now),
         events=found.events.age(found.now),
@@ -147,7 +144,7 @@ async def report_backlog(service: Service) -> Backlog:
 
 
 async def _oldest_erasure(service: Service) -> float:
-    """For how many seconds the oldest erasure of a user or of a tenant has run."""
+    """Return the age in seconds of the oldest running erasure of a user or a tenant."""
     oldest = 0.0
     for scope in await service.erasures.erasing(None):
         stored = await service.erasures.read(scope)
@@ -168,10 +165,10 @@ def _age(load: Callable[[], Erasure | TenantErasure], clock: Clock) -> float:
 
 
 GRACE = timedelta(minutes=1)
-"""How long a job may be on its way before it counts as lost."""
+"""The age at which a job that no worker has taken counts as lost."""
 PAGE = 500
-MOST_FAILURES = 3
-"""After so many jobs in vain the broker is taken for down: each waits as long as a call may take, and a run may not."""
+MAX_FAILURES = 3
+"""After this many failures a run sends no more jobs: the broker is down, and each call would wait for its timeout."""
 _log = logging.getLogger(__name__)
 
 
@@ -181,27 +178,22 @@ class RequeueReport:
 
     sent: int
     unmarked: int
-    """Marks of jobs that are finished, rest, or are not known."""
+    """Markers deleted because the job has finished, rests or does not exist."""
     waiting: int
     """Jobs that are due but could not be sent."""
     broken: int = 0
-    """Jobs whose record cannot be read."""
+    """Jobs whose item cannot be read."""
 
 
 async def requeue_jobs(service: Service) -> RequeueReport:
-    """Go through all marks: send what has been due for longer than GRACE, unmark what is done.
+    """Send every marked job again that has been due for longer than GRACE, and delete the markers of finished jobs.
 
-    A job that is sent twice is done once, so concurrent runs are safe. Raises Unavailable; the
-    next run does the rest.
+    A job that is sent twice runs once, so concurrent runs are safe. Raises Unavailable; the next run continues.
     """
-    sent = unmarked = waiting = broken = 0
+    counts = Counter[str]()
     async for marked in rows(service.marks.list, PAGE):
-        came = await _requeue(marked, service, may_send=waiting < MOST_FAILURES)
-        sent += came == "sent"
-        unmarked += came == "unmarked"
-        waiting += came == "waiting"
-        broken += came == "broken"
-    return RequeueReport(sent, unmarked, waiting, broken)
+        counts[await _requeue(marked, service, may_send=counts["waiting"] < MAX_FAILURES)] += 1
+    return RequeueReport(counts["sent"], counts["unmarked"], counts["waiting"], counts["broken"])
 
 
 async def _requeue(marked: MarkedJob, service: Service, *, may_send: bool) -> str:
@@ -211,11 +203,11 @@ async def _requeue(marked: MarkedJob, service: Service, *, may_send: bool) -> st
     try:
         found = await find_due_job(marked.job, records=service.records)
     except (HistoryCorrupt, InvalidIdentifier):
-        # Not raised: one unreadable job must not keep the others from being sent.
-        _log.exception("a marked %s job cannot be looked up", marked.job.kind)
+        # Not raised: the other jobs must be sent.
+        _log.exception("job_unreadable kind=%s", marked.job.kind)
         return "broken"
     if found is None:
-        # An erasure keeps a mark from being put back: then there is nothing left to do.
+        # An erasure prevents that the marker is created again: there is nothing left to do.
         with suppress(ErasureRunning):
             await unmark_job(marked.job, service)
         return "unmarked"

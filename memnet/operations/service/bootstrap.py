@@ -17,24 +17,23 @@ CATALOG = "catalog: versions used before"
 async def bootstrap(
     service: Service, *, apply: bool, prerequisites: Prerequisites, texts: CatalogTexts
 ) -> BootstrapReport:
-    """Look at everything; with `apply`, first make the container and the first index if they are missing.
+    """Check every prerequisite; with `apply`, first create the container and the index if they are missing.
 
-    Nothing is ever removed or altered, so it can be run at any time and any number of times. Raises nothing: what
-    could not be made is in the findings as it then is.
+    Nothing is deleted or changed, so it can run at any time. It raises nothing: a failure is in the findings.
     """
     created: list[str] = []
     container = await prerequisites.container.check()
-    if apply and _can_be_made(container):
+    if apply and _can_be_created(container):
         try:
             await prerequisites.container.create()
             created.append(container.subject)
         except Unavailable:
-            pass  # the look that follows says why
+            pass  # the next check reports why
         container = await prerequisites.container.check()
     findings = [container, *[await prerequisite.check() for prerequisite in prerequisites.others]]
     findings.append(await _catalog(service.catalog, texts))
     index = await _index(service.search)
-    if apply and _can_be_made(index):
+    if apply and _can_be_created(index):
         try:
             await ensure_index(service)
             created.append(index.subject)
@@ -46,22 +45,22 @@ async def bootstrap(
 
 
 async def _catalog(catalog: Catalog, texts: CatalogTexts) -> Finding:
-    """Whether each version of the catalog that was used before still has its text; a process registers new ones."""
+    """Check that the text of each used version of the catalog is unchanged."""
     try:
         await register_catalog(catalog, texts=texts, create=False)
     except CatalogConflict as error:
         return Finding(CATALOG, PrerequisiteStatus.WRONG, error.message)
     except Unavailable:
-        return Finding(CATALOG, PrerequisiteStatus.UNKNOWN, "the storage has to answer first")
+        return Finding(CATALOG, PrerequisiteStatus.UNKNOWN, "the storage must respond first")
     return Finding(CATALOG, PrerequisiteStatus.READY)
 
 
-def _can_be_made(finding: Finding) -> bool:
+def _can_be_created(finding: Finding) -> bool:
     return finding.creatable and finding.standing is PrerequisiteStatus.MISSING
 
 
 async def _index(search: Search) -> Finding:
-    """Compare the serving index in the register with the one of the search service."""
+    """Check that the serving index exists and has the current definition."""
     try:
         layout = await search.register.recent()
         if layout is None:
@@ -70,11 +69,11 @@ async def _index(search: Search) -> Finding:
             return Finding(INDEX, PrerequisiteStatus.WRONG, problem)
         is_current = await search.index.matches(layout.serving)
     except IndexMissing:
-        return Finding(INDEX, PrerequisiteStatus.WRONG, "the serving index is gone: run memnet search reindex")
+        return Finding(INDEX, PrerequisiteStatus.WRONG, "the serving index does not exist: run memnet search reindex")
     except Unavailable as error:
         silent = "search service" if error.details.get("dependency") == "search" else "storage"
-        return Finding(INDEX, PrerequisiteStatus.UNKNOWN, f"the {silent} has to answer first")
+        return Finding(INDEX, PrerequisiteStatus.UNKNOWN, f"the {silent} must respond first")
     if not is_current:
-        problem = f"{layout.serving.name} is not as this version makes it: run memnet search reindex"
+        problem = f"{layout.serving.name} has an outdated definition: run memnet search reindex"
         return Finding(INDEX, PrerequisiteStatus.WRONG, problem)
     return Finding(INDEX, PrerequisiteStatus.READY, layout.serving.name)

@@ -1,4 +1,4 @@
-"""What an archive must be, as far as it can be told without reading all of it."""
+"""The checks of an archive that need no reading of its files, and the chain of one document."""
 
 from dataclasses import replace
 from typing import Any
@@ -12,7 +12,7 @@ from memnet.domain.core.scope import UserScope
 from memnet.domain.documents.audit_record import BrokenChain, Fold, record_bytes
 from memnet.domain.documents.envelope import dump
 from memnet.domain.governance.archive import ArchiveMember, EntryKind, audit_file, check_members, document_file, refuse
-from memnet.domain.governance.archive_chain import Chain, is_valid
+from memnet.domain.governance.archive_chain import Chain, Texts, is_valid
 from memnet.domain.governance.archive_entry import read_entry
 from memnet.domain.history import baseline as baselines
 from memnet.domain.history.baseline import baseline_of
@@ -22,7 +22,7 @@ from tests.domain.samples import CATALOG, KEY, LENIENT, SCOPE, History, op
 
 
 def history(changes: int = 5, *, deleted: bool = False) -> History:
-    """A document of so many changes, perhaps deleted and made anew."""
+    """Return the history of a document, with a deletion if asked."""
     made = History()
     for number in range(changes):
         made.patch(op("add", "/content/n", value=number))
@@ -35,7 +35,7 @@ def test_the_files_of_a_document_are_named_by_its_id() -> None:
     assert (document_file("d-1"), audit_file("d-1")) == ("documents/d-1.json", "audit/d-1.jsonl")
 
 
-def test_a_directory_has_one_manifest_and_nothing_twice() -> None:
+def test_a_directory_has_one_manifest_and_no_duplicates() -> None:
     manifest = ArchiveMember("manifest.json", 10)
     check_members([manifest, ArchiveMember("x", 0)])
     for members in ([], [ArchiveMember("x", 0)], [manifest, manifest], [ArchiveMember("manifest.json", 1 << 40)]):
@@ -43,7 +43,7 @@ def test_a_directory_has_one_manifest_and_nothing_twice() -> None:
             check_members(members)
 
 
-def test_a_name_out_of_an_archive_is_shown_without_what_a_terminal_obeys() -> None:
+def test_a_name_from_an_archive_is_shown_without_control_characters() -> None:
     with pytest.raises(ArchiveInvalid) as caught:
         refuse("why", "\x1b[2J" + "x" * 1000)
     shown = caught.value.details["member"]
@@ -51,7 +51,7 @@ def test_a_name_out_of_an_archive_is_shown_without_what_a_terminal_obeys() -> No
 
 
 @pytest.mark.parametrize("deleted", [False, True])
-def test_a_chain_gives_the_blob_as_it_was_without_what_waited(deleted: bool) -> None:
+def test_a_chain_rebuilds_the_blob_with_an_empty_outbox(deleted: bool) -> None:
     made = history(deleted=deleted)
     chain = Chain(KEY, "doc-1")
     for record, version in zip(made.records, made.versions, strict=True):
@@ -61,7 +61,7 @@ def test_a_chain_gives_the_blob_as_it_was_without_what_waited(deleted: bool) -> 
     assert chain.records == len(made.records)
 
 
-def test_a_chain_that_begins_with_a_baseline_gives_the_same_but_for_older_receipts() -> None:
+def test_a_chain_from_a_baseline_differs_only_in_older_requests() -> None:
     made = history()
     fold = Fold("doc-1")
     versions = [fold.take(record) for record in made.records]
@@ -78,7 +78,7 @@ def test_a_chain_that_begins_with_a_baseline_gives_the_same_but_for_older_receip
     assert chain.envelope().commit.receipts == whole.envelope().commit.receipts[3:]
 
 
-def test_a_baseline_is_only_believed_at_the_beginning_and_of_its_own_document() -> None:
+def test_a_baseline_must_come_first_and_be_of_the_document() -> None:
     made = history()
     fold = Fold("doc-1")
     versions = [fold.take(record) for record in made.records]
@@ -90,7 +90,7 @@ def test_a_baseline_is_only_believed_at_the_beginning_and_of_its_own_document() 
     with pytest.raises(BrokenChain, match="another document"):
         Chain(KEY, "doc-2").read(baseline)
     for sequence in (0, -1):
-        with pytest.raises(BrokenChain, match="of no change"):
+        with pytest.raises(BrokenChain, match="no sequence"):
             Chain(KEY, "doc-1").begin(replace(baseline_of(KEY, made.records[2], versions[2], None), sequence=sequence))
     following = Chain(KEY, "doc-1")
     following.read(baseline)
@@ -98,7 +98,7 @@ def test_a_baseline_is_only_believed_at_the_beginning_and_of_its_own_document() 
         following.read(record_bytes(made.records[4]))
 
 
-def test_a_sealed_baseline_is_none_of_an_archive() -> None:
+def test_a_sealed_baseline_is_refused() -> None:
     made = history()
     baseline = baseline_of(KEY, made.records[0], Fold("doc-1").take(made.records[0]), None)
     place, data_key = BaselineLocation(KEY.scope, baseline.change_id), DataKey("key-1", bytes(32))
@@ -107,23 +107,24 @@ def test_a_sealed_baseline_is_none_of_an_archive() -> None:
         Chain(KEY, "doc-1").read(baselines.dump(sealed))
 
 
-def test_a_version_that_has_another_text_in_another_chain_breaks_the_chain() -> None:
+def test_a_version_with_two_texts_is_refused() -> None:
     record = history(1).records[0]
     first = Chain(KEY, "doc-1")
     first.read(record_bytes(record))
     Chain(KEY, "doc-1", first.profiles, first.schemas).read(record_bytes(record))
     ((profile, _),), ((schema, _),) = first.profiles.items(), first.schemas.items()
-    for profiles, schemas in ({profile: "0" * 64}, {}), ({}, {schema: "0" * 64}):
+    others: list[tuple[Texts, Texts]] = [({profile: "0" * 64}, {}), ({}, {schema: "0" * 64})]
+    for profiles, schemas in others:
         with pytest.raises(BrokenChain, match="two texts"):
             Chain(KEY, "doc-1", profiles, schemas).read(record_bytes(record))
 
 
-def test_a_chain_without_a_record_is_no_document() -> None:
+def test_a_chain_without_a_record_is_refused() -> None:
     with pytest.raises(BrokenChain, match="missing"):
         Chain(KEY, "doc-1").row()
 
 
-def test_a_content_that_no_client_could_have_written_is_not_valid() -> None:
+def test_invalid_content_is_detected() -> None:
     deep: Any = {}
     for _ in range(70):
         deep = {"d": deep}
@@ -135,7 +136,7 @@ def test_a_content_that_no_client_could_have_written_is_not_valid() -> None:
 
 @pytest.mark.parametrize("kind", EntryKind)
 @pytest.mark.parametrize("line", [b"", b"null", b"1", b"{}", b"[]", b"\xff", b'{"a":1,"a":2}', b"[" * 100_000])
-def test_a_line_that_is_no_entry_is_refused(kind: EntryKind, line: bytes) -> None:
+def test_other_lines_are_refused(kind: EntryKind, line: bytes) -> None:
     with pytest.raises(ArchiveInvalid) as caught:
         read_entry(kind, SCOPE, line)
     assert caught.value.details["member"] == kind.file

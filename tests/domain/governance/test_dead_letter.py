@@ -1,4 +1,4 @@
-"""Whose a message is that nobody will work off."""
+"""The user of a dead letter."""
 
 import base64
 import json
@@ -19,23 +19,23 @@ def letter(**members: object) -> bytes:
 
 
 @pytest.mark.parametrize("job", [HERS, Job(JobKind.CONFLICT, "t", "ann", "c1")])
-def test_a_readable_job_says_whose_it_is_whatever_the_session_says(job: Job) -> None:
+def test_a_readable_job_counts_before_the_session(job: Job) -> None:
     for session in ("t/ann", None, "t/bob"):
         assert is_about(ANN, dump(job), session)
         assert not any(is_about(scope, dump(job), session) for scope in OTHERS)
 
 
-def test_without_a_readable_job_the_session_says_it() -> None:
+def test_without_a_readable_job_the_session_counts() -> None:
     assert is_about(ANN, b"\xff", "t/ann")
     assert not is_about(ANN, b"\xff", None)
     assert not any(is_about(scope, b"\xff", "t/ann") for scope in OTHERS)
 
 
-def test_a_tenants_job_is_no_users() -> None:
+def test_a_job_of_the_tenant_is_of_no_user() -> None:
     assert not is_about(ANN, dump(Job(JobKind.REINDEX, "t", None, "ann")), "t")
 
 
-def test_the_session_of_long_ids_is_the_one_that_their_jobs_have() -> None:
+def test_long_ids_have_the_session_of_their_jobs() -> None:
     longest = UserScope("t" * 128, "u" * 128)
     job = Job(JobKind.REPLAY, longest.tenant_id, longest.user_id, "r")
     assert session_of(longest.tenant_id, longest.user_id) == session_id(job)
@@ -43,7 +43,7 @@ def test_the_session_of_long_ids_is_the_one_that_their_jobs_have() -> None:
     assert session_of(ANN.tenant_id, ANN.user_id) == session_id(HERS) == "t/ann"
 
 
-def test_a_letter_is_about_whom_its_message_is_about() -> None:
+def test_a_letter_belongs_to_the_user_of_its_message() -> None:
     body = dump(HERS)
     assert letter_is_about(ANN, letter(session_id="t/ann", body=body.decode()))
     assert letter_is_about(ANN, letter(session_id=None, body_base64=base64.b64encode(body).decode()))
@@ -68,5 +68,5 @@ def test_a_letter_is_about_whom_its_message_is_about() -> None:
         b'"t/ann"',
     ],
 )
-def test_what_cannot_be_told_is_nobodys(data: bytes) -> None:
+def test_an_unreadable_letter_belongs_to_no_user(data: bytes) -> None:
     assert not letter_is_about(ANN, data)

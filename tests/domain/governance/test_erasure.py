@@ -1,8 +1,7 @@
-"""A running erasure: where anything of a user can lie, what is counted, and what is read back of it."""
+"""The record of an erasure: which blobs belong to a user, what is counted, and what can be parsed."""
 
 from collections import Counter
 from datetime import UTC, datetime, timedelta
-from typing import Any
 
 import orjson
 import pytest
@@ -15,7 +14,6 @@ from memnet.domain.core.identifiers import check_identifier
 from memnet.domain.core.job import OF_USERS, JobKind
 from memnet.domain.core.job import PENDING_MARKERS as JOB_MARKS
 from memnet.domain.core.scope import DocumentKey, StorageETag, UserScope
-from memnet.domain.core.timestamps import to_text
 from memnet.domain.core.user_item import ItemKey, ItemKind
 from memnet.domain.documents.audit_values import AuditRecordLocation
 from memnet.domain.events.event import PENDING_MARKERS as EVENT_MARKS
@@ -29,7 +27,6 @@ from memnet.domain.governance.erasure import (
     Found,
     Store,
     begin_batch,
-    begun,
     counted,
     dump,
     end_batch,
@@ -75,7 +72,7 @@ def names_of(scope: UserScope) -> dict[str, str]:
     }
 
 
-def test_everything_of_a_user_is_the_user_s_and_counted_by_its_kind() -> None:
+def test_every_blob_of_a_user_belongs_to_the_user_and_has_its_kind() -> None:
     for name, kind in names_of(ONE).items():
         assert is_of(ONE, name), name
         assert any(name.startswith(prefix) for prefix in prefixes_of(ONE))
@@ -84,7 +81,7 @@ def test_everything_of_a_user_is_the_user_s_and_counted_by_its_kind() -> None:
 
 
 @pytest.mark.parametrize("other", ALIKE, ids=lambda scope: scope.prefix)
-def test_nothing_of_a_user_whose_ids_begin_alike_is(other: UserScope) -> None:
+def test_blobs_of_a_user_with_a_similar_id_do_not_belong_to_the_user(other: UserScope) -> None:
     for name in names_of(other):
         assert not is_of(ONE, name), name
         assert is_of(other, name)
@@ -92,7 +89,7 @@ def test_nothing_of_a_user_whose_ids_begin_alike_is(other: UserScope) -> None:
         assert not is_of(other, name), name
 
 
-def test_the_keys_come_first_and_every_prefix_ends_where_the_id_ends() -> None:
+def test_the_keys_come_first_and_every_prefix_ends_with_the_id() -> None:
     first, *others = prefixes_of(ONE)
     assert first == "tenants/t1/users/u1/keys/"
     assert all(prefix.endswith(("/t1/u1/", "/u1/")) for prefix in others)
@@ -134,11 +131,11 @@ def test_the_keys_come_first_and_every_prefix_ends_where_the_id_ends() -> None:
         "search/t1/u1/x",
     ],
 )
-def test_any_other_name_is_not_the_user_s(name: str) -> None:
+def test_other_names_do_not_belong_to_the_user(name: str) -> None:
     assert not is_of(ONE, name)
 
 
-def test_fences_and_receipts_lie_outside_of_every_user() -> None:
+def test_fences_and_receipts_belong_to_no_user() -> None:
     for scope in (ONE, UserScope("erasing", "t1"), UserScope("erasures", "t1")):
         assert not any(is_of(scope, name) for name in (fence_name(ONE), receipt_name("t1", "x"), fence_name(scope)))
     assert not FENCES.startswith(receipts_of("t1"))
@@ -146,7 +143,7 @@ def test_fences_and_receipts_lie_outside_of_every_user() -> None:
 
 
 @pytest.mark.parametrize("scope", [ONE, *ALIKE], ids=lambda scope: scope.prefix)
-def test_a_fence_says_whose_it_is(scope: UserScope) -> None:
+def test_the_name_of_a_fence_names_its_user(scope: UserScope) -> None:
     assert fenced(fence_name(scope)) == scope
     assert fence_name(scope).startswith(fences_of(scope.tenant_id))
     assert fence_name(scope).startswith(fences_of(None))
@@ -159,23 +156,22 @@ def test_a_fence_says_whose_it_is(scope: UserScope) -> None:
         *("erasing/t1/-.json", "erasing//u1.json", "erasing/t1/users/u1.json", "tenants/t1/users/u1/documents/a/b"),
     ],
 )
-def test_other_blobs_are_no_fences(name: str) -> None:
+def test_other_names_are_not_fences(name: str) -> None:
     assert fenced(name) is None
 
 
 @pytest.mark.parametrize("tenant", ["", "..", "t1/u1", "t1/", "-"])
-def test_a_tenant_is_one_identifier(tenant: str) -> None:
+def test_a_tenant_must_be_an_identifier(tenant: str) -> None:
     for place in (fences_of, receipts_of):
         with pytest.raises(InvalidIdentifier):
             place(tenant)
 
 
-def test_a_request_names_its_erasure_and_no_other_does() -> None:
+def test_each_request_has_its_own_erasure_id() -> None:
     found = [erasure_id_of(scope, key) for scope in (ONE, *ALIKE) for key in ("k", "k2", "K")]
     assert len(set(found)) == len(found)
     assert all(check_identifier("erasure_id", one) == one for one in found)
     assert erasure_id_of(ONE, "k") == erasure_id_of(UserScope("t1", "u1"), "k") == found[0]
-    # No two parts can be told as others.
     assert erasure_id_of(UserScope("t1", "u1"), "k") != erasure_id_of(UserScope("t1", "u1k"), "")
 
 
@@ -195,8 +191,9 @@ STEPS = st.lists(
 
 
 @given(STEPS)
-def test_whatever_the_order_the_counts_are_exact_and_clean_scans_are_in_a_row(steps: list[tuple[str, object]]) -> None:
-    one, total, batch, clean, number = erasure(ONE), Counter[str](), (), 0, 0
+def test_counts_are_exact_and_clean_scans_consecutive_in_any_order_of_steps(steps: list[tuple[str, object]]) -> None:
+    one, total, clean, number = erasure(ONE), Counter[str](), 0, 0
+    batch: tuple[Found, ...] = ()
     for step, given_ in steps:
         if step == "begin":
             assert isinstance(given_, list)
@@ -206,7 +203,7 @@ def test_whatever_the_order_the_counts_are_exact_and_clean_scans_are_in_a_row(st
         elif step == "end":
             one, batch = end_batch(one), ()
         elif step == "keep":
-            # Some of it has become something else, and was left.
+            # Changed blobs are left.
             kept = batch[::2]
             total.subtract(kind_of(ONE, left.name) for left in kept)
             one, batch = end_batch(one, kept), ()
@@ -225,7 +222,7 @@ def test_whatever_the_order_the_counts_are_exact_and_clean_scans_are_in_a_row(st
         assert is_proven(one) == (clean >= CLEAN_SCANS)
 
 
-def test_it_is_proven_by_two_clean_scans_in_a_row_alone() -> None:
+def test_only_two_consecutive_clean_scans_prove_it() -> None:
     clean = scanned(erasure(), clean=True)
     assert not is_proven(clean)
     assert is_proven(scanned(clean, clean=True))
@@ -238,55 +235,27 @@ def test_it_is_proven_by_two_clean_scans_in_a_row_alone() -> None:
     assert is_proven(scanned(counted(clean, {MESSAGES: 0}), clean=True))
 
 
-def test_it_settles_after_what_was_on_its_way_can_have_arrived() -> None:
-    """Counted from when the fence was seen, not from when its writer named the time; the longer time to wait counts."""
-    asked = erasure(started_at=None)
-    assert asked.settled_at(timedelta(minutes=16)) is None
-    seen = started(asked, NOW)
+def test_it_settles_once_no_earlier_write_can_arrive() -> None:
+    """Counted from the first read of the fence, not from its writer's clock; the longer time counts."""
+    requested = erasure(started_at=None)
+    assert requested.settled_at(timedelta(minutes=16)) is None
+    seen = started(requested, NOW)
     assert started(seen, NOW + timedelta(hours=1)) == seen
     assert seen.settled_at(timedelta(0)) == seen.settled_at(timedelta(minutes=16)) == NOW + timedelta(minutes=16)
     assert seen.settled_at(timedelta(minutes=20)) == NOW + timedelta(minutes=20)
 
 
-def test_what_is_asked_for_waits_at_least_as_long_as_whoever_accepted_it_wants() -> None:
-    asked = begun(
-        WHOSE,
-        "e-1",
-        by="svc",
-        at=NOW,
-        stores=tuple(Store),
-        settle=timedelta(seconds=2.5),
-        last_head_sha256=None,
-    )
-    assert started(asked, NOW).settled_at(timedelta(0)) == NOW + timedelta(seconds=3)
-    assert (asked.accepted_at, asked.removed, asked.batch) == (to_text(NOW), {}, ())
-
-
-@given(
-    st.dictionaries(st.sampled_from(["documents", "keys", INDEXED]), st.integers(1, 2**40)),
-    st.lists(st.sampled_from([f"{WHOSE.prefix}{name}" for name in KINDS]), max_size=3),
-    st.integers(0, 5),
-    st.dictionaries(st.sampled_from([store.value for store in Store] + ["vault"]), st.sampled_from(["UNAVAILABLE"])),
-    st.sampled_from([None, "0" * 64]),
-    st.sets(st.sampled_from(Store)),
-)
-def test_what_is_written_is_read(
-    removed: Any, batch: Any, clean_scans: Any, failing: Any, last_head: Any, stores: Any
-) -> None:  # type: ignore[no-untyped-def]
+def test_a_record_reads_back_and_every_flipped_byte_is_detected() -> None:
     one = erasure(
-        removed=removed,
-        batch=found(*batch),
-        clean_scans=clean_scans,
-        failing=failing,
-        last_head_sha256=last_head,
-        stores=tuple(store for store in Store if store in stores),
+        removed={"documents": 3},
+        batch=found(f"{WHOSE.prefix}events/e.json"),
+        clean_scans=1,
+        failing={"vault": "UNAVAILABLE"},
+        last_head_sha256="0" * 64,
+        stores=(Store.INDEX,),
     )
-    assert erasures.load(one.scope, erasures.dump(one)) == one
-
-
-def test_no_flipped_byte_is_read_as_the_same_or_as_nothing() -> None:
-    """A fence that cannot be read is told as broken, and one that can is what its bytes say."""
-    data = erasures.dump(erasure(removed={"documents": 3}, batch=found(f"{WHOSE.prefix}events/e.json"), clean_scans=1))
+    data = erasures.dump(one)
+    assert erasures.load(WHOSE, data) == one
     for place in range(len(data)):
         altered = bytearray(data)
         altered[place] ^= 1
@@ -297,7 +266,7 @@ def test_no_flipped_byte_is_read_as_the_same_or_as_nothing() -> None:
 
 
 @pytest.mark.parametrize("data", [b"", b"{", b"[]", b"null", b"5", b"\xff", b"{}", erasures.dump(erasure()) + b" "])
-def test_other_bytes_are_broken(data: bytes) -> None:
+def test_other_bytes_are_refused(data: bytes) -> None:
     with pytest.raises(HistoryCorrupt):
         erasures.load(WHOSE, data)
 
@@ -309,6 +278,7 @@ def test_other_bytes_are_broken(data: bytes) -> None:
         {"erasure_version": 2},
         {"tenant_id": ".."},
         {"user_id": 5},
+        {"user_id": "another-user"},
         {"erasure_id": "a/b"},
         {"erasure_id": None},
         {"requested_by": 5},
@@ -343,7 +313,7 @@ def test_other_bytes_are_broken(data: bytes) -> None:
     ],
     ids=str,
 )
-def test_other_members_are_broken(change: dict[str, object]) -> None:
+def test_other_members_are_refused(change: dict[str, object]) -> None:
     members = orjson.loads(erasures.dump(erasure()))
     with pytest.raises(HistoryCorrupt):
         erasures.load(WHOSE, canonical(members | change))
@@ -353,7 +323,7 @@ def test_other_members_are_broken(change: dict[str, object]) -> None:
 
 
 @pytest.mark.parametrize("copy", ["versionid=2026-01-01T00:00:00.0000000Z&comp=lease", "versionid=", "x", 1])
-def test_a_copy_that_is_no_version_or_snapshot_cannot_be_read(copy: object) -> None:
+def test_a_copy_must_be_a_version_or_a_snapshot(copy: object) -> None:
     name = f"{WHOSE.prefix}documents/a.json"
     batch = dump(begin_batch(erasure(), [Found(name, StorageETag("t"), "snapshot=2026-01-01T00:00:00.0000000Z")]))
     assert load(WHOSE, batch).batch[0].copy.startswith("snapshot=")

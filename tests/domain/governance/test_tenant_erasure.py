@@ -1,4 +1,4 @@
-"""The record of a tenant's end: what is counted once, what is read back, and what the receipt says."""
+"""The record of a tenant's erasure: its counts, its parsing, and its receipt."""
 
 from dataclasses import replace
 from datetime import timedelta
@@ -12,12 +12,12 @@ from memnet.domain.core.errors import HistoryCorrupt
 from memnet.domain.core.scope import StorageETag, UserScope
 from memnet.domain.core.signature import SigningKey
 from memnet.domain.core.timestamps import from_text
-from memnet.domain.governance.erasure import Found, Store, TenantScope, is_of, user_of
+from memnet.domain.governance.erasure import Found, Status, Store, TenantScope, is_of, user_of
 from memnet.domain.governance.tenant_erasure import (
     LOOK_EVERY,
     TenantErasure,
-    TenantStatus,
     dump,
+    fence_read,
     holds_back,
     is_signed,
     load,
@@ -26,7 +26,6 @@ from memnet.domain.governance.tenant_erasure import (
     resumed,
     scanned,
     signed,
-    standing,
     starting,
 )
 from tests.domain.erasure_samples import KEY, THEN
@@ -37,7 +36,7 @@ SALT = bytes(32)
 
 
 def erasure(**members: Any) -> TenantErasure:
-    given = {
+    given: dict[str, Any] = {
         "tenant_id": "t1",
         "erasure_id": "e-1",
         "requested_by": "svc-privacy",
@@ -47,24 +46,24 @@ def erasure(**members: Any) -> TenantErasure:
     return TenantErasure(**given | members)
 
 
-def over(left: list[UserScope] | None = None, kept: list[Found] | None = None) -> TenantErasure:
+def ended(left: list[UserScope] | None = None, kept: list[Found] | None = None) -> TenantErasure:
     return signed(erasure(users=3), left=left or [], kept=kept or [], finished_at=NOW, salt=SALT, key=KEY)
 
 
-def test_a_user_is_counted_once_however_often_its_start_is_tried() -> None:
+def test_a_user_is_counted_once() -> None:
     once = starting(erasure(), ["a", "b"])
     assert (once.users, once.starting) == (2, ("a", "b"))
     assert starting(once, ["b", "a", "b"]).users == 2
     assert starting(once, ["b", "c"]).users == 3
 
 
-def test_nothing_settles_before_every_process_has_seen_the_fence() -> None:
+def test_it_settles_after_every_process_has_read_the_fence() -> None:
     settle = timedelta(minutes=16)
     assert erasure().settled_at(settle) is None
-    seen = standing(erasure(), NOW)
+    seen = fence_read(erasure(), NOW)
     assert seen.known_everywhere_at(settle) == NOW + LOOK_EVERY
     assert seen.settled_at(settle) == NOW + LOOK_EVERY + settle
-    assert standing(seen, NOW + settle) == seen
+    assert fence_read(seen, NOW + settle) == seen
     assert look_every(timedelta(seconds=4)) == timedelta(seconds=2)
 
 
@@ -74,24 +73,24 @@ def test_a_scan_that_finds_something_starts_the_count_again() -> None:
     assert scanned(clean, clean=False).clean_scans == 0
 
 
-def test_the_receipt_says_complete_only_if_nothing_is_left() -> None:
-    assert over().status is TenantStatus.COMPLETE
-    held = over([U1])
-    assert held.status is TenantStatus.PARTIAL
+def test_the_receipt_is_complete_only_if_nothing_remains() -> None:
+    assert ended().status is Status.COMPLETE
+    held = ended([U1])
+    assert held.status is Status.PARTIAL
     assert held.receipt is not None
     assert holds_back(held.receipt, U1)
     assert not holds_back(held.receipt, UserScope("t1", "u2"))
     assert "u1" not in orjson.dumps(held.receipt).decode()
     deleted = Found("tenants/t1/x", StorageETag("t"), "", NOW + timedelta(days=7))
-    kept = over(kept=[deleted])
+    kept = ended(kept=[deleted])
     assert kept.receipt is not None
-    assert (kept.status, kept.receipt["recoverable_until"]) == (TenantStatus.PARTIAL, "2026-01-08T00:00:00.000000Z")
+    assert (kept.status, kept.receipt["recoverable_until"]) == (Status.PARTIAL, "2026-01-08T00:00:00.000000Z")
     again = resumed(held, by="svc-b", at=NOW)
-    assert (again.status, again.users, again.erasure_id) == (TenantStatus.RUNNING, 3, held.erasure_id)
+    assert (again.status, again.users, again.erasure_id) == (Status.RUNNING, 3, held.erasure_id)
 
 
-def test_a_receipt_is_verified_alone_and_no_other_bytes_are_one() -> None:
-    receipt = over([U1]).receipt
+def test_a_receipt_is_verified_and_other_bytes_are_refused() -> None:
+    receipt = ended([U1]).receipt
     assert receipt is not None
     assert read_receipt(canonical(receipt)) == receipt
     assert is_signed(receipt, KEY.public)
@@ -107,7 +106,7 @@ def test_a_receipt_is_verified_alone_and_no_other_bytes_are_one() -> None:
 
 @pytest.mark.parametrize(
     "found",
-    [erasure(), starting(erasure(standing_since=THEN), ["a"]), replace(erasure(), failing={"index": "X"}), over()],
+    [erasure(), starting(erasure(standing_since=THEN), ["a"]), replace(erasure(), failing={"index": "X"}), ended()],
 )
 def test_a_record_reads_back(found: TenantErasure) -> None:
     assert load("t1", dump(found)) == found
@@ -128,7 +127,7 @@ def test_a_record_reads_back(found: TenantErasure) -> None:
     ],
     ids=str,
 )
-def test_another_record_is_broken(change: dict[str, object]) -> None:
+def test_other_members_are_refused(change: dict[str, object]) -> None:
     with pytest.raises(HistoryCorrupt):
         load("t1", canonical(orjson.loads(dump(erasure())) | change))
 
@@ -146,7 +145,7 @@ def test_another_record_is_broken(change: dict[str, object]) -> None:
         ("tenants/t1/stray", None),
     ],
 )
-def test_everything_of_a_tenant_is_its_own_or_a_user_s(name: str, user: UserScope | None) -> None:
+def test_every_blob_of_a_tenant_belongs_to_it_or_to_a_user(name: str, user: UserScope | None) -> None:
     assert is_of(T1, name)
     assert user_of(T1, name) == user
     assert not is_of(TenantScope("t10"), name)
@@ -156,5 +155,5 @@ def test_everything_of_a_tenant_is_its_own_or_a_user_s(name: str, user: UserScop
 @pytest.mark.parametrize(
     "name", ["erasing/t1/u1.json", "erasures/t1/e1.json", "ended/t1.json", "search/tenants/t1.json.json"]
 )
-def test_fences_and_receipts_are_none_of_it(name: str) -> None:
+def test_fences_and_receipts_do_not_belong_to_it(name: str) -> None:
     assert not is_of(T1, name)

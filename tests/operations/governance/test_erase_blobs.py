@@ -1,16 +1,21 @@
-"""Removing in batches: written down before it goes, each once, under no hold."""
+"""Deleting blobs in batches that are recorded first, and the versions that a storage keeps."""
 
+from dataclasses import dataclass, field, replace
+from datetime import datetime, timedelta
 from typing import Any
 
 import pytest
 
 from memnet.domain.core.errors import Unavailable
+from memnet.domain.core.scope import UserScope
 from memnet.domain.core.user_item import ItemKey, ItemKind
 from memnet.domain.governance import erasure as erasures
+from memnet.domain.governance.erasure import Found, Status
 from memnet.operations.governance import erase_user as module
-from memnet.operations.governance.erase_user import erase_blobs
+from memnet.operations.governance.erase_user import Erased, erase_blobs, erase_user
 from memnet.operations.governance.erasure_request import ErasureJournal, resume_erasure
-from memnet.ports import StoreConflict
+from memnet.ports import Page, StoreConflict
+from memnet.stores import UserStorage
 from tests.memory_blobs import unfenced
 from tests.operations.erasure_scenario import U1, U10, ErasureWorld
 from tests.operations.retention_scenario import Between
@@ -33,7 +38,7 @@ async def journal_of(world: ErasureWorld, watch: Any = None) -> ErasureJournal:
     return journal
 
 
-async def test_all_is_removed_over_many_batches_and_counted(world: Any) -> None:
+async def test_all_blobs_are_deleted_and_counted_over_many_batches(world: Any) -> None:
     before, other = world.stored(U1), world.stored(U10)
     journal = await journal_of(world)
     assert await erase_blobs(journal) == sum(before.values())
@@ -44,7 +49,7 @@ async def test_all_is_removed_over_many_batches_and_counted(world: Any) -> None:
     assert await erase_blobs(journal) == 0
 
 
-async def test_the_keys_go_before_anything_else(world: Any) -> None:
+async def test_the_keys_are_deleted_first(world: Any) -> None:
     removed: list[str] = []
 
     async def watch(name: str, call: Any) -> Any:
@@ -57,7 +62,7 @@ async def test_the_keys_go_before_anything_else(world: Any) -> None:
     assert len(removed) <= module.BATCH
 
 
-async def test_nothing_goes_before_it_is_written_down(world: Any) -> None:
+async def test_each_batch_is_recorded_before_it_is_deleted(world: Any) -> None:
     async def watch(name: str, call: Any) -> Any:
         if name == "storage.delete":
             stored = await world.services.erasures.read(U1)
@@ -74,7 +79,7 @@ async def test_nothing_goes_before_it_is_written_down(world: Any) -> None:
     await erase_blobs(journal=await journal_of(world, watch))
 
 
-async def test_who_was_overtaken_removes_no_further_batch(world: Any) -> None:
+async def test_a_superseded_process_deletes_no_further_batch(world: Any) -> None:
     journal = await journal_of(world)
     other = await journal_of(world)
     await other.note(erasures.counted(other.erasure, {"messages": 1}))
@@ -84,28 +89,93 @@ async def test_who_was_overtaken_removes_no_further_batch(world: Any) -> None:
     assert world.stored(U1) == before
 
 
-async def test_a_delete_that_fails_leaves_its_batch_for_the_next(world: Any) -> None:
-    before = world.stored(U1)
-    failed: list[str] = []
-
-    async def watch(name: str, call: Any) -> Any:
-        if name == "storage.delete" and not failed:
-            failed.append(name)
-            raise Unavailable(dependency="blob_storage")
-        return await call()
-
-    with pytest.raises(Unavailable):
-        await erase_blobs(journal=await journal_of(world, watch))
-    assert len((await journal_of(world)).erasure.batch) > 0
-    journal = await journal_of(world)
-    await erase_blobs(journal)
-    assert dict(journal.erasure.removed) == before
-
-
-async def test_what_comes_while_it_is_listed_is_found(world: Any) -> None:
+async def test_a_blob_created_during_the_listing_is_deleted(world: Any) -> None:
     async def arrive() -> None:
         records = unfenced(world.services.records)
         await records.write(ItemKey(U1, ItemKind.REPLAYS, "late"), b"{}", replaces=None)
 
     await erase_blobs(journal=await journal_of(world, Between("storage.list", arrive, number=3)))
     assert world.stored(U1) == {}
+
+
+@dataclass
+class KeepingStorage:
+    """A UserStorage that keeps a version of each blob it deletes and, with `days`, what is then deleted of those.
+
+    As "Blob versioning" and "Soft delete for blobs" of Azure's documentation describe it.
+    """
+
+    inner: UserStorage
+    days: int | None = None
+    may_delete_versions: bool = True
+    versions: list[Found] = field(default_factory=list)
+    kept: list[Found] = field(default_factory=list)
+
+    async def list(self, scope: UserScope, *, limit: int, cursor: str | None) -> Page[Found]:
+        page = await self.inner.list(scope, limit=limit, cursor=cursor)
+        return page if page.next_cursor else Page([*page.items, *self.versions, *self.kept], None)
+
+    async def delete(self, scope: UserScope, found: Found, *, known_at: datetime) -> None:
+        assert found.kept_until is None
+        if not found.copy:
+            await self.inner.delete(scope, found, known_at=known_at)
+            self.versions.append(replace(found, copy=f"versionid=2026-01-01T00:00:0{len(self.versions)}.0000000Z"))
+            return
+        if not self.may_delete_versions:
+            raise Unavailable(dependency="blob_storage")
+        self.versions.remove(found)
+        if self.days is not None:
+            self.kept.append(replace(found, kept_until=known_at + timedelta(days=self.days)))
+
+
+@pytest.fixture
+async def filled() -> ErasureWorld:
+    made = ErasureWorld()
+    await made.live(U1)
+    return made
+
+
+async def run_twice(filled: ErasureWorld, **changed: Any) -> Erased:
+    erasing = replace(filled.erasing(), **changed)
+    await erase_user(U1, erasing)
+    filled.advance()
+    return await erase_user(U1, erasing)
+
+
+async def test_versions_are_deleted_before_it_is_complete(filled: Any) -> None:
+    before = filled.stored(U1)
+    erasure_id = (await filled.request()).erasure_id
+    storage = KeepingStorage(filled.services.user_storage)
+    assert await run_twice(filled, user_storage=storage) is Erased.FINISHED
+    assert (filled.stored(U1), storage.versions) == ({}, [])
+    status = await filled.status(erasure_id)
+    assert status.status is Status.COMPLETE
+    assert {kind: status.removed[kind] for kind in before} == before
+    assert status.removed["copies"] == sum(before.values())
+
+
+async def test_without_permission_to_delete_versions_only_current_blobs_are_deleted(filled: Any) -> None:
+    erasure_id = (await filled.request()).erasure_id
+    storage = KeepingStorage(filled.services.user_storage, may_delete_versions=False)
+    assert await run_twice(filled, user_storage=storage) is Erased.FAILING
+    assert filled.stored(U1) == {}
+    status = await filled.status(erasure_id)
+    assert (status.status, dict(status.failing)) == (Status.RUNNING, {"blobs": "UNAVAILABLE"})
+
+
+async def test_soft_deleted_blobs_make_it_partial(filled: Any) -> None:
+    erasure_id = (await filled.request()).erasure_id
+    storage = KeepingStorage(filled.services.user_storage, days=7)
+    assert await run_twice(filled, user_storage=storage) is Erased.FINISHED
+    status = await filled.status(erasure_id)
+    assert status.status is Status.PARTIAL
+    assert status.receipt is not None
+    remains = status.receipt["remaining"]
+    assert sum(one["count"] for one in remains) == len(storage.kept)
+    assert {(one["reason"], one["covers"]) for one in remains} == {("soft_delete", None)}
+    assert status.receipt["recoverable_until"] == max(one["until"] for one in remains)
+    # Once the storage has dropped it, the same request under a new key says complete.
+    storage.kept.clear()
+    again = (await filled.request("forget-2")).erasure_id
+    assert await run_twice(filled, user_storage=storage) is Erased.FINISHED
+    assert (await filled.status(again)).status is Status.COMPLETE

@@ -1,4 +1,4 @@
-"""The end of a tenant: every user erased, held ones named, nothing written any more, whatever crashes."""
+"""The erasure of a tenant: every user is erased, users on hold are named, and writes are refused."""
 
 from dataclasses import replace
 from datetime import timedelta
@@ -6,20 +6,40 @@ from typing import Any
 
 import pytest
 
-from memnet.domain.core.errors import TenantEnded, Unavailable, VaultUnavailable
+from memnet.domain.core.errors import (
+    ErasureNotFound,
+    HistoryCorrupt,
+    InvalidIdentifier,
+    TenantEnded,
+    TenantHeld,
+    Unavailable,
+    VaultUnavailable,
+)
 from memnet.domain.core.job import Job, JobKind
 from memnet.domain.core.scope import UserScope
 from memnet.domain.documents.commands import IfMatch
-from memnet.domain.governance.erasure import TenantScope, is_of
+from memnet.domain.governance.erasure import Status, TenantScope, is_of
 from memnet.domain.governance.legal_hold import HoldTarget
-from memnet.domain.governance.tenant_erasure import TenantErasure, TenantStatus, holds_back, is_signed, look_every
+from memnet.domain.governance.tenant_erasure import (
+    TenantErasure,
+    holds_back,
+    is_signed,
+    look_every,
+)
 from memnet.operations.events.reindex_events import reindex_events
-from memnet.operations.governance.erase_tenant import erase_tenant, get_tenant_erasure, request_tenant_erasure
+from memnet.operations.governance import erase_tenant as module
+from memnet.operations.governance.erase_tenant import (
+    erase_tenant,
+    erase_tenant_index,
+    erase_tenants,
+    get_tenant_erasure,
+    request_tenant_erasure,
+)
 from memnet.operations.governance.erase_user import Erased, erase_users
 from tests.memory_blobs import storage_of, unfenced
 from tests.operations.erasure_scenario import ADMIN, ON_T1, OTHER, SETTLE, U1, U10, ErasureWorld
-from tests.operations.replay_scenario import Watch, Watched
-from tests.operations.retention_scenario import Between, FallsAt, StopsAt
+from tests.operations.replay_scenario import Watch
+from tests.operations.retention_scenario import Between, Fails, FallsAt, StopsAt
 
 T1 = TenantScope("t1")
 LOOK = look_every(SETTLE)
@@ -36,11 +56,7 @@ class TenantWorld(ErasureWorld):
         return await request_tenant_erasure("t1", self.services, actor=ADMIN)
 
     async def tenant(self, watch: Watch | None = None) -> Erased:
-        erasing = self.erasing(watch)
-        if watch is not None:
-            users: Any = Watched("users", erasing.users, watch)
-            erasing = replace(erasing, users=users)
-        return await erase_tenant("t1", erasing)
+        return await erase_tenant("t1", self.erasing(watch))
 
     async def timer(self) -> None:
         await self.tenant()
@@ -53,16 +69,16 @@ class TenantWorld(ErasureWorld):
             await self.timer()
             self.advance()
 
-    async def finish(self) -> TenantErasure:
-        """Whatever happened before: time passes, and the timer comes by until it is over."""
+    async def finish_tenant(self) -> TenantErasure:
+        """Run the timer until the erasure has ended."""
         for _ in range(8):
             await self.timer()
             self.advance()
-            if (found := await self.told()).status is not TenantStatus.RUNNING:
+            if (found := await self.erasure()).status is not Status.RUNNING:
                 return found
-        raise AssertionError(f"the erasure of the tenant does not end: {await self.told()}")
+        raise AssertionError(f"the erasure of the tenant does not end: {await self.erasure()}")
 
-    async def told(self) -> TenantErasure:
+    async def erasure(self) -> TenantErasure:
         return await get_tenant_erasure("t1", self.services)
 
     def names(self) -> list[str]:
@@ -77,7 +93,7 @@ async def world() -> TenantWorld:
     return made
 
 
-async def test_nothing_is_left_of_the_tenant_and_its_receipt_says_so(world: Any) -> None:
+async def test_all_data_of_the_tenant_is_deleted_and_the_receipt_is_complete(world: Any) -> None:
     services = world.services
     queue, other = services.queue, world.stored(OTHER)
     await reindex_events("t1", replace(services, queue=queue))
@@ -86,9 +102,9 @@ async def test_nothing_is_left_of_the_tenant_and_its_receipt_says_so(world: Any)
     await queue.send(Job(JobKind.REINDEX, "t10", None, "j2"))
     await world.hold(ON_T1)
     await world.release(ON_T1)
-    assert (await world.end()).status is TenantStatus.RUNNING
-    found = await world.finish()
-    assert (found.status, found.users, found.starting) == (TenantStatus.COMPLETE, 2, ())
+    assert (await world.end()).status is Status.RUNNING
+    found = await world.finish_tenant()
+    assert (found.status, found.users, found.starting) == (Status.COMPLETE, 2, ())
     assert world.names() == []
     assert [await world.indexed(scope) for scope in (U1, U10, OTHER)] == [0, 0, 5]
     assert [job.tenant_id for job in [m.job for m in queue._messages]] == ["t10", "t10"]
@@ -101,12 +117,12 @@ async def test_nothing_is_left_of_the_tenant_and_its_receipt_says_so(world: Any)
     assert found.receipt["stores"] == ["blobs", "index", "queues"]
 
 
-async def test_a_user_under_a_hold_is_left_and_named_and_goes_after_the_release(world: Any) -> None:
+async def test_a_user_on_hold_is_kept_named_and_erased_after_the_release(world: Any) -> None:
     await world.hold()
     before = world.stored(U1)
     await world.end()
-    found = await world.finish()
-    assert (found.status, found.users) == (TenantStatus.PARTIAL, 1)
+    found = await world.finish_tenant()
+    assert (found.status, found.users) == (Status.PARTIAL, 1)
     assert found.receipt is not None
     assert len(found.receipt["users_held"]) == 1
     assert holds_back(found.receipt, U1)
@@ -116,13 +132,13 @@ async def test_a_user_under_a_hold_is_left_and_named_and_goes_after_the_release(
     assert all(is_of(U1, name) for name in world.names())
     await world.release()
     again = await world.end()
-    assert (again.status, again.erasure_id) == (TenantStatus.RUNNING, found.erasure_id)
-    done = await world.finish()
-    assert (done.status, done.users) == (TenantStatus.COMPLETE, 2)
+    assert (again.status, again.erasure_id) == (Status.RUNNING, found.erasure_id)
+    done = await world.finish_tenant()
+    assert (done.status, done.users) == (Status.COMPLETE, 2)
     assert world.names() == []
 
 
-async def test_from_its_request_on_nothing_is_written_for_the_tenant_for_good(world: Any) -> None:
+async def test_after_the_request_no_write_for_the_tenant_is_accepted(world: Any) -> None:
     held = UserScope("t1", "held")
     created = await world.patch(held, "first")
     await world.hold(HoldTarget("t1", "held"))
@@ -138,44 +154,44 @@ async def test_from_its_request_on_nothing_is_written_for_the_tenant_for_good(wo
 
     await world.end()
     await refused()
-    assert (await world.finish()).status is TenantStatus.PARTIAL
+    assert (await world.finish_tenant()).status is Status.PARTIAL
     await refused()
     await world.patch(UserScope("t10", "new"), "first")
     await world.release(HoldTarget("t1", "held"))
     await world.end()
-    assert (await world.finish()).status is TenantStatus.COMPLETE
+    assert (await world.finish_tenant()).status is Status.COMPLETE
     await refused()
     assert world.names() == []
 
 
-async def test_no_user_begins_before_every_process_has_seen_the_fence_and_it_ends_settled(world: Any) -> None:
+async def test_users_are_erased_after_every_process_has_read_the_fence(world: Any) -> None:
     await world.end()
     assert await world.tenant() is Erased.WAITING
     world.advance(LOOK - timedelta(seconds=1))
     assert await world.tenant() is Erased.WAITING
-    assert (await world.told()).users == 0
+    assert (await world.erasure()).users == 0
     world.advance(timedelta(seconds=1))
     assert await world.tenant() is Erased.WAITING
-    assert (await world.told()).users == 2
+    assert (await world.erasure()).users == 2
     # Were the users' erasures over here, what a slow process sent before it saw the fence could still arrive.
     for scope in (U1, U10):
         await world.services.erasures.lift(scope, tag=(await world.services.erasures.read(scope)).storage_etag)
-    assert (await world.told()).settled_at(SETTLE) == world.services.clock.now() + SETTLE
+    assert (await world.erasure()).settled_at(SETTLE) == world.services.clock.now() + SETTLE
     for name in world.names():
         storage_of(world.services.user_storage).drop(name)
     assert await world.tenant() is Erased.WAITING
-    assert (await world.told()).clean_scans == 0
+    assert (await world.erasure()).clean_scans == 0
 
 
-async def test_a_late_arrival_is_removed_before_it_ends(world: Any) -> None:
+async def test_a_late_write_is_deleted_before_it_ends(world: Any) -> None:
     async def arrive() -> None:
         mark = Job(JobKind.REPLAY, "t1", "late", "r1")
         await unfenced(world.services.marks).mark(mark)
 
     await world.almost()
     await arrive()
-    found = await world.finish()
-    assert (found.status, world.names()) == (TenantStatus.COMPLETE, [])
+    found = await world.finish_tenant()
+    assert (found.status, world.names()) == (Status.COMPLETE, [])
 
 
 async def test_a_hold_on_the_tenant_pauses_it(world: Any) -> None:
@@ -184,14 +200,14 @@ async def test_a_hold_on_the_tenant_pauses_it(world: Any) -> None:
     await world.hold(ON_T1)
     before = world.names()
     assert await world.tenant() is Erased.FAILING
-    assert (await world.told()).failing == {"legal_hold": "TENANT_HELD"}
+    assert (await world.erasure()).failing == {"legal_hold": "TENANT_HELD"}
     assert world.names() == before
     await world.release(ON_T1)
-    assert (await world.finish()).status is TenantStatus.COMPLETE
+    assert (await world.finish_tenant()).status is Status.COMPLETE
 
 
 @pytest.mark.parametrize(
-    ("call", "error", "told"),
+    ("call", "error", "expected"),
     [
         ("storage.list", Unavailable(dependency="x"), {"blobs": "UNAVAILABLE"}),
         ("index.list", Unavailable(dependency="x"), {"index": "UNAVAILABLE"}),
@@ -199,46 +215,37 @@ async def test_a_hold_on_the_tenant_pauses_it(world: Any) -> None:
         ("signing.newest", VaultUnavailable(), {"vault": "VAULT_UNAVAILABLE"}),
     ],
 )
-async def test_what_fails_is_named_and_keeps_it_from_ending(world: Any, call: Any, error: Any, told: Any) -> None:
+async def test_a_failing_part_is_named_and_keeps_it_from_ending(
+    world: Any, call: Any, error: Any, expected: Any
+) -> None:
     await world.almost()
 
-    async def fails(name: str, inner: Any) -> Any:
-        if name == call:
-            raise error
-        return await inner()
-
+    fails = Fails(call, error)
     assert await world.tenant(fails) is Erased.FAILING
-    assert (await world.told()).failing == told
+    assert (await world.erasure()).failing == expected
     assert await world.tenant() is Erased.FINISHED
 
 
-async def test_a_user_whose_erasure_cannot_begin_stops_no_other(world: Any) -> None:
+async def test_a_user_whose_erasure_fails_to_start_does_not_stop_the_others(world: Any) -> None:
     await world.end()
     await world.tenant()
     world.advance()
 
-    async def fails(name: str, inner: Any) -> Any:
-        if name == "signing.newest" and not failed:
-            failed.append(name)
-            raise VaultUnavailable()
-        return await inner()
-
-    failed: list[str] = []
-    assert await world.tenant(fails) is Erased.FAILING
-    assert (await world.told()).failing == {"users": "VAULT_UNAVAILABLE"}
+    assert await world.tenant(Fails("signing.newest", VaultUnavailable(), times=1)) is Erased.FAILING
+    assert (await world.erasure()).failing == {"users": "VAULT_UNAVAILABLE"}
     assert await world.services.erasures.erasing("t1") == {U10}
-    assert (await world.finish()).users == 2
+    assert (await world.finish_tenant()).users == 2
 
 
-async def test_of_an_ended_tenant_and_of_another_nothing_is_touched(world: Any) -> None:
+async def test_a_finished_erasure_is_not_run_again(world: Any) -> None:
     assert await world.tenant() is Erased.NOTHING
     await world.end()
-    found = await world.finish()
+    found = await world.finish_tenant()
     assert await world.tenant() is Erased.NOTHING
     assert await world.end() == found
 
 
-async def test_two_processes_at_it_count_each_user_once(world: Any) -> None:
+async def test_two_concurrent_processes_count_each_user_once(world: Any) -> None:
     await world.end()
     await world.tenant()
     world.advance()
@@ -247,7 +254,7 @@ async def test_two_processes_at_it_count_each_user_once(world: Any) -> None:
         await world.tenant()
 
     assert await world.tenant(Between("erasures.write_end", other)) is Erased.TAKEN_OVER
-    assert (await world.finish()).users == 2
+    assert (await world.finish_tenant()).users == 2
 
 
 async def _runs(world: TenantWorld, watch: FallsAt) -> None:
@@ -257,8 +264,7 @@ async def _runs(world: TenantWorld, watch: FallsAt) -> None:
         world.advance()
 
 
-@pytest.mark.parametrize("applied", [False, True])
-async def test_it_may_be_killed_at_every_call_and_counts_every_user_once(applied: Any) -> None:
+async def test_killed_after_any_call_it_ends_and_counts_every_user_once() -> None:
     async def made() -> TenantWorld:
         world = TenantWorld()
         for scope in (U1, U10, UserScope("t1", "held")):
@@ -275,11 +281,102 @@ async def test_it_may_be_killed_at_every_call_and_counts_every_user_once(applied
     assert len(counter.calls) > 50
     for number in range(1, len(counter.calls) + 1):
         world = await made()
-        watch = FallsAt(number, applied=applied)
+        watch = FallsAt(number, applied=True)
         with pytest.raises(StopsAt):
             await _runs(world, watch)
-        found = await world.finish()
-        assert (found.status, found.users) == (TenantStatus.PARTIAL, 2), watch.calls[-1]
+        found = await world.finish_tenant()
+        assert (found.status, found.users) == (Status.PARTIAL, 2), watch.calls[-1]
         assert found.receipt is not None
         assert len(found.receipt["users_held"]) == 1
         assert all("/held/" in name for name in world.names()), watch.calls[-1]
+
+
+@pytest.fixture
+def empty() -> ErasureWorld:
+    return ErasureWorld()
+
+
+async def test_a_repeated_request_returns_the_same_erasure(empty: Any) -> None:
+    erasing = empty.services
+    first = await request_tenant_erasure("t1", erasing, actor=ADMIN)
+    assert (first.status, first.requested_by) == (Status.RUNNING, ADMIN.principal)
+    assert await request_tenant_erasure("t1", erasing, actor=ADMIN) == first
+    with pytest.raises(TenantEnded):
+        await erasing.erasures.check_tenant("t1")
+    await erasing.erasures.check_tenant("t10")
+
+
+async def test_concurrent_requests_create_one_erasure(empty: Any) -> None:
+    erasing = empty.services
+    found = []
+
+    async def other() -> None:
+        found.append(await request_tenant_erasure("t1", erasing, actor=ADMIN))
+
+    watched = empty.watched(Between("erasures.write_end", other), "erasures")
+    assert [await request_tenant_erasure("t1", watched, actor=ADMIN)] == found
+
+
+async def test_a_hold_on_the_tenant_refuses_the_request(empty: Any) -> None:
+    services = empty.services
+    await empty.hold(ON_T1)
+    with pytest.raises(TenantHeld):
+        await request_tenant_erasure("t1", services, actor=ADMIN)
+    await services.erasures.check_tenant("t1")
+
+
+async def test_an_invalid_tenant_and_a_corrupt_record_are_refused(empty: Any) -> None:
+    erasing = empty.services
+    with pytest.raises(InvalidIdentifier):
+        await request_tenant_erasure("t/1", erasing, actor=ADMIN)
+    await erasing.erasures.write_end("t2", b"{}", replaces=None, runs=True)
+    with pytest.raises(HistoryCorrupt):
+        await request_tenant_erasure("t2", erasing, actor=ADMIN)
+
+
+async def test_it_is_found_after_its_request() -> None:
+    erasing = ErasureWorld().services
+    with pytest.raises(ErasureNotFound):
+        await get_tenant_erasure("t1", erasing)
+    requested = await request_tenant_erasure("t1", erasing, actor=ADMIN)
+    assert await get_tenant_erasure("t1", erasing) == requested
+    assert requested.to_json(SETTLE)["status"] == "running"
+
+
+async def test_index_documents_are_deleted_except_those_of_users_on_hold(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "INDEX_PAGE", 2)
+    world = ErasureWorld()
+    for scope in (U1, U10, OTHER, UserScope("t1", "u2")):
+        await world.live(scope)
+    search = world.services.search
+    assert await erase_tenant_index("t1", [U10], search=search) == 10
+    assert [await world.indexed(scope) for scope in (U1, U10, OTHER)] == [0, 5, 5]
+    assert await erase_tenant_index("t1", [U10], search=search) == 0
+
+
+async def test_a_failed_deletion_from_the_index_is_reported(monkeypatch: pytest.MonkeyPatch) -> None:
+    world = ErasureWorld()
+    await world.live(U1)
+    search = world.services.search
+
+    async def refuses(name: str, keys: list[str]) -> frozenset[str]:
+        return frozenset(keys)
+
+    monkeypatch.setattr(search.index, "delete", refuses)
+    with pytest.raises(Unavailable):
+        await erase_tenant_index("t1", [], search=search)
+
+
+async def test_a_corrupt_erasure_does_not_stop_the_others() -> None:
+    world = ErasureWorld()
+    erasing = world.services
+    assert await erase_tenants(erasing) == {}
+    await erasing.erasures.write_end("t0", b"{", replaces=None, runs=True)
+    await request_tenant_erasure("t1", erasing, actor=ADMIN)
+    assert await erase_tenants(erasing) == {Erased.FAILING: 1, Erased.WAITING: 1}
+    for _ in range(2):
+        world.advance()
+        found = await erase_tenants(erasing)
+    assert found == {Erased.FAILING: 1, Erased.FINISHED: 1}
+    assert (await get_tenant_erasure("t1", erasing)).status is Status.COMPLETE
+    assert await erase_tenants(erasing) == {Erased.FAILING: 1}

@@ -1,4 +1,4 @@
-"""The end of a tenant and legal holds: one that comes in the middle stays, and none comes after a complete receipt."""
+"""The erasure of a tenant and legal holds: one placed during it stays, and none is placed after a complete receipt."""
 
 from typing import Any
 
@@ -6,7 +6,7 @@ import pytest
 
 from memnet.domain.core.errors import TenantEnded
 from memnet.domain.core.job import Job, JobKind
-from memnet.domain.governance.tenant_erasure import TenantStatus
+from memnet.domain.governance.erasure import Status
 from memnet.operations.governance.erase_user import Erased
 from memnet.operations.history.sign_checkpoints import sign_checkpoints
 from tests.memory_blobs import unfenced
@@ -23,11 +23,11 @@ async def world() -> TenantWorld:
     return made
 
 
-async def test_a_held_user_of_an_ended_tenant_who_was_tampered_with_is_broken(world: Any) -> None:
+async def test_tampering_with_a_user_on_hold_of_an_ended_tenant_is_detected(world: Any) -> None:
     services = world.services
     await world.hold()
     await world.end()
-    await world.finish()
+    await world.finish_tenant()
     names = ("users", "documents", "audit", "records", "clock", "erasures")
     ports = {name: getattr(services, name) for name in names} | {"keys": services.signing}
     assert (await sign_checkpoints(service_of(**ports))).broken == 0
@@ -36,17 +36,17 @@ async def test_a_held_user_of_an_ended_tenant_who_was_tampered_with_is_broken(wo
     assert (report.broken, report.postponed) == (1, 0)
 
 
-async def test_once_the_receipt_is_complete_no_hold_is_placed(world: Any) -> None:
+async def test_no_hold_is_placed_after_a_complete_receipt(world: Any) -> None:
     await world.hold()
     await world.end()
-    assert (await world.finish()).status is TenantStatus.PARTIAL
+    assert (await world.finish_tenant()).status is Status.PARTIAL
     await world.hold(ON_T1)
     await world.release(ON_T1)
     await world.release()
     await world.end()
     await world.hold()
     await world.release()
-    assert (await world.finish()).status is TenantStatus.COMPLETE
+    assert (await world.finish_tenant()).status is Status.COMPLETE
     with pytest.raises(TenantEnded):
         await world.hold()
     with pytest.raises(TenantEnded):
@@ -60,23 +60,21 @@ async def test_once_the_receipt_is_complete_no_hold_is_placed(world: Any) -> Non
     ("call", "number"),
     [("users.list_users", 1), ("storage.list", 1), ("storage.list", 2), ("queue.purge", 1), ("signing.newest", 1)],
 )
-async def test_a_hold_placed_while_a_run_is_under_way_pauses_it_and_stays(world: Any, call: Any, number: Any) -> None:
+async def test_a_hold_on_the_tenant_placed_during_a_run_pauses_it(world: Any, call: Any, number: Any) -> None:
     async def place() -> None:
         await world.hold(ON_T1)
 
     await world.almost()
     assert await world.tenant(Between(call, place, number)) is Erased.FAILING
-    found = await world.told()
-    assert (found.status, found.failing) == (TenantStatus.RUNNING, {"legal_hold": "TENANT_HELD"})
+    found = await world.erasure()
+    assert (found.status, found.failing) == (Status.RUNNING, {"legal_hold": "TENANT_HELD"})
     assert await world.is_held(ON_T1)
     await world.release(ON_T1)
-    assert (await world.finish()).status is TenantStatus.COMPLETE
+    assert (await world.finish_tenant()).status is Status.COMPLETE
     assert world.names() == []
 
 
-async def test_a_hold_placed_on_a_user_while_a_run_is_under_way_stays(
-    world: Any, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_a_hold_on_a_user_placed_during_a_run_stays_in_force(world: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     services = world.services
     monkeypatch.setattr("memnet.operations.governance.erase_tenant.PAGE", 1)
     await world.almost()

@@ -1,14 +1,21 @@
-"""An erasure that is interrupted, overtaken and doubled: it ends all the same, and counts once."""
+"""An erasure that is interrupted, superseded or run twice ends and counts everything once."""
 
+from datetime import datetime
+from functools import partial
 from typing import Any
 
 import pytest
 
 from memnet.domain.core.errors import ErasureRunning
-from memnet.domain.governance.erasure import INDEXED, MESSAGES
-from memnet.domain.governance.erasure_receipt import Status
+from memnet.domain.core.scope import StorageETag, UserScope
+from memnet.domain.core.timestamps import to_text
+from memnet.domain.governance import erasure as erasures
+from memnet.domain.governance.erasure import INDEXED, MESSAGES, Found, Status, kind_of
 from memnet.operations.governance.erase_user import Erased
-from tests.operations.erasure_scenario import OTHER, U1, U10, ErasureWorld
+from memnet.operations.governance.erasure_request import ErasureJournal, resume_erasure
+from memnet.paging import rows
+from tests.domain.erasure_samples import erasure
+from tests.operations.erasure_scenario import OTHER, U1, U10, ErasureWorld, alpha
 from tests.operations.retention_scenario import Between, FallsAt, StopsAt
 
 
@@ -36,7 +43,7 @@ async def _both_runs(world: ErasureWorld, watch: FallsAt) -> None:
 
 
 @pytest.mark.parametrize("applied", [False, True])
-async def test_it_may_be_killed_at_every_call_and_counts_everything_once(applied: Any) -> None:
+async def test_killed_at_any_call_it_ends_and_counts_everything_once(applied: Any) -> None:
     steps = await _steps()
     assert steps > 40
     for number in range(1, steps + 1):
@@ -57,7 +64,7 @@ async def test_it_may_be_killed_at_every_call_and_counts_everything_once(applied
         assert status.removed.get(INDEXED, 0) <= before[INDEXED]
 
 
-async def test_two_processes_at_it_at_once_count_once(world: Any) -> None:
+async def test_two_concurrent_processes_count_everything_once(world: Any) -> None:
     before = await world.expected()
     erasure_id = (await world.request()).erasure_id
     second: list[Erased] = []
@@ -71,7 +78,7 @@ async def test_two_processes_at_it_at_once_count_once(world: Any) -> None:
     assert dict((await world.status(erasure_id)).removed) == before
 
 
-async def test_of_two_that_end_it_at_once_one_receipt_stands(world: Any) -> None:
+async def test_two_processes_that_end_it_create_one_receipt(world: Any) -> None:
     erasure_id = (await world.request()).erasure_id
     await world.run()
     world.advance()
@@ -85,8 +92,7 @@ async def test_of_two_that_end_it_at_once_one_receipt_stands(world: Any) -> None
     assert found == [await world.services.erasures.read_receipt(U1.tenant_id, erasure_id)]
 
 
-async def test_an_erasure_begun_anew_is_not_ended_by_one_that_was_late(world: Any) -> None:
-    """A process that stood still before its last step finds another fence, which is not its own to take down."""
+async def test_a_late_process_does_not_end_a_newer_erasure(world: Any) -> None:
     await world.request()
     await world.run()
     world.advance()
@@ -100,3 +106,81 @@ async def test_an_erasure_begun_anew_is_not_ended_by_one_that_was_late(world: An
     assert await world.services.erasures.read(U1) is not None
     with pytest.raises(ErasureRunning):
         await world.patch(U1, "again")
+
+
+async def resumed_journal(world: ErasureWorld) -> ErasureJournal:
+    journal = await resume_erasure(U1, world.erasing())
+    assert journal is not None
+    return journal
+
+
+async def test_without_a_fence_there_is_nothing_to_resume(world: Any) -> None:
+    assert await resume_erasure(U10, world.erasing()) is None
+
+
+async def test_the_first_process_that_reads_the_fence_records_the_time(world: Any) -> None:
+    """Its writer may have been killed, or never have had an answer, and the time that it named be long ago."""
+    requested = erasure(U1, started_at=None)
+    await world.services.erasures.write(U1, erasures.dump(requested), replaces=None)
+    world.advance()
+    seen = to_text(world.services.clock.now())
+    assert (await resumed_journal(world)).erasure.started_at == seen
+    world.advance()
+    journal = await resumed_journal(world)
+    assert journal.erasure.started_at == seen
+    stored = await world.services.erasures.read(U1)
+    assert stored is not None
+    assert (erasures.load(U1, stored.data), stored.storage_etag) == (journal.erasure, journal.tag)
+
+
+async def test_deletions_are_dated_before_the_last_read_of_the_record(world: Any) -> None:
+    await world.request()
+    journal = await resumed_journal(world)
+    assert journal.known_at == world.services.clock.now()
+    world.advance()
+    dates: list[datetime] = []
+    storage = world.services.user_storage
+    inner = storage.delete
+
+    async def delete(scope: UserScope, found: Found, *, known_at: datetime) -> None:
+        dates.append(known_at)
+        # However long each takes.
+        world.advance()
+        await inner(scope, found, known_at=known_at)
+
+    storage.delete = delete
+    noted = world.services.clock.now()
+    await journal.remove([found async for found in rows(partial(storage.list, U1))][:3])
+    assert dates == [noted] * 3
+    assert journal.known_at > noted
+
+
+async def test_a_changed_blob_is_kept_and_not_counted(world: Any) -> None:
+    await world.request()
+    journal = await resumed_journal(world)
+    there = [found async for found in rows(partial(world.services.user_storage.list, U1))]
+    altered = [Found(one.name, StorageETag('"another"')) if kind_of(U1, one.name) == "audit" else one for one in there]
+    await journal.remove(altered)
+    assert world.stored(U1) == {"audit": 2}
+    assert "audit" not in journal.erasure.removed
+    assert sum(journal.erasure.removed.values()) == len(there) - 2
+    assert journal.erasure.batch == ()
+
+
+async def test_a_suspended_process_deletes_no_newer_data(world: Any) -> None:
+    """Its recorded batch has been deleted meanwhile; the same names are new data."""
+    await world.request()
+    fresh: dict[str, int] = {}
+
+    async def meanwhile() -> None:
+        await world.run()
+        await world.finish()
+        await world.live(U1)
+        fresh.update(world.stored(U1))
+
+    watch: Any = Between("storage.delete", meanwhile)
+    assert await world.run(watch=watch) is Erased.TAKEN_OVER
+    assert world.stored(U1) == fresh
+    stored = await world.services.documents.get(alpha(U1))
+    assert stored is not None
+    assert stored.view is not None

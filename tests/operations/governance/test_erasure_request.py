@@ -1,4 +1,4 @@
-"""The acceptance of an erasure: from it on nothing is written, and the same request is the same erasure."""
+"""The request of an erasure: afterwards every write is refused, and a repeated request is the same erasure."""
 
 import asyncio
 from dataclasses import replace
@@ -6,22 +6,19 @@ from typing import Any
 
 import pytest
 
-from memnet.domain.core.errors import DecryptionFailed, ErasureRunning, Unavailable
-from memnet.domain.core.scope import UserScope
+from memnet.domain.core.errors import DecryptionFailed, ErasureRunning
+from memnet.domain.core.scope import ETag, UserScope
 from memnet.domain.core.timestamps import to_text
 from memnet.domain.documents import envelope
 from memnet.domain.documents.commands import IfAbsent, IfMatch
 from memnet.domain.documents.envelope import Envelope
-from memnet.domain.governance.erasure import INDEXED
-from memnet.domain.governance.erasure_receipt import LATE, Remainder, Status, is_signed, read_receipt
+from memnet.domain.governance.erasure import Status
 from memnet.operations.governance.erase_user import Erased
-from memnet.operations.governance.erasure_request import count_remaining, request_erasure, sign_erasure
 from memnet.stores import Blobs, DocumentStore
 from memnet.wiring import in_memory
-from tests.domain.erasure_samples import erasure
 from tests.domain.samples import CATALOG
-from tests.operations.erasure_scenario import ADMIN, OTHER, SETTINGS, SETTLE, U1, U10, ErasureWorld, alpha
-from tests.operations.retention_scenario import Between, FallsAt, StopsAt
+from tests.operations.erasure_scenario import SETTINGS, SETTLE, U1, U10, ErasureWorld, alpha
+from tests.operations.retention_scenario import Between, Fails, FallsAt, StopsAt
 
 
 @pytest.fixture
@@ -31,10 +28,10 @@ async def world() -> ErasureWorld:
     return made
 
 
-async def test_from_the_answer_on_every_write_is_refused(world: Any) -> None:
+async def test_after_the_response_every_write_is_refused(world: Any) -> None:
     stored = await world.services.documents.get(alpha(U1))
     await world.request()
-    for over in (IfAbsent(), IfMatch(stored.view.etag), IfMatch('"9-0000000000000000"')):
+    for over in (IfAbsent(), IfMatch(stored.view.etag), IfMatch(ETag('"9-0000000000000000"'))):
         with pytest.raises(ErasureRunning):
             await world.patch(U1, "again", over)
     with pytest.raises(ErasureRunning):
@@ -44,24 +41,7 @@ async def test_from_the_answer_on_every_write_is_refused(world: Any) -> None:
     assert (await world.patch(U10, "another user's")).created
 
 
-async def test_when_everything_is_removed_writes_are_still_refused_as_such(world: Any) -> None:
-    stored = await world.services.documents.get(alpha(U1))
-    await world.request()
-    assert await world.run() is Erased.WAITING
-    with pytest.raises(ErasureRunning):
-        await world.patch(U1, "again", IfMatch(stored.view.etag))
-
-
-async def test_the_documents_are_empty_before_it_is_answered(world: Any) -> None:
-    await world.request()
-    stored = await world.services.documents.get(alpha(U1))
-    assert stored is not None
-    assert stored.view is None
-    assert b"second" not in stored.data
-    assert b"svc-live" not in stored.data
-
-
-async def test_the_same_request_is_the_same_erasure(world: Any) -> None:
+async def test_a_repeated_request_is_the_same_erasure(world: Any) -> None:
     first = await world.request()
     again = await world.request()
     assert first.erasure_id == again.erasure_id
@@ -69,7 +49,7 @@ async def test_the_same_request_is_the_same_erasure(world: Any) -> None:
     assert first.settled_at == again.settled_at
 
 
-async def test_another_request_while_one_runs_is_refused_and_told_which(world: Any) -> None:
+async def test_another_request_during_an_erasure_is_refused_with_its_id(world: Any) -> None:
     """Were it answered with the other one, its own repetition would erase what the user has stored since."""
     first = await world.request()
     with pytest.raises(ErasureRunning) as refused:
@@ -81,46 +61,16 @@ async def test_another_request_while_one_runs_is_refused_and_told_which(world: A
     assert (await world.services.documents.get(alpha(U1))).view is not None
 
 
-async def test_the_id_does_not_tell_whose_it_is(world: Any) -> None:
-    first = await world.request("forget-1")
-    second = await world.request("forget-1", scope=U10)
-    assert first.erasure_id != second.erasure_id
-    assert "u1" not in first.erasure_id
-
-
-async def test_without_a_key_to_sign_with_nothing_is_begun(world: Any) -> None:
-    erasing = replace(world.services, signing=_Broken())
+async def test_without_a_signing_key_nothing_is_started(world: Any) -> None:
     with pytest.raises(DecryptionFailed):
-        await request_erasure(U1, erasing, idempotency_key="k", actor=ADMIN)
+        await world.request(watch=Fails("signing.newest", DecryptionFailed()))
     assert await world.services.erasures.read(U1) is None
     stored = await world.services.documents.get(alpha(U1))
     assert stored is not None
     assert stored.view is not None
 
 
-class _Broken:
-    async def newest(self) -> None:
-        raise DecryptionFailed
-
-
-async def test_under_a_hold_no_document_is_emptied(world: Any) -> None:
-    await world.hold()
-    before = world.stored(U1)
-    status = await world.request()
-    assert status.status is Status.PARTIAL
-    assert world.stored(U1) == before
-    stored = await world.services.documents.get(alpha(U1))
-    assert stored is not None
-    assert stored.view is not None
-    assert await world.run() is Erased.NOTHING
-    # Nothing is refused, and nothing that is acknowledged goes when the hold is released.
-    await world.patch(U1, "goes on", IfMatch(stored.view.etag))
-    await world.release()
-    assert (await world.request()).receipt == status.receipt
-    assert (await world.services.documents.get(alpha(U1))).view is not None
-
-
-async def test_no_tombstone_is_written_by_who_was_slower_than_a_hold(world: Any) -> None:
+async def test_tombstones_are_dated_when_the_fence_was_read(world: Any) -> None:
     """It is dated when the fence was known to stand: what would arrive after the end is refused for its age."""
     then = world.services.clock.now()
     dates: list[object] = []
@@ -139,8 +89,7 @@ async def test_no_tombstone_is_written_by_who_was_slower_than_a_hold(world: Any)
     assert dates == [then]
 
 
-async def test_the_time_to_wait_begins_when_the_fence_stands(world: Any) -> None:
-    """However long its writer stood still, or the storage kept it, after it had named the time."""
+async def test_the_settle_time_starts_when_the_fence_exists(world: Any) -> None:
 
     async def stands_still() -> None:
         world.advance()
@@ -153,24 +102,23 @@ async def test_the_time_to_wait_begins_when_the_fence_stands(world: Any) -> None
         await world.patch(U1, "again")
 
 
-async def test_a_request_that_was_interrupted_anywhere_goes_on(world: Any) -> None:
+async def test_a_request_interrupted_at_any_call_can_be_repeated(world: Any) -> None:
     counter = FallsAt(0, applied=False)
     await ErasureWorld().request(watch=counter)
-    for applied in (False, True):
-        for number in range(1, len(counter.calls) + 1):
-            fresh = ErasureWorld()
-            await fresh.live(U1)
-            with pytest.raises(StopsAt):
-                await fresh.request(watch=FallsAt(number, applied=applied))
-            status = await fresh.request()
-            with pytest.raises(ErasureRunning):
-                await fresh.patch(U1, "again")
-            fresh.advance()
-            assert await fresh.run() is Erased.FINISHED
-            assert (await fresh.status(status.erasure_id)).status is Status.COMPLETE
+    for number in range(1, len(counter.calls) + 1):
+        fresh = ErasureWorld()
+        await fresh.live(U1)
+        with pytest.raises(StopsAt):
+            await fresh.request(watch=FallsAt(number, applied=True))
+        status = await fresh.request()
+        with pytest.raises(ErasureRunning):
+            await fresh.patch(U1, "again")
+        fresh.advance()
+        assert await fresh.run() is Erased.FINISHED
+        assert (await fresh.status(status.erasure_id)).status is Status.COMPLETE
 
 
-async def test_of_two_requests_at_once_one_puts_the_fence_up(world: Any) -> None:
+async def test_concurrent_requests_create_one_fence(world: Any) -> None:
     ids = list[str]()
 
     async def other() -> None:
@@ -186,8 +134,8 @@ async def test_of_two_requests_at_once_one_puts_the_fence_up(world: Any) -> None
         await world.request("forget-3", scope=U10, watch=Between("erasures.write", third))
 
 
-async def test_an_erasure_that_ends_meanwhile_is_not_begun_again(world: Any) -> None:
-    """The receipt is looked for, is not there yet, and stands when the fence is put up."""
+async def test_an_erasure_that_ends_meanwhile_is_not_started_again(world: Any) -> None:
+    """The receipt is created between the read of the receipt and the write of the fence."""
     first = (await world.request()).erasure_id
     await world.run()
     world.advance()
@@ -210,17 +158,6 @@ async def test_an_erasure_that_ends_meanwhile_is_not_begun_again(world: Any) -> 
     assert await world.services.erasures.read(U1) is None
 
 
-async def test_a_storage_that_does_not_answer_is_told(world: Any) -> None:
-    async def fails(name: str, call: Any) -> Any:
-        if name == "documents.put":
-            raise Unavailable(dependency="blob_storage")
-        return await call()
-
-    with pytest.raises(Unavailable):
-        await world.request(watch=fails)
-    assert (await world.request()).status is Status.RUNNING
-
-
 async def head_of(world: ErasureWorld) -> Envelope:
     stored = await world.services.documents.get(alpha(U1))
     assert stored is not None
@@ -240,8 +177,8 @@ class Underway(Blobs):
         await self.released.wait()
 
 
-async def test_a_document_that_was_under_way_at_the_acceptance_takes_no_change() -> None:
-    """Its creation is not answered as one, and whoever reads it before it is removed cannot write over it."""
+async def test_a_document_created_during_the_request_accepts_no_change() -> None:
+    """Its creation is refused, and a reader that has seen it cannot change it."""
     services = in_memory(SETTINGS, CATALOG)
     underway = Underway(services.documents._blobs)
     world = ErasureWorld(replace(services, documents=DocumentStore(underway)))
@@ -256,37 +193,4 @@ async def test_a_document_that_was_under_way_at_the_acceptance_takes_no_change()
     with pytest.raises(ErasureRunning):
         await world.patch(U1, "again", IfMatch(there.commit.etag))
     assert (await head_of(world)).commit.etag == there.commit.etag
-    await world.services.background.drain()
-
-
-async def test_it_is_counted_by_kind_and_the_index_too() -> None:
-    world = ErasureWorld()
-    await world.live(U1)
-    remains = await count_remaining(U1, "tenant", world.erasing())
-    assert {one.kind: one.count for one in remains} == world.stored(U1) | {INDEXED: 5}
-    assert {(one.reason, one.covers) for one in remains} == {("legal_hold", "tenant")}
-
-
-async def test_where_nothing_is_something_may_still_arrive() -> None:
-    assert await count_remaining(OTHER, "user", ErasureWorld().erasing()) == [Remainder(LATE, 0, "legal_hold", "user")]
-
-
-HELD = Remainder("audit", 1, "legal_hold", "user")
-
-
-async def test_the_receipt_stands_signed() -> None:
-    world = ErasureWorld()
-    receipt = await sign_erasure(erasure(U1), [HELD], world.erasing())
-    (key,) = await world.services.signing.public_keys()
-    assert is_signed(receipt, key)
-    assert receipt.status is Status.PARTIAL
-    stored = await world.services.erasures.read_receipt(U1.tenant_id, receipt.members["erasure_id"])
-    assert stored is not None
-    assert read_receipt(stored) == receipt
-
-
-async def test_the_first_one_counts() -> None:
-    world = ErasureWorld()
-    first = await sign_erasure(erasure(U1), [], world.erasing())
-    assert await sign_erasure(erasure(U1), [HELD], world.erasing()) == first
-    assert first.status is Status.COMPLETE
+    await world.drain()

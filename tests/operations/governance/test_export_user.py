@@ -1,4 +1,4 @@
-"""What an archive holds, that it is the same every time, and that writers beside it do not blur it."""
+"""The contents of an archive, with and without concurrent writers."""
 
 from contextlib import suppress
 from typing import Any
@@ -17,7 +17,6 @@ from memnet.domain.governance.archive import MANIFEST, MAX_DOCUMENTS, audit_file
 from memnet.operations.documents.read import get_document
 from memnet.operations.governance import export_user as module
 from tests.domain.samples import CATALOG
-from tests.memory_blobs import storage_of
 from tests.operations.archive_scenario import (
     OPERATOR,
     PLACES,
@@ -26,19 +25,18 @@ from tests.operations.archive_scenario import (
     files,
     filled_world,
     imported,
-    marked,
     stored,
 )
 from tests.operations.baseline_scenario import retain
 from tests.operations.replay_scenario import ALPHA, DYNAMIC, MESSAGES, SCOPE, World, put
-from tests.services import service_of
+from tests.operations.retention_scenario import Between
 
 
-async def test_it_holds_every_document_as_clients_see_it() -> None:
+async def test_it_contains_every_document_as_clients_see_it() -> None:
     world = await filled_world()
     archive, report = await exported(world)
     assert [f"{row.namespace}/{row.path}" for row in report.manifest.documents] == PLACES
-    view = await get_document(ALPHA, service_of(documents=world.documents, audit=world.audit))
+    view = await get_document(ALPHA, world.service)
     found = orjson.loads(files(archive)[document_file(doc_id(archive, "projects/alpha.json"))])
     assert canonical(found["document"]) == view.document
     assert found["etag"] == view.etag
@@ -46,7 +44,7 @@ async def test_it_holds_every_document_as_clients_see_it() -> None:
     assert (deleted["document"], deleted["sequence"]) == (None, 2)
 
 
-async def test_it_holds_every_record_opened_whether_in_audit_or_still_in_the_document() -> None:
+async def test_it_contains_every_record_unsealed_from_audit_and_outbox() -> None:
     world = await filled_world()
     archive, report = await exported(world)
     lines = [line for name, data in files(archive).items() if name.startswith("audit/") for line in data.splitlines()]
@@ -62,35 +60,40 @@ async def test_it_holds_every_record_opened_whether_in_audit_or_still_in_the_doc
     assert report.manifest.counts["records"] == len(lines)
 
 
-async def test_the_manifest_says_what_it_is_of_and_hashes_the_rest() -> None:
+async def test_the_manifest_names_the_user_and_hashes_every_file() -> None:
     world = await filled_world(3)
     archive, report = await exported(world)
     contents = files(archive)
     data = contents.pop(MANIFEST)
-    told = orjson.loads(data)
-    assert (told["format"], told["format_version"]) == ("memnet-export", 2)
-    assert told["source"] == {"tenant_id": "t1", "user_id": "u1"}
-    assert {file["name"]: file["sha256"] for file in told["files"]} == {
+    reported = orjson.loads(data)
+    assert (reported["format"], reported["format_version"]) == ("memnet-export", 2)
+    assert reported["source"] == {"tenant_id": "t1", "user_id": "u1"}
+    assert {file["name"]: file["sha256"] for file in reported["files"]} == {
         name: sha256_hex(content) for name, content in contents.items()
     }
-    assert told["files_sha256"] == sha256_hex(canonical(told["files"]))
+    assert reported["files_sha256"] == sha256_hex(canonical(reported["files"]))
     assert report.sha256 == sha256_hex(data)
-    assert {(s["schema_id"], s["sha256"]) for s in told["schemas"]} == {
+    assert {(s["schema_id"], s["sha256"]) for s in reported["schemas"]} == {
         (name, CATALOG.schema(name, "1.0.0").digest)
         for name in ("memory.project", "memory.user.dynamic", "memory.user.static")
     }
-    (profile,) = told["profiles"]
+    (profile,) = reported["profiles"]
     assert profile["sha256"] == CATALOG.profile(profile["profile_id"]).sha256
 
 
-async def test_the_same_memory_makes_the_same_bytes() -> None:
+async def test_two_exports_of_the_same_memory_are_identical() -> None:
     world = await filled_world(3)
     assert (await exported(world))[0] == (await exported(world))[0]
 
 
-async def test_another_users_memory_is_not_in_it() -> None:
+async def test_it_contains_no_data_of_other_users() -> None:
     world = await filled_world(3)
-    event = {"event_id": "e1", "service_id": "s", "timestamp": "2026-01-01T00:00:00Z", "source_type": "x"}
+    event: dict[str, Any] = {
+        "event_id": "e1",
+        "service_id": "s",
+        "timestamp": "2026-01-01T00:00:00Z",
+        "source_type": "x",
+    }
     stray = place(Event(**event, digest="somebody else's"), UserScope("t1", "u10"))
     await world.events.create(stray.key, stray.data)
     archive, _ = await exported(world)
@@ -98,7 +101,7 @@ async def test_another_users_memory_is_not_in_it() -> None:
     assert (await exported(world, UserScope("t1", "u10")))[1].manifest.counts["events"] == 1
 
 
-async def test_sealed_parts_and_conversations_are_left_out_unless_somebody_answers_for_it() -> None:
+async def test_without_a_reader_no_conversation_is_exported() -> None:
     world = await filled_world(3)
     archive, report = await exported(world)
     assert "snapshots.jsonl" not in files(archive)
@@ -107,7 +110,7 @@ async def test_sealed_parts_and_conversations_are_left_out_unless_somebody_answe
     assert report.manifest.actor is None
 
 
-async def test_reading_the_conversations_leaves_a_record_each_which_is_in_the_archive() -> None:
+async def test_each_exported_conversation_leaves_an_access_record() -> None:
     world = await filled_world(3)
     before = (await world.records.list(SCOPE, ItemKind.ACCESSES, limit=10, cursor=None)).items
     archive, report = await exported(world, reader=OPERATOR)
@@ -121,7 +124,7 @@ async def test_reading_the_conversations_leaves_a_record_each_which_is_in_the_ar
     assert report.manifest.actor == OPERATOR.principal
 
 
-async def test_a_writer_beside_it_goes_on_and_every_document_is_one_version() -> None:
+async def test_with_a_concurrent_writer_every_document_is_one_version() -> None:
     world = await filled_world(3)
     writes = 0
 
@@ -138,30 +141,18 @@ async def test_a_writer_beside_it_goes_on_and_every_document_is_one_version() ->
     assert report.manifest.changed_meanwhile == 1
     # An import verifies every chain, and each document against its own.
     copy = World()
-    told = await imported(copy, archive)
-    assert told.complete
+    reported = await imported(copy, archive)
+    assert reported.complete
     assert (await copy.content(DYNAMIC))["preferences"] != (await world.content(DYNAMIC))["preferences"]
 
 
-async def test_a_document_that_comes_meanwhile_is_told() -> None:
-    world = await filled_world(3)
-    await world.background.drain()
-    empty = World()
-    seen = 0
-
-    async def write(name: str, call: Any) -> Any:
-        nonlocal seen
-        found = await call()
-        if name == "documents.list" and not seen:
-            seen += 1
-            await empty.create_project()
-        return found
-
-    _, report = await exported(empty, watch=write)
+async def test_a_document_created_meanwhile_is_counted() -> None:
+    world = World()
+    _, report = await exported(world, watch=Between("events.list_of_user", world.create_project))
     assert (report.manifest.counts["documents"], report.manifest.changed_meanwhile) == (0, 2)
 
 
-async def test_a_broken_history_is_not_exported() -> None:
+async def test_a_corrupt_history_is_not_exported() -> None:
     world = await filled_world(3)
     stored = await world.documents.get(DYNAMIC)
     assert stored is not None
@@ -172,7 +163,7 @@ async def test_a_broken_history_is_not_exported() -> None:
     assert caught.value.details["change_id"] == first
 
 
-async def test_records_that_have_gone_are_stood_for_by_their_baseline() -> None:
+async def test_a_baseline_replaces_deleted_records() -> None:
     world = await filled_world()
     await retain(world, DYNAMIC, 50)
     archive, _ = await exported(world)
@@ -181,39 +172,8 @@ async def test_records_that_have_gone_are_stood_for_by_their_baseline() -> None:
     assert len(rest) == 71 - 50
 
 
-async def test_retention_that_comes_between_is_no_broken_history() -> None:
-    world = await filled_world()
-    done = False
-
-    async def retaining(name: str, call: Any) -> Any:
-        nonlocal done
-        found = await call()
-        if name == "audit.list_baselines" and not done:
-            done = True
-            await world.background.drain()
-            await retain(world, ALPHA, 2)
-        return found
-
-    with pytest.raises(Unavailable):
-        await exported(world, watch=retaining)
-    await exported(world)
-
-
-async def test_more_than_can_be_imported_is_not_exported(monkeypatch: pytest.MonkeyPatch) -> None:
-    assert MAX_DOCUMENTS > 1000
-    monkeypatch.setattr(module, "MAX_DOCUMENTS", 3)
-    with pytest.raises(LimitExceeded):
-        await exported(await filled_world(1))
-
-
-async def test_an_export_changes_nothing() -> None:
-    world = await filled_world(3)
-    before = await marked(world), storage_of(world.audit).names()
-    await exported(world)
-    assert (await marked(world), storage_of(world.audit).names()) == before
-
-
-async def test_a_version_older_than_what_is_kept_is_not_exported_as_if_it_were_whole() -> None:
+@pytest.mark.parametrize("after", ["audit.list_baselines", "documents.get"])
+async def test_retention_during_an_export_makes_it_unavailable(after: str) -> None:
     world = await filled_world()
     await world.background.drain()
     done = False
@@ -221,11 +181,11 @@ async def test_a_version_older_than_what_is_kept_is_not_exported_as_if_it_were_w
     async def retaining(name: str, call: Any) -> Any:
         nonlocal done
         found = await call()
-        if name == "documents.get" and not done:
+        if name == after and not done:
             done = True
             await world.live(ALPHA, put("/summary", "newer"))
             await world.background.drain()
-            await retain(world, ALPHA, 5)
+            await retain(world, ALPHA, 2 if after == "audit.list_baselines" else 5)
         return found
 
     with pytest.raises(Unavailable):
@@ -233,7 +193,14 @@ async def test_a_version_older_than_what_is_kept_is_not_exported_as_if_it_were_w
     await exported(world)
 
 
-async def test_two_documents_of_one_id_are_no_memory_that_can_be_told_apart() -> None:
+async def test_more_documents_than_an_import_accepts_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert MAX_DOCUMENTS > 1000
+    monkeypatch.setattr(module, "MAX_DOCUMENTS", 3)
+    with pytest.raises(LimitExceeded):
+        await exported(await filled_world(1))
+
+
+async def test_two_documents_with_one_id_are_refused() -> None:
     world = await filled_world(1)
     stored = await world.documents.get(ALPHA)
     assert stored is not None

@@ -1,4 +1,4 @@
-"""Legal holds: who placed one, when and why; what covers a user; and that a history is believed as a whole or not."""
+"""Legal holds: their history, the users that they cover, and the detection of altered histories."""
 
 import asyncio
 from datetime import timedelta
@@ -12,14 +12,13 @@ from memnet.domain.governance.legal_hold import HoldKey, HoldTarget
 from memnet.operations.governance import legal_holds
 from memnet.operations.governance.legal_holds import holds_covering
 from tests.memory_blobs import storage_of
-from tests.operations.hold_scenario import ON_TENANT, ON_USER, OTHER, HoldWorld, told
-from tests.operations.retention_scenario import DAY, RetentionWorld
+from tests.operations.hold_scenario import ON_TENANT, ON_USER, OTHER, HoldWorld, history_of
 
 U1 = UserScope("t1", "u1")
 
 
 async def covering(world: HoldWorld, scope: UserScope = U1) -> list[tuple[str, str]]:
-    return [(change.covers, change.reason) for change in await holds_covering(scope, holds=world.holds)]
+    return [(change.covers, change.reason) for change in await holds_covering(scope, world.service)]
 
 
 async def filled(changes: int = 5, place: HoldTarget = ON_USER) -> HoldWorld:
@@ -31,58 +30,58 @@ async def filled(changes: int = 5, place: HoldTarget = ON_USER) -> HoldWorld:
 
 
 @pytest.mark.parametrize("place", [ON_USER, ON_TENANT])
-async def test_a_hold_says_who_placed_it_when_and_why(place: Any) -> None:
+async def test_a_hold_names_its_actor_time_and_reason(place: Any) -> None:
     world = HoldWorld()
     status = await world.place("case 1", place)
     entry = {"reason": "case 1", "actor": "svc-legal"}
     at = "2026-01-01T00:00:00.000000Z"
-    assert status.members() == {
+    assert status.to_json() == {
         "held": True,
         "holds": [{"covers": "user" if place == ON_USER else "tenant", **entry, "since": at}],
         "changes": [{"action": "placed", **entry, "at": at}],
     }
     world.clock.advance(timedelta(days=1))
     assert await world.place("case 1", place, OTHER) == status
-    assert told(await world.place("case 2", place, OTHER)) == [("placed", "case 1"), ("placed", "case 2")]
+    assert history_of(await world.place("case 2", place, OTHER)) == [("placed", "case 1"), ("placed", "case 2")]
 
 
-async def test_a_release_stays_on_record_and_is_recorded_once() -> None:
+async def test_a_release_is_recorded_once_and_stays_in_the_history() -> None:
     world = HoldWorld()
-    assert (await world.release("nothing")).members() == {"held": False, "holds": [], "changes": []}
+    assert (await world.release("nothing")).to_json() == {"held": False, "holds": [], "changes": []}
     await world.place("case 1")
     status = await world.release("settled")
-    assert (status.covering, told(status)) == ([], [("placed", "case 1"), ("released", "settled")])
-    assert told(await world.release("again")) == told(status)
+    assert (status.covering, history_of(status)) == ([], [("placed", "case 1"), ("released", "settled")])
+    assert history_of(await world.release("again")) == history_of(status)
     status = await world.place("case 1")
-    assert told(status) == [("placed", "case 1"), ("released", "settled"), ("placed", "case 1")]
-    assert status.members()["held"]
+    assert history_of(status) == [("placed", "case 1"), ("released", "settled"), ("placed", "case 1")]
+    assert status.to_json()["held"]
 
 
 async def test_a_user_is_covered_by_its_own_hold_and_its_tenant_s() -> None:
     world = HoldWorld()
     assert await covering(world) == []
     await world.place("audit", ON_TENANT)
-    assert ([one.covers for one in (await world.get()).covering], told(await world.get())) == (["tenant"], [])
+    assert ([one.covers for one in (await world.get()).covering], history_of(await world.get())) == (["tenant"], [])
     await world.place("case 1")
     assert await covering(world) == [("user", "case 1"), ("tenant", "audit")]
     assert [one.reason for one in (await world.get()).covering] == ["case 1", "audit"]
     assert [one.reason for one in (await world.release("settled")).covering] == ["audit"]
     assert await covering(world) == [("tenant", "audit")]
-    await world.release("over", ON_TENANT)
+    await world.release("audited", ON_TENANT)
     assert await covering(world) == []
 
 
-async def test_a_hold_on_a_user_is_none_on_the_tenant_and_stays_when_the_tenant_s_goes() -> None:
+async def test_holds_on_a_user_and_its_tenant_are_independent() -> None:
     world = HoldWorld()
     await world.place("case 1")
-    assert not (await world.get(ON_TENANT)).members()["held"]
+    assert not (await world.get(ON_TENANT)).to_json()["held"]
     await world.place("audit", ON_TENANT)
-    status = await world.release("over", ON_TENANT)
-    assert (status.covering, told(status)) == ([], [("placed", "audit"), ("released", "over")])
+    status = await world.release("audited", ON_TENANT)
+    assert (status.covering, history_of(status)) == ([], [("placed", "audit"), ("released", "audited")])
     assert await covering(world) == [("user", "case 1")]
 
 
-async def test_neighbours_are_not_covered() -> None:
+async def test_users_with_similar_ids_are_not_covered() -> None:
     world = HoldWorld()
     await world.place("case 1")
     await world.place("audit", HoldTarget("t2"))
@@ -93,7 +92,7 @@ async def test_neighbours_are_not_covered() -> None:
     assert await covering(world, UserScope("t2", "u1")) == [("tenant", "audit")]
 
 
-async def test_a_list_has_those_in_force_of_one_tenant(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_the_list_contains_the_holds_in_force_of_one_tenant(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(legal_holds, "PAGE", 2)
     world = HoldWorld()
     for user in ("u3", "u1", "u2"):
@@ -101,7 +100,7 @@ async def test_a_list_has_those_in_force_of_one_tenant(monkeypatch: pytest.Monke
     await world.release("settled", HoldTarget("t1", "u2"))
     await world.place("audit", ON_TENANT)
     await world.place("elsewhere", HoldTarget("t2", "u1"))
-    assert [(change.key.place.user_id, change.reason) for change in await world.list()] == [
+    assert [(change.key.target.user_id, change.reason) for change in await world.list()] == [
         (None, "audit"),
         ("u1", "case of u1"),
         ("u3", "case of u3"),
@@ -112,7 +111,7 @@ async def test_a_list_has_those_in_force_of_one_tenant(monkeypatch: pytest.Monke
 
 
 @pytest.mark.parametrize("trouble", ["lost", "unconfirmed", "repeated"])
-async def test_a_change_whose_outcome_is_unknown_is_made_once_when_it_is_repeated(trouble: Any) -> None:
+async def test_a_repeated_change_with_an_unknown_outcome_is_recorded_once(trouble: Any) -> None:
     world = HoldWorld()
     for change, expected in ((world.place, ["placed"]), (world.release, ["placed", "released"])):
         world.holds.trouble = trouble
@@ -120,22 +119,22 @@ async def test_a_change_whose_outcome_is_unknown_is_made_once_when_it_is_repeate
             await change("case 1")
         except Unavailable:
             await change("case 1")
-        assert [action for action, _ in told(await world.get())] == expected
+        assert [action for action, _ in history_of(await world.get())] == expected
 
 
-async def test_racing_changes_are_all_recorded_in_an_order() -> None:
+async def test_concurrent_changes_are_all_recorded_in_order() -> None:
     world = HoldWorld()
     await asyncio.gather(*(world.place(f"case {number}") for number in range(5)))
     status = await world.get()
-    assert sorted(told(status)) == [("placed", f"case {number}") for number in range(5)]
+    assert sorted(history_of(status)) == [("placed", f"case {number}") for number in range(5)]
     assert [change.key.number for change in status.changes] == [1, 2, 3, 4, 5]
     await asyncio.gather(world.release("settled"), world.place("case 6"))
     status = await world.get()
-    assert sorted(told(status)[5:]) == [("placed", "case 6"), ("released", "settled")]
+    assert sorted(history_of(status)[5:]) == [("placed", "case 6"), ("released", "settled")]
     assert bool(status.covering) is status.changes[-1].holds
 
 
-async def test_every_change_in_its_order_over_any_number_of_pages(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_changes_are_listed_in_order_over_several_pages(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(legal_holds, "PAGE", 2)
     status = await (await filled()).get()
     assert [(one.key.number, one.holds) for one in status.changes] == [
@@ -164,7 +163,7 @@ async def test_a_change_that_is_missing_or_altered_in_the_middle_is_reported_by_
                     await call
 
 
-async def test_one_that_cannot_be_read_or_vanishes_is_no_absence() -> None:
+async def test_an_unreadable_or_missing_change_is_corrupt() -> None:
     world = HoldWorld()
     await world.holds.create(HoldKey(ON_USER, 1), b"nonsense")
     for call in (world.get(), covering(world), world.place("case"), world.release("case")):
@@ -174,12 +173,13 @@ async def test_one_that_cannot_be_read_or_vanishes_is_no_absence() -> None:
     async def nothing(_: Any) -> None:
         return None
 
-    world.holds.read = nothing
+    holds: Any = world.holds
+    holds.read = nothing
     with pytest.raises(HistoryCorrupt):
         await covering(world)
 
 
-async def test_the_oldest_may_be_gone_because_an_erasure_removes_them() -> None:
+async def test_the_oldest_changes_may_be_deleted_by_an_erasure() -> None:
     world = await filled(4)
     for number in (1, 2):
         storage_of(world.holds).drop(HoldKey(ON_USER, number).blob_name)
@@ -191,14 +191,15 @@ async def test_the_oldest_may_be_gone_because_an_erasure_removes_them() -> None:
 
 
 @pytest.mark.parametrize("gone", [1, 2, 4])
-async def test_those_that_an_erasure_removes_between_the_list_and_the_reading(gone: Any) -> None:
+async def test_changes_deleted_between_list_and_read_are_skipped_except_the_newest(gone: Any) -> None:
     world = await filled(4)
     inner = world.holds.read
 
     async def read(key: Any) -> Any:
         return None if key.number <= gone else await inner(key)
 
-    world.holds.read = read
+    holds: Any = world.holds
+    holds.read = read
     if gone < 4:
         assert [change.key.number for change in (await world.get()).changes] == list(range(gone + 1, 5))
     else:
@@ -206,19 +207,7 @@ async def test_those_that_an_erasure_removes_between_the_list_and_the_reading(go
             await world.get()
 
 
-async def test_a_row_that_does_not_hold_stops_every_removal() -> None:
-    world = RetentionWorld()
-    await world.event("evt-1")
-    for reason in ("case 1", "case 2", "case 3"):
-        await world.hold(reason)
-    storage_of(world.holds).drop(HoldKey(ON_USER, 2).blob_name)
-    world.clock.advance(1000 * DAY)
-    with pytest.raises(HistoryCorrupt):
-        await world.retain()
-    assert await world.event_ids() == ["evt-1"]
-
-
-async def test_the_newest_cut_off_leaves_a_row_that_holds() -> None:
+async def test_a_deleted_newest_change_is_not_detected() -> None:
     """What docs/security.md says is not stopped, and has the storage itself protect."""
     world = await filled(3)
     storage_of(world.holds).drop(HoldKey(ON_USER, 3).blob_name)

@@ -1,4 +1,4 @@
-"""Events go from the storage and from every index, whoever is indexing them meanwhile."""
+"""Expired events are deleted from the storage and from every index, despite concurrent indexing."""
 
 from datetime import timedelta
 from typing import Any
@@ -11,13 +11,10 @@ from memnet.domain.events.event import EventKey
 from memnet.operations.events.rebuild_index import rebuild_index
 from memnet.operations.events.reconcile_events import reconcile_events
 from tests.operations.retention_scenario import DAY, SCOPE, Between, RetentionWorld
-from tests.services import service_of
 
 
 async def reconcile(world: RetentionWorld) -> Any:
-    return await reconcile_events(
-        service_of(events=world.events, search=world.search, clock=world.clock, ids=world.ids)
-    )
+    return await reconcile_events(world.service)
 
 
 async def marks(world: RetentionWorld) -> list[EventKey]:
@@ -34,7 +31,7 @@ async def marks(world: RetentionWorld) -> list[EventKey]:
         ({"profile_id": 5}, 365),
     ],
 )
-async def test_an_event_goes_by_the_profile_it_names_else_by_the_longest_rule(evidence: Any, days: Any) -> None:
+async def test_an_event_follows_its_profiles_rule_or_the_longest(evidence: Any, days: Any) -> None:
     world = RetentionWorld()
     await world.event("e1", evidence=evidence)
     world.clock.advance(days * DAY - timedelta(seconds=1))
@@ -44,7 +41,7 @@ async def test_an_event_goes_by_the_profile_it_names_else_by_the_longest_rule(ev
     assert (await world.event_ids(), await world.indexed()) == ([], [])
 
 
-async def test_the_event_of_a_replay_goes_by_the_rule_of_its_profile() -> None:
+async def test_the_event_of_a_replay_names_its_profile() -> None:
     world = RetentionWorld()
     await world.converse("s1")
     (stored,) = await world.stored_events()
@@ -52,10 +49,7 @@ async def test_the_event_of_a_replay_goes_by_the_rule_of_its_profile() -> None:
 
 
 @pytest.mark.parametrize(("stored_days", "told_days"), [(400, 0), (0, 400)])
-async def test_the_days_begin_with_the_event_or_its_storing_whichever_was_first(
-    stored_days: Any, told_days: Any
-) -> None:
-    """Neither a time to come keeps an event, nor does being stored anew."""
+async def test_the_days_count_from_the_event_or_its_storage(stored_days: Any, told_days: Any) -> None:
     world = RetentionWorld()
     moment = world.clock.now() + (500 * DAY if stored_days else -told_days * DAY)
     await world.event("e1", timestamp=moment.isoformat())
@@ -63,7 +57,7 @@ async def test_the_days_begin_with_the_event_or_its_storing_whichever_was_first(
     assert (await world.retain()).report.tallies["events"] == Tally(removed=1)
 
 
-async def test_an_index_that_does_not_answer_holds_nothing_up() -> None:
+async def test_an_unavailable_index_does_not_stop_the_run() -> None:
     world = RetentionWorld()
     await world.event("e1")
     world.clock.advance(365 * DAY)
@@ -71,55 +65,58 @@ async def test_an_index_that_does_not_answer_holds_nothing_up() -> None:
     async def down(*_: Any) -> None:
         raise Unavailable(dependency="search")
 
-    delete, world.index.delete = world.index.delete, down
+    index: Any = world.index
+    delete, index.delete = index.delete, down
     assert (await world.retain()).report.tallies["events"] == Tally(removed=1)
     assert (await world.event_ids(), await world.indexed()) == ([], ["e1"])
     world.clock.advance(timedelta(hours=2))
     assert (await reconcile(world)).postponed == 1
     assert await marks(world) == [EventKey(SCOPE, "e1")]
-    world.index.delete = delete
+    index.delete = delete
     assert (await reconcile(world)).dropped == 1
     assert (await world.indexed(), await marks(world)) == ([], [])
 
 
-async def test_who_indexes_an_event_that_it_read_before_it_went_is_corrected() -> None:
+async def test_an_event_indexed_after_its_deletion_is_removed_from_the_index() -> None:
     world = RetentionWorld()
     await world.event("e1")
     world.clock.advance(365 * DAY)
-    read = world.events.get
+    events: Any = world.events
+    read = events.get
 
     async def read_then_gone(key: Any) -> Any:
         data = await read(key)
-        world.events.get = read
+        events.get = read
         await world.retain()
         return data
 
-    world.events.get = read_then_gone
-    await rebuild_index(service_of(events=world.events, search=world.search, clock=world.clock, ids=world.ids))
+    events.get = read_then_gone
+    await rebuild_index(world.service)
     assert (await world.event_ids(), await world.indexed()) == ([], ["e1"])
     world.clock.advance(timedelta(hours=2))
     await reconcile(world)
     assert (await world.indexed(), await marks(world)) == ([], [])
 
 
-async def test_an_index_that_is_being_built_is_cleaned_as_well() -> None:
+async def test_an_event_is_deleted_from_an_index_under_construction() -> None:
     world = RetentionWorld()
     await world.event("e1")
     world.clock.advance(365 * DAY)
-    switched = world.register.write
+    register: Any = world.register
+    switched = register.write
 
     async def before_the_switch(name: str, data: Any, *, replaces: Any) -> Any:
         if b'"phase":"switched"' in data:
-            world.register.write = switched
+            register.write = switched
             await world.retain()
         return await switched(name, data, replaces=replaces)
 
-    world.register.write = before_the_switch
-    await rebuild_index(service_of(events=world.events, search=world.search, clock=world.clock, ids=world.ids))
+    register.write = before_the_switch
+    await rebuild_index(world.service)
     assert await world.indexed() == []
 
 
-async def test_what_is_no_event_stays_and_is_counted() -> None:
+async def test_an_unreadable_event_is_kept_and_counted() -> None:
     world = RetentionWorld()
     await world.events.create(EventKey(SCOPE, "e1"), b"{}")
     world.clock.advance(1000 * DAY)
@@ -128,18 +125,7 @@ async def test_what_is_no_event_stays_and_is_counted() -> None:
     assert await world.event_ids() == ["e1"]
 
 
-async def test_the_same_event_written_again_afterwards_is_a_new_one() -> None:
-    world = RetentionWorld()
-    await world.event("e1")
-    world.clock.advance(365 * DAY)
-    await world.retain()
-    await world.event("e1")
-    world.clock.advance(timedelta(hours=2))
-    await reconcile(world)
-    assert (await world.event_ids(), await world.indexed(), await marks(world)) == (["e1"], ["e1"], [])
-
-
-async def test_written_again_meanwhile_it_is_there_or_gone_but_never_half() -> None:
+async def test_an_event_written_again_meanwhile_is_stored_and_indexed_or_neither() -> None:
     for call in ("events.mark", "events.delete", "index.delete"):
         world = RetentionWorld()
         at = world.clock.now().isoformat()

@@ -1,4 +1,4 @@
-"""What timers and workers do beside an erasure: that user is passed over quietly, and the others are served."""
+"""Timers and workers during an erasure: they skip the user without an alarm, and serve the others."""
 
 import asyncio
 import logging
@@ -18,15 +18,13 @@ from memnet.domain.governance.erasure import is_of
 from memnet.domain.replay.replay import load as load_replay
 from memnet.domain.replay.replay import replay_key
 from memnet.operations.documents.outbox import SweepReport, sweep_outboxes
-from memnet.operations.governance.retention import RetentionsReport, apply_retention, apply_retentions
+from memnet.operations.governance.retention import apply_retention, apply_retentions
 from memnet.operations.history.sign_checkpoints import SignReport, sign_checkpoints
 from memnet.operations.replay.replays import replay_snapshot
 from memnet.operations.sealing.rotate_keys import rotate_keys
 from memnet.operations.service.backlog import RequeueReport, requeue_jobs
 from tests.memory_blobs import storage_of
 from tests.operations.erasure_scenario import OTHER, U1, ErasureWorld, alpha
-from tests.operations.replay_scenario import Watched
-from tests.services import arguments, service_of
 
 
 @pytest.fixture
@@ -56,24 +54,8 @@ async def fenced_world(world: ErasureWorld) -> ErasureWorld:
     return world
 
 
-def parts(world: ErasureWorld, *wanted: str) -> dict[str, Any]:
-    return {name: getattr(world.services, name) for name in wanted}
-
-
-async def sign(world: ErasureWorld) -> SignReport:
-    ports = parts(world, "users", "documents", "audit", "records", "clock", "erasures")
-    return await sign_checkpoints(service_of(signing=world.services.signing, **ports))
-
-
-async def retain(world: ErasureWorld) -> RetentionsReport:
-    services = parts(world, "users", "documents", "audit", "events", "search", "records", "vault", "marks", "holds")
-    return await apply_retentions(
-        None, service_of(**services, **parts(world, "catalog", "clock")), as_of=None, dry_run=False
-    )
-
-
 async def unflushed(world: ErasureWorld, *scopes: UserScope) -> dict[UserScope, StorageETag]:
-    """Documents whose records nobody could move to the audit, as the fences went up; return these."""
+    """Create documents whose records are not flushed because of a fence; return the tags of the fences."""
     audit: Any = world.services.audit
     append, tags = audit.append, dict[UserScope, StorageETag]()
 
@@ -84,41 +66,41 @@ async def unflushed(world: ErasureWorld, *scopes: UserScope) -> dict[UserScope, 
     audit.append = late
     for scope in scopes:
         await world.patch(scope, "text")
-    await world.services.background.drain()
+    await world.drain()
     audit.append = append
     return tags
 
 
-async def test_what_was_to_be_flushed_behind_an_answer_is_given_up(world: ErasureWorld) -> None:
+async def test_a_flush_after_the_response_is_skipped(world: ErasureWorld) -> None:
     assert set(await unflushed(world, U1)) == {U1}
     assert "audit" not in world.stored(U1)
 
 
-async def test_the_sweeper_leaves_the_document_alone(world: ErasureWorld) -> None:
+async def test_the_sweeper_skips_the_document(world: ErasureWorld) -> None:
     tags = await unflushed(world, U1, OTHER)
     await world.services.erasures.lift(OTHER, tag=tags[OTHER])
     world.advance(timedelta(minutes=5))
-    report = await sweep_outboxes(**arguments(**parts(world, "documents", "audit", "clock")))
+    report = await sweep_outboxes(world.services)
     assert report == SweepReport(listed=2, trimmed=1, postponed=1)
     assert ("audit" in world.stored(U1), world.stored(OTHER)["audit"]) == (False, 1)
 
 
-async def test_no_head_is_signed_for_the_user(world: ErasureWorld) -> None:
+async def test_no_checkpoint_is_signed_for_the_user(world: ErasureWorld) -> None:
     for scope in (U1, OTHER):
         await world.patch(scope, "text")
-    await world.services.background.drain()
+    await world.drain()
     await fence(world)
-    assert await sign(world) == SignReport(users=2, signed=1, postponed=1)
+    assert await sign_checkpoints(world.services) == SignReport(users=2, signed=1, postponed=1)
     assert "heads" not in world.stored(U1)
 
 
-async def test_a_history_that_the_erasure_takes_apart_is_no_alarm(world: ErasureWorld) -> None:
+async def test_a_history_during_an_erasure_raises_no_alarm(world: ErasureWorld) -> None:
     firsts = {scope: await world.patch(scope, "first") for scope in (U1, OTHER)}
-    await world.services.background.drain()
-    await sign(world)
+    await world.drain()
+    await sign_checkpoints(world.services)
     for scope, first in firsts.items():
         await world.patch(scope, "second", IfMatch(first.etag))
-    await world.services.background.drain()
+    await world.drain()
     storage = storage_of(world.services.audit)
     # The records are gone, and the document is not yet.
     for name in [*storage.names(f"{U1.prefix}audit/"), *storage.names(f"{U1.prefix}baselines/")]:
@@ -131,28 +113,20 @@ async def test_a_history_that_the_erasure_takes_apart_is_no_alarm(world: Erasure
         alpha(U1), envelope.dump(trimmed), envelope.summarise(trimmed), replaces=stored.storage_etag
     )
     await fence(world)
-    assert await sign(world) == SignReport(users=2, signed=1, postponed=1)
+    assert await sign_checkpoints(world.services) == SignReport(users=2, signed=1, postponed=1)
 
 
-async def test_retention_passes_the_user_over(world: ErasureWorld) -> None:
+async def test_retention_skips_the_user(world: ErasureWorld) -> None:
     await fenced_world(world)
     before = world.stored(U1)
-    report = await retain(world)
+    report = await apply_retentions(None, world.services, as_of=None, dry_run=False)
     assert (report.users, report.failed) == (2, 0)
     assert world.stored(U1) == before
     with pytest.raises(ErasureRunning):
-        await apply_retention(
-            U1,
-            service_of(
-                **parts(world, "documents", "audit", "events", "search", "records", "vault", "marks", "holds"),
-                **parts(world, "catalog", "clock"),
-            ),
-            as_of=None,
-            dry_run=False,
-        )
+        await apply_retention(U1, world.services, as_of=None, dry_run=False)
 
 
-async def test_the_keys_of_the_user_are_left_to_the_erasure(world: ErasureWorld) -> None:
+async def test_rotation_skips_the_keys_of_the_user(world: ErasureWorld) -> None:
     neighbour = UserScope(U1.tenant_id, "u2")
     for scope in (U1, neighbour):
         await world.live(scope)
@@ -162,7 +136,7 @@ async def test_the_keys_of_the_user_are_left_to_the_erasure(world: ErasureWorld)
     assert (report.users, report.rewrapped, report.postponed) == (2, 1, 1)
 
 
-async def test_a_mark_is_not_put_back_and_the_others_are_sent(world: ErasureWorld) -> None:
+async def test_a_marker_is_not_created_again_and_other_jobs_are_sent(world: ErasureWorld) -> None:
     """The job's record comes between the removal of its mark and the second look at it."""
     for scope in (U1, OTHER):
         await world.snapshot(scope, "s1")
@@ -175,8 +149,7 @@ async def test_a_mark_is_not_put_back_and_the_others_are_sent(world: ErasureWorl
         looks += name == "records.read"
         return None if looks == 1 else await call()
 
-    records: Any = Watched("records", world.services.records, watch)
-    report = await requeue_jobs(service_of(records=records, **parts(world, "marks", "queue", "clock")))
+    report = await requeue_jobs(world.watched(watch, "records"))
     assert report == RequeueReport(sent=1, unmarked=1, waiting=0)
     assert "marks" not in world.stored(U1)
 
@@ -187,28 +160,18 @@ async def test_a_replay_writes_nothing_for_the_user(world: ErasureWorld) -> None
     await fence(world)
     before = world.stored(U1)
     with pytest.raises(ErasureRunning):
-        await replay_snapshot(
-            marked.job,
-            service_of(
-                worker_principal="memnet-worker",
-                **parts(
-                    world, "vault", "marks", "queue", "documents", "audit", "events", "search", "catalog", "models"
-                ),
-                **parts(world, "semantic_router", "background"),
-            ),
-        )
+        await replay_snapshot(marked.job, world.services)
     assert world.stored(U1) == before
     stored = await world.services.records.read(replay_key(U1, marked.job.job_id))
     assert stored is not None
     assert load_replay(stored.data).attempts == 0
 
 
-@pytest.mark.parametrize("number", range(1, 13))
-async def test_a_replay_under_way_stops_where_the_fence_meets_it(world: ErasureWorld, number: int) -> None:
-    """Whatever it has read before: from the fence on, nothing new stands of the user."""
+@pytest.mark.parametrize("number", [1, 4, 8, 12])
+async def test_a_running_replay_stops_at_the_fence(world: ErasureWorld, number: int) -> None:
     await world.patch(U1, "text")
     await world.snapshot(U1, "s1")
-    await world.services.background.drain()
+    await world.drain()
     [marked] = (await world.services.marks.list(limit=10, cursor=None)).items
     calls = 0
     before: set[str] = set()
@@ -224,21 +187,12 @@ async def test_a_replay_under_way_stops_where_the_fence_meets_it(world: ErasureW
             before = everything(world)
         return await call()
 
-    ports: dict[str, Any] = {
-        name: Watched(name, getattr(world.services, name), watch) for name in ("documents", "audit", "events", "marks")
-    }
-    records: Any = Watched("records", world.services.records, watch)
+    watched = world.watched(watch, "documents", "audit", "events", "marks", "records")
     with suppress(ErasureRunning):
         await replay_snapshot(
-            marked.job,
-            service_of(
-                vault=replace(world.services.vault, records=records),
-                worker_principal="memnet-worker",
-                **ports,
-                **parts(world, "queue", "search", "catalog", "models", "semantic_router", "background"),
-            ),
+            marked.job, replace(watched, vault=replace(world.services.vault, records=watched.records))
         )
-    await world.services.background.drain()
+    await world.drain()
     assert calls >= number
     assert everything(world) <= before
 

@@ -1,4 +1,4 @@
-"""An archive may come from anybody: whatever does not hold is refused, and the store is not touched."""
+"""A forged archive is refused before anything is written."""
 
 import asyncio
 import io
@@ -22,7 +22,6 @@ from tests.memory_blobs import storage_of
 from tests.operations.archive_scenario import (
     OPERATOR,
     OTHER,
-    SCOPE,
     Files,
     doc_id,
     exported,
@@ -32,7 +31,7 @@ from tests.operations.archive_scenario import (
     imported,
     zipped,
 )
-from tests.operations.replay_scenario import World
+from tests.operations.replay_scenario import SCOPE, World
 
 ALPHA, STATIC = "projects/alpha.json", "user/user_static.json"
 Change = Callable[[Files, Any], None]
@@ -62,24 +61,24 @@ async def refused(archive: bytes) -> str:
 
 
 def id_of(manifest: Any, place: str) -> str:
-    return next(row["doc_id"] for row in manifest["documents"] if f"{row['namespace']}/{row['path']}" == place)
+    return str(row_of(manifest, place)["doc_id"])
 
 
 def row_of(manifest: Any, place: str) -> Any:
     return next(row for row in manifest["documents"] if f"{row['namespace']}/{row['path']}" == place)
 
 
-async def test_what_was_exported_holds(archive: bytes) -> None:
+async def test_an_export_passes_the_verification(archive: bytes) -> None:
     verified = await verify_archive(ZipArchiveReader(io.BytesIO(archive)), catalog=CATALOG)
     assert verified.sha256 == sha256_hex(files(archive)[MANIFEST])
 
 
-async def test_archives_are_rebuilt_by_these_tests_as_memnet_writes_them(archive: bytes) -> None:
+async def test_forging_without_a_change_gives_the_same_files(archive: bytes) -> None:
     assert files(forged(archive, lambda contents, manifest: None)) == files(archive)
 
 
-@pytest.mark.parametrize("share", [0.05, 0.3, 0.5, 0.7, 0.9, 0.99])
-async def test_a_flipped_byte_is_found(archive: bytes, share: float) -> None:
+@pytest.mark.parametrize("share", [0.05, 0.5, 0.99])
+async def test_a_flipped_byte_is_detected(archive: bytes, share: float) -> None:
     contents = files(archive)
     for name in contents:
         if not contents[name]:
@@ -90,7 +89,7 @@ async def test_a_flipped_byte_is_found(archive: bytes, share: float) -> None:
         assert await refused(zipped({**contents, name: bytes(flipped)}))
 
 
-async def test_a_file_that_is_cut_short_or_added_to_is_found(archive: bytes) -> None:
+async def test_a_truncated_or_extended_file_is_detected(archive: bytes) -> None:
     contents = files(archive)
     for name, data in contents.items():
         if name != MANIFEST:
@@ -102,18 +101,11 @@ async def test_a_file_that_is_cut_short_or_added_to_is_found(archive: bytes) -> 
     assert await refused(b"PK" * 400)
 
 
-HOSTILE_NAMES = [
-    "/etc/passwd",
-    "../../etc/passwd",
-    "documents/../../x.json",
-    "documents\\x.json",
-    "C:\\x",
-    "\x1b[2J.json",
-]
+HOSTILE_NAMES = ["../../etc/passwd", "documents/../../x.json", "\x1b[2J.json"]
 
 
 @pytest.mark.parametrize("name", HOSTILE_NAMES)
-async def test_a_name_that_leads_elsewhere_is_no_file_of_an_archive(archive: bytes, name: str) -> None:
+async def test_a_name_outside_of_the_archive_is_refused(archive: bytes, name: str) -> None:
     stray = zipped({**files(archive), name: b"{}\n"})
     assert "is not in the manifest" in await refused(stray)
     with pytest.raises(ArchiveInvalid) as caught:
@@ -126,26 +118,7 @@ async def test_a_name_that_leads_elsewhere_is_no_file_of_an_archive(archive: byt
     assert "not those of its documents" in await refused(forged(archive, list_it))
 
 
-async def test_a_document_cannot_name_its_own_file(archive: bytes) -> None:
-    for hostile in ("../../x", "a/b", "", "a" * 101, ".."):
-
-        def rename(contents: Files, manifest: Any, hostile: str = hostile) -> None:
-            row = row_of(manifest, STATIC)
-            for file in (document_file, audit_file):
-                contents[file(hostile)] = contents.pop(file(row["doc_id"]))
-            row["doc_id"] = hostile
-
-        assert "its manifest is wrong at documents" in await refused(forged(archive, rename))
-
-
-async def test_a_file_twice_is_refused(archive: bytes) -> None:
-    made = io.BytesIO(archive)
-    with pytest.warns(UserWarning, match="Duplicate"), zipfile.ZipFile(made, "a") as appended:
-        appended.writestr(zipfile.ZipInfo("events.jsonl"), b"")
-    assert await refused(made.getvalue()) == "it has a file twice"
-
-
-async def test_what_inflates_is_refused_unread(archive: bytes) -> None:
+async def test_compressed_files_are_refused_unread(archive: bytes) -> None:
     contents = files(archive)
     bomb = zipped({**contents, "events.jsonl": b"\0" * 50_000_000}, compression=zipfile.ZIP_DEFLATED)
     assert len(bomb) < 200_000
@@ -164,9 +137,6 @@ async def test_a_missing_file_or_manifest_is_refused(archive: bytes) -> None:
     [
         ({"format": "somebody-elses"}, "not an export of memnet"),
         ({"format_version": 3}, "format version is unknown"),
-        ({"format_version": 0}, "format version is unknown"),
-        ({"format_version": "1"}, "format version is unknown"),
-        ({"format_version": 1}, "format version is unknown"),
         ({"more": 1}, "wrong at more"),
         ({"source": {"tenant_id": "..", "user_id": "u1"}}, "wrong at source/tenant_id"),
         ({"started_at": "yesterday"}, "a time is not written"),
@@ -177,13 +147,11 @@ async def test_a_missing_file_or_manifest_is_refused(archive: bytes) -> None:
         ({"actor": None}, "not those of its documents"),
     ],
 )
-async def test_a_manifest_that_says_something_else_is_refused(
-    archive: bytes, members: dict[str, Any], reason: str
-) -> None:
+async def test_a_changed_manifest_is_refused(archive: bytes, members: dict[str, Any], reason: str) -> None:
     assert reason in await refused(forged(archive, lambda _, manifest: manifest.update(members)))
 
 
-async def test_a_manifest_in_another_form_is_refused(archive: bytes) -> None:
+async def test_a_manifest_that_is_not_canonical_is_refused(archive: bytes) -> None:
     contents = files(archive)
     manifest = orjson.loads(contents[MANIFEST])
     for data in (b"", b"[]", b"{", b'{"format":1,"format":2}', orjson.dumps(manifest, option=orjson.OPT_INDENT_2)):
@@ -192,17 +160,7 @@ async def test_a_manifest_in_another_form_is_refused(archive: bytes) -> None:
     assert "does not have the hash" in await refused(zipped({**contents, MANIFEST: canonical(manifest)}))
 
 
-async def test_an_immoderate_manifest_is_refused_unread(archive: bytes, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(archives, "MAX_MANIFEST_BYTES", 100)
-    assert "longer than" in await refused(archive)
-
-
-async def test_an_immoderate_line_is_refused(archive: bytes, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("memnet.domain.governance.archive_entry.MAX_ENTRY_BYTES", 1000)
-    assert "a line is longer" in await refused(archive)
-
-
-async def test_more_documents_than_there_can_be_are_refused(archive: bytes, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_too_many_documents_are_refused(archive: bytes, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(archives, "MAX_DOCUMENTS", 3)
     assert "more than 3 documents" in await refused(archive)
 
@@ -268,12 +226,12 @@ def _emptied(lines: list[bytes], manifest: Any) -> None:
     "change",
     [_removed_last, _removed_first, _swapped, _altered, _spaced, _of_another, _of_another_user, _twice, _emptied],
 )
-async def test_a_history_that_is_no_chain_is_refused_whatever_its_hashes(archive: bytes, change: Any) -> None:
+async def test_a_broken_chain_is_refused_even_with_matching_hashes(archive: bytes, change: Any) -> None:
     assert await refused(forged(archive, _lines(change)))
 
 
-async def test_a_content_that_its_records_do_not_give_is_refused(archive: bytes) -> None:
-    assert await refused(forged(archive, _content)) == "a document's content is not what its records give"
+async def test_content_that_differs_from_its_records_is_refused(archive: bytes) -> None:
+    assert await refused(forged(archive, _content)) == "the content of a document differs from its records"
 
 
 async def test_records_of_another_document_are_refused(archive: bytes) -> None:
@@ -281,30 +239,38 @@ async def test_records_of_another_document_are_refused(archive: bytes) -> None:
         one, two = (audit_file(id_of(manifest, place)) for place in (ALPHA, STATIC))
         contents[one], contents[two] = contents[two], contents[one]
 
-    assert "speaks of another document" in await refused(forged(archive, exchange))
+    assert "is of another document" in await refused(forged(archive, exchange))
+
+
+@pytest.mark.parametrize("hostile", ["../../x", "a" * 101])
+async def test_an_invalid_document_id_is_refused(archive: bytes, hostile: str) -> None:
+    def rename(contents: Files, manifest: Any) -> None:
+        row = row_of(manifest, STATIC)
+        for file in (document_file, audit_file):
+            contents[file(hostile)] = contents.pop(file(row["doc_id"]))
+        row["doc_id"] = hostile
+
+    assert "its manifest is wrong at documents" in await refused(forged(archive, rename))
 
 
 @pytest.mark.parametrize(
     "members",
     [
         {"etag": '"1-0000000000000000"'},
-        {"etag": "forged"},
         {"sequence": 9},
         {"record_hash": "0" * 64},
         {"deleted": True},
         {"updated_at": "2026-01-01T00:00:00.000001Z"},
-        {"binding_id": None},
         {"profile_id": "support-desk-v1"},
         {"schema_id": "memory.project"},
-        {"path": "other.json"},
         {"path": "../../u2/x"},
     ],
 )
-async def test_a_row_that_its_records_do_not_give_is_refused(archive: bytes, members: dict[str, Any]) -> None:
+async def test_a_row_that_differs_from_its_records_is_refused(archive: bytes, members: dict[str, Any]) -> None:
     assert await refused(forged(archive, lambda _, manifest: row_of(manifest, STATIC).update(members)))
 
 
-async def test_a_schema_that_is_unknown_or_another_one_is_refused(archive: bytes) -> None:
+async def test_an_unknown_or_different_schema_is_refused(archive: bytes) -> None:
     with_other = forged(archive, lambda _, manifest: manifest["schemas"][0].update(sha256="0" * 64))
     assert await refused(with_other) == "the schema memory.project/1.0.0 is another one here"
     unsaid = forged(archive, lambda _, manifest: manifest["schemas"][0].update(sha256=None))
@@ -315,7 +281,7 @@ async def test_a_schema_that_is_unknown_or_another_one_is_refused(archive: bytes
     assert caught.value.details["reason"] == "the schema memory.project/1.0.0 is not known here"
 
 
-async def test_a_document_of_an_id_that_another_one_has_is_refused(archive: bytes) -> None:
+async def test_two_documents_with_one_id_are_refused(archive: bytes) -> None:
     def same(contents: Files, manifest: Any) -> None:
         row_of(manifest, STATIC)["doc_id"] = doc_id(archive, ALPHA)
 
@@ -343,7 +309,7 @@ async def lines(archive: Chunks, file: ArchivedFile) -> list[bytes]:
 
 
 @pytest.mark.parametrize("chunks", [[], [b""], [b"a\nb\n"], [b"a", b"\n", b"bc\nd", b"e", b"\n"], [b"\n\n"]])
-async def test_lines_are_cut_wherever_the_chunks_end(chunks: list[bytes]) -> None:
+async def test_lines_are_split_across_chunks(chunks: list[bytes]) -> None:
     data = b"".join(chunks)
     assert await lines(Chunks(*chunks), described(data)) == data.split(b"\n")[:-1]
 
@@ -361,7 +327,7 @@ async def test_another_hash_or_size_is_refused() -> None:
         assert caught.value.details["reason"] == "a file does not have the hash that the manifest says"
 
 
-async def test_a_line_that_never_ends_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_line_that_is_too_long_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("memnet.domain.governance.archive_entry.MAX_ENTRY_BYTES", 10)
     assert await lines(Chunks(b"0123456789\n"), described(b"0123456789\n")) == [b"0123456789"]
     with pytest.raises(ArchiveInvalid) as caught:

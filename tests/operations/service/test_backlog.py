@@ -26,23 +26,23 @@ class World:
         blobs = memory_blobs(self.clock)
         self.marks, self.events = JobMarks(blobs), EventStore(blobs)
 
-    async def told(self, most: int | None = 100) -> Any:
-        found = await get_statistics(service_of(marks=self.marks, events=self.events, clock=self.clock), most=most)
-        return found.members()
+    async def reported(self, most: int | None = 100) -> Any:
+        found = await get_statistics(service_of(marks=self.marks, events=self.events, clock=self.clock), limit=most)
+        return found.to_json()
 
     async def job(self, kind: JobKind, job_id: str, user_id: str | None = "u1") -> None:
         await self.marks.mark(Job(kind, "t1", user_id, job_id))
 
 
 async def test_nothing_waits_in_a_new_service() -> None:
-    assert await World().told() == {
+    assert await World().reported() == {
         "jobs": {"replay": NOTHING, "conflict": NOTHING, "reindex": NOTHING},
         "events_to_index": NOTHING,
         "complete": True,
     }
 
 
-async def test_the_oldest_of_each_kind_is_told_whatever_its_name() -> None:
+async def test_the_oldest_of_each_kind_is_reported() -> None:
     world = World()
     await world.job(JobKind.REPLAY, "rpl-z")
     world.clock.advance(timedelta(seconds=30))
@@ -50,26 +50,26 @@ async def test_the_oldest_of_each_kind_is_told_whatever_its_name() -> None:
     await world.job(JobKind.REINDEX, "r-1", None)
     await world.events.mark(EventKey(UserScope("t2", "u9"), "e1"), "m1")
     world.clock.advance(timedelta(seconds=12.5))
-    told = await world.told()
-    assert told["jobs"]["replay"] == {
+    reported = await world.reported()
+    assert reported["jobs"]["replay"] == {
         "waiting": 2,
         "oldest_at": "2026-01-01T00:00:00.000000Z",
         "oldest_age_seconds": 42.5,
     }
-    assert told["jobs"]["reindex"]["oldest_age_seconds"] == 12.5
-    assert told["jobs"]["conflict"] == NOTHING
-    assert (told["events_to_index"]["waiting"], told["events_to_index"]["oldest_age_seconds"]) == (1, 12.5)
+    assert reported["jobs"]["reindex"]["oldest_age_seconds"] == 12.5
+    assert reported["jobs"]["conflict"] == NOTHING
+    assert (reported["events_to_index"]["waiting"], reported["events_to_index"]["oldest_age_seconds"]) == (1, 12.5)
 
 
 @pytest.mark.parametrize(
     ("jobs", "most", "complete", "counted"), [(6, 4, False, 4), (4, 4, True, 4), (6, None, True, 6)]
 )
-async def test_what_is_too_long_to_count_is_told_as_such(
+async def test_a_longer_backlog_is_reported_as_incomplete(
     monkeypatch: pytest.MonkeyPatch, jobs: int, most: int | None, complete: bool, counted: int
 ) -> None:
     monkeypatch.setattr(module, "PAGE_SIZE", 2)
     world = World()
     for number in range(jobs):
         await world.job(JobKind.REPLAY, f"rpl-{number}")
-    told = await world.told(most)
-    assert (told["complete"], told["jobs"]["replay"]["waiting"]) == (complete, counted)
+    reported = await world.reported(most)
+    assert (reported["complete"], reported["jobs"]["replay"]["waiting"]) == (complete, counted)

@@ -60,7 +60,7 @@ def subjects(findings: object) -> list[str]:
     return [finding.subject for finding in findings]  # type: ignore[attr-defined]
 
 
-async def test_a_look_changes_nothing_and_says_what_would_be_made(world: World) -> None:
+async def test_a_check_changes_nothing_and_lists_what_can_be_created(world: World) -> None:
     for _ in range(2):
         report = await world.run(apply=False)
         assert not report.ready
@@ -69,7 +69,7 @@ async def test_a_look_changes_nothing_and_says_what_would_be_made(world: World) 
     assert await world.register.recent() is None
 
 
-async def test_what_is_missing_is_made_once(world: World) -> None:
+async def test_missing_prerequisites_are_created_once(world: World) -> None:
     made = await world.run(apply=True)
     assert (made.ready, made.created) == (True, ("container", INDEX))
     layout = await world.register.recent()
@@ -82,7 +82,9 @@ async def test_what_is_missing_is_made_once(world: World) -> None:
     "standing",
     [PrerequisiteStatus.MISSING, PrerequisiteStatus.WRONG, PrerequisiteStatus.DENIED, PrerequisiteStatus.UNREACHABLE],
 )
-async def test_what_the_service_cannot_make_is_somebody_else_s(world: World, standing: PrerequisiteStatus) -> None:
+async def test_what_the_service_cannot_create_is_left_to_an_operator(
+    world: World, standing: PrerequisiteStatus
+) -> None:
     world.queue.standing = standing
     report = await world.run(apply=True)
     assert not report.ready
@@ -90,13 +92,13 @@ async def test_what_the_service_cannot_make_is_somebody_else_s(world: World, sta
     assert world.queue.standing is standing
 
 
-async def test_what_is_unknown_is_not_ready_and_nobody_s_fault(world: World) -> None:
+async def test_an_unknown_prerequisite_is_not_ready(world: World) -> None:
     world.queue.standing = PrerequisiteStatus.UNKNOWN
     report = await world.run(apply=True)
     assert (report.ready, report.by_hand) == (False, [])
 
 
-async def test_a_container_that_cannot_be_made_is_still_missing(world: World) -> None:
+async def test_a_container_that_cannot_be_created_stays_missing(world: World) -> None:
     world.container.refuses = True
     report = await world.run(apply=True)
     assert not report.ready
@@ -104,7 +106,7 @@ async def test_a_container_that_cannot_be_made_is_still_missing(world: World) ->
     assert subjects(report.to_create) == ["container"]
 
 
-async def test_a_container_that_is_not_merely_missing_is_left_alone(world: World) -> None:
+async def test_a_denied_container_is_not_created(world: World) -> None:
     world.container.standing = PrerequisiteStatus.DENIED
     report = await world.run(apply=True)
     assert subjects(report.by_hand) == ["container"]
@@ -115,26 +117,26 @@ async def serve(world: World, version: IndexVersion) -> None:
     await world.register.write(LAYOUT, dump_layout(Layout(version)), replaces=None)
 
 
-async def test_an_index_that_is_gone_is_not_made_empty(world: World) -> None:
+async def test_a_missing_serving_index_is_not_created_empty(world: World) -> None:
     """An empty one would look whole, and find nothing: the events have to go back into it."""
     await serve(world, IndexVersion("events-1"))
     assert await world.standing(INDEX) == (
         PrerequisiteStatus.WRONG,
-        "the serving index is gone: run memnet search reindex",
+        "the serving index does not exist: run memnet search reindex",
     )
     report = await world.run(apply=True)
     assert (report.ready, report.created) == (False, ("container",))
 
 
-async def test_an_index_of_another_definition_is_told(world: World) -> None:
+async def test_an_outdated_index_definition_is_reported(world: World) -> None:
     await world.index.create(IndexVersion("events-1", "model", 3))
     await serve(world, IndexVersion("events-1"))
     standing, detail = await world.standing(INDEX)
     assert standing is PrerequisiteStatus.WRONG
-    assert "events-1 is not as this version makes it" in detail
+    assert "events-1 has an outdated definition" in detail
 
 
-async def test_an_index_for_other_embeddings_is_told(world: World) -> None:
+async def test_an_index_for_other_embeddings_is_reported(world: World) -> None:
     await world.index.create(IndexVersion("events-1", "model", 3))
     await serve(world, IndexVersion("events-1", "model", 3))
     standing, detail = await world.standing(INDEX)
@@ -142,9 +144,9 @@ async def test_an_index_for_other_embeddings_is_told(world: World) -> None:
     assert "configured is no embeddings" in detail
 
 
-@pytest.mark.parametrize(("dependency", "told"), [("search", "search service"), ("blob_storage", "storage")])
-async def test_an_index_that_cannot_be_asked_is_unknown(
-    world: World, monkeypatch: pytest.MonkeyPatch, dependency: str, told: str
+@pytest.mark.parametrize(("dependency", "reported"), [("search", "search service"), ("blob_storage", "storage")])
+async def test_an_unavailable_index_is_unknown(
+    world: World, monkeypatch: pytest.MonkeyPatch, dependency: str, reported: str
 ) -> None:
     def failing(_: object) -> Callable[..., object]:
         async def fail(*_: object) -> None:
@@ -157,11 +159,11 @@ async def test_an_index_that_cannot_be_asked_is_unknown(
         monkeypatch.setattr(world.index, "matches", failing(0))
     else:
         monkeypatch.setattr(world.register, "recent", failing(0))
-    assert await world.standing(INDEX) == (PrerequisiteStatus.UNKNOWN, f"the {told} has to answer first")
+    assert await world.standing(INDEX) == (PrerequisiteStatus.UNKNOWN, f"the {reported} must respond first")
     assert not (await world.run(apply=True)).ready
 
 
-async def test_a_text_that_was_changed_is_named_and_a_look_registers_nothing(world: World) -> None:
+async def test_a_changed_catalog_text_is_named(world: World) -> None:
     assert await world.standing(module.CATALOG) == (PrerequisiteStatus.READY, "")
     name = TextName(TextKind.SCHEMA, "memory.project", "1.0.0")
     assert await world.texts.read(name) is None
@@ -171,7 +173,7 @@ async def test_a_text_that_was_changed_is_named_and_a_look_registers_nothing(wor
     assert detail.startswith("Used before with another text: schema memory.project 1.0.0. Raise the version")
 
 
-async def test_without_an_answer_of_the_storage_the_texts_are_unknown(world: World, monkeypatch: Any) -> None:
+async def test_without_the_storage_the_catalog_is_unknown(world: World, monkeypatch: Any) -> None:
     async def read(name: TextName) -> bytes | None:
         raise Unavailable
 

@@ -1,4 +1,4 @@
-"""How old the oldest unfinished work is, as telemetry is told."""
+"""The recorded ages of the oldest unfinished work."""
 
 from datetime import timedelta
 
@@ -13,7 +13,7 @@ from memnet.domain.events.event import EventKey
 from memnet.domain.governance import tenant_erasure
 from memnet.domain.governance.erasure import Erasure, Store, dump
 from memnet.domain.governance.tenant_erasure import TenantErasure
-from memnet.operations.service.backlog import MOST, UNREADABLE_AGE, Backlog, report_backlog
+from memnet.operations.service.backlog import MAX_MARKERS, UNREADABLE_AGE, Backlog, report_backlog
 from memnet.stores import ErasureStore, EventStore, JobMarks
 from tests.memory_blobs import memory_blobs
 from tests.services import service_of
@@ -46,7 +46,7 @@ def world() -> World:
     return World()
 
 
-async def test_where_nothing_waits_that_is_told(world: World) -> None:
+async def test_without_a_backlog_all_ages_are_zero(world: World) -> None:
     assert await world.tell() == Backlog(0.0, 0.0, 0.0)
     assert world.telemetry.values == {
         "memnet.replay.oldest_age": [(0.0, {})],
@@ -74,7 +74,7 @@ async def test_the_oldest_event_that_is_not_indexed_counts(world: World) -> None
     assert world.telemetry.values["memnet.index.lag"] == [(120.0, {})]
 
 
-async def test_the_oldest_erasure_counts_and_one_that_cannot_be_read_as_very_old(world: World) -> None:
+async def test_the_oldest_erasure_counts_and_a_corrupt_one_as_very_old(world: World) -> None:
     for number in (1, 2):
         scope = UserScope("t1", f"u{number}")
         begun = Erasure(
@@ -111,11 +111,9 @@ async def test_the_erasure_of_a_tenant_counts_while_it_runs(world: World) -> Non
     assert (await world.tell()).erasures == UNREADABLE_AGE
 
 
-async def test_the_oldest_may_stand_behind_more_than_a_reader_is_told_of(
-    world: World, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_all_markers_are_read(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
     await world.mark(JobKind.REPLAY, "rpl-z")
     world.clock.advance(MINUTE)
-    for number in range(MOST + 1):
+    for number in range(MAX_MARKERS + 1):
         await world.mark(JobKind.REPLAY, f"rpl-{number}")
     assert await world.tell() == Backlog(60.0, 0.0, 0.0)

@@ -9,7 +9,7 @@ from memnet.domain.core.errors import Unavailable
 from memnet.domain.core.job import Job, JobKind
 from memnet.domain.replay.conflict import BACKOFF
 from memnet.domain.replay.replay import replay_key
-from memnet.operations.service.backlog import GRACE, MOST_FAILURES, RequeueReport, requeue_jobs
+from memnet.operations.service.backlog import GRACE, MAX_FAILURES, RequeueReport, requeue_jobs
 from tests.operations.replay_scenario import PREFERENCE, SCOPE, DownQueue, World, answer, disputed_world
 from tests.services import service_of
 
@@ -27,7 +27,7 @@ async def test_a_replay_whose_message_was_lost_is_sent_again_after_the_grace() -
     assert await world.marked() == [job]
 
 
-async def test_a_replay_that_was_begun_is_sent_as_another_attempt() -> None:
+async def test_a_started_replay_is_sent_as_another_attempt() -> None:
     world = World(models=ScriptedModels([Unavailable()]))
     job = await world.store()
     try:
@@ -38,7 +38,7 @@ async def test_a_replay_that_was_begun_is_sent_as_another_attempt() -> None:
     assert world.queue.sent[-1] == (job, 1, None)
 
 
-async def test_marks_of_what_is_finished_or_not_there_are_taken_away() -> None:
+async def test_markers_of_finished_and_missing_jobs_are_deleted() -> None:
     world = World(models=ScriptedModels([answer(PREFERENCE)]))
     job = await world.store()
     await world.replay(job)
@@ -59,7 +59,7 @@ async def test_a_conflict_is_sent_again_when_its_retry_is_overdue() -> None:
     assert world.queue.sent == [(conflict.job, 1, None)]
 
 
-async def test_a_reindexing_is_sent_until_its_worker_takes_the_mark_away() -> None:
+async def test_a_reindexing_is_sent_until_its_marker_is_deleted() -> None:
     world = World()
     job = Job(JobKind.REINDEX, "t1", None, "x")
     await world.marks.mark(job)
@@ -79,42 +79,42 @@ async def test_without_a_broker_everything_waits() -> None:
     assert await world.marked() == [job]
 
 
-async def test_a_broker_that_is_down_is_not_asked_for_every_job() -> None:
+async def test_an_unavailable_broker_is_not_called_for_every_job() -> None:
     world = World()
     for number in range(10):
         await world.store(f"s{number}")
     world.clock.advance(LATER)
-    asked = []
+    calls = []
 
     class Down:
         async def send(self, job: Job, *, attempt: int = 0, due: datetime | None = None) -> None:
-            asked.append(job)
+            calls.append(job)
             raise Unavailable(dependency="service_bus")
 
         async def ping(self) -> None:
-            """Not asked."""
+            """Not calls."""
 
     report = await requeue_jobs(service_of(records=world.records, marks=world.marks, queue=Down(), clock=world.clock))
     assert report == RequeueReport(sent=0, unmarked=0, waiting=10)
-    assert len(asked) == MOST_FAILURES
+    assert len(calls) == MAX_FAILURES
 
 
-async def test_records_that_cannot_be_read_keep_no_other_job_from_being_sent(caplog: pytest.LogCaptureFixture) -> None:
+async def test_unreadable_jobs_do_not_stop_the_others(caplog: pytest.LogCaptureFixture) -> None:
     """However many they are: nothing is wrong with the broker."""
     world = World()
-    for number in range(2 * MOST_FAILURES):
+    for number in range(2 * MAX_FAILURES):
         await world.records.write(replay_key(SCOPE, f"rpl-{number}"), b"[]", replaces=None)
         await world.marks.mark(Job(JobKind.REPLAY, "t1", "u1", f"rpl-{number}"))
     await world.marks.mark(Job(JobKind.REPLAY, "t1", None, "rpl-x"))
     job = await world.store()
     world.queue.sent.clear()
     world.clock.advance(LATER)
-    assert await world.requeue() == RequeueReport(sent=1, unmarked=0, waiting=0, broken=2 * MOST_FAILURES + 1)
+    assert await world.requeue() == RequeueReport(sent=1, unmarked=0, waiting=0, broken=2 * MAX_FAILURES + 1)
     assert world.queue.sent == [(job, 0, None)]
-    assert "cannot be looked up" in caplog.text
+    assert "job_unreadable" in caplog.text
 
 
-async def test_all_pages_are_gone_through() -> None:
+async def test_all_pages_are_read() -> None:
     world = World()
     for number in range(1001):
         await world.marks.mark(Job(JobKind.REPLAY, "t1", "u1", f"rpl-{number}"))

@@ -1,15 +1,29 @@
-"""What the documents of a unit and their records tell of a migration."""
+"""Tracing, verifying, rolling back and decommissioning one unit of a migration."""
 
+from dataclasses import replace
 from datetime import timedelta
 from typing import Any
 
+import orjson
 import pytest
 
+from memnet.domain.core.errors import VaultUnavailable
 from memnet.domain.core.scope import DocumentKey
+from memnet.domain.documents import envelope
 from memnet.operations.documents.outbox import sweep_outboxes
 from memnet.operations.governance.migrations import Depth, read_migration_unit
 from memnet.ports import StoredDocument
-from tests.operations.migration_scenario import ADMIN, AS_MADE, CONTENT, GLOBAL, OLDEST, SPLIT, TO_10, UNIT, Migrating
+from tests.operations.migration_scenario import (
+    ADMIN,
+    AS_MADE,
+    CONTENT,
+    GLOBAL,
+    OLDEST,
+    SPLIT,
+    TO_10,
+    UNIT,
+    Migrating,
+)
 from tests.operations.service_scenario import DYNAMIC, STATIC, CountingDocuments, Service
 from tests.services import service_of
 
@@ -19,44 +33,38 @@ async def world(service: Service) -> Migrating:
     return Migrating(service)
 
 
-async def traced(world: Migrating, depth: Depth = Depth.FIRST) -> tuple[Any, Any]:
+async def traced(world: Migrating, depth: Depth = Depth.FIRST) -> list[int | None]:
     """(first, newest) change of the second target, by sequence."""
     gathered = await read_migration_unit(
         UNIT, world.migration(), depth, service_of(documents=world.documents, audit=world.audit)
     )
     trace = gathered.targets[1].trace
-    return tuple(None if record is None else record["sequence"] for record in (trace.first, trace.newest))
-
-
-async def test_nothing_is_traced_where_nothing_was_migrated(world: Migrating) -> None:
-    assert await traced(world) == (None, None)
-    await world.put()
-    assert await traced(world) == (None, None)
+    return [None if record is None else record["sequence"] for record in (trace.first, trace.newest)]
 
 
 async def test_the_first_and_the_newest_change_are_found(world: Migrating) -> None:
     etag = await world.put()
     await world.run()
-    assert await traced(world) == (1, 1)
+    assert await traced(world) == [1, 1]
     await world.put({**CONTENT, "preferences": ["Newer."]}, over=etag)
     await world.run()
     for number in range(8):
         await world.prefer(f"p{number}")
-    assert await traced(world) == (1, 2)
-    assert await traced(world, Depth.NEWEST) == (2, 2)
-    assert await traced(world, Depth.NOTHING) == (None, None)
+    assert await traced(world) == [1, 2]
+    assert await traced(world, Depth.NEWEST) == [2, 2]
+    assert await traced(world, Depth.NOTHING) == [None, None]
 
 
 async def test_a_rollback_ends_the_trace(world: Migrating) -> None:
     await world.put()
     await world.run()
     await world.roll_back()
-    assert await traced(world) == (None, None)
+    assert await traced(world) == [None, None]
     await world.run()
-    assert await traced(world) == (3, 3)
+    assert await traced(world) == [3, 3]
 
 
-async def test_records_that_are_gone_end_the_trace(world: Migrating) -> None:
+async def test_missing_records_end_the_trace(world: Migrating) -> None:
     await world.put({"profile": {}, "preferences": []})
     await world.run()
     for number in range(11):
@@ -64,10 +72,10 @@ async def test_records_that_are_gone_end_the_trace(world: Migrating) -> None:
     await world.service.background.drain()
     head = await world.head(DYNAMIC)
     world.service.audit.tamper(DYNAMIC.scope, head.change_id(1), None)
-    assert await traced(world) == (None, None)
+    assert await traced(world) == [None, None]
 
 
-async def test_another_s_note_is_not_the_migration_s(world: Migrating) -> None:
+async def test_a_similar_note_is_not_the_migrations(world: Migrating) -> None:
     await world.service.replace(
         {"preferences": [], "durable_facts": [], "pending_confirmations": []},
         key=DYNAMIC,
@@ -75,10 +83,10 @@ async def test_another_s_note_is_not_the_migration_s(world: Migrating) -> None:
         schema_id="memory.user.dynamic",
         note="migration of something else",
     )
-    assert await traced(world) == (None, None)
+    assert await traced(world) == [None, None]
 
 
-async def test_a_decommissioned_source_is_told_from_a_deleted_one(world: Migrating) -> None:
+async def test_a_decommissioned_source_is_distinguished_from_a_deleted_one(world: Migrating) -> None:
     async def decommissioned() -> bool:
         gathered = await read_migration_unit(
             UNIT, world.migration(), Depth.NOTHING, service_of(documents=world.documents, audit=world.audit)
@@ -103,7 +111,7 @@ async def test_a_decommissioned_source_is_told_from_a_deleted_one(world: Migrati
     assert not await decommissioned()
 
 
-async def test_what_was_not_there_is_deleted_and_can_be_made_again(world: Migrating) -> None:
+async def test_created_targets_are_deleted_and_can_be_created_again(world: Migrating) -> None:
     await world.put()
     before = await world.view(GLOBAL)
     await world.run()
@@ -113,13 +121,13 @@ async def test_what_was_not_there_is_deleted_and_can_be_made_again(world: Migrat
     assert await world.content(STATIC) is None
     assert await world.content(DYNAMIC) is None
     assert await world.view(GLOBAL) == before
-    assert await world.standings() == ["create", "create"]
+    assert await world.actions() == ["create", "create"]
     assert await world.content(DYNAMIC) == made
     assert await world.verify() == AS_MADE
     await world.check_histories()
 
 
-async def test_in_place_the_old_version_is_there_again_byte_for_byte(world: Migrating) -> None:
+async def test_in_place_the_old_version_is_restored_byte_for_byte(world: Migrating) -> None:
     await world.put(OLDEST, version="0.8.0")
     await world.run(TO_10)
     await world.roll_back(TO_10)
@@ -129,18 +137,11 @@ async def test_in_place_the_old_version_is_there_again_byte_for_byte(world: Migr
     assert (record["reason"], record["note"]) == ("admin_migration", f"rollback of migration {TO_10}")
     assert record["evidence"]["restores"] == head.change_id(1)
     assert (record["profile_id"], record["binding_id"]) == ("legacy-v1", "global")
-    assert await world.standings(TO_10) == ["replace"]
+    assert await world.actions(TO_10) == ["replace"]
     await world.check_histories()
 
 
-async def test_a_second_rollback_does_nothing(world: Migrating) -> None:
-    await world.put()
-    await world.run()
-    await world.roll_back()
-    assert (await world.roll_back()).done == []
-
-
-async def test_it_goes_back_behind_every_run_since(world: Migrating) -> None:
+async def test_it_restores_the_version_before_the_first_run(world: Migrating) -> None:
     etag = await world.put()
     await world.run()
     await world.put({**CONTENT, "preferences": ["Newer."]}, over=etag)
@@ -149,7 +150,7 @@ async def test_it_goes_back_behind_every_run_since(world: Migrating) -> None:
     assert await world.content(DYNAMIC) is None
 
 
-async def test_what_others_changed_since_stays_and_so_does_the_rest(world: Migrating) -> None:
+async def test_nothing_is_rolled_back_if_others_have_changed_a_target(world: Migrating) -> None:
     await world.put()
     await world.run()
     await world.prefer("Use tables.")
@@ -167,7 +168,7 @@ async def test_force_undoes_what_others_changed(world: Migrating) -> None:
     assert await world.content(GLOBAL) == OLDEST
 
 
-async def test_force_brings_back_what_was_deleted_since(world: Migrating) -> None:
+async def test_force_restores_a_document_deleted_since(world: Migrating) -> None:
     await world.put(OLDEST, version="0.8.0")
     await world.run(TO_10)
     await world.service.delete(over=(await world.head(GLOBAL)).commit.etag, key=GLOBAL)
@@ -175,7 +176,7 @@ async def test_force_brings_back_what_was_deleted_since(world: Migrating) -> Non
     assert await world.content(GLOBAL) == OLDEST
 
 
-async def test_a_decommissioned_source_comes_back_first(world: Migrating) -> None:
+async def test_a_decommissioned_source_is_restored_first(world: Migrating) -> None:
     await world.put()
     await world.run()
     await world.decommission()
@@ -194,12 +195,6 @@ async def test_a_source_that_somebody_else_deleted_stays_deleted(world: Migratin
     assert await world.content(GLOBAL) is None
 
 
-async def test_what_was_never_migrated_is_left_alone(world: Migrating) -> None:
-    await world.put()
-    assert (await world.roll_back()).done == []
-    assert await world.content(GLOBAL) == CONTENT
-
-
 async def test_a_verified_source_is_deleted(world: Migrating) -> None:
     await world.put()
     await world.run()
@@ -208,18 +203,11 @@ async def test_a_verified_source_is_deleted(world: Migrating) -> None:
     assert await world.content(GLOBAL) is None
     assert (await world.record(GLOBAL, 2))["note"] == f"decommission by migration {SPLIT}"
     assert await world.verify() == AS_MADE
-    assert await world.standings() == []
+    assert await world.actions() == []
     await world.check_histories()
 
 
-async def test_a_second_time_does_nothing(world: Migrating) -> None:
-    await world.put()
-    await world.run()
-    await world.decommission()
-    assert (await world.decommission()).done == []
-
-
-async def test_what_does_not_verify_forbids_it(world: Migrating) -> None:
+async def test_a_difference_prevents_the_decommission(world: Migrating) -> None:
     etag = await world.put()
     assert [v.key for v in (await world.decommission()).differences] == [STATIC, DYNAMIC]
     await world.run()
@@ -228,14 +216,14 @@ async def test_what_does_not_verify_forbids_it(world: Migrating) -> None:
     assert await world.content(GLOBAL) is not None
 
 
-async def test_live_changes_of_what_was_made_do_not_forbid_it(world: Migrating) -> None:
+async def test_live_changes_of_a_target_do_not_prevent_it(world: Migrating) -> None:
     await world.put()
     await world.run()
     await world.prefer("Use tables.")
     assert (await world.decommission()).done == [GLOBAL]
 
 
-async def test_in_place_nothing_is_left_over(world: Migrating) -> None:
+async def test_a_migration_in_place_has_nothing_to_decommission(world: Migrating) -> None:
     await world.put(OLDEST, version="0.8.0")
     await world.run(TO_10)
     assert (await world.decommission(TO_10)).done == []
@@ -270,3 +258,118 @@ async def test_a_source_that_changes_while_it_is_verified_is_not_deleted(at: int
     ended = await world.decommission()
     assert (ended.done, [v.key for v in ended.differences]) == ([], [DYNAMIC])
     assert (await world.content(GLOBAL))["preferences"] == ["Newer."]
+
+
+async def test_a_target_that_was_not_made_is_missing(world: Migrating) -> None:
+    await world.put()
+    assert await world.verify() == [(STATIC.path, "is missing", False), (DYNAMIC.path, "is missing", False)]
+
+
+async def test_audited_changes_since_are_accepted(world: Migrating) -> None:
+    await world.put()
+    await world.run()
+    await world.prefer("Use tables.")
+    await world.service.delete(over=(await world.head(STATIC)).commit.etag, key=STATIC)
+    assert await world.verify() == [(STATIC.path, None, True), (DYNAMIC.path, None, True)]
+
+
+async def test_a_source_changed_since_is_a_difference(world: Migrating) -> None:
+    await world.put({"profile": {}, "preferences": ["Be brief."]})
+    await world.run()
+    await world.prefer("More.", GLOBAL)
+    assert await world.verify() == [
+        (STATIC.path, None, False),
+        (DYNAMIC.path, "its source was changed since it was migrated", False),
+    ]
+
+
+async def test_a_target_created_by_others_is_a_difference(world: Migrating) -> None:
+    await world.put({"profile": {}, "preferences": ["Be brief."]})
+    await world.service.patch(
+        {"op": "add", "path": "/content/preferences/-", "value": "Mine."}, key=DYNAMIC, binding_id="user_dynamic"
+    )
+    assert (DYNAMIC.path, "was not made by the migration", False) in await world.verify()
+
+
+async def test_a_change_without_a_record_is_a_difference(world: Migrating) -> None:
+    await world.put()
+    await world.run()
+    stored = await world.service.documents.get(DYNAMIC)
+    assert stored is not None
+    members = orjson.loads(stored.data)
+    members["content"]["preferences"] = ["Forged."]
+    forged = envelope.load(orjson.dumps(members))
+    await world.service.documents.put(
+        DYNAMIC, envelope.dump(forged), envelope.summarise(forged), replaces=stored.storage_etag
+    )
+    static, (_, difference, _) = await world.verify()
+    assert static == AS_MADE[0]
+    assert difference is not None
+    assert difference.startswith("its history is broken")
+
+
+async def test_another_result_of_the_migration_is_a_difference(world: Migrating) -> None:
+    """As if the definition had been changed after the run."""
+    await world.put()
+    await world.run()
+    changed = world.migration().model_dump()
+    changed["targets"][1]["steps"] = [*changed["targets"][1]["steps"][:2]]
+    migration = type(world.migration()).model_validate_json(orjson.dumps(changed))
+    world.catalog = type(world.catalog)(world.catalog.profiles, world.catalog.schemas, {}, {SPLIT: migration})
+    assert (DYNAMIC.path, "is not what the migration makes of its source", False) in await world.verify()
+
+
+async def test_after_a_decommission_the_source_is_rebuilt(world: Migrating) -> None:
+    etag = await world.put()
+    await world.run()
+    await world.service.delete(over=etag, key=GLOBAL)
+    assert await world.verify() == AS_MADE
+    await world.service.background.drain()
+    world.service.audit.tamper(GLOBAL.scope, (await world.head(GLOBAL)).change_id(1), b"{}")
+    found = await world.verify()
+    assert all("HISTORY_CORRUPT" in (difference or "") for _, difference, _ in found)
+
+
+async def test_an_unavailable_vault_is_not_a_difference(world: Migrating) -> None:
+    etag = await world.put()
+    await world.run()
+    await world.service.delete(over=etag, key=GLOBAL)
+    await world.service.background.drain()
+    service = world.service
+    service.audit.vault = replace(service.vault, cache=None)
+    keys: Any = service.tenant_keys
+    version, calls = keys.version, 0
+
+    async def down_from(number: int) -> None:
+        nonlocal calls
+        calls = 0
+
+        async def answer(tenant_id: str, name: str) -> Any:
+            nonlocal calls
+            calls += 1
+            if calls >= number:
+                raise VaultUnavailable()
+            return await version(tenant_id, name)
+
+        keys.version = answer
+        assert await world.verify() == AS_MADE
+
+    await down_from(1_000)
+    assert calls > 3
+    for number in range(1, calls + 1):
+        with pytest.raises(VaultUnavailable):
+            await down_from(number)
+
+
+async def test_in_place_the_version_before_is_rebuilt(world: Migrating) -> None:
+    await world.put(OLDEST, version="0.8.0")
+    assert await world.verify(TO_10) == [(GLOBAL.path, "is not migrated", False)]
+    await world.run(TO_10)
+    assert await world.verify(TO_10) == [(GLOBAL.path, None, False)]
+    await world.prefer("More.", GLOBAL)
+    assert await world.verify(TO_10) == [(GLOBAL.path, None, True)]
+
+
+async def test_a_document_of_the_new_version_needs_no_migration(world: Migrating) -> None:
+    await world.put(CONTENT)
+    assert await world.verify(TO_10) == [(GLOBAL.path, None, False)]
