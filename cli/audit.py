@@ -15,9 +15,14 @@ from memnet.domain.documents.audit_record import Version
 from memnet.domain.history.checkpoint import Checkpoint
 from memnet.domain.history.checkpoint_verification import CheckpointReport
 from memnet.domain.history.reconstruction import VerifiedHistory, Visit
-from memnet.operations.history.rebuild_documents import Begin, rebuild_documents
-from memnet.operations.history.sign_checkpoints import Signed, SignReport, read_newest_head, sign_checkpoints, sign_head
-from memnet.operations.history.verify_history import verify_history
+from memnet.operations.history.sign_checkpoints import (
+    Signed,
+    SignReport,
+    read_newest_checkpoint,
+    sign_checkpoint,
+    sign_checkpoints,
+)
+from memnet.operations.history.verify_history import Begin, rebuild_documents, verify_history
 from memnet.service import Service
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -126,7 +131,7 @@ def sign(tenant: str | None, user: str | None, accept_current_state: bool) -> No
     async def operation(service: Service) -> SignReport | Signed:
         if scope is None:
             return await sign_checkpoints(service)
-        return await sign_head(scope, service, accept=accept_current_state)
+        return await sign_checkpoint(scope, service, accept=accept_current_state)
 
     done = storage.run(operation)
     if isinstance(done, Signed):
@@ -151,7 +156,7 @@ def checkpoint(tenant: str, user: str, out: Path | None) -> None:
     scope = _scope(tenant, user)
 
     async def operation(service: Service) -> Checkpoint | None:
-        return await read_newest_head(scope, records=service.records)
+        return await read_newest_checkpoint(scope, records=service.records)
 
     found = storage.run(operation)
     if found is None:

@@ -9,8 +9,8 @@ import click
 
 from cli import storage
 from memnet.domain.core.prerequisite import BootstrapReport, PrerequisiteStatus
-from memnet.groundwork import look_at
 from memnet.operations.service.bootstrap import bootstrap as run_bootstrap
+from memnet.prerequisites import look_at
 from memnet.service import Service
 
 PAUSE_SECONDS = 2.0

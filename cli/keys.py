@@ -10,10 +10,9 @@ from memnet.domain.core.errors import InvalidIdentifier
 from memnet.domain.core.identifiers import check_identifier
 from memnet.domain.core.scope import UserScope
 from memnet.domain.sealing.data_keys import DataKeys
-from memnet.operations.sealing.key_ring import read_data_keys
 from memnet.operations.sealing.rotate_keys import RotationReport, rotate_keys
 from memnet.service import Service
-from memnet.stores import Vault
+from memnet.stores import Vault, read_data_keys
 
 T = TypeVar("T")
 

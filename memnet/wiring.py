@@ -1,4 +1,4 @@
-"""Which adapter plays which port. Every entry point starts here; `connections` opens what the settings name."""
+"""Choose the adapter of each port. Every entry point starts here; `clients` connects to the Azure services."""
 
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import AbstractContextManager, AsyncExitStack, asynccontextmanager
@@ -8,7 +8,7 @@ from functools import partial
 from pathlib import Path
 from typing import TypedDict
 
-from memnet import connections
+from memnet import clients
 from memnet.adapters.memory.blob_storage import MemoryBlobStorage
 from memnet.adapters.memory.clock import FrozenClock
 from memnet.adapters.memory.event_index import MemoryEventIndex
@@ -74,7 +74,7 @@ async def open_telemetry(settings: Settings, part: str) -> AsyncIterator[Telemet
     Raises SettingsError before anything is opened to the outside. Without it, as in the command, nobody is told.
     """
     async with AsyncExitStack() as stack:
-        yield await connections.enter_telemetry(stack, settings, SystemClock(), RandomIds(), part)
+        yield await clients.enter_telemetry(stack, settings, SystemClock(), RandomIds(), part)
 
 
 @asynccontextmanager
@@ -92,14 +92,14 @@ async def connect(settings: Settings, telemetry: Telemetry | None = None) -> Asy
     )
     clock, ids, telemetry = SystemClock(), RandomIds(), telemetry or NoTelemetry()
     async with AsyncExitStack() as stack:
-        quota = await connections.enter_quota(stack, settings, clock)
-        container = await connections.enter_container(stack, settings, clock)
+        quota = await clients.enter_quota(stack, settings, clock)
+        container = await clients.enter_container(stack, settings, clock)
         blobs = Blobs(container, clock, look_every=look_every(timedelta(seconds=settings.erasure_quiescence_seconds)))
-        embedder = await connections.enter_embedder(stack, settings)
-        search = await connections.enter_search(stack, settings, blobs, embedder)
-        tenant_keys, signing = await connections.enter_vault(stack, settings, clock, ids)
-        queue = await connections.enter_queue(stack, settings, telemetry)
-        models = await connections.enter_models(stack, settings, clock)
+        embedder = await clients.enter_embedder(stack, settings)
+        search = await clients.enter_search(stack, settings, blobs, embedder)
+        tenant_keys, signing = await clients.enter_vault(stack, settings, clock, ids)
+        queue = await clients.enter_queue(stack, settings, telemetry)
+        models = await clients.enter_models(stack, settings, clock)
         background = BackgroundTasks()
         stack.push_async_callback(background.drain, DRAIN_SECONDS)
         registration = Once(partial(register_catalog, catalog, texts=CatalogTexts(blobs)))

@@ -12,7 +12,7 @@ from memnet.domain.replay.replay import Replay, ReplayStatus
 from memnet.log_redaction import OwnWords
 from memnet.operations.documents.outbox import sweep_outboxes
 from memnet.operations.events.reconcile_events import reconcile_events
-from memnet.operations.events.resume_reindexing import resume_reindexing
+from memnet.operations.events.reindex_events import resume_reindexing
 from memnet.operations.governance.erase_tenant import erase_tenants
 from memnet.operations.governance.erase_user import erase_users
 from memnet.operations.governance.retention import apply_retentions

@@ -4,6 +4,7 @@ from memnet.ports.archive import ArchiveReader, ArchiveWriter
 from memnet.ports.blob_storage import BlobStorage, ListedBlob, Page, StoreConflict, StoredDocument
 from memnet.ports.models import LanguageModels, ModelAnswer, ModelOutcome, ModelRequest
 from memnet.ports.prerequisites import CreatablePrerequisite, Prerequisite, Prerequisites
+from memnet.ports.runtime import Clock, IdGenerator, Quota
 from memnet.ports.sealing import DataKeyCache, TenantKey, TenantKeys
 from memnet.ports.searching import (
     Embedder,
@@ -14,7 +15,6 @@ from memnet.ports.searching import (
     SemanticRouter,
 )
 from memnet.ports.signing import SigningKeys
-from memnet.ports.surroundings import Clock, IdGenerator, Quota
 from memnet.ports.telemetry import Span, SpanAttribute, SpanKind, Telemetry
 from memnet.ports.work import Background, MessageQueue
 

@@ -1,12 +1,14 @@
 """The events: one blob each below events/, and an empty blob for each mark of an event that has to be indexed."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
 from memnet.domain.core.errors import InvalidIdentifier
 from memnet.domain.core.identifiers import check_identifier
 from memnet.domain.core.scope import UserScope
-from memnet.domain.events.event import PENDING_MARKERS, EventKey
+from memnet.domain.events.event import PENDING_MARKERS, EventKey, StoredEvent, load
+from memnet.paging import bounded
 from memnet.ports import ListedBlob, Page, StoreConflict
 from memnet.stores.blobs import Blobs
 
@@ -90,6 +92,21 @@ class EventStore:
         """List the marks of one user's events in name order. Raises InvalidCursor, Unavailable."""
         prefix = f"{PENDING_MARKERS}{scope.tenant_id}/{scope.user_id}/"
         return await self._blobs.rows(prefix, _marked, limit=limit, cursor=cursor)
+
+
+async def read_events(keys: Sequence[EventKey], *, events: EventStore) -> dict[EventKey, StoredEvent | None]:
+    """Return the stored events of these keys; None for bytes that are not the event. Missing ones are left out.
+
+    Raises:
+        Unavailable.
+    """
+    found = zip(keys, await bounded(events.get, keys), strict=True)
+    return {key: _loaded(key, data) for key, data in found if data is not None}
+
+
+def _loaded(key: EventKey, data: bytes) -> StoredEvent | None:
+    stored = load(data)
+    return stored if stored is not None and stored.key == key else None
 
 
 def _mark(key: EventKey, mark_id: str) -> str:

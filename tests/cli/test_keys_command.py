@@ -11,9 +11,8 @@ from local.stack.key_vault_server import KeyVault
 from memnet import settings
 from memnet.domain.core.scope import UserScope
 from memnet.domain.replay.snapshot import snapshot_key
-from memnet.operations.sealing.key_ring import KeyRing
 from memnet.settings import Settings
-from memnet.stores import Vault
+from memnet.stores import KeyRing, Vault
 from memnet.wiring import connect
 from tests.cli.conftest import Memnet
 

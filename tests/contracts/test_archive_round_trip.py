@@ -27,7 +27,7 @@ from memnet.operations.documents.write import patch_document
 from memnet.operations.events.write_event import write_event
 from memnet.operations.governance.export_user import export_user
 from memnet.operations.governance.import_user import import_entry, import_user
-from memnet.operations.history.rebuild_documents import rebuild_documents
+from memnet.operations.history.verify_history import rebuild_documents
 from memnet.ports import BlobStorage
 from memnet.stores import AuditLog, Blobs, DocumentStore, EventStore, RecordStore, Vault
 from tests.domain.samples import CATALOG

@@ -18,8 +18,7 @@ from memnet.domain.core.scope import Actor, UserScope
 from memnet.domain.replay.snapshot import snapshot_key
 from memnet.operations.replay.read_snapshot import read_snapshot
 from memnet.operations.replay.store_snapshot import StoredSnapshot, store_snapshot
-from memnet.operations.sealing.key_ring import KeyRing
-from memnet.stores import Blobs, JobMarks, RecordStore, Vault
+from memnet.stores import Blobs, JobMarks, KeyRing, RecordStore, Vault
 from tests.contracts.conftest import Place
 from tests.domain.samples import CATALOG
 from tests.domain.snapshot_samples import SCOPE, conversation, snapshot

@@ -13,7 +13,7 @@ from local.stack.models_server import ModelsServer
 from local.stack.stack import Stack
 from memnet import settings
 from memnet.domain.core.scope import UserScope
-from memnet.operations.history.rebuild_documents import rebuild_documents
+from memnet.operations.history.verify_history import rebuild_documents
 from memnet.wiring import connect
 from tests.e2e.client import STATIC, User, eventually
 

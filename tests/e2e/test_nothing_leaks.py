@@ -28,7 +28,7 @@ from local.stack.stack import Stack, running_stack
 from memnet import settings
 from memnet.domain.core.job import DEAD_LETTERS, QUEUES, JobKind
 from memnet.domain.core.scope import UserScope
-from memnet.operations.sealing.key_ring import KeyRing, read_data_keys
+from memnet.stores import KeyRing, read_data_keys
 from memnet.wiring import connect
 from tests.domain.event_samples import event_body
 from tests.domain.extraction_samples import answered_patch

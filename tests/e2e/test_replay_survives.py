@@ -24,7 +24,7 @@ from local.stack.azurite_server import ACCOUNT_KEY, drop_container
 from local.stack.stack import NO_UPKEEP, Stack, running_stack
 from memnet import settings
 from memnet.domain.core.scope import UserScope
-from memnet.operations.history.rebuild_documents import rebuild_documents
+from memnet.operations.history.verify_history import rebuild_documents
 from memnet.wiring import connect
 from tests.e2e.client import DYNAMIC, Answer, User, eventually, until_definite
 from tests.e2e.killing import Killer, Progress, strikes

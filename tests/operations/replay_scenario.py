@@ -29,14 +29,13 @@ from memnet.domain.replay.replay import Replay
 from memnet.domain.replay.snapshot import Conversation
 from memnet.operations.documents.outbox import sweep_outboxes
 from memnet.operations.documents.write import patch_document, replace_document
-from memnet.operations.history.audit_records import read_records
 from memnet.operations.replay.attempt_conflict import attempt_conflict
 from memnet.operations.replay.get_replay import get_replay
 from memnet.operations.replay.list_conflicts import list_conflicts
 from memnet.operations.replay.replay_snapshot import replay_snapshot
 from memnet.operations.replay.store_snapshot import StoredSnapshot, store_snapshot
 from memnet.operations.service.backlog import RequeueReport, requeue_jobs
-from memnet.stores import AuditLog, DocumentStore, EventStore, JobMarks, RecordStore, Vault
+from memnet.stores import AuditLog, DocumentStore, EventStore, JobMarks, RecordStore, Vault, read_records
 from tests.domain.samples import CATALOG
 from tests.memory_blobs import memory_blobs, storage_of
 from tests.services import service_of

@@ -28,9 +28,8 @@ from memnet.domain.documents.commands import (
 from memnet.domain.documents.envelope import DocumentSummary, Envelope
 from memnet.operations.documents.read import get_document
 from memnet.operations.documents.write import delete_document, patch_document, replace_document
-from memnet.operations.history.audit_records import read_records
 from memnet.ports import Page, StoredDocument
-from memnet.stores import AuditLog, Blobs, DocumentStore, RecordStore, Vault
+from memnet.stores import AuditLog, Blobs, DocumentStore, RecordStore, Vault, read_records
 from tests.domain.samples import CATALOG
 from tests.memory_blobs import memory_blobs, storage_of
 from tests.operations.vault_scenario import VaultWorld

@@ -10,8 +10,9 @@ from memnet.domain.core.errors import InvalidCursor
 from memnet.domain.core.scope import UserScope
 from memnet.domain.events.event import EventKey
 from memnet.ports import Page, StoreConflict
-from memnet.stores import EventStore, Marked
+from memnet.stores import EventStore, Marked, read_events
 from tests.memory_blobs import storage_of
+from tests.operations.event_scenario import World
 
 SCOPE = UserScope("t1", "u1")
 KEY = EventKey(SCOPE, "evt_01")
@@ -164,3 +165,16 @@ async def test_the_layout_is_the_specifications(events: EventStore) -> None:
     await events.mark(EVENT, "m")
     names = storage_of(events).names()
     assert names == ["repairs/events/t1/u1/e1/m", "tenants/t1/users/u1/events/e1.json"]
+
+
+async def test_what_is_stored_what_is_not_ours_and_what_is_missing() -> None:
+    world = World()
+    (stored,) = await world.store("e1")
+    broken, misplaced, missing = (EventKey(SCOPE, name) for name in ("e2", "e3", "e4"))
+    await world.events.create(broken, b"{}")
+    await world.events.create(misplaced, stored.data)
+    found = await read_events([stored.key, broken, misplaced, missing], events=world.events)
+    assert found.keys() == {stored.key, broken, misplaced}
+    assert (found[broken], found[misplaced]) == (None, None)
+    assert found[stored.key] is not None
+    assert found[stored.key].data == stored.data  # type: ignore[union-attr]

@@ -10,9 +10,8 @@ from memnet.adapters.system import RandomIds, SystemClock
 from memnet.domain.core.errors import HistoryCorrupt
 from memnet.domain.core.scope import DocumentKey, ETag, UserScope
 from memnet.domain.history.baseline import Baseline
-from memnet.operations.history.baselines import read_baseline, store_baseline
 from memnet.operations.sealing.rotate_keys import rotate_keys
-from memnet.stores import AuditLog, RecordStore, Vault
+from memnet.stores import AuditLog, RecordStore, Vault, read_baseline, store_baseline
 
 SCOPE = UserScope("t1", "u1")
 SECRET = "My door code is 4711-quokka."

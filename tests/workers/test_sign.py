@@ -4,7 +4,7 @@ from memnet.domain.core.reason import Reason
 from memnet.domain.core.scope import Actor, DocumentKey, UserScope
 from memnet.domain.documents.commands import IfAbsent, PatchDocument
 from memnet.operations.documents.write import patch_document
-from memnet.operations.history.sign_checkpoints import SignReport, read_newest_head
+from memnet.operations.history.sign_checkpoints import SignReport, read_newest_checkpoint
 from memnet.service import Service
 from memnet.wiring import in_memory
 from tests.domain.samples import CATALOG
@@ -37,6 +37,6 @@ async def with_a_document() -> Service:
 async def test_it_signs_for_everybody() -> None:
     services = await with_a_document()
     assert await work.sign(services) == SignReport(users=1, signed=1)
-    head = await read_newest_head(SCOPE, records=services.records)
+    head = await read_newest_checkpoint(SCOPE, records=services.records)
     assert head is not None
     assert head.sequence == 1

@@ -32,11 +32,9 @@ from memnet.domain.documents.write_decision import Decision, decide_deletion, de
 from memnet.domain.sealing.sealing import KEY_BYTES, NONCE_BYTES, DataKey
 from memnet.operations.catalog.catalog import read_schema
 from memnet.operations.documents.outbox import flush_outbox
-from memnet.operations.history.audit_records import open_audit_records
-from memnet.operations.sealing.key_ring import KeyRing
 from memnet.ports import StoreConflict, StoredDocument
 from memnet.service import Service
-from memnet.stores import DocumentStore, Vault
+from memnet.stores import DocumentStore, KeyRing, Vault, unseal_records
 
 ATTEMPTS = 4
 """A lost race is decided on the second attempt; more are needed only while the store keeps failing."""
@@ -300,5 +298,5 @@ async def _applied_before(current: Envelope | None, command: WriteCommand, servi
     if data is not None and record is None:
         raise HistoryCorrupt(change_id=settled.change_id)
     if record is not None:
-        (record,) = await open_audit_records(command.key.scope, {settled.change_id: record}, vault=service.audit.vault)
+        (record,) = await unseal_records(command.key.scope, {settled.change_id: record}, vault=service.audit.vault)
     return commit.request_from_record(record, settled, command)

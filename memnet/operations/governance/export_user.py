@@ -33,14 +33,20 @@ from memnet.domain.governance.archive import (
 )
 from memnet.domain.governance.archive_chain import Chain, Texts
 from memnet.domain.governance.archive_entry import conflict_line, replay_line
-from memnet.operations.events.read_events import read_events
-from memnet.operations.history.audit_records import read_records
-from memnet.operations.history.baselines import read_baseline
 from memnet.operations.replay.read_snapshot import read_snapshot
 from memnet.paging import bounded, pages, rows
 from memnet.ports import ArchiveWriter
 from memnet.service import Service
-from memnet.stores import AuditLog, DocumentStore, EventStore, RecordStore, Vault
+from memnet.stores import (
+    AuditLog,
+    DocumentStore,
+    EventStore,
+    RecordStore,
+    Vault,
+    read_baseline,
+    read_events,
+    read_records,
+)
 
 PARALLEL = 16
 BATCH = 64

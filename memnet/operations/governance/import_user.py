@@ -47,13 +47,10 @@ from memnet.domain.replay.snapshot import Snapshot
 from memnet.domain.sealing.sealing import NONCE_BYTES, DataKey
 from memnet.operations.documents.write import replace_document
 from memnet.operations.events.write_event import write_event
-from memnet.operations.history.audit_records import open_audit_records, read_stored_records
-from memnet.operations.history.baselines import store_baseline
-from memnet.operations.sealing.key_ring import KeyRing
 from memnet.paging import bounded
 from memnet.ports import ArchiveReader, StoreConflict
 from memnet.service import Service
-from memnet.stores import AuditLog, Vault
+from memnet.stores import AuditLog, KeyRing, Vault, read_stored_records, store_baseline, unseal_records
 
 PARALLEL = 16
 
@@ -287,7 +284,7 @@ async def _append_sealed(place: AuditRecordLocation, record: Record, data_key: D
     except HistoryCorrupt:
         # It may be the same record, sealed by an earlier call: no two ciphertexts are alike.
         there = read_record(await audit.read(place.scope, place.change_id) or b"")
-        same = there and await open_audit_records(place.scope, {place.change_id: there}, vault=audit.vault)
+        same = there and await unseal_records(place.scope, {place.change_id: there}, vault=audit.vault)
         if same != [record]:
             raise
 

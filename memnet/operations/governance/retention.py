@@ -19,10 +19,10 @@ from memnet.operations.documents.outbox import flush_outbox
 from memnet.operations.governance.legal_holds import hold_members, holds_covering
 from memnet.operations.governance.retention_items import retain_events, retain_jobs, retain_snapshots
 from memnet.operations.governance.retention_run import RetentionRun, delete_expired
-from memnet.operations.history.baselines import list_baselines, next_baseline, read_baseline, store_baseline
 from memnet.paging import bounded, rows
 from memnet.ports import StoreConflict, StoredDocument
 from memnet.service import Service
+from memnet.stores import list_baselines, next_baseline, read_baseline, store_baseline
 
 log = logging.getLogger(__name__)
 
@@ -190,7 +190,7 @@ async def _find(key: DocumentKey, head: Envelope, run: RetentionRun) -> tuple[Ba
     before = await read_baseline(key.scope, head.doc_id, audit=audit)
     while True:
         try:
-            return before, await next_baseline(key, head, before, run=run, audit=audit)
+            return before, await next_baseline(key, head, before, policy=run.policy, as_of=run.as_of, audit=audit)
         except HistoryCorrupt:
             # Unless another run has just deleted the records that this one was reading.
             newer = await read_baseline(key.scope, head.doc_id, audit=audit)

@@ -20,14 +20,11 @@ from memnet.domain.replay import snapshot as snapshots
 from memnet.domain.replay.conflict import Conflict, ConflictStatus
 from memnet.domain.replay.replay import Replay, ReplayStatus, failed, new_replay, replay_key
 from memnet.domain.replay.snapshot import replay_id_of
-from memnet.operations.events.read_events import read_events
-from memnet.operations.events.unindex_events import unindex_events
 from memnet.operations.governance.retention_run import RetentionRun, delete_expired
 from memnet.operations.replay.unmark_job import unmark_job
-from memnet.operations.sealing.key_ring import KeyRing
 from memnet.paging import bounded, pages
 from memnet.ports import StoreConflict
-from memnet.stores import ListedEvent, RecordStore
+from memnet.stores import KeyRing, ListedEvent, RecordStore, read_events, unindex_events
 
 PAGE = 500
 ABANDONED = "UNAVAILABLE: the request that stored the snapshot did not end; the same request replays it."

@@ -20,9 +20,9 @@ from memnet.operations.replay.rebase_proposal import rebase_proposal
 from memnet.operations.replay.send_job import send_job
 from memnet.operations.replay.try_proposal import Refused, Writing, try_proposal
 from memnet.operations.replay.unmark_job import unmark_job
-from memnet.operations.sealing.key_ring import KeyRing
 from memnet.ports import StoreConflict
 from memnet.service import Service
+from memnet.stores import KeyRing
 
 LOOKS = 16
 """Each further look at the record follows a step that somebody else has made on it."""

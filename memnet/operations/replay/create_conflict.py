@@ -8,9 +8,9 @@ from memnet.domain.replay import conflict as conflicts
 from memnet.domain.replay.conflict import BACKOFF, Versions, new_conflict
 from memnet.domain.replay.proposal import ConflictDetails, Proposal
 from memnet.operations.replay.send_job import send_job
-from memnet.operations.sealing.key_ring import KeyRing
 from memnet.ports import StoreConflict
 from memnet.service import Service
+from memnet.stores import KeyRing
 
 
 async def create_conflict(proposal: Proposal, dispute: ConflictDetails, service: Service, *, rebases: int) -> None:

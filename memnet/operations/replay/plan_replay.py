@@ -12,9 +12,8 @@ from memnet.domain.replay.replay_plan import ReplayPlan, make_plan, settled_fate
 from memnet.domain.replay.snapshot import Snapshot, snapshot_key
 from memnet.operations.context.load_source_documents import load_source_documents
 from memnet.operations.replay.extract_memory import extract_memory
-from memnet.operations.sealing.key_ring import KeyRing
 from memnet.service import Service
-from memnet.stores import Vault
+from memnet.stores import KeyRing, Vault
 
 
 @dataclass(frozen=True, slots=True)

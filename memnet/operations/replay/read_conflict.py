@@ -7,8 +7,7 @@ from memnet.domain.core.errors import ConflictNotFound, DecryptionFailed
 from memnet.domain.core.scope import StorageETag, UserScope
 from memnet.domain.replay import conflict as conflicts
 from memnet.domain.replay.conflict import Conflict, Versions, conflict_key
-from memnet.operations.sealing.key_ring import KeyRing
-from memnet.stores import Vault
+from memnet.stores import KeyRing, Vault
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,9 +5,8 @@ from memnet.domain.core.scope import Actor, UserScope
 from memnet.domain.replay import snapshot
 from memnet.domain.replay.snapshot import Snapshot, snapshot_key
 from memnet.domain.replay.snapshot_access_log import SnapshotAccess, access_of
-from memnet.operations.sealing.key_ring import KeyRing
 from memnet.ports import StoreConflict
-from memnet.stores import RecordStore, Vault
+from memnet.stores import KeyRing, RecordStore, Vault
 
 
 async def read_snapshot(

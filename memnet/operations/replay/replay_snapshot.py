@@ -24,11 +24,11 @@ from memnet.operations.replay.plan_replay import plan_replay
 from memnet.operations.replay.rebase_proposal import rebase_proposal
 from memnet.operations.replay.try_proposal import REFUSALS, Raced, Refused, Writing, try_proposal
 from memnet.operations.replay.unmark_job import unmark_job
-from memnet.operations.sealing.key_ring import KeyRing
 from memnet.ports import (
     StoreConflict,
 )
 from memnet.service import Service
+from memnet.stores import KeyRing
 
 MOST_REBASES = 1
 """A race lost after that many rebases is a conflict."""

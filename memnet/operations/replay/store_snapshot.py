@@ -11,10 +11,9 @@ from memnet.domain.replay import replay as replays
 from memnet.domain.replay.replay import Replay, ReplayStatus, new_replay, replay_key, requeued
 from memnet.domain.replay.snapshot import Conversation, Snapshot, load, take
 from memnet.operations.replay.send_job import send_job
-from memnet.operations.sealing.key_ring import KeyRing
 from memnet.ports import MessageQueue, StoreConflict, StoredDocument
 from memnet.service import Service
-from memnet.stores import Vault
+from memnet.stores import KeyRing, Vault
 
 ATTEMPTS = 4
 SENDING_SECONDS = 5.0

@@ -12,7 +12,7 @@ from memnet.domain.core.scope import DocumentKey, UserScope
 from memnet.domain.documents import envelope
 from memnet.domain.documents.audit_record import record_bytes
 from memnet.operations.documents.outbox import SweepReport, flush_outbox, sweep_outboxes
-from memnet.operations.history.rebuild_documents import rebuild_documents
+from memnet.operations.history.verify_history import rebuild_documents
 from memnet.paging import rows
 from tests.operations.service_scenario import ALPHA, SCOPE, CountingAudit, CountingDocuments, Service, note
 from tests.services import arguments, service_of

@@ -9,9 +9,9 @@ import pytest
 from memnet.domain.core.errors import Unavailable
 from memnet.domain.core.scope import UserScope
 from memnet.domain.events.index_layout import REBUILD, Layout, Phase, load_reindexing
-from memnet.operations.events import rebuild_index as module
-from memnet.operations.events.rebuild_index import rebuild_index
+from memnet.operations.events import reindex_events as module
 from memnet.operations.events.reconcile_events import reconcile_events
+from memnet.operations.events.reindex_events import rebuild_index
 from memnet.operations.events.write_event import write_event
 from memnet.ports import StoreConflict
 from memnet.stores import SearchRegister

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from memnet.domain.events.index_layout import LAYOUT, IndexVersion, Layout, dump_layout
-from memnet.operations.events.unindex_events import unindex_events
+from memnet.stores import unindex_events
 from tests.operations.event_scenario import World
 
 

@@ -10,7 +10,7 @@ import pytest
 from memnet.domain.core.errors import Unavailable
 from memnet.domain.core.scope import UserScope
 from memnet.operations.documents.outbox import sweep_outboxes
-from memnet.operations.history.rebuild_documents import rebuild_documents
+from memnet.operations.history.verify_history import rebuild_documents
 from memnet.ports import StoreConflict
 from tests.memory_blobs import storage_of
 from tests.operations.archive_scenario import (

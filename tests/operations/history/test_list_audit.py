@@ -18,8 +18,8 @@ from memnet.domain.core.errors import (
 from memnet.domain.core.scope import DocumentKey, UserScope
 from memnet.domain.documents.audit_record import record_hash
 from memnet.domain.documents.audit_values import CLEAR, VALUES
-from memnet.operations.history.audit_records import read_records
 from memnet.operations.history.list_audit import list_audit
+from memnet.stores import read_records
 from tests.operations import retention_scenario
 from tests.operations.baseline_scenario import retain
 from tests.operations.service_scenario import ALPHA, DYNAMIC, SCOPE, Service, note

@@ -4,6 +4,7 @@ import gc
 import itertools
 from collections import Counter
 from datetime import timedelta
+from functools import partial
 from typing import Any
 
 import orjson
@@ -17,9 +18,10 @@ from memnet.domain.documents.audit_record import Version, record_bytes
 from memnet.domain.documents.audit_values import AuditRecordLocation, seal
 from memnet.domain.sealing.data_keys import data_keys_key
 from memnet.operations.documents.outbox import sweep_outboxes
-from memnet.operations.history.audit_records import PARALLEL
-from memnet.operations.history.rebuild_documents import rebuild_documents
-from memnet.operations.sealing.key_ring import KeyRing
+from memnet.operations.history import verify_history as module
+from memnet.operations.history.verify_history import rebuild_documents
+from memnet.paging import MAX_CONCURRENCY, pages, rows
+from memnet.stores import KeyRing
 from tests.memory_blobs import storage_of
 from tests.operations.rebuilt import rebuilt_histories
 from tests.operations.service_scenario import ALPHA, SCOPE, Service, note
@@ -197,7 +199,7 @@ async def test_an_altered_outbox_is_told(filled: Any) -> None:
     members["commit"]["outbox"][0]["actor"] = "svc-mallory"
     await overwrite(filled, ALPHA, canonical(members))
     alpha, _ = await rebuilt(filled)
-    assert alpha.fault == f"{filled.alpha[-1].change_id}: the record in audit/ is not the one the document carries"
+    assert alpha.fault == f"{filled.alpha[-1].change_id}: the record in audit/ differs from the one in the document"
 
 
 async def test_of_two_altered_records_in_the_outbox_the_first_is_told(service: Any) -> None:
@@ -220,7 +222,8 @@ async def test_a_stray_record_is_told(filled: Any, name: str) -> None:
 
 
 async def test_more_than_one_page(filled: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(rebuild_documents.__globals__, "PAGE", 2)
+    monkeypatch.setattr(module, "pages", partial(pages, size=2))
+    monkeypatch.setattr(module, "rows", partial(rows, size=2))
     assert [(one.fault, one.changes) for one in await rebuilt(filled)] == [(None, 5), (None, 3)]
 
 
@@ -245,7 +248,7 @@ async def test_what_it_keeps_does_not_grow_with_the_number_of_changes(filled: An
 
     found = await rebuild_documents(SCOPE, service_of(documents=filled.documents, audit=filled.audit), begin=begin)
     assert [(one.changes, one.fault, one.marks) for one in found] == [(5, None, {}), (3, None, {}), (100, None, {})]
-    assert most["records"] <= PARALLEL
+    assert most["records"] <= MAX_CONCURRENCY
     assert 1 <= most["versions"] <= 3
 
 

@@ -11,8 +11,8 @@ from memnet.domain.history import baseline as baselines
 from memnet.domain.history.baseline_values import BaselineLocation
 from memnet.domain.sealing.data_keys import data_keys_key
 from memnet.operations.documents.read import get_document
-from memnet.operations.history.baselines import open_baseline, read_baseline
 from memnet.operations.sealing.rotate_keys import rotate_keys
+from memnet.stores import read_baseline, unseal_baseline
 from tests.memory_blobs import storage_of
 from tests.operations.retention_scenario import ALPHA, DAY, SCOPE, RetentionWorld, put
 from tests.services import service_of
@@ -147,7 +147,7 @@ async def test_what_lies_there_is_a_sealed_baseline_of_its_own_place() -> None:
     name = await first(world)
     found = baselines.load(await world.audit.read_baseline(SCOPE, name))
     assert found.is_sealed
-    opened = await open_baseline(found, BaselineLocation(SCOPE, name), vault=world.vault)
+    opened = await unseal_baseline(found, BaselineLocation(SCOPE, name), vault=world.vault)
     assert opened.content["summary"] == SECRET
 
 

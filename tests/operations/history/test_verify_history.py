@@ -15,7 +15,7 @@ from memnet.domain.core.signature import by_id
 from memnet.domain.history import baseline as baselines
 from memnet.domain.history.checkpoint import checkpoint_key
 from memnet.domain.sealing.data_keys import data_keys_key
-from memnet.operations.history.baselines import read_baseline, store_baseline
+from memnet.stores import read_baseline, store_baseline
 from tests.operations.baseline_scenario import retain
 from tests.operations.head_scenario import BETA, HeadWorld
 from tests.operations.service_scenario import ALPHA, SCOPE

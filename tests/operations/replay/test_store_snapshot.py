@@ -24,7 +24,7 @@ from memnet.domain.replay.replay import Replay, ReplayStatus, replay_key
 from memnet.domain.replay.snapshot import snapshot_key
 from memnet.operations.replay.read_snapshot import read_snapshot
 from memnet.operations.replay.store_snapshot import store_snapshot
-from memnet.operations.sealing.key_ring import KeyRing
+from memnet.stores import KeyRing
 from tests.domain.samples import CATALOG
 from tests.domain.snapshot_samples import SCOPE, SECRET_WORDS, conversation, snapshot
 from tests.operations.vault_scenario import ACTOR, Crash, VaultWorld

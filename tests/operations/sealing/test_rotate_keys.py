@@ -16,16 +16,16 @@ from memnet.domain.documents.commands import IfMatch
 from memnet.domain.documents.envelope import Envelope
 from memnet.domain.replay.snapshot import snapshot_key
 from memnet.domain.sealing.data_keys import data_keys_key
-from memnet.operations.history.audit_records import read_records
-from memnet.operations.sealing.key_ring import KeyRing
-from memnet.operations.sealing.rotate_keys import AT_ONCE, RotationReport, rotate_keys
+from memnet.operations.sealing.rotate_keys import RotationReport, rotate_keys
+from memnet.paging import MAX_CONCURRENCY
+from memnet.stores import KeyRing, read_records
 from memnet.wiring import in_memory
 from tests.domain.samples import CATALOG
 from tests.domain.snapshot_samples import SCOPE
 from tests.operations.erasure_scenario import SETTINGS, U1, ErasureWorld, alpha
 from tests.operations.vault_scenario import Crash, VaultWorld
 
-USERS = [UserScope("t1", f"u{number}") for number in range(1, AT_ONCE + 5)]
+USERS = [UserScope("t1", f"u{number}") for number in range(1, MAX_CONCURRENCY + 5)]
 STEPS = 6
 """A read and a write for each of three users."""
 NEIGHBOUR = UserScope("t10", "u1")
@@ -193,7 +193,7 @@ async def test_after_a_loss_that_is_accepted_the_user_can_be_written_for_again()
     # What the lost key sealed stays closed, and is not taken for something else.
     with pytest.raises(HistoryCorrupt) as refusal:
         await read_records(U1, await head_of(world), 1, 2, audit=services.audit)
-    assert refusal.value.details["reason"] == "the values of the record do not open"
+    assert refusal.value.details["reason"] == "the values of the record cannot be decrypted"
     assert len(await read_records(U1, await head_of(world), 2, 2, audit=services.audit)) == 1
     # The next rotation of the tenant's key takes along what opens, and is over.
     report = await rotate_keys(U1.tenant_id, vault=after)

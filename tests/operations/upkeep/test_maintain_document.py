@@ -17,7 +17,7 @@ from memnet.domain.documents import envelope
 from memnet.domain.upkeep.compaction import plan_compaction
 from memnet.domain.upkeep.freshness import plan_freshness
 from memnet.domain.upkeep.maintenance import MaintenancePlan, profiles_maintaining
-from memnet.operations.history.rebuild_documents import rebuild_documents
+from memnet.operations.history.verify_history import rebuild_documents
 from memnet.operations.upkeep.maintain_document import Outcome, maintain_document
 from tests.domain.samples import CATALOG
 from tests.operations.service_scenario import ALPHA, DYNAMIC, SCOPE

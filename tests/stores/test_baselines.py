@@ -3,6 +3,7 @@
 import asyncio
 from dataclasses import replace
 from datetime import timedelta
+from functools import partial
 from typing import Any
 
 import pytest
@@ -13,27 +14,27 @@ from memnet.domain.documents import envelope
 from memnet.domain.history import baseline as baselines
 from memnet.domain.history.baseline_values import BaselineLocation
 from memnet.domain.sealing.data_keys import data_keys_key
-from memnet.operations.governance.retention_run import RetentionRun
-from memnet.operations.history.baselines import (
+from memnet.operations.sealing.rotate_keys import rotate_keys
+from memnet.paging import rows
+from memnet.stores import baselines as module
+from memnet.stores import (
     list_baselines,
     next_baseline,
-    open_baseline,
     read_baseline,
     read_history,
     store_baseline,
+    unseal_baseline,
 )
-from memnet.operations.sealing.rotate_keys import rotate_keys
 from tests.memory_blobs import storage_of
 from tests.operations.baseline_scenario import retain
 from tests.operations.retention_scenario import DAY, RetentionWorld, put
 from tests.operations.service_scenario import ALPHA, SCOPE, Service
-from tests.services import service_of
 
 # Which documents begin with a baseline.
 
 
 async def test_by_document_the_newest_last_over_pages(service: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(list_baselines.__globals__, "PAGE", 2)
+    monkeypatch.setattr(module, "rows", partial(rows, size=2))
     for change in ("d-000000000002", "d-000000000010", "d-1-000000000001", "e-000000000001"):
         await service.audit.append_baseline(SCOPE, change, b"x")
     assert await list_baselines(SCOPE, audit=service.audit) == {
@@ -105,17 +106,17 @@ async def stored(service: Service) -> Any:
 
 async def test_what_was_sealed_comes_back_and_an_open_one_is_refused(service: Any) -> None:
     found, place = await stored(service)
-    opened = await open_baseline(found, place, vault=service.vault)
+    opened = await unseal_baseline(found, place, vault=service.vault)
     assert (opened.is_sealed, opened.content["summary"]) == (False, "note 1")
     with pytest.raises(HistoryCorrupt):
-        await open_baseline(opened, place, vault=service.vault)
+        await unseal_baseline(opened, place, vault=service.vault)
 
 
 async def test_an_older_key_opens_it(service: Any) -> None:
     found, place = await stored(service)
     await rotate_keys("t1", "u1", vault=service.vault)
     service.vault.cache.forget(SCOPE)
-    assert not (await open_baseline(found, place, vault=service.vault)).is_sealed
+    assert not (await unseal_baseline(found, place, vault=service.vault)).is_sealed
 
 
 async def test_without_its_key_it_is_named(service: Any) -> None:
@@ -123,7 +124,7 @@ async def test_without_its_key_it_is_named(service: Any) -> None:
     service.vault.cache.forget(SCOPE)
     await service.key_records.delete(data_keys_key(SCOPE))
     with pytest.raises(HistoryCorrupt) as caught:
-        await open_baseline(found, place, vault=service.vault)
+        await unseal_baseline(found, place, vault=service.vault)
     assert caught.value.details == {"change_id": place.change_id, "reason": "the values of the baseline do not open"}
 
 
@@ -135,7 +136,7 @@ async def test_in_anothers_place_or_altered_it_is_named(service: Any) -> None:
         (replace(found, actor="svc-mallory"), place),
     ):
         with pytest.raises(HistoryCorrupt):
-            await open_baseline(baseline, where, vault=service.vault)
+            await unseal_baseline(baseline, where, vault=service.vault)
 
 
 async def test_a_vault_that_is_down_is_told_as_for_records(service: Any) -> None:
@@ -147,7 +148,7 @@ async def test_a_vault_that_is_down_is_told_as_for_records(service: Any) -> None
 
     service.tenant_keys.version = down
     with pytest.raises(VaultUnavailable):
-        await open_baseline(found, place, vault=service.vault)
+        await unseal_baseline(found, place, vault=service.vault)
 
 
 # A baseline is put in its place once, sealed where there is a vault; the same is what says the same.
@@ -294,20 +295,16 @@ async def aged_next(changes: int = 9) -> RetentionWorld:
     return world
 
 
-def a_run(world: RetentionWorld) -> RetentionRun:
-    return RetentionRun(
-        SCOPE, world.catalog.retention("t1"), world.clock.now(), False, service_of(holds=world.holds, clock=world.clock)
+async def found(world: RetentionWorld, before: Any = None) -> Any:
+    stored = await world.documents.get(ALPHA)
+    head = envelope.load(stored.data)
+    return await next_baseline(
+        ALPHA, head, before, policy=world.catalog.retention("t1"), as_of=world.clock.now(), audit=world.audit
     )
 
 
-async def found(world: RetentionWorld, before: Any = None, **ports: Any) -> Any:
-    stored = await world.documents.get(ALPHA)
-    head = envelope.load(stored.data)
-    return await next_baseline(ALPHA, head, before, run=a_run(world), **{"audit": world.audit} | ports)
-
-
-@pytest.mark.parametrize("gone", range(10))
-async def test_the_last_change_that_is_over(gone: Any) -> None:
+@pytest.mark.parametrize("gone", [0, 1, 5, 9])
+async def test_the_last_change_that_has_expired(gone: int) -> None:
     world = await aged_next()
     world.clock.advance((365 - 8 + gone - 1) * DAY)
     baseline = await found(world)
