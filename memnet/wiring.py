@@ -71,7 +71,7 @@ DRAIN_SECONDS = 10.0
 async def open_telemetry(settings: Settings, part: str) -> AsyncIterator[Telemetry]:
     """Yield the telemetry of a process that is a `part` of the service; leaving delivers what is left.
 
-    Raises SettingsError before anything is opened to the outside. Without it, as in the command, nobody is told.
+    Raises SettingsError before anything is opened to the outside. The command uses none.
     """
     async with AsyncExitStack() as stack:
         yield await clients.enter_telemetry(stack, settings, SystemClock(), RandomIds(), part)
@@ -127,7 +127,7 @@ async def connect(settings: Settings, telemetry: Telemetry | None = None) -> Asy
 def in_memory(
     settings: Settings, catalog: Catalog, embedder: Embedder | None = None, telemetry: Telemetry | None = None
 ) -> Service:
-    """Build the services on memory adapters: a clock that stands still, ids in order, nothing outlives the process."""
+    """Build the service on memory adapters, with a fixed clock and sequential ids."""
     telemetry = telemetry or NoTelemetry()
     clock, ids = FrozenClock(), SequentialIds()
     blobs = Blobs(MemoryBlobStorage(clock), clock, look_every=timedelta(0))
@@ -204,12 +204,12 @@ def _stores(
 
 
 def create_archive(path: Path) -> AbstractContextManager[ArchiveWriter]:
-    """A new archive, which stands at `path` once the context ends without an error. Raises OSError."""
+    """Create an archive, which is stored at `path` when the context ends without an error. Raises OSError."""
     return create_zip(path)
 
 
 def open_archive(path: Path) -> AbstractContextManager[ArchiveReader]:
-    """The archive at `path`. Raises ArchiveInvalid, OSError."""
+    """Open the archive at `path`. Raises ArchiveInvalid, OSError."""
     return open_zip(path)
 
 

@@ -1,4 +1,4 @@
-"""What the operations need from outside, as Protocols. Each method's docstring lists what it raises."""
+"""The external services that operations use, as Protocols. Each method's docstring lists the errors it raises."""
 
 from memnet.ports.archive import ArchiveReader, ArchiveWriter
 from memnet.ports.blob_storage import BlobStorage, ListedBlob, Page, StoreConflict, StoredDocument

@@ -29,7 +29,7 @@ class ModelRequest:
 
 @dataclass(frozen=True, slots=True)
 class ModelAnswer:
-    """What a model said; if COMPLETE, `text` is JSON by the schema, as far as the provider enforces it."""
+    """A completion; if COMPLETE, `text` is JSON that matches the schema, as far as the provider enforces it."""
 
     text: str = field(repr=False)
     outcome: ModelOutcome

@@ -1,4 +1,4 @@
-"""What operators are told: metrics, traces, and the logs that go with them."""
+"""Telemetry for operators: metrics, traces, and their logs."""
 
 from contextlib import AbstractContextManager
 from typing import Literal, Protocol
@@ -6,13 +6,13 @@ from typing import Literal, Protocol
 from memnet.domain.core.metric import Metric
 
 SpanKind = Literal["server", "consumer", "internal"]
-"""A request that is answered, a message that is worked off, or work that nobody sent."""
+"""A request, a message, or internal work."""
 SpanAttribute = Literal["method", "status", "outcome", "error", "place", "request_id", "attempt"]
-"""What may be told of a step: never whose memory it is about, nor what is in it, nor an exception's text."""
+"""The attributes of a span: never a tenant, a user, content, or the text of an exception."""
 
 
 class Span(Protocol):
-    """A step of a trace, under way."""
+    """A span of a trace that has not ended."""
 
     def rename(self, name: str) -> None:
         """Give it the name of its operation, where that is known only now."""
@@ -32,7 +32,7 @@ class Telemetry(Protocol):
 
     @property
     def enabled(self) -> bool:
-        """Whether anybody listens; if not, what costs something to find out need not be."""
+        """Whether telemetry is exported; if not, callers can skip expensive measurements."""
         ...
 
     def record(self, metric: Metric, value: float, **labels: str) -> None:
@@ -47,7 +47,7 @@ class Telemetry(Protocol):
         ...
 
     def traceparent(self) -> str | None:
-        """The step under way, as W3C Trace Context writes it, for whoever goes on with it; None: there is none."""
+        """Return the current span as a W3C traceparent, to continue the trace elsewhere; None without one."""
         ...
 
     def trace_id(self) -> str | None:

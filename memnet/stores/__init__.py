@@ -1,4 +1,4 @@
-"""What is stored, written once over `BlobStorage`. Each method's docstring lists what it raises."""
+"""The stores, written once over `BlobStorage`. Each method's docstring lists the errors it raises."""
 
 from memnet.stores.audit_log import AuditLog, read_records, read_stored_records, unseal_records
 from memnet.stores.baselines import (

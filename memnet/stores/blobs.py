@@ -1,4 +1,4 @@
-"""What every store shares: the storage, and the fences that keep writers out while a user or a tenant is erased.
+"""The base of every store: the storage, and the fences that block writers while a user or a tenant is erased.
 
 A store that creates something for a user writes it with `Blobs.put_of`. A document that exists needs no look at the
 fence: an erasure overwrites it with a tombstone.
@@ -42,7 +42,7 @@ class Blobs:
         """Write a blob of a user, as `BlobStorage.put` does, unless the user's memory is being erased.
 
         The request is dated before the look at the fence. The service refuses a request 15 minutes after its date, so
-        no write arrives later than that after the fence was put up.
+        no write arrives later than that after the fence was created.
 
         Raises ErasureRunning, TenantEnded, StoreConflict, and Unavailable when the outcome is unknown.
         """

@@ -1,4 +1,4 @@
-"""The small records of users, such as snapshots, replays and data keys: one blob each beside the documents."""
+"""The small records of users, such as snapshots, replays and data keys: one blob each next to the documents."""
 
 from datetime import datetime
 

@@ -305,13 +305,6 @@ async def test_without_its_vector_an_event_is_found_by_words_and_not_complete(tr
     assert len(world.index._indexes[version.name]) == 2
 
 
-async def test_embeddings_are_not_asked_for_an_index_without_vectors() -> None:
-    embedder = TwoNumbers()
-    embedder.down = True
-    world = await made(PLAIN, embedder=embedder)
-    assert await upload_events(EVENTS, [PLAIN], search=world.search) == KEYS
-
-
 async def test_nothing_is_complete_when_an_index_is_gone() -> None:
     world = await made(PLAIN)
     assert await upload_events(EVENTS, [PLAIN, WITH_VECTORS], search=world.search) == frozenset()

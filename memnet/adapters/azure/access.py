@@ -1,4 +1,4 @@
-"""What a refusal of an Azure service says about the identity that called it."""
+"""Interpret a refusal of an Azure service."""
 
 from azure.core.exceptions import AzureError, ClientAuthenticationError
 from azure.servicebus.exceptions import ServiceBusAuthenticationError, ServiceBusAuthorizationError

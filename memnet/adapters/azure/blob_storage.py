@@ -45,7 +45,7 @@ WHOLE_BODY_BYTES = 1 << 20
 """Larger bodies are sent in chunks: aiohttp warns that one write of them could hold up the event loop."""
 
 PATH = "/!$&'()*+,;=:@"
-"""What stands for itself in a URL's path besides what `quote` leaves alone (RFC 3986, 3.3), as aiohttp sends it."""
+"""Characters that stay unescaped in a URL's path besides those of `quote` (RFC 3986, 3.3), as in aiohttp."""
 
 _log = logging.getLogger("memnet.storage")
 
@@ -299,7 +299,7 @@ def _refused(response: AsyncHttpResponse) -> Exception:
 
 
 def _translated(error: AzureError | TimeoutError) -> Exception:
-    """What the ports call this failure: StoreConflict, Unavailable, or, for a request of ours that is wrong, itself.
+    """Translate a failure: StoreConflict, Unavailable, or, for an invalid request, the error itself.
 
     - ConditionNotMet (412) and BlobAlreadyExists (409) answer a conditional write: StoreConflict. The other 409s and
       412s speak of leases, policies and containers being deleted, not of the precondition.

@@ -26,7 +26,7 @@ OPERATION_TRIES = 2
 FAR_SECONDS = 2**33
 """Seconds since 1970 at which a fixed token ends: never."""
 UNREADABLE = (ValueError, TypeError, AttributeError)
-"""What comes of an answer that is none, and of a challenge for another service."""
+"""The exceptions for an unreadable response, and for a challenge for another service."""
 
 _VERSION = re.compile(r"[0-9a-fA-F]{32}")
 _TOKEN = re.compile(r"[\x21-\x7e]+")

@@ -23,7 +23,7 @@ FRESH = timedelta(minutes=5)
 MAX_TENANTS = 1_024
 MAX_VERSIONS = 4_096
 PING = "memnet-ping"
-"""A secret that need not exist: to be told so takes the right that reading keys takes."""
+"""A secret that need not exist: reading it requires the same permission as reading keys."""
 
 K = TypeVar("K")
 V = TypeVar("V")

@@ -12,7 +12,7 @@ AZURE_HOSTS = (".openai.azure.com", ".services.ai.azure.com", ".cognitiveservice
 """Where an Entra token may go."""
 
 UNREADABLE = (ValueError, TypeError, AttributeError, LookupError)
-"""What comes of an answer that is none: the client does not check it."""
+"""The exceptions for an unreadable response, which the client does not check."""
 
 
 @asynccontextmanager
@@ -48,7 +48,7 @@ async def open_client(
 
 
 def is_azure(url: str) -> bool:
-    """Whether `url` is one of Azure's own, so that an Entra token may be sent to it."""
+    """Return whether `url` belongs to Azure, so that an Entra token may be sent to it."""
     parts = urlsplit(url)
     return parts.scheme == "https" and (parts.hostname or "").endswith(AZURE_HOSTS)
 

@@ -38,12 +38,12 @@ OPERATION_TRIES = 2
 """An operation may take as long as this many tries that hang; its quick failures are retried more often."""
 KEY_TRIES = 3
 _PASSING = frozenset({409, 422, 429, 503})
-"""What a document may be refused with for now: version conflict, index busy, throttled."""
+"""Temporary statuses of a refused document: version conflict, index busy, throttled."""
 _RETRIED = frozenset({"GET", "PUT", "POST", "DELETE"})
 """Every call is safe to repeat, POST too: uploading and deleting by key, and searching."""
 
 _PREFIX = re.compile(r"(?=.{1,64}\Z)[a-z][a-z0-9]*(-[a-z0-9]+)*")
-"""What the service takes at the beginning of an index's name."""
+"""The allowed beginning of an index's name."""
 
 _log = logging.getLogger("memnet.search")
 
@@ -132,7 +132,7 @@ class SearchEventIndex:
         return [hit.key for hit in await self._list(name, parts, limit, after)]
 
     async def _list(self, name: str, parts: Sequence[str], limit: int, after: str | None) -> Sequence[EventHit]:
-        # From `after` on, which is there once more: another key could share its position.
+        # From `after` inclusive: another key could share its position.
         parts = [*parts, *([] if after is None else [f"position ge {position(after)}"])]
         body: dict[str, Any] = {"search": "*", "select": "id,event", "orderby": "position asc,id asc", "top": limit + 1}
         found = await self._search(name, body | ({"filter": " and ".join(parts)} if parts else {}))
@@ -273,7 +273,7 @@ def _batches(actions: Actions) -> Iterator[Actions]:
 
 
 def _translated(error: AzureError | TimeoutError) -> Exception:
-    """What the port calls this failure: IndexMissing, Unavailable, or, for a request of ours that is wrong, itself."""
+    """Translate a failure: IndexMissing, Unavailable, or, for an invalid request, the error itself."""
     response = getattr(error, "response", None)
     status = getattr(response, "status_code", None)
     if status == 404:

@@ -42,7 +42,7 @@ TLS_PORT = 5671
 CLOSE_SECONDS = 2.0
 """How long a sender that has failed may take to go; a healthy one takes up to one second."""
 _SASL_HEADER = b"AMQP\x03\x01\x00\x00"
-"""What both sides say first (AMQP 1.0, 5.3.2)."""
+"""The protocol header that both sides send first (AMQP 1.0, 5.3.2)."""
 _FAILURES = (AzureError, OSError, TimeoutError, asyncio.IncompleteReadError)
 
 _log = logging.getLogger("memnet.queue")

@@ -1,4 +1,4 @@
-"""A clock that stands still until it is told otherwise."""
+"""A clock that moves only when a test advances it."""
 
 from datetime import UTC, datetime, timedelta
 

@@ -1,4 +1,4 @@
-"""Language models that say what they were told to say."""
+"""Language models with preset completions."""
 
 import asyncio
 from collections.abc import Iterable

@@ -1,4 +1,4 @@
-"""Prerequisites that are as they are told to be. Every call yields to the event loop first."""
+"""Prerequisites with preset findings. Every call yields to the event loop first."""
 
 import asyncio
 

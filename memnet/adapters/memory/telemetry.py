@@ -14,7 +14,7 @@ _READABLE = re.compile(r"00-(?!0{32})[0-9a-f]{32}-(?!0{16})[0-9a-f]{16}-[0-9a-f]
 
 @dataclass
 class MemorySpan:
-    """A step, and what was told of it."""
+    """A span and its attributes."""
 
     name: str
     kind: SpanKind

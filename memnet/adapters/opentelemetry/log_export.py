@@ -1,4 +1,4 @@
-"""Log records as OpenTelemetry's: with their trace, and with less than stands in the lines on stderr.
+"""Log records as OpenTelemetry's: with their trace, and with fewer fields than the lines on stderr.
 
 The lines there name the tenant and hash the user; here is no more than what anybody may know who reads telemetry. What
 libraries say was cut already when their records were made (memnet.log_redaction).
@@ -12,7 +12,7 @@ from opentelemetry._logs import Logger, LogRecord, SeverityNumber
 from memnet.log_redaction import told_abroad, where
 
 FIELDS: Final = ("operation", "method", "status", "error", "ms", "request_id")
-"""What of a request's record goes along."""
+"""The fields of a request's record that are exported."""
 _OWN_THREADS: Final = "Otel"
 """How the names of the SDK's threads begin: what is said about a delivery would have to be delivered, and so on."""
 _OWN_LOGGERS: Final = ("opentelemetry", "azure.monitor")

@@ -36,7 +36,7 @@ from memnet.ports import Clock, Span, SpanAttribute, SpanKind, Telemetry
 SCOPE = "memnet"
 """Who measures."""
 FRESH = timedelta(minutes=5)
-"""For how long the value of a gauge is told. A process that has stopped to look must not go on telling what it saw."""
+"""How long the value of a gauge is reported. A process that no longer measures must not report old values."""
 SECONDS_TO_END = 5.0
 """How long the last delivery may take; what is not delivered then, is lost."""
 QUEUE, BATCH, DELAY_SECONDS = 8192, 512, 5.0

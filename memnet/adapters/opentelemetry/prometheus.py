@@ -1,4 +1,4 @@
-"""Metrics for Prometheus to fetch, on an address of their own: whoever reaches it may read them, without a token."""
+"""Metrics for Prometheus to fetch, on a separate address that needs no token: restrict access to it."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager

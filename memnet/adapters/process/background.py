@@ -30,7 +30,7 @@ class BackgroundTasks:
     async def drain(self, timeout: float | None = None) -> bool:  # noqa: ASYNC109 (asyncio.wait does not raise)
         """Wait until nothing is left, also of what the work itself starts; cancel what is left after `timeout` seconds.
 
-        Returns whether all of it ended by itself. Called at shutdown, and by tests.
+        Returns whether all of it ended in time. Called at shutdown, and by tests.
         """
         loop = asyncio.get_running_loop()
         deadline = None if timeout is None else loop.time() + timeout

@@ -11,9 +11,9 @@ from memnet.ports import Clock
 LIFETIME = timedelta(seconds=60)
 """How long a key is used without a look at what is stored.
 
-An erasure destroys a user's keys and, once it is over, the user may begin anew with others. What was sealed then with
-a key that is no more would never open: so the fence of an erasure has to stand for longer than this after the keys
-have gone. It stands for 16 minutes and removes the keys first; where it is set to stand for less, keys live for less.
+An erasure destroys a user's keys; once it has finished, the user may start again with others. Data that is then sealed
+with a destroyed key could never be unsealed: so an erasure's fence must exist for longer than this after the keys are
+deleted. It exists for 16 minutes and deletes the keys first; with a shorter setting, keys are cached for less.
 """
 
 
@@ -32,7 +32,7 @@ class ProcessDataKeyCache:
         self._lifetime = lifetime
         self._max_keys = max_keys
         self._known: OrderedDict[tuple[UserScope, str | None], _Known] = OrderedDict()
-        """By user and key id; the current key of a user stands below None, too."""
+        """By user and key id; the current key of a user is also stored under None."""
 
     def current(self, scope: UserScope) -> DataKey | None:
         """Return the user's current key while it is young enough."""

@@ -27,7 +27,7 @@ class EmbeddingsNotInstalled(Exception):
 
 
 class LocalEmbedder:
-    """One thread of its own encodes, so the event loop goes on. The weights are read at the first use (0.1 GB)."""
+    """Encodes in one thread, so the event loop is not blocked. The first use loads the weights (0.1 GB)."""
 
     name = MODEL
     dimensions = DIMENSIONS

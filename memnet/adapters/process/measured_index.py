@@ -1,4 +1,4 @@
-"""An EventIndex that tells how long searches take, and how many events they find."""
+"""An EventIndex that records how long searches take and how many events they find."""
 
 from collections.abc import Sequence
 from time import perf_counter
@@ -17,7 +17,7 @@ from memnet.ports import (
 )
 
 FOUND, EMPTY, MISSING = "found", "empty", "index_missing"
-"""Outcomes, beside the codes of errors."""
+"""Outcomes, in addition to the codes of errors."""
 
 
 class MeasuredIndex:

@@ -1,4 +1,4 @@
-"""The Telemetry port where nobody listens: nothing is kept, nothing leaves, nothing is loaded."""
+"""The Telemetry port without an exporter: nothing is recorded, sent or loaded."""
 
 from contextlib import AbstractContextManager, nullcontext
 
@@ -7,7 +7,7 @@ from memnet.ports import Span, SpanAttribute, SpanKind
 
 
 class NoSpan:
-    """A step that nobody hears of."""
+    """A span that is not recorded."""
 
     def rename(self, name: str) -> None:
         """Do nothing."""

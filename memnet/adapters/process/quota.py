@@ -1,6 +1,6 @@
 """The quotas, counted with the `limits` library: in this process, or in a Redis that several processes share.
 
-Windows are fixed: the first request opens one, and the count starts anew when it ends. When the shared store does
+Windows are fixed: the first request opens one, and the count restarts when it ends. When the shared store does
 not answer, requests pass uncounted: a quota protects the service from load, and refusing everybody because the
 counter is down would be the larger outage. The failure is logged once per pause, in which the store is not asked.
 """

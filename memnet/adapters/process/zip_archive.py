@@ -27,7 +27,7 @@ _END = struct.Struct("<4s4H2LH")
 _END64_LOCATOR = struct.Struct("<4sLQL")
 _END64 = struct.Struct("<4sQ2H2L4Q")
 _BROKEN = (BadZipFile, EOFError, NotImplementedError, RuntimeError, ValueError, struct.error)
-"""What the library raises for damaged, encrypted and exotic files."""
+"""The exceptions of the library for damaged, encrypted and exotic files."""
 
 
 class ZipArchiveWriter:

@@ -1,8 +1,8 @@
-"""Whether a user's heads hold, and whether the histories are still what the heads say.
+"""Verify a user's checkpoints, and the histories against them.
 
-A history that begins at a baseline says nothing about what was before it: of a head from before that, the signature
-and the place in the chain of heads are all that can be checked. A baseline that is newer than all heads is a fault:
-with one, a storage writer could put any history in the place of a signed one.
+A history that begins at a baseline has no earlier changes: of a checkpoint from before it, only the signature and the
+position in the chain can be verified. A baseline that is newer than all checkpoints is a fault: with one, a writer to
+the storage could replace a signed history by any other.
 """
 
 from collections import defaultdict
@@ -20,7 +20,7 @@ from memnet.domain.history.reconstruction import VerifiedHistory
 
 @dataclass(frozen=True, slots=True)
 class StoredCheckpoint:
-    """What lies where the heads of a user do: the record's name, and its bytes."""
+    """A blob stored among the checkpoints of a user: its name and its bytes."""
 
     name: str
     data: bytes
@@ -28,17 +28,17 @@ class StoredCheckpoint:
 
 @dataclass(frozen=True, slots=True)
 class CheckpointReport:
-    """What is to be said of a user's heads."""
+    """The result of verifying a user's checkpoints."""
 
     count: int
     newest: Checkpoint | None
-    """The newest of those whose signature holds, or was not checked."""
+    """The newest one whose signature is valid, or was not verified."""
     fault: str | None
-    """The first head that does not hold, and how; None if all do."""
+    """The first invalid checkpoint and the reason; None if all are valid."""
     is_checked: bool
     """False: there are signatures, and no public key was given to check them with."""
     since: int
-    """How many changes are newer than the newest head: nobody has signed them yet."""
+    """How many changes are newer than the newest checkpoint."""
 
 
 def check_checkpoints(
@@ -49,11 +49,11 @@ def check_checkpoints(
     public_keys: PublicKeys | None,
     expected: bytes | None = None,
 ) -> tuple[CheckpointReport, Sequence[VerifiedHistory]]:
-    """Check the heads, in name order, and return the histories with the faults that only the heads show.
+    """Verify the checkpoints, in name order, and return the histories with the faults that only checkpoints show.
 
-    `stored` was read before the histories were; else a head may be ahead of them. `expected` is a head that was
-    kept elsewhere. The histories have the marks of `changes_of` all these. A document that a head has and the storage
-    has not is a history of its own, without versions.
+    `stored` must be read before the histories, or a checkpoint may be newer than them. `expected` is a checkpoint that
+    was kept elsewhere. The histories contain the record hashes of `changes_of` all these. A document that is in a
+    checkpoint and not in the storage becomes a history without versions.
     """
     trusted, fault = _chain(scope, stored, public_keys)
     newest = trusted[-1] if trusted else None
@@ -68,7 +68,7 @@ def check_checkpoints(
 
 
 def changes_of(heads: Iterable[bytes]) -> Mapping[str, Collection[int]]:
-    """The changes that these heads name, by document, whether or not the heads can be trusted."""
+    """Return the changes that these checkpoints name, by document, trusted or not."""
     found: dict[str, set[int]] = defaultdict(set)
     for head in filter(None, map(read_checkpoint, heads)):
         for entry in head.documents:
@@ -79,7 +79,7 @@ def changes_of(heads: Iterable[bytes]) -> Mapping[str, Collection[int]]:
 def _chain(
     scope: UserScope, stored: Iterable[StoredCheckpoint], public_keys: PublicKeys | None
 ) -> tuple[list[Checkpoint], str | None]:
-    """The heads that can be gone by, and the first fault. A broken link takes nothing from a signature."""
+    """Return the trusted checkpoints, and the first fault. A broken link does not invalidate a signature."""
     trusted, faults = list[Checkpoint](), list[str]()
     following, previous = 1, FIRST_HASH
     for one in stored:
@@ -106,7 +106,7 @@ def _number(name: str) -> int | None:
 
 
 def _reason(head: Checkpoint | None, scope: UserScope, number: int, public_keys: PublicKeys | None) -> str | None:
-    """Why the head cannot be gone by; None if it can. Without keys, signatures are taken as they are."""
+    """Return why the checkpoint cannot be trusted, or None. Without keys, signatures are not verified."""
     if head is None:
         return "the bytes are not those of a head"
     if head.scope != scope or head.sequence != number:
@@ -125,7 +125,7 @@ def _compare(
     stored: Iterable[StoredCheckpoint],
     public_keys: PublicKeys | None,
 ) -> tuple[list[Checkpoint], str | None]:
-    """The head that was kept elsewhere, if it can be gone by, and what is wrong with it or with the stored ones."""
+    """Return the checkpoint that was kept elsewhere, if trusted, and the fault in it or in the stored ones."""
     head = read_checkpoint(expected)
     reason = _reason(head, scope, head.sequence if head else 0, public_keys)
     if head is None or reason is not None:
@@ -138,7 +138,7 @@ def _compare(
 
 
 def _against(trusted: Iterable[Checkpoint], histories: Sequence[VerifiedHistory]) -> Sequence[VerifiedHistory]:
-    """The histories, each with the first fault that a head shows unless it has one of its own."""
+    """Return the histories, each with its own fault or the first one that a checkpoint shows."""
     by_id: dict[str, VerifiedHistory] = {}
     for one in histories:
         # A copy of a document elsewhere carries the same id, and is at fault.
@@ -168,7 +168,7 @@ def _lost(entry: CheckpointEntry, head: Checkpoint) -> VerifiedHistory:
 
 
 def _fault(entry: CheckpointEntry, head: Checkpoint, history: VerifiedHistory, is_newest: bool) -> str | None:
-    """What a head shows of a history that holds in itself. For a baseline, the newest head must vouch."""
+    """Compare a valid history with a checkpoint. The newest checkpoint must confirm a baseline."""
     first, last = history.first, history.last
     if entry.sequence < first:
         reason = (
