@@ -23,7 +23,7 @@ ELIDED: Final = "…"
 _log = logging.getLogger("memnet.process")
 
 
-class OwnWords(str):
+class LogSafe(str):
     """A text of nothing but names that stand in the code: it may be told anywhere."""
 
     __slots__ = ()
@@ -61,7 +61,7 @@ class RedactedRecord(logging.LogRecord):
 def told_abroad(record: logging.LogRecord) -> str:
     """Return the message of a RedactedRecord as it may leave the place where the logs are kept.
 
-    The lines there name tenants, jobs and blobs. Of its values this tells numbers, members of enumerations, OwnWords,
+    The lines there name tenants, jobs and blobs. Of its values this tells numbers, members of enumerations, LogSafe,
     and records made of them.
     """
     if not isinstance(record.msg, str):
@@ -91,17 +91,17 @@ def _abroad(value: object) -> object:
 
 
 def _is_closed(value: object) -> bool:
-    if value is None or isinstance(value, (int, float, Enum, OwnWords)):
+    if value is None or isinstance(value, (int, float, Enum, LogSafe)):
         return True
     if not is_dataclass(value) or isinstance(value, type):
         return False
     return all(_is_closed(getattr(value, field.name)) for field in fields(value))
 
 
-def where(error: BaseException) -> OwnWords:
+def where(error: BaseException) -> LogSafe:
     """Name the frames an exception went through, innermost first."""
     frames = traceback.extract_tb(error.__traceback__)
-    return OwnWords(" < ".join(f"{frame.filename}:{frame.lineno} {frame.name}" for frame in reversed(frames)))
+    return LogSafe(" < ".join(f"{frame.filename}:{frame.lineno} {frame.name}" for frame in reversed(frames)))
 
 
 def is_speaking(name: str) -> bool:

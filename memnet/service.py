@@ -24,8 +24,8 @@ from memnet.stores import (
     ErasureStore,
     EventStore,
     HoldStore,
+    ItemStore,
     JobMarks,
-    RecordStore,
     Search,
     UserDirectory,
     UserStorage,
@@ -43,7 +43,7 @@ class Service:
     audit: AuditLog
     events: EventStore
     search: Search
-    records: RecordStore
+    records: ItemStore
     vault: Vault
     signing: SigningKeys
     marks: JobMarks

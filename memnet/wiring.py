@@ -54,8 +54,8 @@ from memnet.stores import (
     ErasureStore,
     EventStore,
     HoldStore,
+    ItemStore,
     JobMarks,
-    RecordStore,
     Search,
     SearchRegister,
     UserDirectory,
@@ -162,7 +162,7 @@ class _Stores(TypedDict):
     documents: DocumentStore
     audit: AuditLog
     events: EventStore
-    records: RecordStore
+    records: ItemStore
     vault: Vault
     marks: JobMarks
     users: UserDirectory
@@ -181,7 +181,7 @@ def _stores(
     registration: Callable[[], Awaitable[None]] | None,
 ) -> _Stores:
     """The stores of a process, all in `blobs`; no document is written before `registration` succeeds."""
-    records, clock = RecordStore(blobs), blobs.clock
+    records, clock = ItemStore(blobs), blobs.clock
     vault = Vault(records, keys, ids, clock, _data_key_cache(settings, clock))
     documents = DocumentStore(
         blobs,

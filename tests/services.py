@@ -21,8 +21,8 @@ from memnet.stores import (
     ErasureStore,
     EventStore,
     HoldStore,
+    ItemStore,
     JobMarks,
-    RecordStore,
     Search,
     SearchRegister,
     UserDirectory,
@@ -54,7 +54,7 @@ def service_of(**parts: Any) -> Service:
     clock = found.setdefault("clock", inner.clock if inner else FrozenClock())
     ids = found.setdefault("ids", inner.ids if inner else SequentialIds())
     blobs = next((part._blobs for part in found.values() if hasattr(part, "_blobs")), None) or memory_blobs(clock)
-    records = found.setdefault("records", inner.records if inner else RecordStore(blobs))
+    records = found.setdefault("records", inner.records if inner else ItemStore(blobs))
     found["vault"] = inner or Vault(records, MemoryTenantKeys(ids), ids, clock)
     found.setdefault("audit", AuditLog(blobs, found["vault"]))
     kinds: dict[str, Any] = {"documents": DocumentStore, "events": EventStore, "marks": JobMarks, "holds": HoldStore}

@@ -25,7 +25,7 @@ from memnet.domain.core.errors import (
 )
 from memnet.domain.core.job import ATTEMPT, QUEUES, TRACEPARENT, Job, JobKind
 from memnet.domain.core.metric import DEAD_LETTERS
-from memnet.log_redaction import OwnWords
+from memnet.log_redaction import LogSafe
 from memnet.operations.replay.find_due_job import find_due_job
 from memnet.service import Service
 from workers.outcomes import OUTCOMES, PATIENCE, Outcome, delay
@@ -113,7 +113,7 @@ async def receive(message: func.ServiceBusMessage, dead_letter: func.Out[str], w
     try:
         service = await connection.service()
     except Exception as error:
-        log.error("services_unavailable error=%s", place_of(error))
+        log.error("services_unavailable error=%s", error_origin(error))
         raise Redelivered(type(error).__name__) from None
     delivery = Delivery(
         body=message.get_body(),
@@ -147,14 +147,14 @@ async def deliver(
     """
     name, telemetry = NAMES[work.kind], service.telemetry
     with telemetry.span(name, "consumer", delivery.traceparent) as span:
-        span.tell("attempt", delivery.attempt)
+        span.set_attribute("attempt", delivery.attempt)
         try:
             dead = await _deliver(delivery, work, service, patience)
         except Redelivered:
-            span.tell("outcome", REDELIVERED)
+            span.set_attribute("outcome", REDELIVERED)
             span.fail()
             raise
-        span.tell("outcome", DONE if dead is None else dead.reason)
+        span.set_attribute("outcome", DONE if dead is None else dead.reason)
         if dead is not None:
             span.fail()
             telemetry.record(DEAD_LETTERS, 1, operation=name, outcome=dead.reason)
@@ -209,7 +209,7 @@ async def _once(job: Job, attempt: int, work: Work, service: Service) -> MemnetE
         return error
     except Exception as error:
         # Not its text, which may hold memory, and which Azure would keep with the logs.
-        log.error("job_crashed kind=%s job=%s error=%s", job.kind, job.job_id, place_of(error))
+        log.error("job_crashed kind=%s job=%s error=%s", job.kind, job.job_id, error_origin(error))
         return Internal(f"The worker failed with {type(error).__name__}.")
     return None
 
@@ -304,8 +304,8 @@ def _dead(kind: JobKind, delivery: Delivery, error: MemnetError, job: Job | None
     return DeadLetter(QUEUES[kind], error.code.value, error.message, delivery)
 
 
-def place_of(error: BaseException) -> OwnWords:
+def error_origin(error: BaseException) -> LogSafe:
     """Name the type of an exception and the frame it came from, without its text."""
     frames = traceback.extract_tb(error.__traceback__)
     where = f" at {frames[-1].filename}:{frames[-1].lineno}" if frames else ""
-    return OwnWords(f"{type(error).__name__}{where}")
+    return LogSafe(f"{type(error).__name__}{where}")

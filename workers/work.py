@@ -9,7 +9,7 @@ from memnet.domain.core.metric import REPLAY_DURATION, REPLAY_PATCHES, REPLAYS
 from memnet.domain.core.scope import Actor
 from memnet.domain.core.timestamps import to_text
 from memnet.domain.replay.replay import Replay, ReplayStatus
-from memnet.log_redaction import OwnWords
+from memnet.log_redaction import LogSafe
 from memnet.operations.documents.outbox import sweep_outboxes
 from memnet.operations.events.reconcile_events import reconcile_events
 from memnet.operations.events.reindex_events import resume_reindexing
@@ -24,7 +24,7 @@ from memnet.operations.service.backlog import report_backlog, requeue_jobs
 from memnet.operations.upkeep.compact_documents import compact_documents
 from memnet.operations.upkeep.refresh_documents import refresh_documents
 from memnet.service import Service
-from workers.deliveries import Work, place_of
+from workers.deliveries import Work, error_origin
 from workers.outcomes import MOST_STARTS
 from workers.runtime import connection
 
@@ -141,12 +141,12 @@ async def on_time(name: str, work: Callable[[Service], Awaitable[object]]) -> No
         try:
             report = await work(service)
         except Exception as error:
-            span.tell("place", place_of(error))
+            span.set_attribute("place", error_origin(error))
             span.fail()
             raise _failed(name, error) from None
-        log.info("timer_done timer=%s report=%s", OwnWords(name), report)
+        log.info("timer_done timer=%s report=%s", LogSafe(name), report)
 
 
 def _failed(name: str, error: Exception) -> TimerFailed:
-    log.error("timer_failed timer=%s error=%s", OwnWords(name), place_of(error))
+    log.error("timer_failed timer=%s error=%s", LogSafe(name), error_origin(error))
     return TimerFailed(name)

@@ -1,7 +1,7 @@
 """The external services that operations use, as Protocols. Each method's docstring lists the errors it raises."""
 
 from memnet.ports.archive import ArchiveReader, ArchiveWriter
-from memnet.ports.blob_storage import BlobStorage, ListedBlob, Page, StoreConflict, StoredDocument
+from memnet.ports.blob_storage import BlobStorage, ListedBlob, Page, StoreConflict, StoredBlob
 from memnet.ports.models import LanguageModels, ModelAnswer, ModelOutcome, ModelRequest
 from memnet.ports.prerequisites import CreatablePrerequisite, Prerequisite, Prerequisites
 from memnet.ports.runtime import Clock, IdGenerator, Quota
@@ -48,7 +48,7 @@ __all__ = [
     "SpanAttribute",
     "SpanKind",
     "StoreConflict",
-    "StoredDocument",
+    "StoredBlob",
     "Telemetry",
     "TenantKey",
     "TenantKeys",

@@ -23,7 +23,7 @@ class StoreConflict(Exception):
 
 
 @dataclass(frozen=True)
-class StoredDocument:
+class StoredBlob:
     """The bytes of a blob, and the entity tag that guards the next write."""
 
     data: bytes
@@ -69,7 +69,7 @@ class BlobStorage(Protocol):
     have been applied, or may be applied later.
     """
 
-    async def get(self, name: str, known: StoredDocument | None = None) -> StoredDocument | None:
+    async def get(self, name: str, known: StoredBlob | None = None) -> StoredBlob | None:
         """Return the blob, or None if it does not exist.
 
         Returns `known` itself if its entity tag is still current; then no body is transferred.

@@ -18,7 +18,7 @@ class Span(Protocol):
         """Give it the name of its operation, where that is known only now."""
         ...
 
-    def tell(self, fact: SpanAttribute, value: str | int) -> None:
+    def set_attribute(self, fact: SpanAttribute, value: str | int) -> None:
         """Say something about it."""
         ...
 

@@ -28,7 +28,7 @@ from memnet.stores.job_marks import JobMarks, MarkedJob
 from memnet.stores.key_ring import KeyRing, Vault, read_data_keys
 from memnet.stores.legal_holds import HoldStore
 from memnet.stores.user_blobs import UserStorage
-from memnet.stores.user_items import RecordStore
+from memnet.stores.user_items import ItemStore
 from memnet.stores.users import UserDirectory
 
 __all__ = [
@@ -39,13 +39,13 @@ __all__ = [
     "ErasureStore",
     "EventStore",
     "HoldStore",
+    "ItemStore",
     "JobMarks",
     "KeyRing",
     "ListedDocument",
     "ListedEvent",
     "Marked",
     "MarkedJob",
-    "RecordStore",
     "Search",
     "SearchRegister",
     "UserDirectory",

@@ -43,7 +43,7 @@ class AuditLog:
         await self._append(scope, name, data, change_id)
         self._remember(name)
 
-    def stands(self, scope: UserScope, change_id: str) -> bool:
+    def is_flushed(self, scope: UserScope, change_id: str) -> bool:
         """Return whether this process has written or read the record, without a round trip. It may forget."""
         return _name(scope, change_id) in self._known
 

@@ -19,7 +19,7 @@ from memnet.domain.events.index_layout import (
     load_layout,
     load_reindexing,
 )
-from memnet.ports import Embedder, EventIndex, IdGenerator, IndexMissing, StoreConflict, StoredDocument
+from memnet.ports import Embedder, EventIndex, IdGenerator, IndexMissing, StoreConflict, StoredBlob
 from memnet.stores.blobs import Blobs
 from memnet.stores.erasures import ErasureStore
 
@@ -36,7 +36,7 @@ class SearchRegister:
         """`fresh_seconds` is how long this process may use a layout before it reads it again."""
         self.fresh_seconds = fresh_seconds
         self._blobs = blobs
-        self._known: StoredDocument | None = None
+        self._known: StoredBlob | None = None
         self._layout: Layout | None = None
         self._asked_at: float | None = None
 
@@ -52,7 +52,7 @@ class SearchRegister:
             self._asked_at = now
         return self._layout
 
-    async def read(self, name: str) -> StoredDocument | None:
+    async def read(self, name: str) -> StoredBlob | None:
         """Return the current record, or None if it does not exist. Raises Unavailable."""
         return await self._blobs.storage.get(_name(name))
 

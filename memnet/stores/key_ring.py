@@ -13,7 +13,7 @@ from memnet.domain.sealing.data_keys import DataKeys, data_keys_key
 from memnet.domain.sealing.sealing import KEY_BYTES, NONCE_BYTES, DataKey, WrappedKey
 from memnet.paging import retry_conflicts
 from memnet.ports import Clock, DataKeyCache, IdGenerator, TenantKeys
-from memnet.stores.user_items import RecordStore
+from memnet.stores.user_items import ItemStore
 
 ATTEMPTS = 4
 """The second attempt after a lost race finds the key of the winner."""
@@ -23,7 +23,7 @@ ATTEMPTS = 4
 class Vault:
     """The store of the wrapped data keys, the keys that unwrap them, and the source of random bytes."""
 
-    records: RecordStore
+    records: ItemStore
     keys: TenantKeys
     ids: IdGenerator
     clock: Clock
@@ -31,7 +31,7 @@ class Vault:
     """None: each call reads and unwraps the keys it needs."""
 
 
-async def read_data_keys(scope: UserScope, *, records: RecordStore) -> tuple[DataKeys, StorageETag] | None:
+async def read_data_keys(scope: UserScope, *, records: ItemStore) -> tuple[DataKeys, StorageETag] | None:
     """Return a user's wrapped data keys and the tag that guards their next write; None if there are none.
 
     Nothing is unwrapped, so the key vault is not called.

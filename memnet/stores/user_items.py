@@ -6,20 +6,20 @@ from memnet.domain.core.errors import InvalidIdentifier
 from memnet.domain.core.identifiers import check_identifier
 from memnet.domain.core.scope import StorageETag, UserScope
 from memnet.domain.core.user_item import ItemKey, ItemKind
-from memnet.ports import Page, StoredDocument
+from memnet.ports import Page, StoredBlob
 from memnet.stores.blobs import Blobs
 
 _SUFFIX = ".json"
 
 
-class RecordStore:
+class ItemStore:
     """The small records of users. Reads are strongly consistent, and every write is conditional."""
 
     def __init__(self, blobs: Blobs) -> None:
         """Keep them in `blobs`."""
         self._blobs = blobs
 
-    async def read(self, key: ItemKey) -> StoredDocument | None:
+    async def read(self, key: ItemKey) -> StoredBlob | None:
         """Return a record, or None if it does not exist. Raises Unavailable."""
         return await self._blobs.storage.get(key.blob_name)
 

@@ -14,7 +14,7 @@ import pytest
 
 from memnet import log_redaction
 from memnet.domain.core.job import JobKind
-from memnet.log_redaction import WITHHELD, OwnWords, told_abroad
+from memnet.log_redaction import WITHHELD, LogSafe, told_abroad
 
 MEMORY = "Jane prefers tea"
 
@@ -151,7 +151,7 @@ class Report:
     [
         ("nothing else", (), "nothing else"),
         ("%s is %d of %.1f", (JobKind.REPLAY, 3, 4.5), "replay is 3 of 4.5"),
-        ("%s: %s", (OwnWords("sweep"), Report(7)), "sweep: Report(done=7, kind=None)"),
+        ("%s: %s", (LogSafe("sweep"), Report(7)), "sweep: Report(done=7, kind=None)"),
         ("%s", ({MEMORY: MEMORY},), "…"),
         ("%s and %s", (MEMORY, ["x"]), "… and …"),
         ("%s", (Report(1, MEMORY),), "…"),  # type: ignore[arg-type]

@@ -18,7 +18,7 @@ from memnet.domain.core.scope import Actor, UserScope
 from memnet.domain.replay.snapshot import snapshot_key
 from memnet.operations.replay.read_snapshot import read_snapshot
 from memnet.operations.replay.store_snapshot import StoredSnapshot, store_snapshot
-from memnet.stores import Blobs, JobMarks, KeyRing, RecordStore, Vault
+from memnet.stores import Blobs, ItemStore, JobMarks, KeyRing, Vault
 from tests.contracts.conftest import Place
 from tests.domain.samples import CATALOG
 from tests.domain.snapshot_samples import SCOPE, conversation, snapshot
@@ -38,7 +38,7 @@ OTHERS = [(UserScope("t1", "u2"), "c_1", "s_1"), (SCOPE, "c_2", "s_1"), (SCOPE, 
 def vault(container: AzureBlobStorage) -> Vault:
     """Records on Azurite; the tenant's keys are in memory."""
     ids = RandomIds()
-    return Vault(RecordStore(Blobs(container, SystemClock())), MemoryTenantKeys(ids), ids, SystemClock())
+    return Vault(ItemStore(Blobs(container, SystemClock())), MemoryTenantKeys(ids), ids, SystemClock())
 
 
 async def store(
@@ -170,7 +170,7 @@ async def test_two_processes_that_begin_at_once_end_with_one_key(vault: Vault, p
         open_container(place.url, account_key=place.key, timeout_seconds=10, clock=SystemClock()) as other,
     ):
         vaults = [
-            Vault(RecordStore(Blobs(each, SystemClock())), vault.keys, vault.ids, vault.clock) for each in (one, other)
+            Vault(ItemStore(Blobs(each, SystemClock())), vault.keys, vault.ids, vault.clock) for each in (one, other)
         ]
         keys = [snapshot_key(SCOPE, "c", f"s{number}") for number in range(8)]
         sealed = await asyncio.gather(*(KeyRing(vaults[n % 2]).seal(key, b"x") for n, key in enumerate(keys)))

@@ -110,7 +110,7 @@ def test_where_nobody_listens_nothing_is_kept() -> None:
     telemetry.record(REPLAYS, 1, outcome="succeeded")
     with telemetry.span("step", "server", PARENT) as span:
         span.rename("other")
-        span.tell("status", 200)
+        span.set_attribute("status", 200)
         span.fail()
         assert (telemetry.enabled, telemetry.trace_id(), telemetry.traceparent()) == (False, None, None)
 
@@ -132,9 +132,9 @@ async def test_a_span_holds_what_was_told_and_nothing_of_an_exception(receiver: 
     async with otlp(receiver) as telemetry:
         with suppress(ValueError), telemetry.span("x", "server", PARENT) as span:
             span.rename("patch_document")
-            span.tell("method", "PATCH")
-            span.tell("status", 412)
-            span.tell("error", "ETAG_MISMATCH")
+            span.set_attribute("method", "PATCH")
+            span.set_attribute("status", 412)
+            span.set_attribute("error", "ETAG_MISMATCH")
             span.fail()
             raise ValueError("Jane prefers tea")
     [span_received] = receiver.spans()
@@ -182,7 +182,7 @@ async def test_log_records_go_along_with_less_than_the_lines_say(receiver: Telem
         with telemetry.span("step", "server", PARENT):
             logging.getLogger("memnet.requests").info("request", extra={"fields": fields})
         logging.getLogger("memnet.workers").error("buried queue=%s n=%d", "q-secret", 3)
-        logging.getLogger("memnet.workers").error("%s: %s", log_redaction.OwnWords("sweep"), "r-secret")
+        logging.getLogger("memnet.workers").error("%s: %s", log_redaction.LogSafe("sweep"), "r-secret")
         logging.getLogger("some.library").warning("sent %s", "l-secret")
         logging.getLogger("opentelemetry.sdk").warning("about a delivery")
         try:

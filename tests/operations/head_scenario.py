@@ -26,8 +26,8 @@ from memnet.operations.history.sign_checkpoints import (
     sign_checkpoints,
 )
 from memnet.operations.history.verify_history import verify_history
-from memnet.ports import Page, StoredDocument
-from memnet.stores import Blobs, ErasureStore, KeyRing, RecordStore, UserDirectory
+from memnet.ports import Page, StoredBlob
+from memnet.stores import Blobs, ErasureStore, ItemStore, KeyRing, UserDirectory
 from tests.memory_blobs import storage_of
 from tests.operations.service_scenario import SCOPE, Service, note
 from tests.services import arguments, service_of
@@ -35,7 +35,7 @@ from tests.services import arguments, service_of
 BETA = DocumentKey(SCOPE, "projects", "beta.json")
 
 
-class CountingRecords(RecordStore):
+class CountingRecords(ItemStore):
     """Counts what goes to the store, whose writes can be lost, or be applied and not confirmed, as it is told."""
 
     def __init__(self, blobs: Blobs) -> None:
@@ -43,7 +43,7 @@ class CountingRecords(RecordStore):
         self.calls: Counter[str] = Counter()
         self.fate: Callable[[ItemKey], str | None] = lambda key: None
 
-    async def read(self, key: ItemKey) -> StoredDocument | None:
+    async def read(self, key: ItemKey) -> StoredBlob | None:
         self.calls["read"] += 1
         return await super().read(key)
 

@@ -35,7 +35,7 @@ from memnet.operations.replay.list_conflicts import list_conflicts
 from memnet.operations.replay.replay_snapshot import replay_snapshot
 from memnet.operations.replay.store_snapshot import StoredSnapshot, store_snapshot
 from memnet.operations.service.backlog import RequeueReport, requeue_jobs
-from memnet.stores import AuditLog, DocumentStore, EventStore, JobMarks, RecordStore, Vault, read_records
+from memnet.stores import AuditLog, DocumentStore, EventStore, ItemStore, JobMarks, Vault, read_records
 from tests.domain.samples import CATALOG
 from tests.memory_blobs import memory_blobs, storage_of
 from tests.services import service_of
@@ -123,7 +123,7 @@ class Watched:
 
     def __getattr__(self, method: str) -> Any:
         inner = getattr(self._port, method)
-        if method in ("recall", "stands", "vault"):
+        if method in ("recall", "is_flushed", "vault"):
             return inner
 
         async def call(*arguments: Any, **named: Any) -> Any:
@@ -147,7 +147,7 @@ class World:
 
     def __post_init__(self) -> None:
         self.blobs = blobs = memory_blobs(self.clock)
-        self.documents, self.records = DocumentStore(blobs), RecordStore(blobs)
+        self.documents, self.records = DocumentStore(blobs), ItemStore(blobs)
         self.events, self.marks = EventStore(blobs), JobMarks(blobs)
         self.keys = MemoryTenantKeys(self.ids)
         self.vault = Vault(self.records, self.keys, self.ids, self.clock)

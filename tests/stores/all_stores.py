@@ -20,8 +20,8 @@ from memnet.stores import (
     ErasureStore,
     EventStore,
     HoldStore,
+    ItemStore,
     JobMarks,
-    RecordStore,
     UserStorage,
 )
 from tests.operations.vault_scenario import VaultWorld
@@ -43,7 +43,7 @@ class Stores:
     documents: DocumentStore
     audit: AuditLog
     events: EventStore
-    records: RecordStore
+    records: ItemStore
     marks: JobMarks
     holds: HoldStore
 
@@ -56,7 +56,7 @@ def stores_over(blobs: Blobs) -> Stores:
         DocumentStore(blobs),
         AuditLog(blobs, VaultWorld().vault),
         EventStore(blobs),
-        RecordStore(blobs),
+        ItemStore(blobs),
         JobMarks(blobs),
         HoldStore(blobs),
     )

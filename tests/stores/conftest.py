@@ -4,7 +4,7 @@ from collections.abc import AsyncIterator
 
 import pytest
 
-from memnet.stores import AuditLog, Blobs, DocumentStore, EventStore, HoldStore, JobMarks, RecordStore, SearchRegister
+from memnet.stores import AuditLog, Blobs, DocumentStore, EventStore, HoldStore, ItemStore, JobMarks, SearchRegister
 from tests.memory_blobs import memory_blobs
 from tests.operations.service_scenario import Service
 from tests.operations.vault_scenario import VaultWorld
@@ -44,8 +44,8 @@ def register(blobs: Blobs) -> SearchRegister:
 
 
 @pytest.fixture
-def records(blobs: Blobs) -> RecordStore:
-    return RecordStore(blobs)
+def records(blobs: Blobs) -> ItemStore:
+    return ItemStore(blobs)
 
 
 @pytest.fixture

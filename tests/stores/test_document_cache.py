@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from memnet.domain.core.scope import DocumentKey, StorageETag, UserScope
-from memnet.ports import StoredDocument
+from memnet.ports import StoredBlob
 from memnet.stores.document_cache import ENTRY_BYTES, DocumentCache
 
 
@@ -13,8 +13,8 @@ def key(name: str) -> DocumentKey:
     return DocumentKey(UserScope("t1", "u1"), "user", name)
 
 
-def document(size: int) -> StoredDocument:
-    return StoredDocument(b"x" * size, StorageETag('"1"'))
+def document(size: int) -> StoredBlob:
+    return StoredBlob(b"x" * size, StorageETag('"1"'))
 
 
 def kept(cache: DocumentCache, *names: str) -> list[str]:

@@ -13,7 +13,7 @@ from memnet.domain.governance.legal_hold import HoldKey, HoldTarget
 from memnet.operations.governance.legal_holds import get_hold, place_hold, release_hold
 from memnet.paging import pages as all_pages
 from memnet.ports import StoreConflict
-from memnet.stores import AuditLog, Blobs, ErasureStore, EventStore, RecordStore, UserDirectory
+from memnet.stores import AuditLog, Blobs, ErasureStore, EventStore, ItemStore, UserDirectory
 from tests.memory_blobs import memory_blobs
 from tests.operations.vault_scenario import VaultWorld
 from tests.services import service_of
@@ -26,7 +26,7 @@ DATA = '{"reason":"naïve 文档"}'.encode()
 @pytest.fixture
 def stored(blobs: Blobs) -> tuple[Any, ...]:
     """An empty directory, and the audit log, events and records it is a directory of."""
-    return UserDirectory(blobs), AuditLog(blobs, VaultWorld().vault), EventStore(blobs), RecordStore(blobs)
+    return UserDirectory(blobs), AuditLog(blobs, VaultWorld().vault), EventStore(blobs), ItemStore(blobs)
 
 
 async def test_a_change_is_created_once(holds: Any) -> None:
@@ -102,7 +102,7 @@ async def test_the_users_of_one_or_all_tenants_are_listed_once_in_name_order(
     monkeypatch.setattr("memnet.stores.users.pages", partial(all_pages, size=size))
     scopes = [UserScope(tenant, user) for tenant in ("t1", "t10", "t2") for user in ("u1", "u10", "u2")]
     for scope in scopes:
-        await RecordStore(blobs).write(ItemKey(scope, ItemKind.KEYS, "data"), DATA, replaces=None)
+        await ItemStore(blobs).write(ItemKey(scope, ItemKind.KEYS, "data"), DATA, replaces=None)
 
     async def listed(tenant_id: str | None) -> list[UserScope]:
         return [scope async for found in UserDirectory(blobs).pages(tenant_id) for scope in found]

@@ -11,14 +11,14 @@ from memnet.domain.core.errors import HistoryCorrupt
 from memnet.domain.core.scope import DocumentKey, ETag, UserScope
 from memnet.domain.history.baseline import Baseline
 from memnet.operations.sealing.rotate_keys import rotate_keys
-from memnet.stores import AuditLog, RecordStore, Vault, read_baseline, store_baseline
+from memnet.stores import AuditLog, ItemStore, Vault, read_baseline, store_baseline
 
 SCOPE = UserScope("t1", "u1")
 SECRET = "My door code is 4711-quokka."
 
 
 @pytest.fixture
-def audit(audit: AuditLog, records: RecordStore) -> AuditLog:
+def audit(audit: AuditLog, records: ItemStore) -> AuditLog:
     """An empty AuditLog whose keys stand in either store, and whose tenant's key is in memory."""
     ids = RandomIds()
     audit.vault = Vault(records, MemoryTenantKeys(ids), ids, SystemClock())  # type: ignore[misc]

@@ -32,7 +32,7 @@ from memnet.ports import (
     ListedBlob,
     Page,
     StoreConflict,
-    StoredDocument,
+    StoredBlob,
 )
 
 API_VERSION = "2026-06-06"
@@ -72,12 +72,12 @@ class AzureBlobStorage:
         self._clock = clock
         self._timeout = timeout_seconds
 
-    async def get(self, name: str, known: StoredDocument | None = None) -> StoredDocument | None:
+    async def get(self, name: str, known: StoredBlob | None = None) -> StoredBlob | None:
         """Get Blob."""
         condition: dict[str, str] = {} if known is None else {"If-None-Match": known.storage_etag}
         response = await self._send("GET", name, condition)
         if response.status_code == 200:
-            return StoredDocument(response.content, StorageETag(response.headers["ETag"]))
+            return StoredBlob(response.content, StorageETag(response.headers["ETag"]))
         if response.status_code == 304:
             return known
         # A missing container is 404, too, but no answer about the blob.

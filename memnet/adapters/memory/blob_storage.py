@@ -12,13 +12,13 @@ from memnet.ports import (
     ListedBlob,
     Page,
     StoreConflict,
-    StoredDocument,
+    StoredBlob,
 )
 
 
 @dataclass(frozen=True, slots=True)
 class _Blob:
-    stored: StoredDocument
+    stored: StoredBlob
     metadata: Mapping[str, str]
     last_modified: datetime
 
@@ -32,7 +32,7 @@ class MemoryBlobStorage:
         self._blobs: dict[str, _Blob] = {}
         self._writes = 0
 
-    async def get(self, name: str, known: StoredDocument | None = None) -> StoredDocument | None:
+    async def get(self, name: str, known: StoredBlob | None = None) -> StoredBlob | None:
         """Return the blob."""
         await asyncio.sleep(0)
         found = self._blobs.get(name)
@@ -106,7 +106,7 @@ class MemoryBlobStorage:
             metadata = self._blobs[name].metadata if name in self._blobs else {}
         self._writes += 1
         tag = StorageETag(f'"{self._writes}"')
-        self._blobs[name] = _Blob(StoredDocument(data, tag), metadata, self._clock.now())
+        self._blobs[name] = _Blob(StoredBlob(data, tag), metadata, self._clock.now())
         return tag
 
     def drop(self, name: str) -> None:

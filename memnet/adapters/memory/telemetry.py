@@ -33,7 +33,7 @@ class MemorySpan:
         """Change the name."""
         self.name = name
 
-    def tell(self, fact: SpanAttribute, value: str | int) -> None:
+    def set_attribute(self, fact: SpanAttribute, value: str | int) -> None:
         """Keep it."""
         self.facts[fact] = value
 

@@ -68,7 +68,7 @@ class OpenTelemetrySpan:
         """Name it."""
         self._span.update_name(name)
 
-    def tell(self, fact: SpanAttribute, value: str | int) -> None:
+    def set_attribute(self, fact: SpanAttribute, value: str | int) -> None:
         """Set an attribute."""
         self._span.set_attribute(_ATTRIBUTES[fact], value)
 

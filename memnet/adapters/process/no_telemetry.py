@@ -12,7 +12,7 @@ class NoSpan:
     def rename(self, name: str) -> None:
         """Do nothing."""
 
-    def tell(self, fact: SpanAttribute, value: str | int) -> None:
+    def set_attribute(self, fact: SpanAttribute, value: str | int) -> None:
         """Do nothing."""
 
     def fail(self) -> None:

@@ -41,7 +41,7 @@ from memnet.stores import (
     AuditLog,
     DocumentStore,
     EventStore,
-    RecordStore,
+    ItemStore,
     Vault,
     read_baseline,
     read_events,
@@ -213,7 +213,7 @@ async def _snapshots(scope: UserScope, reader: Actor, vault: Vault) -> AsyncIter
             yield (await read_snapshot(scope, conversation_id, snapshot_id, actor=reader, vault=vault)).dump()
 
 
-async def _stored(scope: UserScope, kind: ItemKind, records: RecordStore) -> AsyncIterator[bytes]:
+async def _stored(scope: UserScope, kind: ItemKind, records: ItemStore) -> AsyncIterator[bytes]:
     async for page in pages(partial(records.list, scope, kind)):
         for batch in batches(page, PARALLEL):
             for stored in await bounded(records.read, batch):

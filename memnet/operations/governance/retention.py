@@ -20,7 +20,7 @@ from memnet.operations.governance.legal_holds import hold_members, holds_coverin
 from memnet.operations.governance.retention_items import retain_events, retain_jobs, retain_snapshots
 from memnet.operations.governance.retention_run import RetentionRun, delete_expired
 from memnet.paging import bounded, rows
-from memnet.ports import StoreConflict, StoredDocument
+from memnet.ports import StoreConflict, StoredBlob
 from memnet.service import Service
 from memnet.stores import list_baselines, next_baseline, read_baseline, store_baseline
 
@@ -150,7 +150,7 @@ async def _list(run: RetentionRun) -> Mapping[str, _Stored]:
     return {doc_id: _Stored(records.get(doc_id, ()), known.get(doc_id, ())) for doc_id in records.keys() | known.keys()}
 
 
-async def _shorten(key: DocumentKey, stored: StoredDocument, head: Envelope, known: _Stored, run: RetentionRun) -> None:
+async def _shorten(key: DocumentKey, stored: StoredBlob, head: Envelope, known: _Stored, run: RetentionRun) -> None:
     tally, audit = run.report.tallies["audit"], run.service.audit
     records = sorted({*known.records, *(record["change_id"] for record in head.commit.outbox)})
     before, after = await _find(key, head, run)
@@ -199,7 +199,7 @@ async def _find(key: DocumentKey, head: Envelope, run: RetentionRun) -> tuple[Ba
             before = newer
 
 
-async def _replace(key: DocumentKey, stored: StoredDocument, head: Envelope, after: Baseline, service: Service) -> bool:
+async def _replace(key: DocumentKey, stored: StoredBlob, head: Envelope, after: Baseline, service: Service) -> bool:
     """Store the baseline; return False if another writer changed the document first.
 
     Covered records in the outbox are flushed and trimmed first: a reader of the outbox would append them again.

@@ -24,7 +24,7 @@ from memnet.operations.governance.retention_run import RetentionRun, delete_expi
 from memnet.operations.replay.unmark_job import unmark_job
 from memnet.paging import bounded, pages
 from memnet.ports import StoreConflict
-from memnet.stores import KeyRing, ListedEvent, RecordStore, read_events, unindex_events
+from memnet.stores import ItemStore, KeyRing, ListedEvent, read_events, unindex_events
 
 PAGE = 500
 ABANDONED = "UNAVAILABLE: the request that stored the snapshot did not end; the same request replays it."
@@ -80,7 +80,7 @@ async def _due_snapshot(key: ItemKey, run: RetentionRun) -> _Due | None:
     return _Due(key, stored.storage_etag)
 
 
-async def _replay(key: ItemKey, records: RecordStore) -> Replay | None:
+async def _replay(key: ItemKey, records: ItemStore) -> Replay | None:
     stored = await records.read(replay_key(key.scope, replay_id_of(key)))
     return None if stored is None else replays.load(stored.data)
 
@@ -153,7 +153,7 @@ async def _retain_conflicts(run: RetentionRun, without_replay: set[str]) -> None
         await _delete(due, ItemKind.CONFLICTS, run)
 
 
-async def _may_continue(conflict: Conflict, records: RecordStore) -> bool:
+async def _may_continue(conflict: Conflict, records: ItemStore) -> bool:
     """Return whether the conflict's replay has not ended, or can be retried."""
     stored = await records.read(replay_key(conflict.scope, conflict.replay_id))
     if stored is None:

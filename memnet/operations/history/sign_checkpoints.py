@@ -23,7 +23,7 @@ from memnet.domain.history.checkpoint import (
 from memnet.paging import bounded, rows
 from memnet.ports import StoreConflict
 from memnet.service import Service
-from memnet.stores import AuditLog, ErasureStore, RecordStore, read_stored_records
+from memnet.stores import AuditLog, ErasureStore, ItemStore, read_stored_records
 
 CHECKPOINTS_PAGE = 5000
 log = logging.getLogger(__name__)
@@ -91,7 +91,7 @@ async def _check(previous: Checkpoint | None, found: dict[DocumentKey, Envelope]
         raise broken
 
 
-async def read_newest_checkpoint(scope: UserScope, *, records: RecordStore) -> Checkpoint | None:
+async def read_newest_checkpoint(scope: UserScope, *, records: ItemStore) -> Checkpoint | None:
     """Return the newest checkpoint, its signature not verified; None if there is none.
 
     Raises:

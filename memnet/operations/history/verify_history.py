@@ -30,7 +30,7 @@ from memnet.domain.history.checkpoint_verification import (
 from memnet.domain.history.reconstruction import Rebuilding, Remains, VerifiedHistory, Visit
 from memnet.domain.sealing.sealing import DataKey
 from memnet.paging import MAX_CONCURRENCY, bounded, pages, rows
-from memnet.ports import StoredDocument
+from memnet.ports import StoredBlob
 from memnet.service import Service
 from memnet.stores import AuditLog, DocumentStore, KeyRing, list_baselines, unseal_baseline
 
@@ -173,7 +173,7 @@ async def _unsealed(change_id: str, record: Record, run: _Run) -> Record:
         return record if audit_values.is_sealed(record) else {}
 
 
-def _loaded(stored: StoredDocument | None) -> Envelope | None:
+def _loaded(stored: StoredBlob | None) -> Envelope | None:
     try:
         return envelope.load(stored.data) if stored else None
     except HistoryCorrupt:

@@ -9,7 +9,7 @@ from memnet.domain.replay import conflict as conflicts
 from memnet.domain.replay import replay as replays
 from memnet.domain.replay.conflict import conflict_key
 from memnet.domain.replay.replay import replay_key
-from memnet.stores import RecordStore
+from memnet.stores import ItemStore
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,7 +23,7 @@ class DueJob:
     """How many of its attempts were before it was last given up: they do not count against it."""
 
 
-async def find_due_job(job: Job, *, records: RecordStore) -> DueJob | None:
+async def find_due_job(job: Job, *, records: ItemStore) -> DueJob | None:
     """Return what is left of a job; None if it is finished, rests, or nothing is known of it.
 
     A reindexing has its own record, which its worker looks at. Raises HistoryCorrupt, Unavailable.

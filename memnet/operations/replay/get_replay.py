@@ -9,10 +9,10 @@ from memnet.domain.replay import conflict as conflicts
 from memnet.domain.replay import replay as replays
 from memnet.domain.replay.conflict import conflict_key
 from memnet.domain.replay.replay import PatchResult, replay_key
-from memnet.stores import RecordStore
+from memnet.stores import ItemStore
 
 
-async def get_replay(scope: UserScope, replay_id: str, *, records: RecordStore) -> dict[str, Any]:
+async def get_replay(scope: UserScope, replay_id: str, *, records: ItemStore) -> dict[str, Any]:
     """Return the replay's status and each patch's fate; of a conflict also what has become of it since.
 
     Raises InvalidIdentifier, ReplayNotFound, HistoryCorrupt, Unavailable.
@@ -25,7 +25,7 @@ async def get_replay(scope: UserScope, replay_id: str, *, records: RecordStore) 
     return {**replay.members(), "patches": patches}
 
 
-async def _fate(scope: UserScope, fate: PatchResult, records: RecordStore) -> dict[str, Any]:
+async def _fate(scope: UserScope, fate: PatchResult, records: ItemStore) -> dict[str, Any]:
     members = fate.members()
     stored = fate.conflict_id and await records.read(conflict_key(scope, fate.conflict_id))
     if not stored:

@@ -5,12 +5,12 @@ import asyncio
 from memnet.domain.core.scope import UserScope
 from memnet.domain.core.user_item import ItemKey, ItemKind
 from memnet.ports import Page
-from memnet.stores import RecordStore
+from memnet.stores import ItemStore
 
 AT_ONCE = 32
 
 
-async def list_snapshot_reads(scope: UserScope, *, limit: int, cursor: str | None, records: RecordStore) -> Page[bytes]:
+async def list_snapshot_reads(scope: UserScope, *, limit: int, cursor: str | None, records: ItemStore) -> Page[bytes]:
     """Return up to `limit` records as JSON, in the order of their times. Raises InvalidCursor, Unavailable."""
     page = await records.list(scope, ItemKind.ACCESSES, limit=limit, cursor=cursor)
     gate = asyncio.Semaphore(AT_ONCE)

@@ -6,7 +6,7 @@ from memnet.domain.replay import snapshot
 from memnet.domain.replay.snapshot import Snapshot, snapshot_key
 from memnet.domain.replay.snapshot_access_log import SnapshotAccess, access_of
 from memnet.ports import StoreConflict
-from memnet.stores import KeyRing, RecordStore, Vault
+from memnet.stores import ItemStore, KeyRing, Vault
 
 
 async def read_snapshot(
@@ -25,7 +25,7 @@ async def read_snapshot(
     return found
 
 
-async def _note(access: SnapshotAccess, records: RecordStore) -> None:
+async def _note(access: SnapshotAccess, records: ItemStore) -> None:
     try:
         await records.write(access.key, access.dump(), replaces=None)
     except StoreConflict:

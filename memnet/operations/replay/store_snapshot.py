@@ -11,7 +11,7 @@ from memnet.domain.replay import replay as replays
 from memnet.domain.replay.replay import Replay, ReplayStatus, new_replay, replay_key, requeued
 from memnet.domain.replay.snapshot import Conversation, Snapshot, load, take
 from memnet.operations.replay.send_job import send_job
-from memnet.ports import MessageQueue, StoreConflict, StoredDocument
+from memnet.ports import MessageQueue, StoreConflict, StoredBlob
 from memnet.service import Service
 from memnet.stores import KeyRing, Vault
 
@@ -78,7 +78,7 @@ async def store_snapshot(
     return _told(snapshot, queued=queued, replayed=not created)
 
 
-async def _check_same(snapshot: Snapshot, stored: StoredDocument, vault: Vault) -> None:
+async def _check_same(snapshot: Snapshot, stored: StoredBlob, vault: Vault) -> None:
     """Only the version of the profile may differ: it may change between two sendings of one conversation.
 
     Raises SnapshotExists, DecryptionFailed, VaultUnavailable, Unavailable.

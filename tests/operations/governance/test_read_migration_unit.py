@@ -8,7 +8,7 @@ import pytest
 from memnet.domain.core.scope import DocumentKey
 from memnet.operations.documents.outbox import sweep_outboxes
 from memnet.operations.governance.migrations import Depth, read_migration_unit
-from memnet.ports import StoredDocument
+from memnet.ports import StoredBlob
 from tests.operations.migration_scenario import ADMIN, AS_MADE, CONTENT, GLOBAL, OLDEST, SPLIT, TO_10, UNIT, Migrating
 from tests.operations.service_scenario import DYNAMIC, STATIC, CountingDocuments, Service
 from tests.services import service_of
@@ -249,7 +249,7 @@ class Late(CountingDocuments):
     world: Migrating
     at = 0
 
-    async def get(self, key: DocumentKey) -> StoredDocument | None:
+    async def get(self, key: DocumentKey) -> StoredBlob | None:
         found = await super().get(key)
         if key == GLOBAL and self.at:
             self.reads += 1

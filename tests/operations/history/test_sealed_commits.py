@@ -54,7 +54,7 @@ class Watch:
 
     def reads(self) -> tuple[int, int]:
         """Since the last call: how often the document was read, and the keys."""
-        found = self.calls["CountingDocuments.get"], self.calls["RecordStore.read"]
+        found = self.calls["CountingDocuments.get"], self.calls["ItemStore.read"]
         self.calls.clear()
         return found
 
