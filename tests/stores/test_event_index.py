@@ -1,4 +1,4 @@
-"""The SearchRegister."""
+"""The indexes of events: created once, found by their records, and written to together."""
 
 import asyncio
 from collections.abc import Awaitable, Callable, Sequence
@@ -19,11 +19,9 @@ from memnet.domain.events.index_layout import (
     dump_reindexing,
 )
 from memnet.operations.events.reindex_events import rebuild_index
-from memnet.ports import StoreConflict
 from memnet.stores import (
     Blobs,
     ErasureStore,
-    SearchRegister,
     count_indexed,
     ensure_index,
     find_indexes,
@@ -37,47 +35,6 @@ from tests.operations.event_scenario import TroubledIndex, TwoNumbers, World
 from tests.services import service_of
 
 OLD, NEW, LEFT = IndexVersion("old"), IndexVersion("new"), "left"
-FIRST = Layout(IndexVersion("events-1"))
-SECOND = Layout(IndexVersion("events-1"), IndexVersion("events-2", "model", 3))
-
-
-async def test_a_missing_record_is_none(register):
-    assert await register.read("tenants/t1") is None
-    assert await register.recent() is None
-
-
-async def test_a_record_is_written_over_the_one_that_was_read_alone(register):
-    tag = await register.write("rebuild", b"1", replaces=None)
-    with pytest.raises(StoreConflict):
-        await register.write("rebuild", b"2", replaces=None)
-    second = await register.write("rebuild", b"2", replaces=tag)
-    with pytest.raises(StoreConflict):
-        await register.write("rebuild", b"3", replaces=tag)
-    stored = await register.read("rebuild")
-    assert (stored.data, stored.storage_etag) == (b"2", second)
-
-
-async def test_the_layout_is_seen_at_once_by_who_wrote_it(register):
-    assert await register.recent() is None
-    tag = await register.write(LAYOUT, dump_layout(FIRST), replaces=None)
-    assert await register.recent() == FIRST
-    await register.write(LAYOUT, dump_layout(SECOND), replaces=tag)
-    assert await register.recent() == SECOND
-
-
-async def test_another_process_sees_a_layout_when_its_own_is_too_old(blobs: Blobs) -> None:
-    """The time is that of the register: one that remembers nothing, and one that remembers for good."""
-    writer = SearchRegister(blobs)
-    forgetful, stubborn = (
-        SearchRegister(blobs, fresh_seconds=0),
-        SearchRegister(blobs, fresh_seconds=9e9),
-    )
-    tag = await writer.write(LAYOUT, dump_layout(FIRST), replaces=None)
-    assert await forgetful.recent() == await stubborn.recent() == FIRST
-    await writer.write(LAYOUT, dump_layout(SECOND), replaces=tag)
-    assert await forgetful.recent() == SECOND
-    assert await stubborn.recent() == FIRST
-    assert (forgetful.fresh_seconds, stubborn.fresh_seconds) == (0, 9e9)
 
 
 async def test_the_first_index_is_made_with_the_configured_embeddings() -> None:
@@ -85,6 +42,12 @@ async def test_the_first_index_is_made_with_the_configured_embeddings() -> None:
     layout = await ensure_index(world.search, world.ids)
     assert (layout.serving.model, layout.serving.dimensions, layout.building) == ("two-numbers", 2, None)
     assert await world.index.list(layout.serving.name, None, limit=1, after=None) == []
+
+
+async def test_an_existing_index_is_kept() -> None:
+    world = World()
+    first = await ensure_index(world.search, world.ids)
+    assert await ensure_index(world.search, world.ids) == first
 
 
 async def test_many_at_once_agree_on_one_and_leave_no_other() -> None:
@@ -109,6 +72,12 @@ async def announced(world: World, layout: Layout, phase: Phase) -> None:
     record = Reindexing("r1", phase, "", "", NEW, (LEFT, OLD.name))
     await world.register.write(LAYOUT, dump_layout(layout), replaces=None)
     await world.register.write(REBUILD, dump_reindexing(record), replaces=None)
+
+
+async def test_there_is_no_index_and_nothing_to_count_before_the_first_event() -> None:
+    world = World()
+    assert await found(world) == []
+    assert await count_indexed(SCOPE, search=world.search) == 0
 
 
 async def test_there_is_one_while_nothing_is_built() -> None:
@@ -214,6 +183,11 @@ async def laid_out(layout: Layout, index: TroubledIndex | None = None) -> World:
     return world
 
 
+async def test_the_first_event_creates_the_first_index() -> None:
+    world = World()
+    assert await index_events([EVENT], search=world.search, ids=world.ids) == {EVENT.key}
+
+
 async def test_both_indexes_get_what_is_written_while_one_is_built() -> None:
     world = await laid_out(Layout(OLD, NEW))
     assert await index_events([EVENT], search=world.search, ids=world.ids) == {EVENT.key}
@@ -235,7 +209,7 @@ async def test_a_switch_to_an_index_that_was_written_as_well_does_not() -> None:
     assert await index_events([EVENT], search=world.search, ids=world.ids) == {EVENT.key}
 
 
-async def test_of_the_serving_one_and_of_the_one_being_built_and_of_none():
+async def test_events_are_deleted_from_every_index() -> None:
     world = World()
     assert await unindex_events([], search=world.search) == frozenset()
     (stored,) = await world.store("e1")
@@ -244,7 +218,9 @@ async def test_of_the_serving_one_and_of_the_one_being_built_and_of_none():
     await world.write("e2")
     layout = await world.layout()
     building = IndexVersion("events-new")
-    tag = (await world.register.read(LAYOUT)).storage_etag
+    record = await world.register.read(LAYOUT)
+    assert record is not None
+    tag = record.storage_etag
     await world.register.write(LAYOUT, dump_layout(Layout(layout.serving, building)), replaces=tag)
     # It is announced and not made yet.
     assert await unindex_events([stored.key], search=world.search) == {stored.key}
@@ -253,12 +229,12 @@ async def test_of_the_serving_one_and_of_the_one_being_built_and_of_none():
     assert stored.key.index_key not in world.index._indexes[layout.serving.name]
 
 
-async def test_what_the_index_keeps_is_told(monkeypatch):
+async def test_an_event_that_an_index_keeps_is_not_reported_as_deleted(monkeypatch: pytest.MonkeyPatch) -> None:
     world = World()
     await world.write("e1")
     (stored,) = [event for event in await world.store("e2")]
 
-    async def refuse(name, keys):
+    async def refuse(name: str, keys: Sequence[str]) -> frozenset[str]:
         return frozenset(keys)
 
     monkeypatch.setattr(world.index, "delete", refuse)
@@ -303,6 +279,20 @@ async def test_without_its_vector_an_event_is_found_by_words_and_not_complete(tr
         embedder.down = trouble == "down"
     assert await upload_events(EVENTS, [version], search=world.search) == frozenset()
     assert len(world.index._indexes[version.name]) == 2
+
+
+async def test_embeddings_are_not_requested_for_an_index_without_vectors() -> None:
+    embedder = TwoNumbers()
+    embedder.down = True
+    world = await made(PLAIN, embedder=embedder)
+    assert await upload_events(EVENTS, [PLAIN], search=world.search) == KEYS
+
+
+async def test_an_upload_while_search_is_down_is_unavailable() -> None:
+    world = await made(PLAIN)
+    world.index.down = True
+    with pytest.raises(Unavailable):
+        await upload_events(EVENTS, [PLAIN], search=world.search)
 
 
 async def test_nothing_is_complete_when_an_index_is_gone() -> None:
