@@ -4,12 +4,18 @@ from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager
 
 from memnet import clients
-from memnet.adapters.azure.blob_prerequisites import BlobAccess, ContainerPrerequisite, DeletionCheck
 from memnet.adapters.azure.key_vault import open_vault
-from memnet.adapters.azure.search_prerequisites import IndexDefinitionAccess, IndexDocumentAccess
-from memnet.adapters.azure.service_bus_prerequisites import QueuePrerequisite
+from memnet.adapters.azure.prerequisites import (
+    BlobAccess,
+    ContainerPrerequisite,
+    DeletionCheck,
+    IndexDefinitionAccess,
+    IndexDocumentAccess,
+    QueuePrerequisite,
+    SecretReading,
+    SecretWriting,
+)
 from memnet.adapters.azure.service_bus_queue import DEFAULT_TIMEOUT_SECONDS, open_client
-from memnet.adapters.azure.vault_prerequisites import SecretReading, SecretWriting
 from memnet.domain.core.job import DEAD_LETTERS, QUEUES
 from memnet.ports import Clock, Prerequisite, Prerequisites
 from memnet.settings import Settings, SettingsError

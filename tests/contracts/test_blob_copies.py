@@ -11,8 +11,8 @@ from typing import Any
 
 import pytest
 
-from memnet.adapters.azure.blob_prerequisites import DeletionCheck
 from memnet.adapters.azure.blob_storage import AzureBlobStorage, open_container
+from memnet.adapters.azure.prerequisites import DeletionCheck
 from memnet.adapters.memory.clock import FrozenClock
 from memnet.domain.core.errors import Unavailable
 from memnet.domain.core.prerequisite import PrerequisiteStatus

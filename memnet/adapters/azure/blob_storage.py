@@ -73,7 +73,6 @@ class AzureBlobStorage:
         self._timeout = timeout_seconds
 
     async def get(self, name: str, known: StoredBlob | None = None) -> StoredBlob | None:
-        """Get Blob."""
         condition: dict[str, str] = {} if known is None else {"If-None-Match": known.storage_etag}
         response = await self._send("GET", name, condition)
         if response.status_code == 200:
@@ -94,7 +93,6 @@ class AzureBlobStorage:
         metadata: Mapping[str, str] | None = None,
         known_at: datetime | None = None,
     ) -> StorageETag:
-        """Put Blob."""
         headers = {
             "Content-Type": "application/json",
             "Content-Length": str(len(data)),
@@ -114,7 +112,6 @@ class AzureBlobStorage:
     async def delete(
         self, name: str, *, tag: StorageETag | None = None, copy: str = "", known_at: datetime | None = None
     ) -> None:
-        """Delete Blob, with its snapshots."""
         place = quote(name, safe=PATH)
         if copy:
             await self._delete_copy(f"{place}?{quote(copy, safe='=:')}", known_at)
@@ -138,7 +135,6 @@ class AzureBlobStorage:
     async def list(
         self, prefix: str, *, limit: int, cursor: str | None, metadata: bool = False, copies: bool = False
     ) -> Page[ListedBlob]:
-        """List Blobs."""
         marker = None if cursor is None else cursors.decode(prefix, cursor)
         include = [*(["metadata"] if metadata else []), *(["snapshots", "versions", "deleted"] if copies else [])]
         pages: Any = self._client.list_blobs(name_starts_with=prefix, include=include, results_per_page=limit).by_page(
@@ -148,7 +144,6 @@ class AzureBlobStorage:
         return Page([_listed(row) for row in rows], cursors.encode(prefix, following) if following else None)
 
     async def list_folders(self, prefix: str, *, limit: int, cursor: str | None) -> Page[str]:
-        """List Blobs, with a delimiter."""
         listing = f"{prefix}*/"
         marker = None if cursor is None else cursors.decode(listing, cursor)
         pages: Any = self._client.walk_blobs(name_starts_with=prefix, delimiter="/", results_per_page=limit).by_page(
@@ -170,11 +165,9 @@ class AzureBlobStorage:
 
     @property
     def name(self) -> str:
-        """The container's name."""
         return str(self._client.container_name)
 
     async def ping(self) -> None:
-        """Ask whether the container can be used. Raises Unavailable."""
         if not await self.exists():
             raise Unavailable(dependency="blob_storage")
 
@@ -190,7 +183,7 @@ class AzureBlobStorage:
         return True
 
     async def create(self) -> None:
-        """Create Container; one that is there is left as it is. Raises Unavailable."""
+        """Create the container unless it exists. Raises Unavailable."""
         try:
             async with asyncio.timeout(self._timeout * OPERATION_TRIES):
                 await self._client.create_container()

@@ -61,7 +61,7 @@ class KeyVaultSecrets:
         self._timeout = timeout_seconds
 
     async def get(self, name: str, version: str | None = None) -> KeyVaultSecret | None:
-        """Read one version, or the newest; None if there is none."""
+        """Return one version, or the newest; None if there is none."""
         try:
             return await self._client.get_secret(name, version)
         except ResourceNotFoundError as error:
@@ -72,7 +72,7 @@ class KeyVaultSecrets:
         """Make a version."""
         return await self._client.set_secret(name, value, tags=tags)
 
-    async def leave_as_it_is(self, name: str, version: str) -> None:
+    async def update_nothing(self, name: str, version: str) -> None:
         """Update nothing of a version, which takes the right to write; a missing one is fine."""
         try:
             await self._client.update_secret_properties(name, version)

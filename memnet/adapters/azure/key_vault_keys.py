@@ -50,7 +50,6 @@ class KeyVaultTenantKeys:
         self._versions: OrderedDict[tuple[str, str], TenantKey] = OrderedDict()
 
     async def newest(self, tenant_id: str) -> TenantKey:
-        """Return the newest version; the first call makes one. Raises VaultUnavailable, DecryptionFailed."""
         key = await self.find_newest(tenant_id)
         if key is not None:
             return key
@@ -61,7 +60,6 @@ class KeyVaultTenantKeys:
         return self._remember_newest(tenant_id, found, asked)
 
     async def find_newest(self, tenant_id: str) -> TenantKey | None:
-        """Return the newest version; None if there is none. Raises VaultUnavailable, DecryptionFailed."""
         asked = self._clock.now()
         held = self._newest.get(tenant_id)
         if held is not None and asked - held[1] < FRESH:
@@ -71,7 +69,6 @@ class KeyVaultTenantKeys:
         return None if found is None else self._remember_newest(tenant_id, found, asked)
 
     async def version(self, tenant_id: str, version: str) -> TenantKey:
-        """Return one version. Raises DecryptionFailed if there is none, VaultUnavailable."""
         held = self._versions.get((tenant_id, version))
         if held is not None:
             return held
@@ -92,7 +89,6 @@ class KeyVaultTenantKeys:
         return self._remember_newest(tenant_id, made, asked)
 
     async def ping(self) -> None:
-        """Ask for a secret that may be missing. Raises VaultUnavailable."""
         async with self._secrets.bounded():
             await self._secrets.get(PING)
 

@@ -33,7 +33,6 @@ class KeyVaultSigningKeys:
         self._newest: tuple[SigningKey, datetime] | None = None
 
     async def newest(self) -> SigningKey:
-        """Return the newest version; the first call makes one. Raises VaultUnavailable, DecryptionFailed."""
         asked = self._clock.now()
         if self._newest is not None and asked - self._newest[1] < FRESH:
             return self._newest[0]
@@ -46,7 +45,6 @@ class KeyVaultSigningKeys:
         return self._remember(found, asked)
 
     async def public_keys(self) -> Sequence[PublicKey]:
-        """Return the public halves of all enabled versions. Raises VaultUnavailable, DecryptionFailed."""
         async with self._secrets.bounded():
             listed = sorted(await self._secrets.versions(self._name), key=_age)
             enabled = [found.version for found in listed if found.enabled and is_version(found.version)]

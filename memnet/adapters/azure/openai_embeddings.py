@@ -38,7 +38,7 @@ class OpenAIEmbedder:
         self.dimensions = dimensions
 
     async def embed(self, texts: Sequence[str]) -> Sequence[Sequence[float]]:
-        """Return one vector per text, in batches. Raises Unavailable, also for an answer that cannot be used."""
+        """Return one vector per text, in batches. Raises Unavailable, also for an unusable response."""
         vectors: list[Sequence[float]] = []
         for start in range(0, len(texts), BATCH):
             # The API refuses an empty text.

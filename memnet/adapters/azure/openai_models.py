@@ -144,7 +144,7 @@ class OpenAIModels:
         self._clock = clock
 
     async def answer(self, request: ModelRequest) -> ModelAnswer:
-        """Ask one after the other; those that just failed, only when no other answers. Raises Unavailable."""
+        """Ask the models in order; those that have just failed come last. Raises Unavailable."""
         deadline = asyncio.get_running_loop().time() + self._budget
         try:
             async with asyncio.timeout_at(deadline):

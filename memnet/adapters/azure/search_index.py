@@ -71,32 +71,27 @@ class SearchEventIndex:
         self._backoff = backoff_seconds
 
     def new_name(self, suffix: str) -> str:
-        """Return the name for a new index."""
         return f"{self._prefix}-{suffix}"
 
     async def create(self, version: IndexVersion) -> None:
-        """Create the index; the same definition over one that is there changes nothing. Raises Unavailable."""
+        """Create the index; repeating the same definition changes nothing. Raises Unavailable."""
         await self._bounded(self._client.create_or_update_index(definition(version, self._encryption_key)))
 
     async def matches(self, version: IndexVersion) -> bool:
-        """Compare the index's definition with this version's. Raises IndexMissing, Unavailable."""
         wanted = definition(version, self._encryption_key)
         return is_definition(await self._bounded(self._client.get_index(version.name)), wanted)
 
     async def drop(self, name: str) -> None:
-        """Remove the index. Raises Unavailable."""
         try:
             await self._bounded(self._client.delete_index(name))
         except IndexMissing:
             return
 
     async def upload(self, name: str, documents: Sequence[IndexDocument]) -> frozenset[str]:
-        """Add or replace documents. Raises IndexMissing, Unavailable."""
         actions = [{"@search.action": "upload", **document.fields()} for document in documents]
         return await self._index(name, actions)
 
     async def delete(self, name: str, keys: Sequence[str]) -> frozenset[str]:
-        """Remove documents. Raises IndexMissing, Unavailable."""
         return await self._index(name, [{"@search.action": "delete", "id": key} for key in keys])
 
     async def search(self, name: str, query: EventQuery, vector: Vector | None) -> Hits:
@@ -122,7 +117,6 @@ class SearchEventIndex:
         return _hits(found, query)
 
     async def list(self, name: str, tenant_id: str | None, *, limit: int, after: str | None) -> Sequence[EventHit]:
-        """List documents in the order of their keys. Raises IndexMissing, Unavailable."""
         parts = [] if tenant_id is None else [f"tenant_id eq {quote(tenant_id)}"]
         return await self._list(name, parts, limit, after)
 
@@ -139,7 +133,6 @@ class SearchEventIndex:
         return [hit for hit in found if after is None or hit.key > after][:limit]
 
     async def ping(self) -> None:
-        """Ask for the names of the indexes. Raises Unavailable."""
         url = f"/indexes?$select=name&api-version={API_VERSION}"
         await self._bounded(self._send(HttpRequest("GET", url)))
 

@@ -11,7 +11,6 @@ class FrozenClock:
         self._now = start
 
     def now(self) -> datetime:
-        """Return the time it was set to."""
         return self._now
 
     def advance(self, step: timedelta) -> None:

@@ -21,7 +21,7 @@ class ScriptedModels:
         self.asked: list[ModelRequest] = []
 
     async def answer(self, request: ModelRequest) -> ModelAnswer:
-        """Return the next answer, or raise it."""
+        """Return the next completion, or raise it."""
         await asyncio.sleep(0)
         self.asked.append(request)
         if not self._answers:

@@ -19,12 +19,10 @@ class MemoryPrerequisite:
         self.refuses = False
 
     async def check(self) -> Finding:
-        """Tell."""
         await asyncio.sleep(0)
         return Finding(self._subject, self.standing, creatable=self._creatable)
 
     async def create(self) -> None:
-        """Be ready from now on. Raises Unavailable."""
         await asyncio.sleep(0)
         if self.refuses:
             raise Unavailable(dependency="blob_storage")

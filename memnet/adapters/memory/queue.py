@@ -26,7 +26,6 @@ class MemoryQueue:
     """The MessageQueue port for tests, and its other end: `receive`, `complete`, `abandon` and `bury`."""
 
     def __init__(self, clock: Clock) -> None:
-        """Start empty."""
         self._clock = clock
         self._messages: list[_Message] = []
         self._seen: dict[str, datetime] = {}
@@ -38,7 +37,6 @@ class MemoryQueue:
         """Set it to False, and every call of the port fails."""
 
     async def send(self, job: Job, *, attempt: int = 0, due: datetime | None = None) -> None:
-        """Take a job; the same job and attempt within ten minutes is dropped. Raises Unavailable."""
         await self.ping()
         name, now = message_id(job, attempt), self._clock.now()
         if now - self._seen.get(name, now - WINDOW) < WINDOW:
@@ -61,7 +59,6 @@ class MemoryQueue:
         return len(theirs) + len(dead) + len(letters)
 
     async def ping(self) -> None:
-        """Do nothing. Raises Unavailable."""
         await asyncio.sleep(0)
         if not self.available:
             raise Unavailable(dependency="service_bus")

@@ -16,17 +16,14 @@ class MemorySigningKeys:
         self._versions: list[SigningKey] = []
 
     async def newest(self) -> SigningKey:
-        """Return the newest version; the first call makes one."""
         await asyncio.sleep(0)
         return self._versions[-1] if self._versions else self._add()
 
     async def public_keys(self) -> Sequence[PublicKey]:
-        """Return the public halves, the oldest first."""
         await asyncio.sleep(0)
         return [key.public for key in self._versions]
 
     async def rotate(self) -> SigningKey:
-        """Make a new version and return it."""
         await asyncio.sleep(0)
         return self._add()
 

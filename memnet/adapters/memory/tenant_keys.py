@@ -16,16 +16,13 @@ class MemoryTenantKeys:
         self._versions: dict[str, list[TenantKey]] = {}
 
     async def newest(self, tenant_id: str) -> TenantKey:
-        """Return the newest version; the first call makes one."""
         return await self.find_newest(tenant_id) or self._add(tenant_id)
 
     async def find_newest(self, tenant_id: str) -> TenantKey | None:
-        """Return the newest version; None if there is none."""
         await asyncio.sleep(0)
         return self._versions[tenant_id][-1] if tenant_id in self._versions else None
 
     async def version(self, tenant_id: str, version: str) -> TenantKey:
-        """Return one version. Raises DecryptionFailed."""
         await asyncio.sleep(0)
         for key in self._versions.get(tenant_id, ()):
             if key.version == version:
@@ -33,12 +30,10 @@ class MemoryTenantKeys:
         raise DecryptionFailed()
 
     async def rotate(self, tenant_id: str) -> TenantKey:
-        """Make a new version and return it."""
         await asyncio.sleep(0)
         return self._add(tenant_id)
 
     async def ping(self) -> None:
-        """Answer."""
         await asyncio.sleep(0)
 
     def _add(self, tenant_id: str) -> TenantKey:

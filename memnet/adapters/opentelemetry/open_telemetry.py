@@ -61,19 +61,16 @@ class OpenTelemetrySpan:
     """The Span port."""
 
     def __init__(self, span: trace.Span) -> None:
-        """Wrap a span that has begun."""
         self._span = span
 
     def rename(self, name: str) -> None:
-        """Name it."""
         self._span.update_name(name)
 
     def set_attribute(self, fact: SpanAttribute, value: str | int) -> None:
-        """Set an attribute."""
         self._span.set_attribute(_ATTRIBUTES[fact], value)
 
     def fail(self) -> None:
-        """Set its status, without a description."""
+        """Set the status without a description, which could quote an exception."""
         self._span.set_status(StatusCode.ERROR)
 
 
@@ -90,13 +87,11 @@ class OpenTelemetry:
         self._write = {metric.name: self._instrument(meter, metric) for metric in METRICS}
 
     def record(self, metric: Metric, value: float, **labels: str) -> None:
-        """Record one value. Raises ValueError for other labels than the metric's."""
         if len(labels) != len(metric.labels) or not all(name in labels for name in metric.labels):
             raise ValueError(f"{metric.name} takes the labels {metric.labels}")
         self._write[metric.name](value, labels)
 
     def span(self, name: str, kind: SpanKind, parent: str | None = None) -> AbstractContextManager[Span]:
-        """Begin a span, below `parent`, else below the one under way."""
         return self._span(name, kind, None if parent is None else _PROPAGATOR.extract({_TRACEPARENT: parent}))
 
     @contextmanager
@@ -107,13 +102,11 @@ class OpenTelemetry:
             yield OpenTelemetrySpan(span)
 
     def traceparent(self) -> str | None:
-        """Write the span under way."""
         carrier: dict[str, str] = {}
         _PROPAGATOR.inject(carrier)
         return carrier.get(_TRACEPARENT)
 
     def trace_id(self) -> str | None:
-        """Return the trace under way as 32 hexadecimal digits."""
         found = trace.get_current_span().get_span_context()
         return trace.format_trace_id(found.trace_id) if found.is_valid else None
 

@@ -20,7 +20,6 @@ class BackgroundTasks:
         self._tasks: set[asyncio.Task[None]] = set()
 
     def start(self, name: str, work: Coroutine[Any, Any, None]) -> None:
-        """Run `work` soon; its failure is logged under `name`, never raised."""
         task = asyncio.create_task(self._run(name, work), name=name)
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)

@@ -27,7 +27,6 @@ class ProcessDataKeyCache:
     """The DataKeyCache port: least recently used keys, bounded by number. One event loop uses it: no lock."""
 
     def __init__(self, clock: Clock, *, lifetime: timedelta = LIFETIME, max_keys: int = 10_000) -> None:
-        """Start empty."""
         self._clock = clock
         self._lifetime = lifetime
         self._max_keys = max_keys
@@ -35,15 +34,12 @@ class ProcessDataKeyCache:
         """By user and key id; the current key of a user is also stored under None."""
 
     def current(self, scope: UserScope) -> DataKey | None:
-        """Return the user's current key while it is young enough."""
         return self._find((scope, None))
 
     def find(self, scope: UserScope, key_id: str) -> DataKey | None:
-        """Return one of the user's keys while it is young enough."""
         return self._find((scope, key_id))
 
     def remember(self, scope: UserScope, key: DataKey, *, is_current: bool) -> None:
-        """Keep a key from now on, and drop the least recently used ones over the bound."""
         for name in (key.key_id, None) if is_current else (key.key_id,):
             self._known[scope, name] = _Known(key, self._clock.now())
             self._known.move_to_end((scope, name))
@@ -51,7 +47,6 @@ class ProcessDataKeyCache:
             self._known.popitem(last=False)
 
     def forget(self, scope: UserScope) -> None:
-        """Drop all keys of a user."""
         for name in [name for name in self._known if name[0] == scope]:
             del self._known[name]
 

@@ -39,7 +39,6 @@ class LocalEmbedder:
         self._encode: Callable[[list[str]], Any] | None = None
 
     async def embed(self, texts: Sequence[str]) -> Sequence[Sequence[float]]:
-        """Return one vector of length 1 per text."""
         loop = asyncio.get_running_loop()
         vectors: list[list[float]] = []
         for start in range(0, len(texts), BATCH):

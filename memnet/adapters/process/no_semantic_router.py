@@ -7,5 +7,4 @@ class NoSemanticRouter:
     """Has no ranking to give."""
 
     async def score(self, text: str, candidates: Sequence[str]) -> Sequence[float] | None:
-        """Return None."""
         return None

@@ -31,13 +31,10 @@ class NoTelemetry:
         """Do nothing."""
 
     def span(self, name: str, kind: SpanKind, parent: str | None = None) -> AbstractContextManager[Span]:
-        """Return the one step there is."""
         return _NOTHING
 
     def traceparent(self) -> str | None:
-        """Return None."""
         return None
 
     def trace_id(self) -> str | None:
-        """Return None."""
         return None

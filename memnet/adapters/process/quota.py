@@ -58,7 +58,6 @@ class ProcessCounters(Storage):
         return count + amount
 
     async def get(self, key: str) -> int:
-        """Return the count of the key's open window; 0 if there is none."""
         now = self._clock.now().timestamp()
         return sum(w[key][0] for w in self._windows.values() if key in w and w[key][1] > now)
 
@@ -68,7 +67,6 @@ class ProcessCounters(Storage):
         return max([now, *(w[key][1] for w in self._windows.values() if key in w)])
 
     async def check(self) -> bool:
-        """Return True: a dict is always there."""
         return True
 
     async def reset(self) -> int | None:
@@ -96,14 +94,12 @@ class LimitsQuota:
         self._paused_until = 0.0
 
     async def take(self, scope: UserScope, principal: str) -> None:
-        """Count one request against both. Raises QuotaExceeded with `retry_after` in whole seconds."""
         await self._take(
             (self._per_user, "user", scope.tenant_id, scope.user_id),
             (self._per_principal, "principal", scope.tenant_id, principal),
         )
 
     async def take_of_principal(self, tenant_id: str, principal: str) -> None:
-        """Count one request against the principal alone. Raises QuotaExceeded as `take` does."""
         await self._take((self._per_principal, "principal", tenant_id, principal))
 
     async def _take(self, *counted: tuple[limits.RateLimitItem, str, str, str]) -> None:

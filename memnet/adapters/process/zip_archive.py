@@ -38,7 +38,6 @@ class ZipArchiveWriter:
         self._archive = archive
 
     async def write(self, name: str, parts: AsyncIterable[bytes]) -> None:
-        """Add a file. Raises OSError."""
         info = ZipInfo(name, EPOCH)
         info.compress_type, info.create_system, info.external_attr = ZIP_STORED, 3, 0o600 << 16
         with self._archive.open(info, "w", force_zip64=True) as member:
@@ -74,7 +73,6 @@ class ZipArchiveReader:
             refuse("its files are together larger than itself")
 
     async def read(self, name: str) -> AsyncIterator[bytes]:
-        """Yield a file in chunks. Raises ArchiveInvalid, OSError."""
         try:
             with self._archive.open(self._infos[name]) as member:
                 while chunk := await asyncio.to_thread(member.read, CHUNK):
