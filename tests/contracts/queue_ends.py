@@ -19,7 +19,7 @@ from memnet.domain.core.job import DEAD_LETTERS, QUEUES, Job, JobKind, load, mes
 from memnet.ports import MessageQueue
 
 WAIT = 10.0
-A_MOMENT = 0.7
+A_MOMENT = 0.4
 """Seconds after which nothing more is expected; what is, comes within milliseconds."""
 TESTS = 20
 

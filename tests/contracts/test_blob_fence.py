@@ -41,7 +41,7 @@ class TickingServer(ScriptedServer):
     async def serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         write = writer.write
 
-        def late(data: bytes) -> None:
+        def late(data: bytes | bytearray | memoryview) -> None:
             self.clock.advance(STEP)
             write(data)
 
@@ -174,8 +174,8 @@ async def test_what_an_erasure_sends_is_dated_when_it_was_known_to_be_right() ->
         stores, known_at = stores_over(blobs), server.clock.now() - timedelta(minutes=7)
         found = Found(document_of(ONE).blob_name, StorageETag('"0x1"'))
         await stores.storage.delete(ONE, found, known_at=known_at)
-        tombstone = {"replaces": StorageETag('"0x1"'), "known_at": known_at}
-        await stores.documents.put(document_of(ONE), DATA, SUMMARY, **tombstone)
+        tag = StorageETag('"0x1"')
+        await stores.documents.put(document_of(ONE), DATA, SUMMARY, replaces=tag, known_at=known_at)
         assert [method for method, _ in asked(server)] == ["DELETE", "PUT"]
         for _, headers, _ in server.asked:
             assert parsedate_to_datetime(headers["x-ms-date"]) == known_at

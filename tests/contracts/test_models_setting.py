@@ -48,6 +48,9 @@ def test_what_is_no_list_of_providers_is_told(text: str, told: str) -> None:
     assert raised.value.__cause__ is None
 
 
+STYLES: tuple[object, ...] = ("", "completions", None, 5, [])
+
+
 @pytest.mark.parametrize(
     ("name", "value"),
     [
@@ -57,7 +60,7 @@ def test_what_is_no_list_of_providers_is_told(text: str, told: str) -> None:
         *(("model", value) for value in (None, 5, "", " ", "x" * 201)),
         *(("key", value) for value in (5, "", f"{KEY}\n", f"{KEY} x", f"ä{KEY}")),
         *(("timeout_seconds", value) for value in (0, -1, 3601, True, "30", None, float("inf"), float("nan"))),
-        *(("style", value) for value in ("", "completions", None, 5, [])),
+        *(("style", value) for value in STYLES),
     ],
 )
 def test_a_member_that_cannot_be_used_is_told_without_its_value(name: str, value: Any) -> None:

@@ -79,10 +79,11 @@ async def test_reads_go_side_by_side_but_not_all_at_once() -> None:
             finally:
                 self.now -= 1
 
-    service = Service(audit=Watched())
+    audit = Watched()
+    service = Service(audit=audit)
     await service.count_up(50)
     await records_of(service, 1, 50)
-    assert service.audit.most == MAX_CONCURRENCY
+    assert audit.most == MAX_CONCURRENCY
 
 
 @pytest.mark.parametrize("damage", [None, b"", b"{", b"\xff\xff", b"[]", b'{"a": 1}', b'{"b":1,"a":2}'])

@@ -1,7 +1,7 @@
 """The EventStore."""
 
-from collections.abc import Callable
 from datetime import UTC, datetime
+from functools import partial
 from typing import Any
 
 import pytest
@@ -9,8 +9,9 @@ import pytest
 from memnet.domain.core.errors import InvalidCursor
 from memnet.domain.core.scope import UserScope
 from memnet.domain.events.event import EventKey
-from memnet.ports import Page, StoreConflict
-from memnet.stores import EventStore, Marked, read_events
+from memnet.paging import rows
+from memnet.ports import StoreConflict
+from memnet.stores import EventStore, read_events
 from tests.memory_blobs import storage_of
 from tests.operations.event_scenario import World
 
@@ -19,24 +20,12 @@ KEY = EventKey(SCOPE, "evt_01")
 DATA = '{"digest":"naïve 文档 🙂"}'.encode()
 
 
-async def pages(turn: Callable[[str | None], Page[EventKey] | Page[Marked]]) -> list[EventKey | Marked]:
-    found: list[EventKey | Marked] = []
-    cursor: str | None = None
-    while True:
-        page = await turn(cursor)  # type: ignore[misc]
-        found += page.items
-        cursor = page.next_cursor
-        if cursor is None:
-            return found
-
-
 async def listed(events: EventStore, tenant_id: str | None, limit: int = 2) -> list[EventKey]:
-    return await pages(lambda cursor: events.list(tenant_id, limit=limit, cursor=cursor))
+    return [key async for key in rows(partial(events.list, tenant_id), limit)]
 
 
 async def marked(events: EventStore, limit: int = 2) -> list[tuple[EventKey, str]]:
-    found = await pages(lambda cursor: events.list_marked(limit=limit, cursor=cursor))
-    return [(mark.key, mark.mark_id) for mark in found]
+    return [(mark.key, mark.mark_id) async for mark in rows(events.list_marked, limit)]
 
 
 async def test_a_missing_event_is_none(events: Any) -> None:
@@ -129,10 +118,10 @@ async def test_lists_of_one_user_say_since_when(events: Any) -> None:
             await events.create(EventKey(scope, event_id), DATA)
             await events.mark(EventKey(scope, event_id), "m")
     for limit in (1, 2, 100):
-        rows = await pages(lambda cursor, n=limit: events.list_of_user(SCOPE, limit=n, cursor=cursor))
-        assert [row.key for row in rows] == [EventKey(SCOPE, event_id) for event_id in "abc"]
-        assert all(row.since > datetime(2020, 1, 1, tzinfo=UTC) for row in rows)
-        marks = await pages(lambda cursor, n=limit: events.list_marked_of_user(SCOPE, limit=n, cursor=cursor))
+        found = [row async for row in rows(partial(events.list_of_user, SCOPE), limit)]
+        assert [row.key for row in found] == [EventKey(SCOPE, event_id) for event_id in "abc"]
+        assert all(row.since > datetime(2020, 1, 1, tzinfo=UTC) for row in found)
+        marks = [mark async for mark in rows(partial(events.list_marked_of_user, SCOPE), limit)]
         assert [mark.key for mark in marks] == [EventKey(SCOPE, event_id) for event_id in "abc"]
     cursor = (await events.list_of_user(SCOPE, limit=1, cursor=None)).next_cursor
     with pytest.raises(InvalidCursor):

@@ -315,7 +315,7 @@ async def test_keys_that_do_not_open_are_not_replaced() -> None:
 async def test_a_store_that_never_shows_the_winner_is_unavailable() -> None:
     world = VaultWorld()
     world.records.fate = lambda key: "repeated"
-    world.records.read = nothing  # type: ignore[method-assign, assignment]
+    world.records.read = nothing  # type: ignore[method-assign]
     with pytest.raises(Unavailable):
         await KeyRing(world.vault).seal(KEY, b"x")
     assert world.steps.seen == ["write keys"] * ATTEMPTS

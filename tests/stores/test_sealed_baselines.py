@@ -21,7 +21,7 @@ SECRET = "My door code is 4711-quokka."
 def audit(audit: AuditLog, records: ItemStore) -> AuditLog:
     """An empty AuditLog whose keys stand in either store, and whose tenant's key is in memory."""
     ids = RandomIds()
-    audit.vault = Vault(records, MemoryTenantKeys(ids), ids, SystemClock())  # type: ignore[misc]
+    audit.vault = Vault(records, MemoryTenantKeys(ids), ids, SystemClock())
     return audit
 
 

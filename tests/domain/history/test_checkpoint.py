@@ -132,7 +132,7 @@ def test_a_white_space_more_is_no_head() -> None:
         [entry(3, "d1", record_hash="other"), entry(1, "d2")],
     ],
 )
-def test_what_lies_behind_a_head_is_named(now: Any) -> None:  # type: ignore[no-untyped-def]
+def test_what_lies_behind_a_head_is_named(now: Any) -> None:
     broken = find_regression(signed(None, entry(3, "d1"), entry(1, "d2")), now)
     assert broken is not None
     assert broken.details["change_id"] == "d1-000000000003"

@@ -47,12 +47,12 @@ HEADS = chain((entry(1),), (entry(2), entry(1, "d2")), (entry(4), entry(1, "d2")
 HISTORIES = [history(1, 5), history(1, 1, "d2")]
 
 
-def checked(lying: list[StoredCheckpoint], histories: list[VerifiedHistory] | None = None, **members: Any) -> Any:  # type: ignore[no-untyped-def]
+def checked(lying: list[StoredCheckpoint], histories: list[VerifiedHistory] | None = None, **members: Any) -> Any:
     given = {"public_keys": KEYS, **members}
     return check_checkpoints(SCOPE, lying, HISTORIES if histories is None else histories, **given)
 
 
-def faults(lying: list[StoredCheckpoint], histories: list[VerifiedHistory] | None = None, **members: Any) -> Any:  # type: ignore[no-untyped-def]
+def faults(lying: list[StoredCheckpoint], histories: list[VerifiedHistory] | None = None, **members: Any) -> Any:
     heads, found = checked(lying, histories, **members)
     return heads.fault, [one.fault for one in found]
 

@@ -69,7 +69,7 @@ async def test_a_cursor_of_another_search_is_refused() -> None:
     cursor = (await world.find("memory", top=1)).next_cursor
     assert cursor is not None
     for members in ({"scope": OTHERS[0]}, {"text": "other"}, {"top": 2}, {"service": "a"}):
-        query = replace(EventQuery(scope=SCOPE, text="memory", top=1), **members)  # type: ignore[arg-type]
+        query = replace(EventQuery(scope=SCOPE, text="memory", top=1), **members)
         with pytest.raises(InvalidCursor):
             await search_events(query, cursor=cursor, search=world.search)
 

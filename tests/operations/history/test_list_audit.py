@@ -162,7 +162,9 @@ async def test_an_audit_that_does_not_answer_is_unavailable(filled: Any) -> None
 
 
 @pytest.mark.parametrize("number", range(1, 5))
-async def test_records_that_are_removed_while_they_are_listed_are_left_out(number: Any) -> None:
+async def test_records_that_are_removed_while_they_are_listed_are_left_out(
+    number: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
     world = retention_scenario.RetentionWorld()
     await world.create_project()
     for summary in "bcd":
@@ -170,15 +172,15 @@ async def test_records_that_are_removed_while_they_are_listed_are_left_out(numbe
     await world.sweep()
     read, calls = world.audit.read, 0
 
-    async def meanwhile(scope: Any, change: Any) -> Any:
+    async def meanwhile(scope: UserScope, change: str) -> bytes | None:
         nonlocal calls
         calls += 1
         if calls == number:
-            world.audit.read = read
+            monkeypatch.undo()
             await retain(world, ALPHA, 3)
         return await read(scope, change)
 
-    world.audit.read = meanwhile
+    monkeypatch.setattr(world.audit, "read", meanwhile)
     page = await list_audit(
         SCOPE,
         service_of(documents=world.documents, audit=world.audit),

@@ -231,7 +231,7 @@ async def test_what_it_keeps_does_not_grow_with_the_number_of_changes(filled: An
     """One version at a time, and no more records than one window reads."""
     await filled.count_up(100, key=GAMMA)
     filled.audit.calls.clear()
-    most = Counter()
+    most: Counter[str] = Counter()
 
     def begin(doc_id: Any, key: Any) -> Any:
         before, taken = filled.audit.calls["read"], itertools.count(1)

@@ -67,7 +67,7 @@ async def test_who_fails_does_not_stop_the_others(world: Any, caplog: pytest.Log
         assert await world.sign_all() == SignReport(users=3, signed=1, postponed=1, broken=1)
     [told] = caplog.records
     assert told.getMessage() == "history_verification_failed"
-    assert told.user == USERS[0].prefix
+    assert vars(told)["user"] == USERS[0].prefix
     world.records.fate = lambda key: None
     assert await world.sign_all() == SignReport(users=3, signed=1, unchanged=1, broken=1)
 
@@ -78,7 +78,7 @@ async def test_a_user_whose_documents_are_all_gone_is_noticed(world: Any, caplog
         await world.put_back(document(USERS[1], name), None)
     with caplog.at_level(logging.ERROR):
         assert await world.sign_all() == SignReport(users=3, unchanged=2, broken=1)
-    assert [told.user for told in caplog.records] == [USERS[1].prefix]
+    assert [vars(logged)["user"] for logged in caplog.records] == [USERS[1].prefix]
 
 
 async def test_without_a_key_it_says_so_before_it_looks(world: Any) -> None:
@@ -118,11 +118,9 @@ async def test_what_is_no_head_of_this_place_is_told(world_read: Any, damage: An
     other = HeadWorld()
     await other.count_up(1, type(ALPHA)(UserScope("t1", "u2"), "projects", "alpha.json"))
     await other.sign(UserScope("t1", "u2"))
-    data, place = {
-        "nonsense": (b"{}", 1),
-        "another number": ((await world_read.newest()).data, 2),
-        "another user": ((await other.newest(UserScope("t1", "u2"))).data, 1),
-    }[damage]
+    own, another = await world_read.newest(), await other.newest(UserScope("t1", "u2"))
+    assert another is not None
+    data, place = {"nonsense": (b"{}", 1), "another number": (own.data, 2), "another user": (another.data, 1)}[damage]
     world_read.records.tamper(checkpoint_key(SCOPE, place), data)
     with pytest.raises(HistoryCorrupt) as raised:
         await world_read.newest()

@@ -24,7 +24,7 @@ from tests.operations.service_scenario import ALPHA, SCOPE
 @pytest.fixture
 async def world() -> AsyncIterator[Any]:
     """Alpha with five changes and beta with two; heads after alpha's second, third and fifth."""
-    made = HeadWorld()
+    made: Any = HeadWorld()
     await made.changed(BETA, 2)
     made.alpha = []
     for times in (2, 1, 2):
@@ -175,6 +175,7 @@ async def test_a_baseline_that_was_made_up_in_a_signed_place_is_named(world: Any
     await retain(world, ALPHA, 5)
     head = await world.head()
     stored = await read_baseline(SCOPE, head.doc_id, audit=world.audit)
+    assert stored is not None
     forged = replace(stored, content={**stored.content, "summary": "forged"})
     await world.audit.delete_baseline(SCOPE, head.change_id(5))
     if sealed:

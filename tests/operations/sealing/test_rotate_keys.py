@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from memnet.adapters.memory.tenant_keys import MemoryTenantKeys
+from memnet.adapters.process.background import BackgroundTasks
 from memnet.domain.core.errors import DecryptionFailed, HistoryCorrupt, InvalidIdentifier, Unavailable, VaultUnavailable
 from memnet.domain.core.scope import UserScope
 from memnet.domain.core.user_item import ItemKey
@@ -179,7 +180,7 @@ async def test_after_a_loss_that_is_accepted_the_user_can_be_written_for_again()
     world = ErasureWorld(services)
     made = await world.patch(U1, "before")
     after = replace(services.vault, keys=MemoryTenantKeys(services.ids), cache=None)
-    services.audit.vault = after  # type: ignore[misc]
+    services.audit.vault = after
     with pytest.raises(DecryptionFailed):
         await world.patch(U1, "refused", IfMatch(made.etag))
     with pytest.raises(DecryptionFailed):
@@ -189,6 +190,7 @@ async def test_after_a_loss_that_is_accepted_the_user_can_be_written_for_again()
     )
     changed = await world.patch(U1, "after", IfMatch(made.etag))
     assert changed.sequence == 2
+    assert isinstance(services.background, BackgroundTasks)
     await services.background.drain()
     # What the lost key sealed stays closed, and is not taken for something else.
     with pytest.raises(HistoryCorrupt) as refusal:
@@ -224,7 +226,7 @@ async def test_a_vault_that_fails_on_the_way_stops_it() -> None:
     sealed = await sealed_for(world, USERS)
     rotate = world.keys.rotate
 
-    async def rotate_then_fail(tenant_id: str) -> Any:  # type: ignore[no-untyped-def]
+    async def rotate_then_fail(tenant_id: str) -> Any:
         made = await rotate(tenant_id)
         world.keys.down = True
         return made
