@@ -42,4 +42,4 @@ async def _run(operation: Callable[[Service], Awaitable[T]], found: Settings) ->
 def _settings() -> Settings:
     """MEMNET_STORAGE_URL and the like, or what the local stack that runs here says of itself."""
     found = settings.load_storage()
-    return found if found is not None else settings.load_beside(local_stack.find().get("environment", {}))
+    return found if found is not None else settings.load_for(local_stack.find().get("environment", {}))

@@ -64,14 +64,15 @@ from memnet.stores import (
 )
 
 DRAIN_SECONDS = 10.0
-"""How long a stopping process waits for its background work; what is left, a sweep finishes."""
+"""How long a stopping process waits for its background work; a sweep completes the rest."""
 
 
 @asynccontextmanager
 async def open_telemetry(settings: Settings, part: str) -> AsyncIterator[Telemetry]:
-    """Yield the telemetry of a process that is a `part` of the service; leaving delivers what is left.
+    """Yield the telemetry of a process, a `part` of the service. Leaving the context delivers what is pending.
 
-    Raises SettingsError before anything is opened to the outside. The command uses none.
+    Raises:
+        SettingsError: Before any connection is opened.
     """
     async with AsyncExitStack() as stack:
         yield await clients.enter_telemetry(stack, settings, SystemClock(), RandomIds(), part)
@@ -79,9 +80,12 @@ async def open_telemetry(settings: Settings, part: str) -> AsyncIterator[Telemet
 
 @asynccontextmanager
 async def connect(settings: Settings, telemetry: Telemetry | None = None) -> AsyncIterator[Service]:
-    """Yield the services on Azure (or its local stand-ins); nothing is sent before the first call.
+    """Yield the service on Azure or its emulators; nothing is sent before the first call.
 
-    Raises SettingsError and CatalogError before anything is opened to the outside. Leaving drains the background work.
+    Leaving the context drains the background work.
+
+    Raises:
+        SettingsError, CatalogError: Before any connection is opened.
     """
     catalog = load_catalog(
         settings.profiles_dir,
@@ -214,7 +218,7 @@ def open_archive(path: Path) -> AbstractContextManager[ArchiveReader]:
 
 
 def _data_key_cache(settings: Settings, clock: Clock) -> DataKeyCache:
-    """None of its keys outlives the fence of an erasure that began while it was remembered: see LIFETIME."""
+    """Return a cache whose keys expire before the fence of an erasure that began meanwhile is lifted: see LIFETIME."""
     return ProcessDataKeyCache(
         clock, lifetime=min(LIFETIME, timedelta(seconds=settings.erasure_quiescence_seconds / 2))
     )
@@ -227,7 +231,7 @@ def _semantic_router(embedder: Embedder | None, settings: Settings) -> SemanticR
 
 
 def _measure(telemetry: Telemetry, catalog: Catalog, key: DocumentKey, summary: DocumentSummary) -> None:
-    """Record how full a document is that was written, for every binding through which it may be written and read."""
+    """Record the size of a written document relative to the limit of each binding that covers it."""
     for rules in catalog.covering(key):
         binding = rules.binding
         telemetry.record(

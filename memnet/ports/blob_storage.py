@@ -17,8 +17,8 @@ from memnet.domain.documents.envelope import DocumentView
 class StoreConflict(Exception):
     """The precondition of a conditional write does not hold.
 
-    It says nothing about the outcome of the request: the retry of a client library reports it also for a write that an
-    earlier try applied. Read the blob and decide again.
+    It does not prove that the write was refused: a client library that retries reports it for a write that an earlier
+    try applied. Read the blob and decide again.
     """
 
 
@@ -31,7 +31,7 @@ class StoredBlob:
 
     @cached_property
     def view(self) -> DocumentView | None:
-        """What clients see of a document's blob, computed once; None for a deleted document. Raises HistoryCorrupt."""
+        """The client's view of a document's blob, computed once; None if deleted. Raises HistoryCorrupt."""
         return envelope.view(envelope.load(self.data))
 
 

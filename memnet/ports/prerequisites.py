@@ -8,7 +8,7 @@ from memnet.domain.core.prerequisite import Finding
 
 
 class Prerequisite(Protocol):
-    """Something that has to be there, or a right to something that is."""
+    """Something that must exist, or a right that the identity must have."""
 
     async def check(self) -> Finding:
         """Check with the smallest call that needs the permission, without side effects. Raises nothing."""
@@ -16,7 +16,7 @@ class Prerequisite(Protocol):
 
 
 class CreatablePrerequisite(Prerequisite, Protocol):
-    """Something that the service's own identity can make."""
+    """A prerequisite that the service's own identity can create."""
 
     async def create(self) -> None:
         """Create it unless it exists. Raises Unavailable, also without the permission."""

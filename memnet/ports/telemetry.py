@@ -15,11 +15,11 @@ class Span(Protocol):
     """A span of a trace that has not ended."""
 
     def rename(self, name: str) -> None:
-        """Give it the name of its operation, where that is known only now."""
+        """Set the name, when the operation becomes known."""
         ...
 
     def set_attribute(self, fact: SpanAttribute, value: str | int) -> None:
-        """Say something about it."""
+        """Set an attribute."""
         ...
 
     def fail(self) -> None:
@@ -28,7 +28,7 @@ class Span(Protocol):
 
 
 class Telemetry(Protocol):
-    """Where measurements go. Nothing here waits, and nothing raises because telemetry cannot be delivered."""
+    """Metrics and traces. No call waits, and none raises because telemetry cannot be delivered."""
 
     @property
     def enabled(self) -> bool:
@@ -40,9 +40,9 @@ class Telemetry(Protocol):
         ...
 
     def span(self, name: str, kind: SpanKind, parent: str | None = None) -> AbstractContextManager[Span]:
-        """Begin a step, which ends with the context; `parent` is a W3C traceparent that came from elsewhere.
+        """Begin a span that ends with the context; `parent` is a W3C traceparent from another process.
 
-        A parent that cannot be read is none. What the context raises goes through, and leaves no trace here.
+        An unreadable parent is ignored. Exceptions pass through and are not recorded.
         """
         ...
 
@@ -51,5 +51,5 @@ class Telemetry(Protocol):
         ...
 
     def trace_id(self) -> str | None:
-        """The trace that is under way, for log lines; None: there is none."""
+        """Return the current trace id for log lines, or None."""
         ...

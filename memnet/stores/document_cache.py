@@ -1,4 +1,4 @@
-"""The documents this process touched last, so that an unchanged one need not travel again."""
+"""The documents that this process used last, so that unchanged ones are not transferred again."""
 
 from collections import OrderedDict
 

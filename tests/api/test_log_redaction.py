@@ -14,7 +14,7 @@ import pytest
 
 from memnet import log_redaction
 from memnet.domain.core.job import JobKind
-from memnet.log_redaction import WITHHELD, LogSafe, told_abroad
+from memnet.log_redaction import WITHHELD, LogSafe, exportable_message
 
 MEMORY = "Jane prefers tea"
 
@@ -165,7 +165,7 @@ def test_what_leaves_the_place_has_no_values_but_those_of_closed_lists(
     log: io.StringIO, message: object, values: tuple[object, ...], told: str
 ) -> None:
     record = logging.getLogger("memnet").makeRecord("memnet", logging.INFO, "f", 1, message, values, None)
-    assert told_abroad(record) == told
+    assert exportable_message(record) == told
 
 
 def test_ctrl_c_is_no_failure(log: io.StringIO, capsys: pytest.CaptureFixture[str]) -> None:

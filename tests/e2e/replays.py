@@ -81,7 +81,7 @@ class Scene:
 
     async def check_history(self, user: User) -> None:
         """The chain of every document is complete, and gives what the document holds."""
-        async with connect(settings.load_beside(self.stack.environment)) as services:
+        async with connect(settings.load_for(self.stack.environment)) as services:
             histories = await rebuild_documents(UserScope(user.tenant_id, user.user_id), services)
         assert histories
         assert [history.fault for history in histories] == [None] * len(histories)

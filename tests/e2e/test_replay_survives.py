@@ -248,7 +248,7 @@ async def check_user(user: User, sent: list[Sent]) -> None:
 
 async def check_storage(stack: Stack, everything: dict[str, list[Sent]]) -> None:
     """One event a snapshot, no conflict, no job left over, and every history holds."""
-    async with connect(settings.load_beside(stack.environment)) as services:
+    async with connect(settings.load_for(stack.environment)) as services:
         for user_id, sent in everything.items():
             histories = await rebuild_documents(UserScope("t1", user_id), services)
             assert [(history.changes, history.fault) for history in histories] == [(FACTS * len(sent), None)]

@@ -79,7 +79,7 @@ class AzureBlobStorage:
             return StoredBlob(response.content, StorageETag(response.headers["ETag"]))
         if response.status_code == 304:
             return known
-        # A missing container is 404, too, but no answer about the blob.
+        # A missing container is 404 too, which says nothing about the blob.
         if _is_missing_blob(response):
             return None
         raise _refused(response)
@@ -99,7 +99,7 @@ class AzureBlobStorage:
             "x-ms-blob-type": "BlockBlob",
             **{f"x-ms-meta-{key}": value for key, value in (metadata or {}).items()},
         }
-        # Never If-Match: *, which the emulator takes differently from Azure.
+        # Never If-Match: *, which the emulator treats differently from Azure.
         if replaces is None:
             headers["If-None-Match"] = "*"
         else:
@@ -283,7 +283,7 @@ def _is_missing_blob(response: AsyncHttpResponse) -> bool:
 
 
 def _refused(response: AsyncHttpResponse) -> Exception:
-    """The port's error for an answer that is none of those expected; what was answered is its cause."""
+    """Return the port's error for an unexpected response, with the response as its cause."""
     error = HttpResponseError(response=response)
     translated = _translated(error)
     if translated is not error:
@@ -297,8 +297,8 @@ def _translated(error: AzureError | TimeoutError) -> Exception:
     - ConditionNotMet (412) and BlobAlreadyExists (409) answer a conditional write: StoreConflict. The other 409s and
       412s speak of leases, policies and containers being deleted, not of the precondition.
     - No answer at all (connection, timeout, truncated body, no Entra token), 401, 403, 408, 429, 5xx and a missing
-      container: Unavailable. Whoever runs the service must act or wait; the caller may repeat.
-    - Anything else (400, 411, 413 …) would fail forever: the error goes up and is answered as a defect of ours.
+      container: Unavailable. The operator must act or wait; the caller may retry.
+    - Anything else (400, 411, 413 …) would always fail: the error is raised and reported as a defect of the service.
     """
     response = getattr(error, "response", None)
     status = getattr(response, "status_code", None)

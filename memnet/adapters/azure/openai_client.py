@@ -1,4 +1,4 @@
-"""How adapters reach Azure OpenAI, or any endpoint that speaks OpenAI's API."""
+"""Connect to Azure OpenAI, or any endpoint with OpenAI's API."""
 
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager
@@ -9,7 +9,7 @@ from openai import APIStatusError, AsyncOpenAI, DefaultAsyncHttpxClient
 
 SCOPE = "https://cognitiveservices.azure.com/.default"
 AZURE_HOSTS = (".openai.azure.com", ".services.ai.azure.com", ".cognitiveservices.azure.com")
-"""Where an Entra token may go."""
+"""Hosts that an Entra token may be sent to."""
 
 UNREADABLE = (ValueError, TypeError, AttributeError, LookupError)
 """The exceptions for an unreadable response, which the client does not check."""
@@ -53,8 +53,8 @@ def is_azure(url: str) -> bool:
     return parts.scheme == "https" and (parts.hostname or "").endswith(AZURE_HOSTS)
 
 
-def told(error: BaseException) -> str:
-    """Tell a failure without its text and its body, which may quote what was sent, or the key."""
+def describe(error: BaseException) -> str:
+    """Describe a failure without its text and its body, which may quote the request or the key."""
     response = error.response if isinstance(error, APIStatusError) else None
     status = response.status_code if response is not None else None
     request_id = response.headers.get("x-request-id") if response is not None else None

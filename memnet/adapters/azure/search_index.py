@@ -31,7 +31,7 @@ from memnet.ports import EventHit, Hits, IndexMissing
 API_VERSION = "2026-04-01"
 MAX_ACTIONS = 1000
 MAX_BATCH_BYTES = 15 * 1024 * 1024
-"""Azure's limit is 16 MB with what surrounds the documents."""
+"""Azure's limit is 16 MB for the whole request."""
 NEIGHBOURS = 200
 """How many of the nearest vectors take part in a fused ranking; the same on every page, so that pages join."""
 OPERATION_TRIES = 2
@@ -110,8 +110,8 @@ class SearchEventIndex:
         if query.skip:
             return _hits(await self._search(name, ordered), query)
         found = _settled(await self._search(name, body))
-        # Of equals the service takes whichever came first, which a rebuild changes. Ordering costs it a sort of all
-        # that was found, so it is asked for only when equals stand on both sides of the cut.
+        # Results of equal score come in the order of indexing, which a rebuild changes. Ordering makes the service sort
+        # all results, so it is requested only when the page would end between equals.
         if len(found) > query.top and found[-1].score == found[-2].score:
             found = await self._search(name, ordered)
         return _hits(found, query)
@@ -154,7 +154,7 @@ class SearchEventIndex:
         return frozenset(refused)
 
     async def _index_batch(self, name: str, actions: Actions) -> set[str]:
-        """Send a batch, and again what was refused for now; halve one that was too large after all."""
+        """Send a batch, retry documents that were refused temporarily, and halve a batch that is too large."""
         refused: set[str] = set()
         for attempt in range(KEY_TRIES):
             if attempt:

@@ -1,4 +1,4 @@
-"""EventIndex in dicts: words in common count, weighted by how rare they are; vectors by their cosine."""
+"""EventIndex in dicts: ranks by shared words, weighted by rarity, and by the cosine of vectors."""
 
 import asyncio
 import math
@@ -122,7 +122,7 @@ def _ranked(scores: dict[str, float]) -> list[str]:
 
 
 def _lexical(found: _Index, index: _Index, words: str) -> dict[str, float]:
-    """For each document the rarity of every word it shares with the query, summed up; none shared, not found."""
+    """Return the summed rarity of the words that each document shares with the query, without zeros."""
     holders = Counter(word for document in index.values() for word in _words(document.stored.event))
     wanted = set(_WORD.findall(words.lower()))
     scores = {

@@ -10,13 +10,13 @@ MODEL = "scripted"
 
 
 class ScriptedModels:
-    """The LanguageModels port for tests: gives its answers in order, and the last one again and again.
+    """The LanguageModels port for tests: returns its completions in order, and then the last one again.
 
     `asked` has every request so far.
     """
 
     def __init__(self, answers: Iterable[ModelAnswer | str | Exception]) -> None:
-        """A text is a complete answer; an exception is raised. Without answers no model is available."""
+        """A text is a complete output; an exception is raised. Without completions no model is available."""
         self._answers = list(answers)
         self.asked: list[ModelRequest] = []
 

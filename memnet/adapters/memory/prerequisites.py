@@ -12,7 +12,7 @@ class MemoryPrerequisite:
     def __init__(
         self, subject: str, standing: PrerequisiteStatus = PrerequisiteStatus.READY, *, creatable: bool = False
     ) -> None:
-        """Begin as `standing`; set `standing` to change it, and `refuses` to have `create` fail."""
+        """Set `standing` to change the finding, and `refuses` to make `create` fail."""
         self._subject = subject
         self._creatable = creatable
         self.standing = standing

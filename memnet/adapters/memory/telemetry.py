@@ -39,7 +39,7 @@ class MemorySpan:
 
 
 class MemoryTelemetry:
-    """Keeps everything: `values` by metric in the order of their coming, `spans` in that of their beginnings."""
+    """Keeps everything: `values` by metric, and `spans`, each in order."""
 
     enabled = True
 

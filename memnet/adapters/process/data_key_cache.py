@@ -1,4 +1,4 @@
-"""The data keys that this process opened last, so that a write need not read them again."""
+"""The DataKeyCache port in memory: data keys that this process has unwrapped recently."""
 
 from collections import OrderedDict
 from dataclasses import dataclass
@@ -9,7 +9,7 @@ from memnet.domain.sealing.sealing import DataKey
 from memnet.ports import Clock
 
 LIFETIME = timedelta(seconds=60)
-"""How long a key is used without a look at what is stored.
+"""How long a key is used without checking that it is still stored.
 
 An erasure destroys a user's keys; once it has finished, the user may start again with others. Data that is then sealed
 with a destroyed key could never be unsealed: so an erasure's fence must exist for longer than this after the keys are
@@ -54,7 +54,7 @@ class ProcessDataKeyCache:
         known = self._known.get(name)
         if known is None:
             return None
-        # A clock that was set back makes nothing live longer.
+        # A clock that is set back does not extend a lifetime.
         if not timedelta() <= self._clock.now() - known.since < self._lifetime:
             del self._known[name]
             return None

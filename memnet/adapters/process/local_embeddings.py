@@ -16,10 +16,10 @@ MODEL = "universal-sentence-encoder-multilingual-3"
 DIMENSIONS = 512
 
 MAX_CHARS = 4_000
-"""Characters of a text that count, from its beginning: the time goes with them."""
+"""Only the first characters of a text are encoded, because the time is proportional."""
 
 BATCH = 32
-"""Texts of one turn of the thread, so that a query waits for this many at most."""
+"""Texts encoded at once: a query waits for at most this many."""
 
 
 class EmbeddingsNotInstalled(Exception):
@@ -47,7 +47,7 @@ class LocalEmbedder:
         return vectors
 
     def close(self) -> None:
-        """Let the thread end; what waits for it is given up."""
+        """End the thread; waiting work is cancelled."""
         self._thread.shutdown(wait=False, cancel_futures=True)
 
     def _encoded(self, texts: list[str]) -> list[list[float]]:

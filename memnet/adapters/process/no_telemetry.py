@@ -23,7 +23,7 @@ _NOTHING: AbstractContextManager[Span] = nullcontext(NoSpan())
 
 
 class NoTelemetry:
-    """Has nothing to do."""
+    """Records nothing."""
 
     enabled = False
 

@@ -1,4 +1,4 @@
-"""A piece of work that a process does once."""
+"""Work that a process does once."""
 
 import asyncio
 from collections.abc import Awaitable, Callable

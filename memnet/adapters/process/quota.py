@@ -1,8 +1,8 @@
 """The quotas, counted with the `limits` library: in this process, or in a Redis that several processes share.
 
 Windows are fixed: the first request opens one, and the count restarts when it ends. When the shared store does
-not answer, requests pass uncounted: a quota protects the service from load, and refusing everybody because the
-counter is down would be the larger outage. The failure is logged once per pause, in which the store is not asked.
+not answer, requests pass uncounted: a quota protects the service from load, and refusing every request while the
+counter is down would be the larger outage. A failure is logged and pauses the counting.
 """
 
 import asyncio
@@ -42,7 +42,7 @@ class ProcessCounters(Storage):
 
     @property
     def base_exceptions(self) -> type[Exception] | tuple[type[Exception], ...]:
-        """Nothing: a dict does not fail."""
+        """Return no exception types: a dict does not fail."""
         return ()
 
     async def incr(self, key: str, expiry: int, amount: int = 1) -> int:
@@ -70,13 +70,13 @@ class ProcessCounters(Storage):
         return True
 
     async def reset(self) -> int | None:
-        """Forget every window; return how many there were."""
+        """Drop all windows; return their number."""
         forgotten = sum(map(len, self._windows.values()))
         self._windows.clear()
         return forgotten
 
     async def clear(self, key: str) -> None:
-        """Forget the key's window."""
+        """Drop the key's window."""
         for windows in self._windows.values():
             windows.pop(key, None)
 
@@ -154,7 +154,7 @@ async def open_quota(url: str, *, per_user: str, per_principal: str, clock: Cloc
 
 
 def _drop_ended(windows: dict[str, tuple[int, float]], now: float) -> None:
-    # At most two for each one opened: the dict stays within twice what is open, and no request pays for a sweep.
+    # At most two per opened window: the dict stays within twice the open ones, and no request pays for a sweep.
     for _ in range(2):
         oldest = next(iter(windows), None)
         if oldest is None or windows[oldest][1] > now:

@@ -1,7 +1,7 @@
-"""Archives as ZIP files whose members are stored as they are: the bytes follow from what is in it, on every machine.
+"""Archives as uncompressed ZIP files: the same content gives the same bytes on every machine.
 
-Nothing is compressed, so nothing can be inflated on the way in: a file cannot be larger than the archive. The central
-directory is bounded before it is read, for the library takes it into memory as a whole.
+Without compression no file can be larger than the archive. The size of the central directory is checked before it is
+read, because the library reads it into memory as a whole.
 """
 
 import asyncio
@@ -18,11 +18,11 @@ from memnet.domain.governance.archive import MAX_DOCUMENTS, ArchiveMember, refus
 
 CHUNK = 1 << 16
 BATCH = 1 << 20
-"""So many bytes are gathered before a thread is asked to write them."""
+"""Bytes collected before a thread writes them."""
 MAX_FILES = 2 * MAX_DOCUMENTS + 100
 MAX_DIRECTORY_BYTES = 400 * MAX_FILES
 EPOCH = (1980, 1, 1, 0, 0, 0)
-"""The earliest time that a ZIP file can tell: an archive says in its manifest when it was made."""
+"""The earliest time of the ZIP format: the manifest of an archive has its creation time."""
 _END = struct.Struct("<4s4H2LH")
 _END64_LOCATOR = struct.Struct("<4sLQL")
 _END64 = struct.Struct("<4sQ2H2L4Q")
@@ -83,9 +83,9 @@ class ZipArchiveReader:
 
 @contextmanager
 def create_zip(path: Path) -> Iterator[ZipArchiveWriter]:
-    """An archive that stands at `path`, for its owner alone, once the context ends; if that fails there is no trace.
+    """Yield an archive that is stored at `path`, readable by its owner only, when the context ends without an error.
 
-    Raises OSError, FileExistsError among them: nothing is written over.
+    Raises OSError, and FileExistsError: nothing is overwritten.
     """
     if path.exists():
         raise FileExistsError(str(path))
@@ -104,15 +104,15 @@ def create_zip(path: Path) -> Iterator[ZipArchiveWriter]:
 
 @contextmanager
 def open_zip(path: Path) -> Iterator[ZipArchiveReader]:
-    """The archive at `path`. Raises ArchiveInvalid, OSError."""
+    """Yield the archive at `path`. Raises ArchiveInvalid, OSError."""
     with path.open("rb") as file:
         yield ZipArchiveReader(file)
 
 
 def _check_directory(file: BinaryIO) -> int:
-    """Refuse a directory that is larger than one of ours can be; return the size of the file.
+    """Refuse a directory larger than any of the service's own; return the size of the file.
 
-    What the library will go by is read where it looks for it: at the end, and right before that.
+    The records are read where the library reads them: at the end of the file, and right before it.
     """
     size = file.seek(0, os.SEEK_END)
     if size < _END.size:
