@@ -55,7 +55,27 @@ PAGES = sorted(
     and name.endswith(".md")
     and name not in GENERATED
 )
-CLEAN = ("memnet/domain/sealing", "memnet/operations/catalog", "memnet/operations/context")
+CLEAN = (
+    "memnet/adapters",
+    "memnet/domain/events",
+    "memnet/domain/history",
+    "memnet/domain/sealing",
+    "memnet/operations/catalog",
+    "memnet/operations/context",
+    "memnet/operations/events",
+    "memnet/operations/history",
+    "memnet/operations/sealing",
+    "memnet/ports",
+    "memnet/stores",
+    "tests/contracts",
+    "tests/domain/events",
+    "tests/domain/history",
+    "tests/domain/sealing",
+    "tests/operations/events",
+    "tests/operations/history",
+    "tests/operations/sealing",
+    "tests/stores",
+)
 """Folders of code, as paths from the root."""
 TEXT_TOKENS = {tokenize.COMMENT, tokenize.STRING, getattr(tokenize, "FSTRING_MIDDLE", tokenize.STRING)}
 

@@ -1,4 +1,4 @@
-"""What the Azure adapters send while nobody can say yet whether a user is erased: when, in which order, if at all.
+"""The requests of the Azure adapters while an erasure may begin: when, in which order, and whether at all.
 
 A request that has seen no fence must be too old for the service once an erasure no longer waits for it.
 """
@@ -99,7 +99,7 @@ async def test_every_try_of_it_keeps_the_date() -> None:
         assert {parsedate_to_datetime(headers["x-ms-date"]) for _, headers, _ in tries} == {before}
 
 
-async def test_the_next_call_looks_again_and_is_dated_anew() -> None:
+async def test_the_next_call_checks_again_and_has_a_new_date() -> None:
     async with against(ABSENT, CREATED, ABSENT, CREATED) as (blobs, server):
         stores = stores_over(blobs)
         await writes(stores, ONE, "a")["event"]()

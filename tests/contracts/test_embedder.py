@@ -87,7 +87,7 @@ async def test_the_local_model_knows_meanings_in_several_languages(local: LocalE
     assert cosine(asked, german) > 0.7
 
 
-async def test_the_loop_goes_on_while_the_local_model_works(local: LocalEmbedder) -> None:
+async def test_the_event_loop_is_not_blocked_by_the_local_model(local: LocalEmbedder) -> None:
     work = asyncio.ensure_future(local.embed([f"sentence number {n} of quite a few" for n in range(200)]))
     turns = 0
     while not work.done():
@@ -96,7 +96,7 @@ async def test_the_loop_goes_on_while_the_local_model_works(local: LocalEmbedder
     assert turns > 20
 
 
-def test_a_missing_or_other_package_is_told_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_missing_or_other_package_is_reported_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(local_embeddings, "PACKAGE_VERSION", "0.0.1")
     with pytest.raises(EmbeddingsNotInstalled, match=r"needs .* 0\.0\.1, found 0\.2\.1.*memnet\[embeddings\]"):
         LocalEmbedder()

@@ -1,4 +1,4 @@
-"""Whatever is searched, filtered by or stored: nobody's event is ever found by somebody else. For every backend."""
+"""No search, filter or stored text finds another user's event, on every backend."""
 
 from typing import Any
 from uuid import uuid4

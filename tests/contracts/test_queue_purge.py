@@ -128,7 +128,7 @@ async def test_the_brokers_dead_letters_of_the_user_go(ends: Ends) -> None:
     assert await ends.received.dead(JobKind.CONFLICT) == []
 
 
-async def test_the_workers_dead_letters_of_the_user_go_and_what_nobody_can_tell_stays(ends: Ends) -> None:
+async def test_the_workers_dead_letters_of_the_user_are_purged_and_those_without_a_user_kept(ends: Ends) -> None:
     others = [
         letter(dump(replay(BOB, "1")), "t/bob"),
         letter(b"\xff unreadable", "t/bob"),
@@ -152,7 +152,7 @@ async def test_the_workers_dead_letters_of_the_user_go_and_what_nobody_can_tell_
 
 
 @mostly_in_memory
-async def test_the_letters_of_others_are_touched_only_where_one_of_the_users_stands_behind_them(ends: Ends) -> None:
+async def test_letters_of_others_are_touched_only_if_they_precede_one_of_the_user(ends: Ends) -> None:
     bobs = [letter(dump(replay(BOB, str(number))), "t/bob") for number in range(4)]
     await ends.received.put_letters(*bobs[:2], letter(dump(replay(ANN, "1")), "t/ann"), *bobs[2:])
     assert await ends.queue.purge(NAMESAKE) == 0
@@ -161,7 +161,7 @@ async def test_the_letters_of_others_are_touched_only_where_one_of_the_users_sta
     assert await ends.received.letters() == bobs
     assert (await ends.received.deliveries())[2:] == [0, 0]
     assert max(await ends.received.deliveries()) <= 1
-    # Nobody holds any of them.
+    # None of them is locked.
     assert await ends.queue.purge(BOB) == 4
 
 
@@ -215,7 +215,7 @@ async def test_a_broker_that_is_killed_in_the_middle_leaves_the_rest_for_the_nex
     [outcome] = await asyncio.gather(purge, return_exceptions=True)
     ends.recover()
     again = await ends.queue.purge(ANN)
-    # What was removed before the kill is gone without having been told of.
+    # Messages removed before the kill are not counted.
     assert isinstance(outcome, Unavailable) or (outcome, again) == (120, 0)
     assert again <= 120
     assert await ends.queue.purge(ANN) == 0

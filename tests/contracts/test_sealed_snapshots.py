@@ -63,7 +63,7 @@ async def store(
 
 
 async def blobs(client: ContainerClient) -> dict[str, bytes]:
-    """Every blob of the container, as whoever holds the storage sees it."""
+    """Every blob of the container, as in the storage."""
     names = [name async for name in client.list_blob_names()]
     return {name: await (await client.download_blob(name)).readall() for name in names}
 

@@ -106,7 +106,7 @@ async def test_a_queue_that_is_not_there_is_unavailable(broker: ServiceBus) -> N
     gc.collect()
 
 
-async def test_a_broker_that_hangs_is_unavailable_in_time_and_used_again_when_it_goes_on(
+async def test_a_broker_that_hangs_is_unavailable_in_time_and_used_again_afterwards(
     broker: ServiceBus, queue: MessageQueue, caplog: pytest.LogCaptureFixture
 ) -> None:
     await queue.send(job("hung", 1))

@@ -70,9 +70,7 @@ async def test_application_insights_gets_the_same(receiver: TelemetryReceiver) -
     assert measured[0]["properties"] == {"operation": "patch_document", "status": "200"}
 
 
-def test_microsoft_s_exporter_tells_nothing_of_itself_and_asks_nobody(
-    receiver: TelemetryReceiver, tmp_path: Path
-) -> None:
+def test_microsofts_exporter_sends_nothing_about_itself(receiver: TelemetryReceiver, tmp_path: Path) -> None:
     """In a process of its own: what the exporter has begun once, stays."""
     program = """
 import asyncio, socket, sys, threading
@@ -152,7 +150,7 @@ async def test_by_default_nothing_is_loaded(monkeypatch: pytest.MonkeyPatch) -> 
         assert isinstance(telemetry, NoTelemetry)
 
 
-def test_a_process_that_tells_nobody_loads_nothing() -> None:
+def test_a_process_without_telemetry_loads_nothing() -> None:
     program = "import api.main, workers.work, sys; print([name for name in sys.modules if name.startswith(%r)])"
     heavy = ("memnet.adapters.opentelemetry", "opentelemetry.exporter", "azure.monitor", "prometheus_client")
     done = subprocess.run(

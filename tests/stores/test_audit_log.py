@@ -92,7 +92,7 @@ async def test_a_change_id_cannot_lead_elsewhere(audit: Any, change_id: Any) -> 
         audit.is_flushed(SCOPE, change_id)
 
 
-async def test_a_removed_record_is_gone_and_can_be_written_anew(audit: Any) -> None:
+async def test_a_deleted_record_is_gone_and_can_be_written_again(audit: Any) -> None:
     for _ in range(2):
         await audit.append(SCOPE, "d-0001", RECORD)
         await audit.append(SCOPE, "d-0002", RECORD)

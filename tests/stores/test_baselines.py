@@ -91,14 +91,14 @@ async def test_a_baseline_that_is_replaced_during_the_read_is_read_again(monkeyp
     assert found.sequence == 3
 
 
-async def test_what_is_none_is_told() -> None:
+async def test_a_blob_that_is_not_a_baseline_is_reported() -> None:
     world, doc_id = await aged()
     await world.audit.append_baseline(SCOPE, f"{doc_id}-000000000001", b"{}")
     with pytest.raises(HistoryCorrupt):
         await read_baseline(SCOPE, doc_id, audit=world.audit)
 
 
-# What a history begins with, opened: with the key of then, in its own place, and for nobody without a vault.
+# Unsealing a baseline: with the key that sealed it, and only at its own location.
 
 
 async def stored(service: Any) -> tuple[baselines.Baseline, BaselineLocation]:
@@ -147,7 +147,7 @@ async def test_in_anothers_place_or_altered_it_is_named(service: Any) -> None:
             await unseal_baseline(baseline, where, vault=service.vault)
 
 
-async def test_a_vault_that_is_down_is_told_as_for_records(service: Any) -> None:
+async def test_a_vault_that_is_down_is_unavailable_as_for_records(service: Any) -> None:
     found, place = await stored(service)
     service.vault.cache.forget(SCOPE)
 
@@ -178,7 +178,7 @@ async def lying(service: Any, baseline: baselines.Baseline) -> bytes:
     return data or b""
 
 
-async def test_it_stands_sealed_and_reads_as_it_was(service: Any) -> None:
+async def test_a_baseline_is_stored_sealed_and_read_unchanged(service: Any) -> None:
     baseline = await made(service)
     await store_baseline(baseline, audit=service.audit)
     assert b"note 1" not in await lying(service, baseline)
@@ -329,7 +329,7 @@ async def test_the_last_change_that_has_expired(gone: int) -> None:
     assert (await found(world, baseline)) == (await found(world))
 
 
-async def test_it_follows_from_the_records_whoever_makes_it_and_when() -> None:
+async def test_a_baseline_follows_from_the_records_alone() -> None:
     world = await aged_next()
     world.clock.advance(360 * DAY)
     first = await found(world)

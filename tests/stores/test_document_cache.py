@@ -52,7 +52,7 @@ def test_replacing_and_forgetting_give_their_bytes_back() -> None:
 
 
 @pytest.mark.parametrize("max_bytes", [0, 1000])
-def test_what_is_over_the_bound_by_itself_is_not_kept(max_bytes: Any) -> None:
+def test_an_entry_larger_than_the_bound_is_not_kept(max_bytes: Any) -> None:
     cache = DocumentCache(max_bytes)
     cache.remember(key("a"), document(2000))
     assert kept(cache, "a") == []

@@ -358,7 +358,7 @@ async def test_there_is_one_look_for_each_upload(scopes: tuple[UserScope, ...], 
     assert fences.looks == looks * 2
 
 
-async def test_a_fence_that_is_put_up_between_two_indexes_counts_for_the_second() -> None:
+async def test_a_fence_created_between_two_uploads_stops_the_second() -> None:
     world, fences = await fenced(PLAIN, OTHERS)
 
     async def put_up() -> None:

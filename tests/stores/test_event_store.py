@@ -93,14 +93,14 @@ async def test_a_mark_needs_no_event_and_is_none(events: Any) -> None:
     assert await listed(events, None) == []
 
 
-async def test_a_mark_says_since_when_it_stands(events: Any) -> None:
+async def test_a_marker_has_its_creation_time(events: Any) -> None:
     await events.mark(KEY, "m1")
     (mark,) = (await events.list_marked(limit=10, cursor=None)).items
     assert mark.since.tzinfo is not None
     assert datetime(2020, 1, 1, tzinfo=UTC) < mark.since
 
 
-async def test_a_removed_event_is_gone_its_marks_are_not_and_it_can_be_written_anew(events: Any) -> None:
+async def test_a_deleted_event_is_gone_its_markers_remain_and_it_can_be_written_again(events: Any) -> None:
     for _ in range(2):
         await events.create(KEY, DATA)
         await events.mark(KEY, "m1")

@@ -88,7 +88,7 @@ async def test_it_is_the_last_one_and_remembered() -> None:
     assert vault.cache.current(SCOPE) == second
 
 
-async def test_a_vault_that_is_down_and_keys_that_do_not_open_are_told() -> None:
+async def test_a_vault_that_is_down_and_unusable_keys_are_errors() -> None:
     world = VaultWorld()
     await KeyRing(world.vault).add(SCOPE, None, None)
     world.keys.down = True
@@ -101,7 +101,7 @@ async def test_a_vault_that_is_down_and_keys_that_do_not_open_are_told() -> None
         await KeyRing(world.vault).current(SCOPE)
 
 
-# Whoever needs a key gets the stored one; the first one is made once, however many need it.
+# Every caller gets the stored key; the first one is created once.
 
 
 def process(world: VaultWorld) -> Vault:

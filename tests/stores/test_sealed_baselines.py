@@ -19,7 +19,7 @@ SECRET = "My door code is 4711-quokka."
 
 @pytest.fixture
 def audit(audit: AuditLog, records: ItemStore) -> AuditLog:
-    """An empty AuditLog whose keys stand in either store, and whose tenant's key is in memory."""
+    """An empty AuditLog with stored data keys and a tenant key in memory."""
     ids = RandomIds()
     audit.vault = Vault(records, MemoryTenantKeys(ids), ids, SystemClock())
     return audit
@@ -45,7 +45,7 @@ def a_baseline(content: object) -> Baseline:
     )
 
 
-async def test_it_lies_sealed_and_is_read_as_it_was(audit: Any) -> None:
+async def test_a_baseline_is_stored_sealed_and_read_unchanged(audit: Any) -> None:
     baseline = a_baseline({"said": SECRET})
     await store_baseline(baseline, audit=audit)
     assert SECRET.encode() not in await audit.read_baseline(SCOPE, baseline.change_id)

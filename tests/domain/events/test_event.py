@@ -125,7 +125,7 @@ def test_what_was_not_written_by_us_is_no_event(data: bytes) -> None:
     assert load(data) is None
 
 
-def test_the_index_key_tells_all_events_apart_and_is_of_characters_that_keys_may_have() -> None:
+def test_index_keys_are_unique_and_consist_of_allowed_characters() -> None:
     keys = [
         EventKey(UserScope(tenant, user), event_id)
         for tenant in ("t", "t1", "t1-u")

@@ -1,4 +1,4 @@
-"""A baseline stands for all records up to its own, and lets nobody slip anything else in."""
+"""A baseline replaces all records up to its own, and a forged one is reported."""
 
 from dataclasses import replace
 from typing import Any
@@ -97,7 +97,7 @@ FORGERIES = {
 
 @pytest.mark.parametrize("number", [1, 2, 3, 5, COUNT])
 @pytest.mark.parametrize("forged", FORGERIES)
-def test_a_forged_baseline_is_told_and_nothing_of_it_served(forged: Any, number: Any) -> None:
+def test_a_forged_baseline_is_reported_and_not_served(forged: Any, number: Any) -> None:
     baseline = FORGERIES[forged](at(number))
     fault = rebuilt(baseline, after(number)).fault
     assert fault is not None
@@ -114,7 +114,7 @@ def test_every_member_of_a_baseline_of_the_newest_version_is_checked_against_the
     assert rebuilt(replace(at(COUNT), **forged)).fault is not None
 
 
-def test_a_baseline_that_no_record_vouches_for_is_told() -> None:
+def test_a_baseline_without_a_confirming_record_is_reported() -> None:
     assert rebuilt(at(COUNT), []).fault == f"doc-1-{COUNT:012d}: the record is missing"
     with pytest.raises(HistoryCorrupt):
         reconstruction.version_at(COUNT, HEAD, [], at(COUNT))
@@ -130,7 +130,7 @@ def test_content_that_was_made_up_with_the_key_is_held_against_the_baselines_own
     assert fault == f"doc-1-{COUNT:012d}: the record is not that of the baseline"
 
 
-def test_which_of_two_was_altered_is_told() -> None:
+def test_the_report_names_which_of_two_was_altered() -> None:
     baseline = replace(at(2), record_hash="f" * 64)
     assert rebuilt(baseline).fault == "doc-1-000000000002: the baseline was altered"
     records = [*LIFE.records[2:]]

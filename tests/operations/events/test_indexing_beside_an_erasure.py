@@ -1,4 +1,4 @@
-"""An erasure beside those who index: what they have read before the fence, they do not bring back after it."""
+"""Indexing during an erasure: events read before the fence do not return to the index after it."""
 
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
@@ -60,7 +60,7 @@ class Racing(World):
 
 @pytest.fixture
 async def world() -> Racing:
-    """Three users with events that nobody has indexed yet, but an index that is there."""
+    """Three users with events that are not indexed yet, and an existing index."""
     made = Racing()
     await made.write("first", scope=OTHER)
     for scope in (SCOPE, OTHER, STRANGER):
@@ -111,7 +111,7 @@ async def test_a_rebuild_does_not_bring_the_user_back(world: Racing) -> None:
     assert await world.counts() == [0, 3, 2]
 
 
-async def test_a_rebuild_goes_on_when_an_event_that_was_refused_cannot_be_marked(world: Racing) -> None:
+async def test_a_rebuild_continues_when_a_refused_event_cannot_be_marked(world: Racing) -> None:
     refused = [stored_event("e1", scope=scope).key for scope in (SCOPE, OTHER)]
     world.index.refused = {key.index_key for key in refused}
     for mark in (await world.events.list_marked(limit=1000, cursor=None)).items:
@@ -143,7 +143,7 @@ async def test_a_reindexing_does_not_bring_the_user_back(world: Racing) -> None:
     assert await world.counts() == [0, 3, 0]
 
 
-async def test_a_reindexing_goes_on_when_an_event_that_was_refused_cannot_be_marked(world: Racing) -> None:
+async def test_a_reindexing_continues_when_a_refused_event_cannot_be_marked(world: Racing) -> None:
     world.index.refused = {stored_event("e1", scope=scope).key.index_key for scope in (SCOPE, OTHER)}
     upload = world.index.upload
 

@@ -140,7 +140,7 @@ async def test_killed_at_every_step_it_is_finished_by_the_next() -> None:
         StepByStep(world, die)
         with pytest.raises(Crash):
             await rebuild_index(service_of(**world.ports))
-        # Nobody is without an index meanwhile, and what is written then is not lost.
+        # Searches always find an index, and concurrent writes are not lost.
         scope = UserScope("t1", "u1")
         assert set(event_ids(await world.find("slow", scope=scope))) == {"e1", "e3"}
         await world.write("late", scope=scope, digest="slow late")

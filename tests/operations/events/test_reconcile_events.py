@@ -95,7 +95,7 @@ async def test_stored_bytes_that_are_no_event_wait_for_a_person() -> None:
     assert await world.marks() == [key]
 
 
-async def test_an_index_that_is_gone_is_not_made_anew_with_half_of_the_events() -> None:
+async def test_a_lost_index_is_not_created_again_with_half_of_the_events() -> None:
     world = World()
     await world.write("e1")
     await world.index.drop((await world.layout()).serving.name)
@@ -118,7 +118,7 @@ async def test_an_index_that_holds_what_is_stored_agrees() -> None:
     assert (await world.verify("t2")).events == 1
 
 
-async def test_every_kind_of_difference_is_told() -> None:
+async def test_every_kind_of_difference_is_reported() -> None:
     world = World()
     for name in ("fine", "changed"):
         await world.write(name)

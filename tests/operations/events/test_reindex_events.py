@@ -72,7 +72,7 @@ async def run(world: World, **members: object) -> Reindexing:
     return await record_of(world)
 
 
-async def test_the_record_is_returned_as_it_was_written() -> None:
+async def test_the_record_is_returned_unchanged() -> None:
     world = World()
     record = Reindexing("r1", Phase.SWITCHED, NOW, NOW, IndexVersion("n", "m", 3), ("a", "b"), "c", 1, 2, 3)
     await store_record(world, record)

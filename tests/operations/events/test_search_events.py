@@ -134,7 +134,7 @@ async def test_a_service_that_is_down_is_unavailable() -> None:
     text=st.none() | st.text(max_size=30),
     filters=st.dictionaries(st.sampled_from(["service", "project", "source_type"]), st.text(min_size=1, max_size=20)),
 )
-async def test_nobody_gets_what_is_not_theirs(text: str | None, filters: dict[str, str]) -> None:
+async def test_a_search_returns_events_of_its_user_only(text: str | None, filters: dict[str, str]) -> None:
     world = World()
     for scope in [SCOPE, *OTHERS]:
         await world.write("e1", scope=scope, digest=f"lifecycle {text or ''}"[:100])

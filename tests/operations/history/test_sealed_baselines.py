@@ -39,7 +39,7 @@ def audit_of(world: RetentionWorld) -> dict[str, bytes]:
 
 
 def bytes_of(world: RetentionWorld) -> bytes:
-    """All of the audit as whoever holds a backup sees it."""
+    """All bytes of the audit, as in a backup."""
     return b"\n".join(audit_of(world).values())
 
 
@@ -78,7 +78,7 @@ async def test_what_is_altered_in_clear_shows_with_the_key() -> None:
     assert (await world.rebuilt())[ALPHA].fault == f"{await first(world)}: the values of the baseline do not open"
 
 
-async def test_retention_goes_on_over_a_new_key() -> None:
+async def test_retention_continues_with_a_new_key() -> None:
     world = await removed_later()
     await world.retain()
     await rotate_keys("t1", "u1", vault=world.vault)
@@ -89,7 +89,7 @@ async def test_retention_goes_on_over_a_new_key() -> None:
 
 
 async def test_what_a_user_took_out_goes_with_the_limit_though_the_newest_record_stays() -> None:
-    """The version that the newest change replaced is in no baseline once that change is over."""
+    """The version that the newest change replaced is in no baseline once that change has expired."""
     world = await removed_later()
     await world.retain()
     world.clock.advance(400 * DAY)

@@ -14,7 +14,7 @@ from memnet.operations.history.sign_checkpoints import SignReport
 from tests.operations.head_scenario import HeadWorld
 from tests.operations.service_scenario import ALPHA, SCOPE
 
-# Everybody's heads: who has changed is signed for, and one user's trouble is nobody else's.
+# The checkpoints of all users: a failure for one user does not affect the others.
 
 
 USERS = [UserScope("t1", "u1"), UserScope("t1", "u2"), UserScope("t2", "u1")]
@@ -52,7 +52,7 @@ async def test_who_has_not_changed_costs_three_calls(world: Any) -> None:
     assert world.records.calls == {"list": 3, "read": 3, "write": 1}
 
 
-async def test_nobody_is_there() -> None:
+async def test_without_users_nothing_is_signed() -> None:
     assert await HeadWorld().sign_all() == SignReport()
 
 
@@ -113,7 +113,7 @@ async def test_it_is_the_last_over_many_pages(world_read: Any, monkeypatch: pyte
 
 
 @pytest.mark.parametrize("damage", ["nonsense", "another number", "another user"])
-async def test_what_is_no_head_of_this_place_is_told(world_read: Any, damage: Any) -> None:
+async def test_a_blob_that_is_not_the_checkpoint_of_its_name_is_reported(world_read: Any, damage: Any) -> None:
     await world_read.sign()
     other = HeadWorld()
     await other.count_up(1, type(ALPHA)(UserScope("t1", "u2"), "projects", "alpha.json"))

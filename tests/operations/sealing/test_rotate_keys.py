@@ -46,7 +46,7 @@ async def versions(world: VaultWorld, scopes: Sequence[UserScope]) -> set[str]:
     return {key.tenant_key_version for scope in scopes for key in (await world.data_keys(scope)).keys}
 
 
-async def test_a_tenants_rotation_wraps_all_its_users_keys_anew_and_nobody_elses() -> None:
+async def test_a_tenants_rotation_wraps_the_keys_of_its_users_only() -> None:
     world = VaultWorld()
     sealed = await sealed_for(world, [*USERS, NEIGHBOUR])
     before = await world.data_keys(NEIGHBOUR)
@@ -81,7 +81,7 @@ async def test_a_users_rotation_adds_a_key_that_seals_from_then_on() -> None:
     await check(world, sealed)
 
 
-async def test_all_of_a_users_keys_are_wrapped_anew() -> None:
+async def test_all_keys_of_a_user_are_wrapped_again() -> None:
     world = VaultWorld()
     sealed = await sealed_for(world, [SCOPE])
     for _ in range(3):
@@ -127,7 +127,7 @@ async def test_the_steps_of_a_rotation_are_all_crashed_at() -> None:
     assert len(world.steps.seen) == STEPS
 
 
-async def test_writers_go_on_while_keys_are_rotated_by_several_at_once() -> None:
+async def test_writers_continue_while_several_processes_rotate_keys() -> None:
     world, users = VaultWorld(), USERS[:4]
     sealed = await sealed_for(world, users)
 
@@ -151,7 +151,7 @@ async def test_writers_go_on_while_keys_are_rotated_by_several_at_once() -> None
     await check(world, sealed)
 
 
-async def test_one_users_trouble_is_told_and_stops_nobody_else() -> None:
+async def test_a_failure_for_one_user_is_counted_and_stops_no_other() -> None:
     world = VaultWorld()
     sealed = await sealed_for(world, USERS)
     stored = await world.records.read(data_keys_key(USERS[0]))
@@ -197,7 +197,7 @@ async def test_after_a_loss_that_is_accepted_the_user_can_be_written_for_again()
         await read_records(U1, await head_of(world), 1, 2, audit=services.audit)
     assert refusal.value.details["reason"] == "the values of the record cannot be decrypted"
     assert len(await read_records(U1, await head_of(world), 2, 2, audit=services.audit)) == 1
-    # The next rotation of the tenant's key takes along what opens, and is over.
+    # The next rotation of the tenant's key wraps the usable keys and ends.
     report = await rotate_keys(U1.tenant_id, vault=after)
     assert report == RotationReport(report.version, users=1, rewrapped=1)
     assert await rotate_keys(U1.tenant_id, vault=after, resume=True) == RotationReport(report.version, users=1)
@@ -239,7 +239,7 @@ async def test_a_vault_that_fails_on_the_way_stops_it() -> None:
     assert (await rotate_keys("t1", vault=world.vault, resume=True)).rewrapped == len(USERS)
 
 
-async def test_a_users_new_key_that_cannot_be_stored_is_told() -> None:
+async def test_a_new_key_that_cannot_be_stored_is_an_error() -> None:
     world = VaultWorld()
     sealed = await sealed_for(world, [SCOPE])
     world.records.fate = lambda key: "lost"
@@ -257,6 +257,6 @@ async def test_where_there_are_no_keys_none_are_made(user: str | None) -> None:
 
 
 @pytest.mark.parametrize(("tenant", "user"), [("t1/users/u1", None), ("", None), ("t1", "../u1")])
-async def test_an_id_that_is_none_is_told(tenant: str, user: str | None) -> None:
+async def test_an_invalid_id_is_refused(tenant: str, user: str | None) -> None:
     with pytest.raises(InvalidIdentifier):
         await rotate_keys(tenant, user, vault=VaultWorld().vault)
