@@ -121,8 +121,7 @@ async def enter_vault(
     """Open the keys in the vault of MEMNET_VAULT_URL. Raises SettingsError."""
     # Not at the top: importing the client takes a while, which only those wait who use it.
     from memnet.adapters.azure.key_vault import open_vault
-    from memnet.adapters.azure.key_vault_keys import KeyVaultTenantKeys
-    from memnet.adapters.azure.key_vault_signing import KeyVaultSigningKeys
+    from memnet.adapters.azure.key_vault_keys import KeyVaultSigningKeys, KeyVaultTenantKeys
 
     vault = open_vault(
         settings.vault_url, token=settings.vault_token, ca=settings.vault_ca, timeout_seconds=VAULT_SECONDS

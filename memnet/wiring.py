@@ -13,9 +13,8 @@ from memnet.adapters.memory.blob_storage import MemoryBlobStorage
 from memnet.adapters.memory.clock import FrozenClock
 from memnet.adapters.memory.event_index import MemoryEventIndex
 from memnet.adapters.memory.ids import SequentialIds
+from memnet.adapters.memory.keys import MemorySigningKeys, MemoryTenantKeys
 from memnet.adapters.memory.queue import MemoryQueue
-from memnet.adapters.memory.signing_keys import MemorySigningKeys
-from memnet.adapters.memory.tenant_keys import MemoryTenantKeys
 from memnet.adapters.process.background import BackgroundTasks
 from memnet.adapters.process.data_key_cache import LIFETIME, ProcessDataKeyCache
 from memnet.adapters.process.embedding_router import EmbeddingRouter

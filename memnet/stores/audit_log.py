@@ -105,19 +105,21 @@ def _name(scope: UserScope, change_id: str, folder: str = "audit") -> str:
     return f"{scope.prefix}{folder}/{check_identifier('change_id', change_id)}.json"
 
 
-async def read_records(scope: UserScope, head: Envelope, first: int, last: int, *, audit: AuditLog) -> Sequence[Record]:
+async def read_records(
+    scope: UserScope, current: Envelope, first: int, last: int, *, audit: AuditLog
+) -> Sequence[Record]:
     """Return the records of changes `first` to `last`, unsealed, including those in the document's outbox.
 
     Raises:
         HistoryCorrupt: A record is missing, has other bytes than were written, or cannot be unsealed.
         VaultUnavailable, Unavailable.
     """
-    stored = await read_stored_records(scope, head, first, last, audit=audit)
+    stored = await read_stored_records(scope, current, first, last, audit=audit)
     return await unseal_records(scope, stored, vault=audit.vault)
 
 
 async def read_stored_records(
-    scope: UserScope, head: Envelope, first: int, last: int, *, audit: AuditLog
+    scope: UserScope, current: Envelope, first: int, last: int, *, audit: AuditLog
 ) -> Mapping[str, Record]:
     """Return the records of changes `first` to `last` by change, in order, sealed as stored.
 
@@ -127,7 +129,7 @@ async def read_stored_records(
         HistoryCorrupt: A record is missing or has other bytes than were written.
         Unavailable.
     """
-    waiting = {record["change_id"]: record for record in head.commit.outbox}
+    waiting = {record["change_id"]: record for record in current.commit.outbox}
 
     async def read_one(change_id: str) -> Record:
         if change_id in waiting:
@@ -138,7 +140,7 @@ async def read_stored_records(
             raise HistoryCorrupt(change_id=change_id)
         return record
 
-    changes = [head.change_id(number) for number in range(first, last + 1)]
+    changes = [current.change_id(number) for number in range(first, last + 1)]
     return dict(zip(changes, await bounded(read_one, changes), strict=True))
 
 

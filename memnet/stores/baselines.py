@@ -100,7 +100,7 @@ async def store_baseline(baseline: Baseline, *, audit: AuditLog) -> None:
 
 
 async def read_history(
-    scope: UserScope, head: Envelope, last: int, *, audit: AuditLog
+    scope: UserScope, current: Envelope, last: int, *, audit: AuditLog
 ) -> tuple[Baseline | None, Sequence[Record]]:
     """Return the baseline and the records after it, up to change `last`; without a baseline from the first record.
 
@@ -111,13 +111,13 @@ async def read_history(
         HistoryCorrupt: A record is missing or has other bytes than were written.
         VaultUnavailable, Unavailable.
     """
-    baseline = await read_baseline(scope, head.doc_id, audit=audit)
+    baseline = await read_baseline(scope, current.doc_id, audit=audit)
     while True:
-        first = 1 if baseline is None else min(baseline.sequence + 1, head.commit.sequence)
+        first = 1 if baseline is None else min(baseline.sequence + 1, current.commit.sequence)
         try:
-            return baseline, await read_records(scope, head, first, last, audit=audit)
+            return baseline, await read_records(scope, current, first, last, audit=audit)
         except HistoryCorrupt:
-            newer = await read_baseline(scope, head.doc_id, audit=audit)
+            newer = await read_baseline(scope, current.doc_id, audit=audit)
             if newer is None or (baseline is not None and newer.sequence <= baseline.sequence):
                 raise
             baseline = newer
@@ -125,7 +125,7 @@ async def read_history(
 
 async def next_baseline(
     key: DocumentKey,
-    head: Envelope,
+    current: Envelope,
     before: Baseline | None,
     *,
     policy: RetentionPolicy,
@@ -142,7 +142,7 @@ async def next_baseline(
         VaultUnavailable, Unavailable.
     """
     try:
-        return await _next(key, head, before, policy, as_of, audit)
+        return await _next(key, current, before, policy, as_of, audit)
     except BrokenChain as error:
         raise HistoryCorrupt(change_id=error.change_id, reason=error.reason) from error
     except (KeyError, TypeError) as error:
@@ -151,20 +151,22 @@ async def next_baseline(
 
 async def _next(
     key: DocumentKey,
-    head: Envelope,
+    current: Envelope,
     before: Baseline | None,
     policy: RetentionPolicy,
     as_of: datetime,
     audit: AuditLog,
 ) -> Baseline | None:
-    fold = Fold(head.doc_id) if before is None else before.fold()
+    fold = Fold(current.doc_id) if before is None else before.fold()
     if before is not None and before.key != key:
         raise BrokenChain(before.change_id, "the baseline belongs to another document")
     found, profile_id, size = before, before.profile_id if before else None, 1
     following: Record | None = None
-    while following is None and (fold.sequence < head.commit.sequence or not fold.is_vouched):
-        first = min(fold.sequence + 1, head.commit.sequence)
-        records = await read_records(key.scope, head, first, min(first + size - 1, head.commit.sequence), audit=audit)
+    while following is None and (fold.sequence < current.commit.sequence or not fold.is_vouched):
+        first = min(fold.sequence + 1, current.commit.sequence)
+        records = await read_records(
+            key.scope, current, first, min(first + size - 1, current.commit.sequence), audit=audit
+        )
         due = count_expired(records, profile_id, policy, as_of)
         for record in records[:due]:
             version = fold.take(record)
@@ -177,7 +179,7 @@ async def _next(
     if found is None:
         return None
     if following is None:
-        check_head(fold, head)
+        check_head(fold, current)
     else:
         fold.take(following)
     return found

@@ -9,7 +9,7 @@ import orjson
 import pytest
 
 from memnet.adapters.memory.ids import SequentialIds
-from memnet.adapters.memory.tenant_keys import MemoryTenantKeys
+from memnet.adapters.memory.keys import MemoryTenantKeys
 from memnet.adapters.process.background import BackgroundTasks
 from memnet.adapters.process.zip_archive import ZipArchiveReader, ZipArchiveWriter
 from memnet.adapters.system import SystemClock

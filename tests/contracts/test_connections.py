@@ -6,8 +6,7 @@ from typing import Any
 
 import pytest
 
-from memnet.adapters.azure.key_vault_keys import KeyVaultTenantKeys
-from memnet.adapters.azure.key_vault_signing import KeyVaultSigningKeys
+from memnet.adapters.azure.key_vault_keys import KeyVaultSigningKeys, KeyVaultTenantKeys
 from memnet.adapters.azure.openai_models import OpenAIModels
 from memnet.adapters.azure.service_bus_queue import ServiceBusQueue
 from memnet.settings import SettingsError

@@ -10,8 +10,8 @@ from azure.storage.blob.aio import ContainerClient
 
 from memnet.adapters.azure.blob_storage import AzureBlobStorage, open_container
 from memnet.adapters.memory.clock import FrozenClock
+from memnet.adapters.memory.keys import MemoryTenantKeys
 from memnet.adapters.memory.queue import MemoryQueue
-from memnet.adapters.memory.tenant_keys import MemoryTenantKeys
 from memnet.adapters.system import RandomIds, SystemClock
 from memnet.domain.core.errors import DecryptionFailed
 from memnet.domain.core.scope import Actor, UserScope

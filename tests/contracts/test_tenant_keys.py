@@ -23,7 +23,7 @@ from memnet.adapters.azure.key_vault import open_vault
 from memnet.adapters.azure.key_vault_keys import FRESH, KeyVaultTenantKeys, secret_name
 from memnet.adapters.memory.clock import FrozenClock
 from memnet.adapters.memory.ids import SequentialIds
-from memnet.adapters.memory.tenant_keys import MemoryTenantKeys
+from memnet.adapters.memory.keys import MemoryTenantKeys
 from memnet.adapters.system import RandomIds
 from memnet.domain.core.errors import DecryptionFailed, VaultUnavailable
 from memnet.ports import Clock, TenantKeys

@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from typing import Any
 
-from memnet.adapters.memory.signing_keys import MemorySigningKeys
+from memnet.adapters.memory.keys import MemorySigningKeys
 from memnet.domain.core.errors import Unavailable, VaultUnavailable
 from memnet.domain.core.json_types import Record
 from memnet.domain.core.scope import DocumentKey, ETag, StorageETag, UserScope

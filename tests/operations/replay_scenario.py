@@ -10,8 +10,8 @@ import orjson
 
 from memnet.adapters.memory.clock import FrozenClock
 from memnet.adapters.memory.ids import SequentialIds
+from memnet.adapters.memory.keys import MemoryTenantKeys
 from memnet.adapters.memory.models import ScriptedModels
-from memnet.adapters.memory.tenant_keys import MemoryTenantKeys
 from memnet.adapters.process.background import BackgroundTasks
 from memnet.adapters.process.no_semantic_router import NoSemanticRouter
 from memnet.domain.core.errors import Unavailable

@@ -8,7 +8,7 @@ import orjson
 
 from memnet.adapters.memory.clock import FrozenClock
 from memnet.adapters.memory.ids import SequentialIds
-from memnet.adapters.memory.tenant_keys import MemoryTenantKeys
+from memnet.adapters.memory.keys import MemoryTenantKeys
 from memnet.adapters.process.background import BackgroundTasks
 from memnet.adapters.process.data_key_cache import ProcessDataKeyCache
 from memnet.domain.core.errors import Unavailable

@@ -7,7 +7,7 @@ from datetime import datetime
 
 from memnet.adapters.memory.clock import FrozenClock
 from memnet.adapters.memory.ids import SequentialIds
-from memnet.adapters.memory.tenant_keys import MemoryTenantKeys
+from memnet.adapters.memory.keys import MemoryTenantKeys
 from memnet.domain.catalog.catalog import Catalog
 from memnet.domain.core.errors import Unavailable, VaultUnavailable
 from memnet.domain.core.job import Job

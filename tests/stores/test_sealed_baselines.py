@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from memnet.adapters.memory.tenant_keys import MemoryTenantKeys
+from memnet.adapters.memory.keys import MemoryTenantKeys
 from memnet.adapters.system import RandomIds, SystemClock
 from memnet.domain.core.errors import HistoryCorrupt
 from memnet.domain.core.scope import DocumentKey, ETag, UserScope

@@ -131,15 +131,17 @@ def next_checkpoint(
 def read_checkpoint(data: bytes) -> Checkpoint | None:
     """Read a stored checkpoint; None for any bytes that `next_checkpoint` does not create."""
     try:
-        head = _load(orjson.loads(data), data)
+        checkpoint = _load(orjson.loads(data), data)
     except (ValueError, KeyError, TypeError, AttributeError, InvalidIdentifier):
         return None
-    return head if canonical(_members(head) | {"signature": to_base64(head.signature)}) == data else None
+    return (
+        checkpoint if canonical(_members(checkpoint) | {"signature": to_base64(checkpoint.signature)}) == data else None
+    )
 
 
-def is_signed(head: Checkpoint, key: PublicKey) -> bool:
+def is_signed(checkpoint: Checkpoint, key: PublicKey) -> bool:
     """Return whether the owner of this key signed the checkpoint."""
-    return signature.holds(key, PURPOSE, canonical(_members(head)), head.signature)
+    return signature.holds(key, PURPOSE, canonical(_members(checkpoint)), checkpoint.signature)
 
 
 def _load(members: Json, data: bytes) -> Checkpoint:
@@ -148,7 +150,7 @@ def _load(members: Json, data: bytes) -> Checkpoint:
         numbers, texts = _NUMBERS & row.keys(), _TEXTS & row.keys()
         if not all(type(row[name]) is int for name in numbers) or not all(type(row[name]) is str for name in texts):
             raise TypeError
-    head = Checkpoint(
+    checkpoint = Checkpoint(
         scope=UserScope(members["tenant_id"], members["user_id"]),
         sequence=members["sequence"],
         signed_at=members["signed_at"],
@@ -158,20 +160,20 @@ def _load(members: Json, data: bytes) -> Checkpoint:
         signature=from_base64(members["signature"]),
         data=data,
     )
-    for one in head.documents:
-        head.place(one)
-    return head
+    for one in checkpoint.documents:
+        checkpoint.place(one)
+    return checkpoint
 
 
-def _members(head: Checkpoint) -> dict[str, Any]:
+def _members(checkpoint: Checkpoint) -> dict[str, Any]:
     """Return the signed members."""
     return {
-        "documents": [{name: getattr(one, name) for name in _MEMBERS} for one in head.documents],
+        "documents": [{name: getattr(one, name) for name in _MEMBERS} for one in checkpoint.documents],
         "head_version": HEAD_VERSION,
-        "key_id": head.key_id,
-        "previous_head_hash": head.previous_head_hash,
-        "sequence": head.sequence,
-        "signed_at": head.signed_at,
-        "tenant_id": head.scope.tenant_id,
-        "user_id": head.scope.user_id,
+        "key_id": checkpoint.key_id,
+        "previous_head_hash": checkpoint.previous_head_hash,
+        "sequence": checkpoint.sequence,
+        "signed_at": checkpoint.signed_at,
+        "tenant_id": checkpoint.scope.tenant_id,
+        "user_id": checkpoint.scope.user_id,
     }

@@ -40,39 +40,39 @@ class VerifiedHistory:
         return self.first + self.changes - 1
 
 
-def parse_moment(as_of: str, head: Envelope) -> Moment:
+def parse_moment(as_of: str, current: Envelope) -> Moment:
     """Read `as_of`: a change_id of this document, or an RFC 3339 time. Raises VersionNotFound, MalformedRequest."""
     doc_id, _, number = as_of.rpartition("-")
     if len(number) == 12 and number.isascii() and number.isdecimal():
-        if doc_id != head.doc_id or not 1 <= int(number) <= head.commit.sequence:
+        if doc_id != current.doc_id or not 1 <= int(number) <= current.commit.sequence:
             raise VersionNotFound()
         return int(number)
     return to_text(from_text(as_of))
 
 
-def last_needed(moment: Moment, head: Envelope) -> int:
+def last_needed(moment: Moment, current: Envelope) -> int:
     """Return the last change to read for the version at `moment`: the next change confirms its record."""
-    return min(moment + 1, head.commit.sequence) if isinstance(moment, int) else head.commit.sequence
+    return min(moment + 1, current.commit.sequence) if isinstance(moment, int) else current.commit.sequence
 
 
 def version_at(
-    moment: Moment, head: Envelope, records: Iterable[Record], baseline: Baseline | None = None
+    moment: Moment, current: Envelope, records: Iterable[Record], baseline: Baseline | None = None
 ) -> DocumentView:
     """Fold `records` (from the first, or the one after `baseline`, to `last_needed`) up to `moment`.
 
-    The newest is held against `head`. Raises VersionNotFound, HistoryCorrupt.
+    The newest is held against `current`. Raises VersionNotFound, HistoryCorrupt.
     """
     newest = None if baseline is None else baseline.version()
     if newest is not None and _is_after(newest, moment):
         raise VersionNotFound("The document's version of then is older than what is kept.")
     try:
-        chain = Fold(head.doc_id) if baseline is None else baseline.fold()
+        chain = Fold(current.doc_id) if baseline is None else baseline.fold()
         for version in map(chain.take, records):
             if _is_after(version, moment):
                 break
             newest = version
-        if chain.sequence >= head.commit.sequence:
-            check_head(chain, head)
+        if chain.sequence >= current.commit.sequence:
+            check_head(chain, current)
     except BrokenChain as error:
         raise HistoryCorrupt(change_id=error.change_id, reason=error.reason) from error
     if newest is None or newest.document is None:
@@ -95,7 +95,7 @@ class Rebuilding:
         self,
         doc_id: str,
         key: DocumentKey | None,
-        head: Envelope | None,
+        current: Envelope | None,
         baseline: Baseline | None = None,
         *,
         wanted: Collection[int] = (),
@@ -105,7 +105,7 @@ class Rebuilding:
 
         `visit` gets each version in its order.
         """
-        self._key, self._head, self._baseline = key, head, baseline
+        self._key, self._head, self._baseline = key, current, baseline
         self._wanted, self._visit = wanted, visit
         self._marks: dict[int, str] = {}
         self._changes = 0
@@ -205,9 +205,9 @@ def check_place(record: Record, version: Version, key: DocumentKey | None) -> No
         raise BrokenChain(version.change_id, "the record speaks of another document")
 
 
-def _check_visible(newest: Version | None, head: Envelope) -> None:
+def _check_visible(newest: Version | None, current: Envelope) -> None:
     """Raise BrokenChain if the document's own members differ; after a baseline nothing else confirms them."""
-    if newest is not None and newest.document is not None and canonical(newest.document) != visible(head):
+    if newest is not None and newest.document is not None and canonical(newest.document) != visible(current):
         raise BrokenChain(newest.change_id, "the document's envelope is not what its records give")
 
 

@@ -40,35 +40,35 @@ async def list_audit(
         stored = await service.documents.get(key)
         if stored is None:
             continue
-        head = envelope.load(stored.data)
-        if head.erased:
+        current = envelope.load(stored.data)
+        if current.erased:
             continue
         after = after_sequence if name == after_name else 0
-        found = await _records(scope, head, after, limit - len(records), service.audit)
+        found = await _records(scope, current, after, limit - len(records), service.audit)
         records += [record_bytes(public_view(record)) for record in found]
         if found and len(records) == limit:
             return Page(records, cursors.encode(listing, f"{found[-1]['sequence']}:{name}"))
     return Page(records, None)
 
 
-async def _records(scope: UserScope, head: Envelope, after: int, limit: int, audit: AuditLog) -> Sequence[Record]:
+async def _records(scope: UserScope, current: Envelope, after: int, limit: int, audit: AuditLog) -> Sequence[Record]:
     """Return the next stored records after change `after`. Retention may delete records meanwhile."""
-    begins = min(await _begins_after(scope, head, audit), head.commit.sequence - 1)
+    begins = min(await _begins_after(scope, current, audit), current.commit.sequence - 1)
     while True:
         first = max(after, begins) + 1
-        last = min(head.commit.sequence, first + limit - 1)
+        last = min(current.commit.sequence, first + limit - 1)
         try:
-            return await read_records(scope, head, first, last, audit=audit)
+            return await read_records(scope, current, first, last, audit=audit)
         except HistoryCorrupt:
-            newer = await _begins_after(scope, head, audit)
+            newer = await _begins_after(scope, current, audit)
             if newer <= begins:
                 raise
             begins = newer
 
 
-async def _begins_after(scope: UserScope, head: Envelope, audit: AuditLog) -> int:
+async def _begins_after(scope: UserScope, current: Envelope, audit: AuditLog) -> int:
     """Return the last change whose records retention has deleted; 0 if there is none."""
-    known = (await list_baselines(scope, head.doc_id, audit=audit)).get(head.doc_id)
+    known = (await list_baselines(scope, current.doc_id, audit=audit)).get(current.doc_id)
     number = known[-1].rpartition("-")[2] if known else "0"
     return int(number) if number.isascii() and number.isdecimal() else 0
 

@@ -101,12 +101,12 @@ async def rebuild_documents(
         stored = await service.documents.get(row.key)
         if stored is None:
             continue
-        head = _loaded(stored)
-        if head is None:
+        current = _loaded(stored)
+        if current is None:
             found.append(VerifiedHistory("", row.key, 0, "the document cannot be read"))
             continue
-        orphans.discard(head.doc_id)
-        found.append(await _rebuild_document(row.key, head, service.documents, run))
+        orphans.discard(current.doc_id)
+        found.append(await _rebuild_document(row.key, current, service.documents, run))
     for doc_id in orphans:
         baseline, unreadable = await _baseline(doc_id, run)
         key = await _first_key(doc_id, run) if baseline is None else baseline.key
@@ -114,24 +114,26 @@ async def rebuild_documents(
     return sorted(found, key=lambda rebuilt: (rebuilt.key.blob_name if rebuilt.key else "", rebuilt.doc_id))
 
 
-async def _rebuild_document(key: DocumentKey, head: Envelope, documents: DocumentStore, run: _Run) -> VerifiedHistory:
+async def _rebuild_document(
+    key: DocumentKey, current: Envelope, documents: DocumentStore, run: _Run
+) -> VerifiedHistory:
     """Rebuild until the document is unchanged: a fault may be a change that was made between two reads."""
     while True:
-        baseline, unreadable = await _baseline(head.doc_id, run)
-        rebuilt = await _rebuild(head.doc_id, key, head, baseline, unreadable, run)
+        baseline, unreadable = await _baseline(current.doc_id, run)
+        rebuilt = await _rebuild(current.doc_id, key, current, baseline, unreadable, run)
         if rebuilt.fault is None:
             return rebuilt
         newest = _loaded(await documents.get(key))
-        same_baseline = (await _baseline(head.doc_id, run)) == (baseline, unreadable)
-        if newest is None or (newest.commit == head.commit and same_baseline):
+        same_baseline = (await _baseline(current.doc_id, run)) == (baseline, unreadable)
+        if newest is None or (newest.commit == current.commit and same_baseline):
             return rebuilt
-        head = newest
+        current = newest
 
 
 async def _rebuild(
     doc_id: str,
     key: DocumentKey | None,
-    head: Envelope | None,
+    current: Envelope | None,
     baseline: Baseline | None,
     unreadable: str | None,
     run: _Run,
@@ -139,12 +141,12 @@ async def _rebuild(
     rebuilding = Rebuilding(
         doc_id,
         key,
-        head,
+        current,
         baseline,
         wanted=run.wanted.get(doc_id, ()),
         visit=run.begin(doc_id, key) if run.begin else None,
     )
-    outbox = {record["change_id"]: record for record in (head.commit.outbox if head else ())}
+    outbox = {record["change_id"]: record for record in (current.commit.outbox if current else ())}
     covered, faults = None if baseline is None else Remains(doc_id, baseline), [unreadable]
     async for change_id, record in _records(doc_id, run, outbox):
         if baseline is not None and covered is not None and reconstruction.is_covered(change_id, baseline):

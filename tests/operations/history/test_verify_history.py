@@ -9,7 +9,7 @@ import orjson
 import pytest
 
 from memnet.adapters.memory.ids import SequentialIds
-from memnet.adapters.memory.signing_keys import MemorySigningKeys
+from memnet.adapters.memory.keys import MemorySigningKeys
 from memnet.domain.core.canonical_json import canonical
 from memnet.domain.core.signature import by_id
 from memnet.domain.history import baseline as baselines

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from memnet.adapters.memory.tenant_keys import MemoryTenantKeys
+from memnet.adapters.memory.keys import MemoryTenantKeys
 from memnet.adapters.process.background import BackgroundTasks
 from memnet.domain.core.errors import DecryptionFailed, HistoryCorrupt, InvalidIdentifier, Unavailable, VaultUnavailable
 from memnet.domain.core.scope import UserScope

@@ -1,8 +1,10 @@
-"""TenantKeys in a dict. Every call yields to the event loop first, so that races show."""
+"""TenantKeys and SigningKeys in memory. Every call yields to the event loop first, so that races show."""
 
 import asyncio
+from collections.abc import Sequence
 
 from memnet.domain.core.errors import DecryptionFailed
+from memnet.domain.core.signature import SECRET_BYTES, PublicKey, SigningKey
 from memnet.domain.sealing.sealing import KEY_BYTES
 from memnet.ports import IdGenerator, TenantKey
 
@@ -40,3 +42,28 @@ class MemoryTenantKeys:
         versions = self._versions.setdefault(tenant_id, [])
         versions.append(TenantKey(f"v{len(versions) + 1}", self._ids.secret(KEY_BYTES)))
         return versions[-1]
+
+
+class MemorySigningKeys:
+    """The SigningKeys port for tests; errors as the port says, except that it is never unavailable."""
+
+    def __init__(self, ids: IdGenerator) -> None:
+        """Start empty; secrets come from `ids`."""
+        self._ids = ids
+        self._versions: list[SigningKey] = []
+
+    async def newest(self) -> SigningKey:
+        await asyncio.sleep(0)
+        return self._versions[-1] if self._versions else self._add()
+
+    async def public_keys(self) -> Sequence[PublicKey]:
+        await asyncio.sleep(0)
+        return [key.public for key in self._versions]
+
+    async def rotate(self) -> SigningKey:
+        await asyncio.sleep(0)
+        return self._add()
+
+    def _add(self) -> SigningKey:
+        self._versions.append(SigningKey(f"v{len(self._versions) + 1}", self._ids.secret(SECRET_BYTES)))
+        return self._versions[-1]
