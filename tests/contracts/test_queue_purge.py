@@ -4,13 +4,13 @@ import asyncio
 from datetime import timedelta
 
 import pytest
+from workers.message_handling import DeadLetter, Delivery
 
 from memnet.domain.core.errors import Unavailable
 from memnet.domain.core.job import Job, JobKind, dump
 from memnet.domain.core.scope import UserScope
 from memnet.domain.governance.erasure import TenantScope
 from tests.contracts.queue_ends import Ends, OnServiceBus
-from workers.deliveries import DeadLetter, Delivery
 
 pytestmark = pytest.mark.filterwarnings("ignore:unclosed:ResourceWarning")
 

@@ -7,6 +7,7 @@ from typing import Any
 import orjson
 import pytest
 from azure.storage.blob.aio import ContainerClient
+from memnet.operations.replay.snapshots import StoredSnapshot, read_snapshot, store_snapshot
 
 from memnet.adapters.azure.blob_storage import AzureBlobStorage, open_container
 from memnet.adapters.memory.clock import FrozenClock
@@ -16,8 +17,6 @@ from memnet.adapters.system import RandomIds, SystemClock
 from memnet.domain.core.errors import DecryptionFailed
 from memnet.domain.core.scope import Actor, UserScope
 from memnet.domain.replay.snapshot import snapshot_key
-from memnet.operations.replay.read_snapshot import read_snapshot
-from memnet.operations.replay.store_snapshot import StoredSnapshot, store_snapshot
 from memnet.stores import Blobs, ItemStore, JobMarks, KeyRing, Vault
 from tests.contracts.conftest import Place
 from tests.domain.samples import CATALOG

@@ -4,12 +4,12 @@ from dataclasses import dataclass
 from typing import Any
 
 from aiohttp import ClientSession
+from memnet.operations.replay.replays import create_conflict
 
 from local.stack.stack import Stack
 from memnet import settings
 from memnet.domain.core.scope import DocumentKey, ETag, UserScope
 from memnet.domain.replay.proposal import ConflictDetails
-from memnet.operations.replay.create_conflict import create_conflict
 from memnet.wiring import connect
 from tests.domain.replay_samples import proposal
 from tests.e2e.client import DYNAMIC, STATIC, Answer, User, add, prefer, project

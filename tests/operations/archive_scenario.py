@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 import orjson
+from memnet.operations.replay.snapshots import read_snapshot
 
 from memnet.adapters.memory.models import ScriptedModels
 from memnet.adapters.process.zip_archive import ZipArchiveReader, ZipArchiveWriter
@@ -22,7 +23,6 @@ from memnet.domain.governance.archive_import import ImportReport
 from memnet.operations.documents.write import delete_document, patch_document
 from memnet.operations.governance.export_user import ExportReport, export_user
 from memnet.operations.governance.import_user import import_user
-from memnet.operations.replay.read_snapshot import read_snapshot
 from memnet.stores import unseal_records
 from tests.domain.samples import CATALOG
 from tests.operations.replay_scenario import (

@@ -7,6 +7,10 @@ from datetime import datetime, timedelta
 from typing import Any
 
 import orjson
+from memnet.operations.replay.conflicts import attempt_conflict, list_conflicts
+from memnet.operations.replay.jobs import get_replay
+from memnet.operations.replay.replays import replay_snapshot
+from memnet.operations.replay.snapshots import StoredSnapshot, store_snapshot
 
 from memnet.adapters.memory.clock import FrozenClock
 from memnet.adapters.memory.ids import SequentialIds
@@ -29,11 +33,6 @@ from memnet.domain.replay.replay import Replay
 from memnet.domain.replay.snapshot import Conversation
 from memnet.operations.documents.outbox import sweep_outboxes
 from memnet.operations.documents.write import patch_document, replace_document
-from memnet.operations.replay.attempt_conflict import attempt_conflict
-from memnet.operations.replay.get_replay import get_replay
-from memnet.operations.replay.list_conflicts import list_conflicts
-from memnet.operations.replay.replay_snapshot import replay_snapshot
-from memnet.operations.replay.store_snapshot import StoredSnapshot, store_snapshot
 from memnet.operations.service.backlog import RequeueReport, requeue_jobs
 from memnet.stores import AuditLog, DocumentStore, EventStore, ItemStore, JobMarks, Vault, read_records
 from tests.domain.samples import CATALOG

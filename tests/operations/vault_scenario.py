@@ -5,6 +5,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import datetime
 
+from memnet.operations.replay.snapshots import StoredSnapshot, store_snapshot
+
 from memnet.adapters.memory.clock import FrozenClock
 from memnet.adapters.memory.ids import SequentialIds
 from memnet.adapters.memory.keys import MemoryTenantKeys
@@ -16,7 +18,6 @@ from memnet.domain.core.user_item import ItemKey
 from memnet.domain.replay.snapshot import Conversation
 from memnet.domain.sealing import data_keys
 from memnet.domain.sealing.data_keys import DataKeys, data_keys_key
-from memnet.operations.replay.store_snapshot import StoredSnapshot, store_snapshot
 from memnet.ports import IdGenerator, StoredBlob, TenantKey
 from memnet.stores import Blobs, ItemStore, JobMarks, Vault
 from tests.domain.samples import CATALOG

@@ -33,7 +33,7 @@ from memnet.domain.governance.archive import (
 )
 from memnet.domain.governance.archive_chain import Chain, Texts
 from memnet.domain.governance.archive_entry import conflict_line, replay_line
-from memnet.operations.replay.read_snapshot import read_snapshot
+from memnet.operations.replay.snapshots import read_snapshot
 from memnet.paging import bounded, pages, rows
 from memnet.ports import ArchiveWriter
 from memnet.service import Service

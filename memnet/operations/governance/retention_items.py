@@ -21,7 +21,7 @@ from memnet.domain.replay.conflict import Conflict, ConflictStatus
 from memnet.domain.replay.replay import Replay, ReplayStatus, failed, new_replay, replay_key
 from memnet.domain.replay.snapshot import replay_id_of
 from memnet.operations.governance.retention_run import RetentionRun, delete_expired
-from memnet.operations.replay.unmark_job import unmark_job
+from memnet.operations.replay.jobs import unmark_job
 from memnet.paging import bounded, pages
 from memnet.ports import StoreConflict
 from memnet.stores import ItemStore, KeyRing, ListedEvent, read_events, unindex_events

@@ -5,6 +5,7 @@ from typing import Any
 
 import orjson
 import pytest
+from memnet.operations.replay.jobs import get_replay
 
 from memnet.domain.catalog.profile import Profile
 from memnet.domain.core.errors import BindingNotFound, HistoryCorrupt
@@ -19,7 +20,6 @@ from memnet.operations.documents.read import get_document
 from memnet.operations.documents.write import patch_document
 from memnet.operations.history.list_audit import list_audit
 from memnet.operations.history.verify_history import rebuild_documents
-from memnet.operations.replay.get_replay import get_replay
 from memnet.stores import KeyRing, read_baseline
 from tests.domain.samples import CATALOG
 from tests.memory_blobs import storage_of
